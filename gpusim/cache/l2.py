@@ -1,0 +1,188 @@
+"""One bank of the shared L2 cache: write-back, write-allocate, atomics performed in place."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+from attrs import define
+
+from gpusim.cache.array import DIRTY, CacheArray
+from gpusim.config.schema import L2Config
+from gpusim.config.units import Hertz
+from gpusim.counters import CounterRow, count, counter_rows
+from gpusim.engine import NEVER, Environment, Port
+from gpusim.mshr import Admission, Mshrs
+from gpusim.request import Kind, MemoryRequest, Sink
+from gpusim.states import State
+
+_WRITEBACK_BUFFER = 8
+"""Dirty lines that wait for DRAM before the bank stops taking fills [our choice]."""
+
+
+@define(slots=True)
+class L2Counters:
+    """What one L2 bank did for one application; hits + misses = lookups."""
+
+    lookups: int = count("requests that looked for their line, each counted once")
+    hits: int = count("requests that found it")
+    misses: int = count("requests that did not, merged ones included")
+    merged: int = count("misses that waited for one already under way")
+    fills: int = count("lines that came back from DRAM")
+    writebacks: int = count("dirty lines sent to DRAM")
+    stores: int = count("stores and atomics among the lookups")
+    translation_lookups: int = count("page-table reads among the lookups")
+    translation_hits: int = count("page-table reads that found their line")
+    stalls: int = count("times that a request had to wait for an MSHR or for DRAM")
+
+
+class L2Bank:
+    """A bank looks up `ports` requests a cycle; a hit is answered after the latency.
+
+    A miss takes an MSHR and fetches the line from DRAM; stores and atomics to it wait for the line
+    and are then merged into it.  A dirty victim is written back.  `channel` tells which DRAM
+    channel an address belongs to, `replies` is the bank's way back to the SMs: while it is full,
+    the bank answers nobody.
+    """
+
+    def __init__(
+        self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: int,
+        channel: Callable[[int], Port[MemoryRequest]], replies: Sink,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.name = f"l2[{index}]"
+        self.requests: Port[MemoryRequest] = Port(
+            env, f"{self.name}.requests", bandwidth=config.ports, depth=config.queue
+        )
+        self.fills: Port[MemoryRequest] = Port(env, f"{self.name}.fills")
+        self.counters = [L2Counters() for _ in range(apps)]
+        self._latency = config.latency.cycles(clock)
+        self._shift = config.line.bit_length() - 1
+        self._whole = (1 << (config.line // 32)) - 1
+        lines = config.size // config.line // config.banks
+        self._array = CacheArray(lines, config.ways, config.banks)
+        self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
+        self._channel = channel
+        self._replies = replies
+        self._writebacks: deque[MemoryRequest] = deque()
+        self.process = env.start(self._run())
+        self.requests.connect(self.process)
+        self.fills.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        requests, fills = self.requests, self.fills
+        while True:
+            if self._writebacks:
+                self._write_back()
+            upcoming = NEVER
+            if self._replies.full:
+                self._replies.when_free(self.process.wake)
+            else:
+                if len(self._writebacks) < _WRITEBACK_BUFFER:
+                    while (filled := fills.take()) is not None:
+                        self._fill(filled)
+                    upcoming = fills.next_cycle()
+                while (request := requests.head()) is not None and self._serve(request):
+                    requests.take()
+                if request is None:
+                    upcoming = min(upcoming, requests.next_cycle())
+            yield None if upcoming == NEVER else upcoming - self.env._now
+
+    def _serve(self, request: MemoryRequest) -> bool:
+        """Look up one request; False if it has to wait (the bank is woken when it may not)."""
+        line = request.address >> self._shift
+        kind = request.kind
+        counters = self.counters[request.app]
+        if not self._array.missing(line, self._whole):
+            if kind != Kind.LOAD:
+                if kind == Kind.WALK:
+                    counters.translation_lookups += 1
+                    counters.translation_hits += 1
+                else:
+                    counters.stores += 1
+                    self._array.mark_dirty(line)
+            counters.lookups += 1
+            counters.hits += 1
+            self._answer(request, self._latency)
+            return True
+        mshrs = self._mshrs
+        if line not in mshrs.pending:
+            channel = self._channel(request.address)
+            if channel.full:
+                counters.stalls += 1
+                channel.when_free(self.process.wake)
+                return False
+        admission = mshrs.admit(line, request)
+        if admission == Admission.FULL:
+            counters.stalls += 1
+            return False
+        counters.lookups += 1
+        counters.misses += 1
+        if kind == Kind.WALK:
+            counters.translation_lookups += 1
+        elif kind != Kind.LOAD:
+            counters.stores += 1
+        if admission == Admission.MERGED:
+            counters.merged += 1
+            request.follow(mshrs.pending[line][0], self.env._now)
+        else:
+            request.path.append(self.fills)
+            channel.send(request, self._latency)
+        return True
+
+    def _answer(self, request: MemoryRequest, delay: int) -> None:
+        if request.kind != Kind.WALK:
+            request.trail += (State.INTERCONNECT, self.env._now + delay)
+        request.answer(delay)
+
+    def _fill(self, filled: MemoryRequest) -> None:
+        line = filled.address >> self._shift
+        self.counters[filled.app].fills += 1
+        waiters = self._mshrs.release(line)
+        dirty = False
+        for waiter in waiters:
+            if waiter.kind != Kind.LOAD and waiter.kind != Kind.WALK:
+                dirty = True
+            self._answer(waiter, 0)
+        victim = self._array.fill(line, self._whole, dirty)
+        if victim is not None and victim[1] & DIRTY:
+            self._evict(victim[0], filled.app)
+
+    def _evict(self, line: int, app: int) -> None:
+        """Send a dirty line to DRAM; it counts for the application whose fill evicted it."""
+        self.counters[app].writebacks += 1
+        self._writebacks.append(
+            MemoryRequest(
+                Kind.WRITEBACK, app, 0, -1, 0, line << self._shift, -1, self._whole, 0, None,
+                [State.L2, self.env._now],
+            )  # fmt: skip
+        )
+        self._write_back()
+
+    def _write_back(self) -> None:
+        while self._writebacks:
+            channel = self._channel(self._writebacks[0].address)
+            if channel.full:
+                channel.when_free(self.process.wake)
+                return
+            channel.send(self._writebacks.popleft())
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Requests and write-backs that are not finished."""
+        return len(self._mshrs) + len(self.requests) + len(self._writebacks)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self.requests:
+            yield f"{self.name}: {len(self.requests)} requests queue"
+        if self._mshrs:
+            yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for DRAM"
+        if self._writebacks:
+            yield f"{self.name}: {len(self._writebacks)} write-backs wait for DRAM"
+
+    def counter_rows(self, component: str, instance: int, apps: Sequence[str]) -> Iterator[CounterRow]:
+        """All counters, one row each."""
+        for app, counters in zip(apps, self.counters, strict=True):
+            yield from counter_rows(component, instance, app, counters)

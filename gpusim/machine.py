@@ -1,0 +1,257 @@
+"""Builds a GPU from a model and applications: the one place where components are wired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from gpusim.cache import L1Cache, L2Bank
+from gpusim.config.policy import PolicyConfig
+from gpusim.config.schema import GpuConfig, TlbConfig
+from gpusim.counters import CounterRow
+from gpusim.crossbar import ReplyNetwork, RequestNetwork
+from gpusim.dram import build_dram
+from gpusim.engine import Environment, Port, Probe, Watchdog
+from gpusim.registry import Slot, find_policy
+from gpusim.request import Translation
+from gpusim.sm.block_scheduler import BlockScheduler
+from gpusim.sm.ledger import Ledger
+from gpusim.sm.sm import Sm
+from gpusim.sm.translation import LOAD_STORE_UNITS
+from gpusim.states import State, state_names
+from gpusim.tlb import IdealArray, TlbArray, TlbLevel
+from gpusim.walk import FrameAllocator, PageTable, Walkers
+from gpusim.warp_program import Application
+
+_TABLE_SHARE = 64
+"""One part in so many of physical memory is kept for page tables."""
+
+
+@frozen
+class Tenant:
+    """An application and the SMs that it runs on.
+
+    Attributes:
+        name: for results.
+        application: the program, freshly started.
+        sms: indices of its SMs.
+    """
+
+    name: str
+    application: Application
+    sms: Sequence[int]
+
+
+def make_policy(slot: Slot, config: PolicyConfig, *args: Any) -> Any:
+    """An instance of the policy that the model names for `slot`."""
+    return find_policy(slot, config.policy)(*args, **config.options)
+
+
+class Machine:
+    """A GPU with its tenants, ready to run.
+
+    Attributes:
+        env: simulated time.
+        sms, l1s: SMs and their L1 caches.
+        tlbs: the TLBs of each level, from the SM outward.
+        walkers, page_table, banks, channels, networks: the rest of the memory system.
+        schedulers: one block scheduler a tenant.
+        on_interval: see `gpusim.sm.ledger.Ledger`.
+    """
+
+    def __init__(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> None:
+        self.config = config
+        self.tenants = tenants
+        self.names = tuple(tenant.name for tenant in tenants)
+        self.states = state_names(tuple(config.tlb))
+        self.env = Environment()
+        self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
+        self._warps = 0
+        self._build_page_table(seed)
+        self._build_memory()
+        self._build_translation()
+        self._build_sms()
+        self._start_tenants()
+        self.watchdog = Watchdog(
+            self.env, config.watchdog.cycles(config.clock), self.in_flight, self._progress,
+            self._report,
+        )  # fmt: skip
+
+    # -- wiring ----------------------------------------------------------------------------------
+
+    def _build_page_table(self, seed: int) -> None:
+        memory = self.config.memory
+        usable = memory.size - memory.size // _TABLE_SHARE
+        frames: FrameAllocator = make_policy(
+            Slot.FRAMES, memory.frames, usable // memory.page, seed
+        )
+        self.page_table = PageTable(memory.page, memory.levels, memory.size, frames)
+        if frames.eager:
+            shift = memory.page.bit_length() - 1
+            for asid, tenant in enumerate(self.tenants):
+                for buffer in tenant.application.buffers:
+                    last = buffer.base + max(buffer.bytes, 1) - 1
+                    for vpn in range(buffer.base >> shift, (last >> shift) + 1):
+                        self.page_table.walk(asid, vpn)
+
+    def _build_memory(self) -> None:
+        """DRAM, L2 banks and the two networks, from memory toward the SMs."""
+        env, config, apps = self.env, self.config, len(self.tenants)
+        self.channels, mapping = build_dram(
+            env, config.dram, config.clock, apps=apps, request_bytes=config.l2.line
+        )
+        channel_ports = [channel.requests for channel in self.channels]
+        self._channel = lambda address: channel_ports[mapping.channel(address)]
+        banks = config.l2.banks
+        line_shift = config.l2.line.bit_length() - 1
+        self.replies = ReplyNetwork(env, config.crossbar, config.clock, banks, config.sm.count)
+        self.banks = [
+            L2Bank(env, i, config.l2, config.clock, apps, self._channel, self.replies.entrances[i])
+            for i in range(banks)
+        ]
+        ports = [bank.requests for bank in self.banks]
+        self.requests = RequestNetwork(
+            env, config.crossbar, config.clock, config.sm.count, ports, self.replies.entrances,
+            lambda address: (address >> line_shift) % banks,
+        )  # fmt: skip
+        self._bank_port = lambda address: ports[(address >> line_shift) % banks]
+
+    def _build_translation(self) -> None:
+        """The walkers, then the TLB levels from the last to the first."""
+        env, config, apps = self.env, self.config, len(self.tenants)
+        memory = self._bank_port if config.walk.memory == "l2" else self._channel
+        self.walkers = Walkers(env, config.walk, config.clock, self.page_table, apps, memory)
+        self.tlbs: dict[str, list[TlbLevel]] = {}
+        names = list(config.tlb)
+        for level in range(len(names) - 1, -1, -1):
+            name = names[level]
+            last = level == len(names) - 1
+            state = State.WALKER if last else State.TLB + level + 1
+            tlb = config.tlb[name]
+            self.tlbs[name] = [
+                TlbLevel(
+                    env, f"tlb.{name}[{index}]", level, tlb, config.clock, self._array(tlb), apps,
+                    self._below(None if last else names[level + 1], tlb.scope, index), state,
+                )
+                for index in range(self._scopes(tlb.scope))
+            ]  # fmt: skip
+        self.tlbs = {name: self.tlbs[name] for name in names}
+
+    def _array(self, config: TlbConfig) -> TlbArray:
+        if config.ideal:
+            return IdealArray(self.page_table.translate)
+        array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, config)
+        return array
+
+    def _below(self, level: str | None, scope: str, index: int) -> Port[Translation]:
+        """Where TLB number `index` of a level of `scope` sends its misses."""
+        if level is None:
+            return self.walkers.requests
+        first_sm = index * self._sms_per(scope)
+        return self.tlbs[level][first_sm // self._sms_per(self.config.tlb[level].scope)].requests
+
+    def _sms_per(self, scope: str) -> int:
+        config = self.config
+        return {
+            "sm": 1,
+            "tpc": config.sms_per_tpc,
+            "gpc": config.sms_per_tpc * config.tpcs_per_gpc,
+        }.get(scope, config.sm.count)
+
+    def _scopes(self, scope: str) -> int:
+        return -(-self.config.sm.count // self._sms_per(scope))
+
+    def _build_sms(self) -> None:
+        env, config, apps = self.env, self.config, len(self.tenants)
+        first = next(iter(config.tlb))
+        per_tlb = self._sms_per(config.tlb[first].scope)
+        self.sms: list[Sm] = []
+        self.l1s: list[L1Cache] = []
+        for index in range(config.sm.count):
+            ledger = Ledger(index, apps, len(self.states), self.on_interval)
+            sm = Sm(
+                env, index, config, apps, ledger,
+                lambda: make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler),
+            )  # fmt: skip
+            l1 = L1Cache(env, f"l1[{index}]", config.l1, config.clock, apps)
+            sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
+                env, sm, config, self.tlbs[first][index // per_tlb], l1,
+                self.requests.entrances[index],
+            )  # fmt: skip
+            self.sms.append(sm)
+            self.l1s.append(l1)
+
+    def _start_tenants(self) -> None:
+        self.schedulers = []
+        for app, tenant in enumerate(self.tenants):
+            scheduler = BlockScheduler(
+                self.env, app, app, tenant.application, self.config.sm,
+                make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler),
+                self._number_warps,
+            )  # fmt: skip
+            scheduler.start([self.sms[index] for index in tenant.sms])
+            self.schedulers.append(scheduler)
+
+    def _number_warps(self, count: int) -> int:
+        first = self._warps
+        self._warps += count
+        return first
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    @property
+    def transactions(self) -> int:
+        """Coalesced data transactions issued so far."""
+        return sum(c.transactions for sm in self.sms for c in sm.counters)
+
+    @property
+    def warps_ended(self) -> int:
+        """Warps that have ended so far."""
+        return sum(c.warps for sm in self.sms for c in sm.counters)
+
+    def components(self) -> Iterator[Any]:
+        """Everything that has `in_flight` and `waiting`, from the SMs to DRAM."""
+        yield from self.schedulers
+        yield from self.sms
+        yield from self.l1s
+        for tlbs in self.tlbs.values():
+            yield from tlbs
+        yield from (self.walkers, self.requests, self.replies)
+        yield from self.banks
+        yield from self.channels
+
+    def in_flight(self) -> int:
+        """Warps, requests and translations that are not finished."""
+        return sum(component.in_flight() for component in self.components())
+
+    def counter_rows(self) -> Iterator[CounterRow]:
+        """All counters of all components."""
+        names = self.names
+        for sm in self.sms:
+            yield from sm.counter_rows(names)
+        for index, l1 in enumerate(self.l1s):
+            yield from l1.counter_rows("l1", index, names)
+        for name, tlbs in self.tlbs.items():
+            for index, tlb in enumerate(tlbs):
+                yield from tlb.counter_rows(f"tlb/{name}", index, names)
+        yield from self.walkers.counter_rows("walk", names)
+        yield from self.requests.counter_rows("crossbar/requests")
+        yield from self.replies.counter_rows("crossbar/replies")
+        for index, bank in enumerate(self.banks):
+            yield from bank.counter_rows("l2", index, names)
+        for channel in self.channels:
+            yield from channel.counters(names)
+
+    def _progress(self) -> int:
+        """Changes whenever a transaction is issued or answered, a page walked, a warp ended."""
+        issued = sum(c.instructions + c.warps for sm in self.sms for c in sm.counters)
+        filled = sum(c.fills for l1 in self.l1s for c in l1.counters)
+        walked = sum(c.walks for c in self.walkers.counters)
+        return issued + filled + walked + self.replies.counters.packets
+
+    def _report(self) -> str:
+        return "\n".join(
+            f"  {line}" for component in self.components() for line in component.waiting()
+        )

@@ -1,0 +1,1 @@
+"""Streaming multiprocessors: warps, schedulers, coalescer, load/store unit; block scheduler."""

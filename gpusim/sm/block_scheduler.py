@@ -1,0 +1,163 @@
+"""The thread-block scheduler: launches of one application, block by block onto SMs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+from attrs import define
+
+from gpusim.config.schema import SmConfig
+from gpusim.engine import Environment, Port
+from gpusim.errors import UserError
+from gpusim.registry import Slot, policy
+from gpusim.sm.occupancy import Occupancy, blocks_per_sm
+from gpusim.sm.sm import Sm
+from gpusim.sm.warp import Block
+from gpusim.warp_program import Application, Launch
+
+
+class BlockPlacement(ABC):
+    """Decides which SM gets the next thread block."""
+
+    @abstractmethod
+    def pick(self, count: int, fits: Callable[[int], bool]) -> int | None:
+        """One of SMs ``0 .. count - 1`` on which the block fits; None if there is none."""
+
+
+@policy(Slot.BLOCK_SCHEDULER, "round-robin")
+class RoundRobinPlacement(BlockPlacement):
+    """A pointer walks over the SMs; one without room is skipped (ORCH §II)."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def pick(self, count: int, fits: Callable[[int], bool]) -> int | None:
+        for step in range(count):
+            index = (self._next + step) % count
+            if fits(index):
+                self._next = (index + 1) % count
+                return index
+        return None
+
+
+@define
+class LaunchRecord:
+    """What became of one launch."""
+
+    app: int
+    index: int
+    kernel: str
+    blocks: int
+    begin: int
+    end: int
+
+
+class BlockScheduler:
+    """Runs one application: its launches in turn, each when the one before has drained.
+
+    One block is placed a cycle [our choice]; a block has ended when all its warps have, their
+    loads and stores answered.
+
+    Args:
+        app, asid: index and address space of the application.
+        sms: the SMs it may use.
+        first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
+    """
+
+    def __init__(
+        self, env: Environment, app: int, asid: int, application: Application, config: SmConfig,
+        placement: BlockPlacement, first_warp: Callable[[int], int],
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.app = app
+        self.asid = asid
+        self.application = application
+        self.ended: Port[Block] = Port(env, f"blocks[{application.name}]", latency=1)
+        self.records: list[LaunchRecord] = []
+        self.warps_launched = 0
+        self.warps_known = 0
+        """Warps of all launches so far."""
+        self.finished_at = -1
+        self._config = config
+        self._placement = placement
+        self._first_warp = first_warp
+        self._sms: Sequence[Sm] = ()
+        self._rooms: list[Occupancy] = []
+        self._live = 0
+
+    def start(self, sms: Sequence[Sm]) -> None:
+        """Begin on these SMs."""
+        self._sms = sms
+        self._rooms = [Occupancy(self._config) for _ in sms]
+        self.process = self.env.start(self._run())
+        self.ended.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        for index, launch in enumerate(self.application.launches()):
+            self._check(launch)
+            begin = self.env._now
+            warps = self._rooms[0].warps_of(launch)
+            self.warps_known += warps * launch.blocks
+            yield from self._run_launch(launch)
+            for sm in self._sms:
+                sm.end_kernel()
+            self.records.append(
+                LaunchRecord(self.app, index, launch.name, launch.blocks, begin, self.env._now)
+            )
+        self.finished_at = self.env._now
+
+    def _run_launch(self, launch: Launch) -> Generator[int | None, None, None]:
+        """Place all blocks of a launch, and wait until the last has ended."""
+        block = 0
+        while block < launch.blocks or self._live:
+            while (ended := self.ended.take()) is not None:
+                self._free(ended)
+            placed = block < launch.blocks and self._place(launch, block)
+            block += placed
+            if placed and block < launch.blocks:
+                yield 1
+            elif block < launch.blocks or self._live:
+                yield self.ended.pause()
+
+    def _place(self, launch: Launch, index: int) -> bool:
+        chosen = self._placement.pick(len(self._sms), lambda sm: self._rooms[sm].fits(launch))
+        if chosen is None:
+            return False
+        slot, warp_slots = self._rooms[chosen].take(launch)
+        count = len(warp_slots)
+        first = self._first_warp(count)
+        self.warps_launched += count
+        self._live += 1
+        self._sms[chosen].blocks.send(
+            Block(
+                launch, index, self.app, self.asid, slot, warp_slots, first, chosen, self.ended
+            )  # fmt: skip
+        )
+        return True
+
+    def _free(self, block: Block) -> None:
+        self._live -= 1
+        self._rooms[block.sm].give_back(block.launch, block.slot, block.warp_slots)
+
+    def _check(self, launch: Launch) -> None:
+        if not blocks_per_sm(self._config, launch):
+            raise UserError(
+                f"a block of kernel {launch.name!r} does not fit on an SM: it needs "
+                f"{launch.threads_per_block} threads, {launch.registers_per_thread} registers a "
+                f"thread and {launch.shared_bytes} B of shared memory; an SM has "
+                f"sm.max_threads = {self._config.max_threads}, "
+                f"sm.registers = {self._config.registers}, "
+                f"sm.shared_memory = {self._config.shared_memory} B"
+            )
+
+    def in_flight(self) -> int:
+        """1 while the application has not finished."""
+        return int(self.finished_at < 0)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self.finished_at < 0:
+            yield f"{self.application.name}: {self._live} blocks in residence"
+
+

@@ -1,0 +1,245 @@
+"""The load/store unit of an SM: transactions through the first TLB and the L1 cache.
+
+Two arrangements share everything but the order of the two lookups (`gpusim.sm.translation`):
+translation before, or beside, a physical L1 cache; and a virtual L1 cache before translation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Generator, Iterator
+from typing import Protocol
+
+from gpusim.config.schema import GpuConfig
+from gpusim.engine import NEVER, Environment, Port, Probe, Wake
+from gpusim.mshr import Admission
+from gpusim.request import Kind, MemoryRequest, Sink
+from gpusim.sm.warp import WarpAccess
+from gpusim.states import State
+from gpusim.warp_program import Op
+
+KIND_OF_OP: dict[int, Kind] = {
+    Op.LOAD: Kind.LOAD,
+    Op.STORE: Kind.STORE,
+    Op.ATOMIC: Kind.ATOMIC,
+    Op.REDUCE: Kind.REDUCE,
+}
+
+
+class Owner(Protocol):
+    """What the unit tells its SM."""
+
+    index: int
+
+    def complete(self, access: WarpAccess) -> None:
+        """All transactions of an instruction are answered."""
+
+    def lsu_has_room(self) -> None:
+        """An instruction left the queue."""
+
+
+class _ExtraCycles(Protocol):
+    extra_cycles: int
+
+
+class FirstTlb(Protocol):
+    """What the unit needs of the first TLB level (see `gpusim.tlb.TlbLevel`)."""
+
+    latency: int
+
+    @property
+    def array(self) -> _ExtraCycles:
+        """The array, which tells what the last lookup took beyond the latency."""
+
+    def claim(self) -> bool:
+        """Take a port for this cycle."""
+
+    def lookup(self, tag: int, slot: int, app: int) -> int:
+        """Frame or `NO_PAGE`."""
+
+    def miss(self, request: MemoryRequest, delay: int) -> bool:
+        """Wait for the translation; False if there is no room."""
+
+    def when_free(self, sender: Wake) -> None:
+        """Wake when there may be room."""
+
+
+class L1(Protocol):
+    """What the unit needs of the L1 cache (see `gpusim.cache.L1Cache`)."""
+
+    latency: int
+    fills: Port[MemoryRequest]
+
+    def lookup(self, line: int, sectors: int, app: int) -> bool:
+        """Whether a load hits."""
+
+    def admit(self, request: MemoryRequest) -> Admission:
+        """Register a load that missed."""
+
+    def pass_through(self, request: MemoryRequest, keep: bool) -> None:
+        """Note a store or an atomic."""
+
+    def clear(self) -> None:
+        """Forget all lines."""
+
+    def when_free(self, sender: Wake) -> None:
+        """Wake when an MSHR is free."""
+
+
+class LoadStoreUnit(ABC):
+    """Starts `lsu_width` transactions a cycle, in order; a stalled one stalls those behind it.
+
+    Requests that have to be tried again (translated ones that come back, and those that found no
+    MSHR, port or room) go before new ones.
+    """
+
+    def __init__(
+        self, env: Environment, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink
+    ) -> None:
+        self.env = env
+        self.tlb = tlb
+        self.array = tlb.array
+        self.l1 = l1
+        self.out = out
+        self.accesses: deque[WarpAccess] = deque()
+        self.depth = config.sm.lsu_queue
+        self.credits = config.sm.store_credits
+        self.name = f"sm[{sm.index}].lsu"
+        self.on_request: Probe[[MemoryRequest, int, int]] = Probe()
+        """A finished transaction, the cycle in which it was issued, and the cycle of its answer."""
+        self._sm = sm
+        self._credits = config.sm.store_credits
+        self._width = config.sm.lsu_width
+        self._line_shift = config.l1.line.bit_length() - 1
+        self._page_lines_shift = config.memory.page.bit_length() - 1 - self._line_shift
+        self._page_lines_mask = (1 << self._page_lines_shift) - 1
+        self._retry: deque[MemoryRequest] = deque()
+        self._translated: Port[MemoryRequest] = Port(env, f"{self.name}.translated")
+        self._acks: Port[MemoryRequest] = Port(env, f"{self.name}.acks")
+        self._done: Port[WarpAccess] = Port(env, f"{self.name}.done")
+        self.process = env.start(self._run())
+        for port in (self._translated, self._acks, self._done):
+            port.connect(self.process)
+        self._wake = self.process.wake
+
+    def accept(self, access: WarpAccess) -> None:
+        """Queue an instruction; it is seen in the next cycle.  The SM has asked `full`."""
+        self.accesses.append(access)
+        self._wake.at(self.env._now + 1)
+
+    @property
+    def full(self) -> bool:
+        """Whether the SM has to wait before it issues another memory instruction."""
+        return len(self.accesses) >= self.depth
+
+    def answered(self, access: WarpAccess, request: MemoryRequest) -> None:
+        """A transaction of `access` that went out is answered in this cycle."""
+        now = self.env._now
+        if self.on_request.listeners:
+            self.on_request(request, access.issued, now)
+        access.remaining -= 1
+        if access.remaining == 0:
+            if access.hit_until > now:
+                self._done.send(access, access.hit_until - now)
+            else:
+                access.cause = request
+                self._sm.complete(access)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        done, acks, translated, retry = self._done, self._acks, self._translated, self._retry
+        accesses = self.accesses
+        while True:
+            now = self.env._now
+            while (finished := done.take()) is not None:
+                self._sm.complete(finished)
+            while (ack := acks.take()) is not None:
+                self._acknowledge(ack)
+            while (request := translated.take()) is not None:
+                request.address = self._physical(request.pfn, request.vline)
+                request.trail += (State.LSU, now)
+                retry.append(request)
+            budget = self._width
+            while budget and retry and self._proceed(retry[0]):
+                retry.popleft()
+                budget -= 1
+            if not retry:
+                while budget and accesses and accesses[0].issued < now:
+                    if not self._start(accesses[0], now):
+                        break
+                    budget -= 1
+                    if accesses[0].next == len(accesses[0].lines):
+                        accesses.popleft()
+                        self._sm.lsu_has_room()
+            upcoming = done.next_cycle()
+            if (accesses or retry) and (not budget or (accesses and accesses[0].issued == now)):
+                upcoming = now + 1
+            yield None if upcoming == NEVER else upcoming - now
+
+    @abstractmethod
+    def _start(self, access: WarpAccess, now: int) -> bool:
+        """Start the next transaction of `access`; False if it has to wait (a wake is arranged)."""
+
+    @abstractmethod
+    def _proceed(self, request: MemoryRequest) -> bool:
+        """Go on with a request; False if it has to wait (a wake is arranged)."""
+
+    def _request(self, access: WarpAccess, tag: int, now: int) -> MemoryRequest:
+        """A memory request for the next transaction of `access`."""
+        index = access.next
+        return MemoryRequest(
+            access.kind, access.app, access.asid, self._sm.index, tag, -1, access.lines[index],
+            access.sectors[index], 0, access, [State.LSU, access.issued, State.CACHE, now],
+        )  # fmt: skip
+
+    def _physical(self, pfn: int, vline: int) -> int:
+        """Physical byte address of a line."""
+        line = pfn << self._page_lines_shift | vline & self._page_lines_mask
+        return line << self._line_shift
+
+    def _has_credit(self, kind: int) -> bool:
+        """Whether a transaction of this kind may start: posted ones need a credit."""
+        return self.credits > 0 or kind == Kind.LOAD or kind == Kind.ATOMIC
+
+    def _spend_credit(self, kind: int) -> None:
+        if kind == Kind.STORE or kind == Kind.REDUCE:
+            self.credits -= 1
+
+    def _acknowledge(self, request: MemoryRequest) -> None:
+        """A store or an atomic comes back from the L2 cache."""
+        if request.kind != Kind.ATOMIC:
+            self.credits += 1
+        assert request.access is not None
+        request.access.answered(request)
+
+    def _send(self, request: MemoryRequest, delay: int) -> bool:
+        """Send a translated request to the L2 cache; False if the network is full."""
+        if self.out.full:
+            self.out.when_free(self._wake)
+            return False
+        request.path.append(self.l1.fills if request.kind == Kind.LOAD else self._acks)
+        request.trail += (State.INTERCONNECT, self.env._now + delay)
+        self.out.send(request, delay)
+        return True
+
+    def _port_next_cycle(self) -> bool:
+        """No TLB port is left in this cycle: try again in the next."""
+        self._wake.at(self.env._now + 1)
+        return False
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Memory instructions and transactions that are not finished here."""
+        return (
+            len(self.accesses) + len(self._retry) + len(self._done) + len(self._translated)
+            + self._credits - self.credits
+        )  # fmt: skip
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self.accesses or self._retry:
+            yield (
+                f"{self.name}: {len(self.accesses)} instructions queue, {len(self._retry)} "
+                f"requests try again, {self.credits} of {self._credits} store credits are free"
+            )

@@ -1,0 +1,151 @@
+"""Where virtual becomes physical: before, beside or after the L1 cache."""
+
+from __future__ import annotations
+
+from gpusim.config.schema import GpuConfig
+from gpusim.engine import Environment
+from gpusim.mshr import Admission
+from gpusim.request import NO_PAGE, Kind, MemoryRequest, Sink
+from gpusim.sm.load_store_unit import L1, FirstTlb, LoadStoreUnit, Owner
+from gpusim.sm.warp import WarpAccess
+from gpusim.states import State
+
+
+class PhysicalLoadStoreUnit(LoadStoreUnit):
+    """TLB before, or in parallel with, a physically tagged L1 cache."""
+
+    def __init__(
+        self, env: Environment, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink
+    ) -> None:
+        super().__init__(env, sm, config, tlb, l1, out)
+        parallel = config.l1.translation == "parallel"
+        self._latency = max(tlb.latency, l1.latency) if parallel else tlb.latency + l1.latency
+
+    def _start(self, access: WarpAccess, now: int) -> bool:
+        kind = access.kind
+        if kind != Kind.LOAD and not self._has_credit(kind):
+            return False
+        tlb = self.tlb
+        if not tlb.claim():
+            return self._port_next_cycle()
+        vline = access.lines[access.next]
+        tag = access.asid_tag | vline >> self._page_lines_shift
+        pfn = tlb.lookup(tag, access.slot, access.app)
+        if pfn != NO_PAGE and kind == Kind.LOAD:
+            line = pfn << self._page_lines_shift | vline & self._page_lines_mask
+            if self.l1.lookup(line, access.sectors[access.next], access.app):
+                until = now + self._latency + self.array.extra_cycles
+                if self.on_request.listeners:
+                    self.on_request(self._request(access, tag, now), access.issued, until)
+                access.next += 1
+                if access.hit(now, until):
+                    self._done.send(access, until - now)
+                return True
+        request = self._request(access, tag, now)
+        if pfn != NO_PAGE:
+            request.pfn = pfn
+            request.address = self._physical(pfn, vline)
+            if not self._to_memory(request, self._latency + self.array.extra_cycles):
+                self._retry.append(request)
+        else:
+            request.path.append(self._translated)
+            if not tlb.miss(request, 0):
+                tlb.when_free(self._wake)
+                return False
+        self._spend_credit(kind)
+        access.next += 1
+        return True
+
+    def _proceed(self, request: MemoryRequest) -> bool:
+        return self._to_memory(request, self.l1.latency)
+
+    def _to_memory(self, request: MemoryRequest, latency: int) -> bool:
+        """A translated request meets the L1 cache."""
+        if request.kind != Kind.LOAD:
+            if not self._send(request, latency):
+                return False
+            self.l1.pass_through(request, request.kind == Kind.STORE)
+            return True
+        access = request.access
+        assert isinstance(access, WarpAccess)
+        if self.l1.lookup(request.address >> self._line_shift, request.sectors, request.app):
+            now = self.env._now
+            request.trail += (State.CACHE, now)
+            access.cause = request
+            if access.hit(now, now + latency):
+                self._done.send(access, latency)
+            return True
+        if self.out.full:
+            self.out.when_free(self._wake)
+            return False
+        admission = self.l1.admit(request)
+        if admission == Admission.FULL:
+            self.l1.when_free(self._wake)
+            return False
+        return admission == Admission.MERGED or self._send(request, latency)
+
+
+class VirtualLoadStoreUnit(LoadStoreUnit):
+    """A virtual L1 cache; the TLB is asked only for what leaves it (STAR §II)."""
+
+    def _start(self, access: WarpAccess, now: int) -> bool:
+        kind = access.kind
+        if kind != Kind.LOAD and not self._has_credit(kind):
+            return False
+        l1 = self.l1
+        index = access.next
+        vline = access.lines[index]
+        tag = access.asid_tag | vline >> self._page_lines_shift
+        if kind == Kind.LOAD and l1.lookup(access.asid_tag | vline, access.sectors[index], access.app):
+            until = now + l1.latency
+            if self.on_request.listeners:
+                self.on_request(self._request(access, tag, now), access.issued, until)
+            access.next += 1
+            if access.hit(now, until):
+                self._done.send(access, l1.latency)
+            return True
+        request = self._request(access, tag, now)
+        if kind == Kind.LOAD:
+            admission = l1.admit(request)
+            if admission == Admission.FULL:
+                l1.when_free(self._wake)
+                return False
+            if admission == Admission.MERGED:
+                access.next += 1
+                return True
+        else:
+            l1.pass_through(request, kind == Kind.STORE)
+        if not self._translate(request, l1.latency):
+            self._retry.append(request)
+        self._spend_credit(kind)
+        access.next += 1
+        return True
+
+    def _proceed(self, request: MemoryRequest) -> bool:
+        return self._translate(request, 0) if request.pfn == NO_PAGE else self._send(request, 0)
+
+    def _translate(self, request: MemoryRequest, delay: int) -> bool:
+        """Translate what leaves the L1 cache and send it on; False: try again."""
+        tlb = self.tlb
+        access = request.access
+        assert access is not None
+        if not tlb.claim():
+            return self._port_next_cycle()
+        pfn = tlb.lookup(request.tag, access.slot, request.app)
+        if pfn != NO_PAGE:
+            request.pfn = pfn
+            request.address = self._physical(pfn, request.vline)
+            return self._send(request, delay + tlb.latency + self.array.extra_cycles)
+        request.path.append(self._translated)
+        if tlb.miss(request, delay):
+            return True
+        request.path.pop()
+        tlb.when_free(self._wake)
+        return False
+
+
+LOAD_STORE_UNITS: dict[str, type[LoadStoreUnit]] = {
+    "before": PhysicalLoadStoreUnit,
+    "parallel": PhysicalLoadStoreUnit,
+    "after": VirtualLoadStoreUnit,
+}

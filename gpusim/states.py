@@ -1,0 +1,53 @@
+"""The states of a warp: in every cycle of its life it is in exactly one (DESIGN §4).
+
+States are small ints, so that intervals are compact; TLB levels come last because a machine has
+as many as its model names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+
+class State(IntEnum):
+    """What a warp does, or what it waits for."""
+
+    ISSUING = 0
+    """A memory, barrier or shared-memory instruction takes its issue slot."""
+    COMPUTING = 1
+    """Compute instructions take issue slots."""
+    READY = 2
+    """Could issue, but its scheduler chose another warp."""
+    LSU = 3
+    """Waits for the load/store unit: its queue, or the port of the L1 TLB and L1 cache."""
+    BARRIER = 4
+    """Waits for the other warps of its block."""
+    SHARED = 5
+    """Waits for shared memory: conflicts and latency."""
+    CREDIT = 6
+    """Waits for a store credit."""
+    MSHR = 7
+    """Waits for a free MSHR."""
+    CACHE = 8
+    """Waits for the L1 cache."""
+    INTERCONNECT = 9
+    """Waits for the crossbar, either direction, queueing included."""
+    L2 = 10
+    """Waits for an L2 cache bank, queueing included."""
+    DRAM_QUEUE = 11
+    """Waits in the queue of a DRAM channel."""
+    DRAM = 12
+    """Waits for DRAM commands and data."""
+    WALKER = 13
+    """Waits for a free page-table walker."""
+    WALK = 14
+    """Waits for a page walk under way."""
+    TLB = 15
+    """Waits for the first TLB level; level *n* is ``TLB + n``, queueing included."""
+
+
+def state_names(tlb_levels: Sequence[str]) -> tuple[str, ...]:
+    """Names of all states of a machine whose TLB levels are called `tlb_levels`, in order."""
+    fixed = tuple(state.name.lower() for state in State if state is not State.TLB)
+    return fixed + tuple(f"tlb_{level}" for level in tlb_levels)

@@ -1,0 +1,210 @@
+"""One TLB: the process that gives a TLB array its ports, latency, queue and MSHRs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+from attrs import define
+
+from gpusim.config.schema import TlbConfig
+from gpusim.config.units import Hertz
+from gpusim.counters import CounterRow, count, counter_rows
+from gpusim.engine import NEVER, Environment, Port, Wake
+from gpusim.mshr import Admission, Mshrs
+from gpusim.request import NO_PAGE, MemoryRequest, Translation, Traveller
+from gpusim.states import State
+from gpusim.tlb.array import TlbArray
+
+
+@define(slots=True)
+class TlbCounters:
+    """What one TLB did for one application; hits + misses = lookups."""
+
+    lookups: int = count("lookups, each counted once however often it was retried")
+    hits: int = count("lookups that found the page")
+    misses: int = count("lookups that did not, merged ones included")
+    merged: int = count("misses that waited for one already under way")
+    fills: int = count("translations that came back from the next level")
+    evictions: int = count("entries evicted by fills")
+    stalls: int = count("times that a lookup had to wait for an MSHR or for the next level")
+
+
+class TlbLevel:
+    """A TLB of level `level` (0 is next to the SM).
+
+    The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
+    its ports; deeper levels take `Translation`s from their `requests` port.  A lookup that starts
+    in cycle *t* has its outcome in *t + latency*; a miss is then sent on to `below`, and its
+    answer comes back on `fills`, is put into the array, and answers everyone who waits.
+    `below_state` is the state of a warp whose translation is at `below`.
+    """
+
+    def __init__(
+        self, env: Environment, name: str, level: int, config: TlbConfig, clock: Hertz,
+        array: TlbArray, apps: int, below: Port[Translation], below_state: int,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.name = name
+        self.array = array
+        self.latency = config.latency.cycles(clock)
+        self.below = below
+        self.requests: Port[Translation] = Port(
+            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
+        )
+        self.fills: Port[Translation] = Port(env, f"{name}.fills")
+        self.counters = [TlbCounters() for _ in range(apps)]
+        self._state = State.TLB + level
+        self._below_state = below_state
+        self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
+        self._primary: dict[int, Translation] = {}
+        self._ports = config.ports
+        self._cycle = -1
+        self._used = 0
+        self._blocked: list[Wake] = []
+        self.process = env.start(self._run())
+        self.requests.connect(self.process)
+        self.fills.connect(self.process)
+
+    # -- the first level, asked by load/store units ---------------------------------------------
+
+    def claim(self) -> bool:
+        """Take one of this cycle's ports; False if there is none left."""
+        if self._cycle != self.env._now:
+            if self._cycle > self.env._now:
+                return False
+            self._cycle = self.env._now
+            self._used = 0
+        if self._used >= self._ports:
+            return False
+        self._used += 1
+        return True
+
+    def lookup(self, tag: int, slot: int, app: int) -> int:
+        """The frame of the page, or `NO_PAGE` (then call `miss`); a hit is counted here."""
+        pfn = self.array.lookup(tag, slot)
+        if pfn != NO_PAGE:
+            counters = self.counters[app]
+            counters.lookups += 1
+            counters.hits += 1
+        if self.array.extra_cycles:
+            self._cycle = self.env._now + self.array.extra_cycles
+            self._used = self._ports
+        return pfn
+
+    def miss(self, request: MemoryRequest, delay: int) -> bool:
+        """Let `request` wait for its translation; it comes back on ``request.path[-1]``.
+
+        The miss is sent on `delay` cycles later than a lookup alone would take.  Returns False,
+        and changes nothing, if there is no MSHR or no room below: ask `when_free`, try again.
+        """
+        access = request.access
+        assert access is not None
+        return self._miss(request, access.slot, access.warp_slot, delay)
+
+    def when_free(self, sender: Wake) -> None:
+        """Wake `sender` when an MSHR or room in the next level's queue becomes free."""
+        if sender not in self._blocked:
+            self._blocked.append(sender)
+        if self.below.full:
+            self.below.when_free(sender)
+
+    # -- deeper levels, and fills ---------------------------------------------------------------
+
+    def _run(self) -> Generator[int | None, None, None]:
+        requests, fills = self.requests, self.fills
+        while True:
+            while (filled := fills.take()) is not None:
+                self._fill(filled)
+            blocked = False
+            while not blocked and (translation := requests.head()) is not None:
+                blocked = not self._serve(translation)
+                if not blocked:
+                    requests.take()
+            upcoming = fills.next_cycle()
+            if not blocked:
+                upcoming = min(upcoming, requests.next_cycle())
+            yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
+
+    def _serve(self, translation: Translation) -> bool:
+        """Look up one translation from the queue; False if it has to wait for an MSHR."""
+        if not self.claim():
+            self.process.wake.at(max(self._cycle, self.env._now + 1))
+            return False
+        slot = translation.slot
+        pfn = self.lookup(translation.tag, slot, translation.app)
+        if pfn != NO_PAGE:
+            translation.pfn = pfn
+            translation.answer(self.latency + self.array.extra_cycles)
+            return True
+        if self._miss(translation, slot, translation.warp_slot, 0):
+            return True
+        self._used -= 1
+        self.when_free(self.process.wake)
+        return False
+
+    def _miss(self, waiter: Traveller, slot: int, warp_slot: int, delay: int) -> bool:
+        tag = waiter.tag
+        counters = self.counters[waiter.app]
+        now = self.env._now
+        if tag not in self._primary and self.below.full:
+            counters.stalls += 1
+            return False
+        admission = self._mshrs.admit(tag, waiter)
+        if admission == Admission.FULL:
+            counters.stalls += 1
+            return False
+        counters.lookups += 1
+        counters.misses += 1
+        if admission == Admission.MERGED:
+            counters.merged += 1
+            waiter.follow(self._primary[tag], now)
+            return True
+        if isinstance(waiter, Translation):
+            primary = waiter
+        else:
+            primary = Translation(
+                waiter.app, waiter.asid, waiter.sm, tag, slot, warp_slot, [self._state, now]
+            )
+            waiter.follow(primary, now)
+        self._primary[tag] = primary
+        delay += self.latency + self.array.extra_cycles
+        primary.trail += (self._below_state, now + delay)
+        primary.path.append(self.fills)
+        self.below.send(primary, delay)
+        return True
+
+    def _fill(self, translation: Translation) -> None:
+        counters = self.counters[translation.app]
+        counters.fills += 1
+        pfn = translation.pfn
+        counters.evictions += self.array.insert(translation.tag, pfn, translation.slot)
+        del self._primary[translation.tag]
+        for waiter in self._mshrs.release(translation.tag):
+            waiter.pfn = pfn
+            waiter.answer()
+        if self._blocked:
+            blocked, self._blocked = self._blocked, []
+            for sender in blocked:
+                sender.now()
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Translations that wait here or below."""
+        return len(self._mshrs) + len(self.requests) + len(self.fills)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self.requests:
+            yield f"{self.name}: {len(self.requests)} translations queue for a lookup"
+        if self._mshrs:
+            pages = ", ".join(f"{tag:#x}" for tag in list(self._mshrs.pending)[:4])
+            yield (
+                f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for "
+                f"{self.below.name} (pages {pages})"
+            )
+
+    def counter_rows(self, component: str, instance: int, apps: Sequence[str]) -> Iterator[CounterRow]:
+        """All counters, one row each."""
+        for app, counters in zip(apps, self.counters, strict=True):
+            yield from counter_rows(component, instance, app, counters)

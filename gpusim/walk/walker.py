@@ -1,0 +1,262 @@
+"""The page-table walkers: a queue, walk threads, a page-walk cache, and the cost of a walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+from attrs import define
+
+from gpusim.config.schema import WalkConfig
+from gpusim.config.units import Hertz
+from gpusim.counters import CounterRow, count, counter_rows
+from gpusim.engine import NEVER, Environment, Port, Probe
+from gpusim.mshr import Admission, Mshrs
+from gpusim.request import Kind, MemoryRequest, Translation
+from gpusim.states import State
+from gpusim.walk.page_table import PagePath, PageTable
+from gpusim.walk.walk_cache import LevelWalkCache, LineWalkCache
+
+
+@define(slots=True)
+class WalkCounters:
+    """What the walkers did for one application."""
+
+    requests: int = count("translations asked for")
+    merged: int = count("of these, merged with a walk of the same page")
+    walks: int = count("walks")
+    queue_cycles: int = count("waiting for a free walker, summed over walks", "cycles")
+    walk_cycles: int = count("from getting a walker to the translation, summed", "cycles")
+    level_accesses: int = count("page-table levels that were really read")
+    cache_lookups: int = count("probes of the page-walk cache")
+    cache_hits: int = count("probes that spared at least one level")
+
+
+class Walk:
+    """One walk under way."""
+
+    __slots__ = ("level", "path", "requested", "started", "translation")
+
+    def __init__(self, translation: Translation, path: PagePath, requested: int) -> None:
+        self.translation = translation
+        self.path = path
+        self.requested = requested
+        self.started = 0
+        self.level = 0
+
+
+class _LevelRead(MemoryRequest):
+    """The read of one page-table entry, which remembers its walk."""
+
+    __slots__ = ("walk",)
+
+    def __init__(self, walk: Walk, address: int) -> None:
+        translation = walk.translation
+        super().__init__(
+            Kind.WALK, translation.app, translation.asid, -1, translation.tag, address, -1, 1,
+            walk.level + 1, None, [State.WALK, walk.started],
+        )  # fmt: skip
+        self.walk = walk
+
+
+class Walkers:
+    """`config.walkers` walks at a time, first come, first served.
+
+    A walk takes
+
+    * ``fixed``: `latency` cycles;
+    * ``per-level``: `latency` for each level that the page-walk cache does not cover;
+    * ``memory``: one read a level through `memory`, the next when the one before is answered.
+
+    A ``"levels"`` cache is probed once at the start of a walk, a ``"lines"`` cache at each level;
+    a probe takes the cache's latency.
+
+    Args:
+        memory: where the reads of ``memory`` walks go (address to L2 bank or DRAM channel);
+            None for the other costs.
+    """
+
+    def __init__(
+        self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
+        memory: Callable[[int], Port[MemoryRequest]] | None,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.table = table
+        self.requests: Port[Translation] = Port(
+            env, "walkers.requests", config.trip.cycles(clock), depth=config.queue
+        )
+        self.counters = [WalkCounters() for _ in range(apps)]
+        self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
+        """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
+        self._memory = memory
+        self._config = config
+        self._latency = config.latency.cycles(clock)
+        self._free = config.walkers
+        self._mshrs: Mshrs[Translation] = Mshrs(NEVER, NEVER)
+        self._queue: list[Walk] = []
+        self._steps: Port[Walk] = Port(env, "walkers.steps")
+        self._reads: Port[_LevelRead] = Port(env, "walkers.reads")
+        self._unsent: list[_LevelRead] = []
+        self._levels: LevelWalkCache | None = None
+        self._lines: LineWalkCache | None = None
+        self._probe_latency = 0
+        if config.cache is not None:
+            self._probe_latency = config.cache.latency.cycles(clock)
+            if config.cache.kind == "levels":
+                self._levels = LevelWalkCache(config.cache)
+            else:
+                self._lines = LineWalkCache(config.cache)
+        self.process = env.start(self._run())
+        for port in (self.requests, self._steps, self._reads):
+            port.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        while True:
+            while (read := self._reads.take()) is not None:
+                self._level_done(read)
+            while (walk := self._steps.take()) is not None:
+                self._step(walk)
+            self._send_reads()
+            while (translation := self.requests.take()) is not None:
+                self._admit(translation)
+            while self._free and self._queue:
+                self._start(self._queue.pop(0))
+            upcoming = min(self._reads.next_cycle(), self._steps.next_cycle(), self.requests.next_cycle())
+            yield None if upcoming == NEVER else upcoming - self.env._now
+
+    def _admit(self, translation: Translation) -> None:
+        counters = self.counters[translation.app]
+        counters.requests += 1
+        now = self.env._now
+        if self._mshrs.admit(translation.tag, translation) == Admission.MERGED:
+            counters.merged += 1
+            translation.follow(self._mshrs.pending[translation.tag][0], now)
+            return
+        translation.trail += (State.WALKER, now)
+        path = self.table.walk(translation.asid, translation.vpn)
+        self._queue.append(Walk(translation, path, now))
+
+    def _start(self, walk: Walk) -> None:
+        now = self.env._now
+        self._free -= 1
+        walk.started = now
+        translation = walk.translation
+        translation.trail += (State.WALK, now)
+        counters = self.counters[translation.app]
+        counters.walks += 1
+        counters.queue_cycles += now - walk.requested
+        delay = 0
+        if self._levels is not None:
+            counters.cache_lookups += 1
+            walk.level = self._levels.covered(translation.asid, walk.path.prefixes)
+            counters.cache_hits += walk.level > 0
+            delay = self._probe_latency
+        if self._config.cost == "memory":
+            self._steps.send(walk, delay)
+            return
+        if self._config.cost == "fixed":
+            delay += self._latency
+            counters.level_accesses += self.table.levels - walk.level
+        else:
+            delay += self._timed_levels(walk, counters)
+        walk.level = self.table.levels
+        self._steps.send(walk, delay)
+
+    def _timed_levels(self, walk: Walk, counters: WalkCounters) -> int:
+        """Cycles of a ``per-level`` walk from its current level to the leaf."""
+        delay = 0
+        for level in range(walk.level, self.table.levels):
+            if self._lines is not None:
+                counters.cache_lookups += 1
+                delay += self._probe_latency
+                if self._lines.probe(walk.path.entries[level]):
+                    counters.cache_hits += 1
+                    continue
+            counters.level_accesses += 1
+            delay += self._latency
+            self._keep(walk, level)
+        return delay
+
+    def _step(self, walk: Walk) -> None:
+        """Go on with the walk at its current level: from the cache, from memory, or be done."""
+        if walk.level == self.table.levels:
+            self._finish(walk)
+            return
+        address = walk.path.entries[walk.level]
+        delay = 0
+        if self._lines is not None:
+            counters = self.counters[walk.translation.app]
+            counters.cache_lookups += 1
+            delay = self._probe_latency
+            if self._lines.probe(address):
+                counters.cache_hits += 1
+                walk.level += 1
+                self._steps.send(walk, delay)
+                return
+        read = _LevelRead(walk, address)
+        read.path.append(self._reads)
+        if self._unsent or not self._send(read, delay):
+            self._unsent.append(read)
+
+    def _send(self, read: _LevelRead, delay: int) -> bool:
+        assert self._memory is not None
+        port = self._memory(read.address)
+        if port.full:
+            port.when_free(self.process.wake)
+            return False
+        port.send(read, delay)
+        return True
+
+    def _send_reads(self) -> None:
+        """Send the reads for which there was no room."""
+        while self._unsent and self._send(self._unsent[0], 0):
+            self._unsent.pop(0)
+
+    def _level_done(self, read: _LevelRead) -> None:
+        walk = read.walk
+        self.counters[walk.translation.app].level_accesses += 1
+        self._keep(walk, walk.level)
+        walk.level += 1
+        self._step(walk)
+
+    def _keep(self, walk: Walk, level: int) -> None:
+        """Put the entry that was read at `level` into the page-walk cache."""
+        if self._levels is not None:
+            self._levels.insert(walk.translation.asid, level, walk.path.prefixes)
+        elif self._lines is not None:
+            self._lines.insert(walk.path.entries[level])
+
+    def _finish(self, walk: Walk) -> None:
+        now = self.env._now
+        self._free += 1
+        translation = walk.translation
+        counters = self.counters[translation.app]
+        counters.walk_cycles += now - walk.started
+        if self.on_walk.listeners:
+            self.on_walk(
+                translation.asid, translation.vpn, translation.sm, translation.app,
+                walk.requested, walk.started, now, self.table.levels,
+            )  # fmt: skip
+        for waiter in self._mshrs.release(translation.tag):
+            waiter.pfn = walk.path.pfn
+            waiter.answer()
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Translations that wait here."""
+        return len(self._mshrs) + len(self.requests)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self._queue:
+            yield f"walkers: {len(self._queue)} walks wait for one of {self._config.walkers} walkers"
+        if self._reads or self._unsent or len(self._mshrs) > len(self._queue):
+            under_way = len(self._mshrs) - len(self._queue)
+            yield f"walkers: {under_way} walks under way, {len(self._unsent)} reads wait for memory"
+
+    def counter_rows(self, component: str, apps: Sequence[str]) -> Iterator[CounterRow]:
+        """All counters, one row each."""
+        for app, counters in zip(apps, self.counters, strict=True):
+            yield from counter_rows(component, 0, app, counters)
+
+

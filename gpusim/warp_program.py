@@ -1,0 +1,141 @@
+"""What a program is to a GPU: launches of thread blocks, whose warps run operations.
+
+A kernel (or a trace) yields its blocks **lane by lane**, as numpy arrays (`LaneChunk`); the
+coalescer of an SM turns a chunk into one `Segment` of transactions per warp.  Both are made lazily,
+a piece of one thread block at a time, so that memory does not grow with the program's length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+from attrs import define, frozen
+from numpy.typing import NDArray
+
+
+class Op(IntEnum):
+    """Operations of a warp, and what their argument means."""
+
+    COMPUTE = 0
+    """Arithmetic: the argument is the number of instructions."""
+    LOAD = 1
+    """Non-blocking load: the argument is the number of transactions."""
+    STORE = 2
+    """Store: transactions."""
+    ATOMIC = 3
+    """Atomic with a return value, waited for like a load: transactions."""
+    REDUCE = 4
+    """Atomic without a return value, posted like a store: transactions."""
+    SHARED = 5
+    """Shared-memory access: the argument is the number of conflict-free passes (1 is best)."""
+    BARRIER = 6
+    """Wait for all warps of the block: the argument is 0."""
+    WAIT = 7
+    """Wait until at most *argument* of the warp's own loads and atomics, the youngest, are
+    outstanding (0: all values have arrived)."""
+
+
+MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
+
+INACTIVE = -1
+"""The address of a lane that takes no part in an instruction."""
+
+
+@define
+class LaneChunk:
+    """A piece of a thread block's execution, before coalescing.
+
+    Attributes:
+        kind: (n,) uint8, the `Op` of each instruction, in program order.
+        arg: (n,) int64, its argument (ignored for memory operations).
+        active: (n, warps) bool, which warps execute it.
+        address: (m, warps, lanes) int64, byte addresses of the m memory operations among the n,
+            in order; `INACTIVE` where a lane takes no part.
+        size: (m,) int64, bytes that each lane accesses.
+    """
+
+    kind: NDArray[np.uint8]
+    arg: NDArray[np.int64]
+    active: NDArray[np.bool_]
+    address: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+@define
+class Segment:
+    """A piece of one warp's program, after coalescing, as plain lists for the event loop.
+
+    Attributes:
+        kinds, args: one `Op` and argument an operation.
+        lines: virtual line numbers of all transactions, in order; each memory operation takes as
+            many as its argument says.
+        sectors: for each of them, the bit mask of the 32-byte sectors it touches.
+    """
+
+    kinds: list[int]
+    args: list[int]
+    lines: list[int]
+    sectors: list[int]
+
+
+@frozen
+class Buffer:
+    """An array in an application's virtual address space.
+
+    Attributes:
+        name: for reports.
+        base: virtual byte address.
+        bytes: its size.
+    """
+
+    name: str
+    base: int
+    bytes: int
+
+
+class Launch(Protocol):
+    """One kernel launch: its geometry, its needs, and its blocks, run when they are asked for."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def blocks(self) -> int:
+        """Number of thread blocks."""
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads of a block."""
+
+    @property
+    def registers_per_thread(self) -> int:
+        """32-bit registers of a thread."""
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block, in bytes."""
+
+    def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
+        """Execute thread block `block`; yields its chunks in order, all warps together."""
+
+
+class Application(Protocol):
+    """A program in execution: its arrays, and its launches one after the other.
+
+    A launch is asked for only when the one before has drained, so a host loop may look at results.
+    """
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """All arrays, in allocation order; fixed before the first launch."""
+
+    def launches(self) -> Iterator[Launch]:
+        """The kernel launches of one complete run, from freshly initialised arrays."""
