@@ -12,7 +12,7 @@ from attrs import define
 from gpusim.config.schema import CrossbarConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import NEVER, Environment, Port, Wake
+from gpusim.engine import NEVER, Environment, Port, Wakeable
 from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.states import State
 
@@ -38,14 +38,14 @@ class Entrance:
         self._network = network
         self._inside = 0
         self._free_at = 0
-        self._blocked: list[Wake] = []
+        self._blocked: list[Wakeable] = []
 
     @property
     def full(self) -> bool:
         """Whether the source has to wait: its packets fill the queue."""
         return self._inside >= self._network.queue
 
-    def when_free(self, sender: Wake) -> None:
+    def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when one of this source's packets leaves the network."""
         if sender not in self._blocked:
             self._blocked.append(sender)
@@ -53,13 +53,15 @@ class Entrance:
     def send(self, request: MemoryRequest, extra_cycles: int = 0) -> None:
         """Put in a packet; the entrance passes `bytes_per_cycle`, one packet after the other."""
         network = self._network
-        flits = network.flits(request)
+        output, size = network.packet(request)
+        network.counters.bytes += size
+        flits = -(-size // network.flit_bytes)
         start = network.env._now + extra_cycles
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
         self._inside += 1
-        network.carry(request, self, flits, start + flits - 1 + network.latency)
+        network.carry(start + flits - 1 + network.latency, request, self, flits, output)
 
     def left(self) -> None:
         """One of this source's packets has left the network."""
@@ -78,7 +80,7 @@ class Network(ABC):
     are free.  Packets for one output are delivered in the order in which they arrive there; if the
     receiver's port is full they wait, and a source whose packets fill its queue waits as well.
 
-    Subclasses say where a packet goes (`_route`), how big it is (`_size`), and hand it over.
+    Subclasses say where a packet goes and how big it is (`packet`), and hand it over.
     """
 
     def __init__(
@@ -91,8 +93,8 @@ class Network(ABC):
         self.queue = NEVER if config.ideal else config.queue
         self.entrances = [Entrance(self) for _ in range(sources)]
         self.counters = NetworkCounters()
-        self._flit_bytes = NEVER if config.ideal else config.bytes_per_cycle
-        self._under_way: list[tuple[int, int, MemoryRequest, Entrance, int]] = []
+        self.flit_bytes = NEVER if config.ideal else config.bytes_per_cycle
+        self._under_way: list[tuple[int, int, MemoryRequest, Entrance, int, int]] = []
         self._sent = 0
         self._queues: list[deque[tuple[int, int, MemoryRequest, Entrance]]] = [
             deque() for _ in range(outputs)
@@ -102,34 +104,27 @@ class Network(ABC):
         """Outputs with packets waiting, in the order in which they became so."""
         self.process = env.start(self._run())
 
-    def flits(self, request: MemoryRequest) -> int:
-        """Cycles that a packet occupies a port."""
-        size = self._size(request)
-        self.counters.bytes += size
-        return -(-size // self._flit_bytes)
-
-    def carry(self, request: MemoryRequest, entrance: Entrance, flits: int, arrival: int) -> None:
+    def carry(
+        self, arrival: int, request: MemoryRequest, entrance: Entrance, flits: int, output: int
+    ) -> None:
         """Take a packet that arrives at its output in cycle `arrival`."""
         self._sent += 1
-        heappush(self._under_way, (arrival, self._sent, request, entrance, flits))
+        heappush(self._under_way, (arrival, self._sent, request, entrance, flits, output))
         wake = self.process.wake
         if arrival < wake.due:
             wake.at(arrival)
 
     def _run(self) -> Generator[int | None, None, None]:
-        under_way = self._under_way
+        under_way, free_at, queues = self._under_way, self._free_at, self._queues
         while True:
             now = self.env._now
-            upcoming = NEVER
-            if self._busy:
-                upcoming = self._serve_queues(now)
+            upcoming = self._serve_queues(now) if self._busy else NEVER
             while under_way and under_way[0][0] <= now:
-                _, _, request, entrance, flits = heappop(under_way)
-                output = self._route(request)
-                if self._queues[output]:
-                    self._queues[output].append((now, flits, request, entrance))
-                elif self._free_at[output] > now or self._full(output):
-                    self._queues[output].append((now, flits, request, entrance))
+                _, _, request, entrance, flits, output = heappop(under_way)
+                if queues[output]:
+                    queues[output].append((now, flits, request, entrance))
+                elif free_at[output] > now or self._full(output):
+                    queues[output].append((now, flits, request, entrance))
                     self._busy.append(output)
                     upcoming = min(upcoming, self._next_try(output, now))
                 else:
@@ -167,12 +162,8 @@ class Network(ABC):
         entrance.left()
 
     @abstractmethod
-    def _route(self, request: MemoryRequest) -> int:
-        """The output that a packet goes to."""
-
-    @abstractmethod
-    def _size(self, request: MemoryRequest) -> int:
-        """Bytes of a packet; the header rides along with data."""
+    def packet(self, request: MemoryRequest) -> tuple[int, int]:
+        """The output that a packet goes to, and its bytes; the header rides along with data."""
 
     @abstractmethod
     def _full(self, output: int) -> bool:
@@ -217,13 +208,11 @@ class RequestNetwork(Network):
         self._replies = replies
         self._bank_of = bank_of
 
-    def _route(self, request: MemoryRequest) -> int:
-        return self._bank_of(request.address)
-
-    def _size(self, request: MemoryRequest) -> int:
+    def packet(self, request: MemoryRequest) -> tuple[int, int]:
+        bank = self._bank_of(request.address)
         if request.kind == Kind.LOAD:
-            return _HEADER_BYTES
-        return _SECTOR_BYTES * request.sectors.bit_count()
+            return bank, _HEADER_BYTES
+        return bank, _SECTOR_BYTES * request.sectors.bit_count()
 
     def _full(self, output: int) -> bool:
         bank = self._banks[output]
@@ -246,13 +235,10 @@ class ReplyNetwork(Network):
     ) -> None:
         super().__init__(env, "crossbar.replies", config, clock, banks, sms)
 
-    def _route(self, request: MemoryRequest) -> int:
-        return request.sm
-
-    def _size(self, request: MemoryRequest) -> int:
+    def packet(self, request: MemoryRequest) -> tuple[int, int]:
         if request.kind == Kind.LOAD or request.kind == Kind.ATOMIC:
-            return _SECTOR_BYTES * request.sectors.bit_count()
-        return _HEADER_BYTES
+            return request.sm, _SECTOR_BYTES * request.sectors.bit_count()
+        return request.sm, _HEADER_BYTES
 
     def _full(self, output: int) -> bool:
         return False

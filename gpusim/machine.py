@@ -132,7 +132,8 @@ class Machine:
             tlb = config.tlb[name]
             self.tlbs[name] = [
                 TlbLevel(
-                    env, f"tlb.{name}[{index}]", level, tlb, config.clock, self._array(tlb), apps,
+                    env, f"tlb.{name}[{index}]", level, index, tlb, config.clock,
+                    self._array(tlb), apps,
                     self._below(None if last else names[level + 1], tlb.scope, index), state,
                 )
                 for index in range(self._scopes(tlb.scope))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import define
 
@@ -10,7 +10,7 @@ from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.cache.array import CacheArray
-from gpusim.engine import Environment, Port, Wake
+from gpusim.engine import Environment, Inlet, Wakeable
 from gpusim.mshr import Admission, Mshrs
 from gpusim.request import ASID_SHIFT, MemoryRequest
 
@@ -47,15 +47,13 @@ class L1Cache:
         self.virtual = config.translation == "after"
         self.array = CacheArray(config.size // config.line, config.ways)
         self.counters = [L1Counters() for _ in range(apps)]
-        self.fills: Port[MemoryRequest] = Port(env, f"{name}.fills")
+        self.fills: Inlet[MemoryRequest] = Inlet(f"{name}.fills", self._fill)
         self._shift = config.line.bit_length() - 1
         self._sectored = config.sector < config.line
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
         self._group = (1 << (config.sector // SECTOR_BYTES)) - 1
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
-        self._blocked: list[Wake] = []
-        self.process = env.start(self._run())
-        self.fills.connect(self.process)
+        self._blocked: list[Wakeable] = []
 
     def key(self, request: MemoryRequest) -> int:
         """The name of a request's line in this cache."""
@@ -72,12 +70,14 @@ class L1Cache:
         counters.hits += 1
         return True
 
-    def admit(self, request: MemoryRequest) -> Admission:
+    def admit(self, request: MemoryRequest, line: int) -> Admission:
         """Register a load that missed: NEW has to be sent on, MERGED waits, FULL tries again."""
-        line = self.key(request)
-        fetch = self._fetched(request.sectors & self.array.missing(line, request.sectors))
-        request.sectors = fetch
-        key = self._mshr_key(line, fetch)
+        key = line
+        if self._sectored:
+            request.sectors = self._fetched(self.array.missing(line, request.sectors))
+            key = self._mshr_key(line, request.sectors)
+        else:
+            request.sectors = self._whole
         admission = self._mshrs.admit(key, request)
         counters = self.counters[request.app]
         if admission == Admission.FULL:
@@ -104,15 +104,13 @@ class L1Cache:
         """Forget all lines: a kernel has ended."""
         self.array.clear()
 
-    def when_free(self, sender: Wake) -> None:
+    def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when an MSHR becomes free."""
         if sender not in self._blocked:
             self._blocked.append(sender)
 
     def _fetched(self, missing: int) -> int:
-        """The sectors that are fetched for `missing` ones: whole lines, or whole fetch sectors."""
-        if not self._sectored:
-            return self._whole
+        """The sectors that are fetched for `missing` ones: those of whole fetch sectors."""
         fetched = 0
         group = self._group
         step = group.bit_length()
@@ -126,21 +124,17 @@ class L1Cache:
         """Misses merge if they fetch the same sectors of a line."""
         return line << _SECTOR_KEY_BITS | fetch if self._sectored else line
 
-    def _run(self) -> Generator[int | None, None, None]:
-        fills = self.fills
-        while True:
-            while (filled := fills.take()) is not None:
-                line = self.key(filled)
-                self.array.fill(line, filled.sectors)
-                self.counters[filled.app].fills += 1
-                for waiter in self._mshrs.release(self._mshr_key(line, filled.sectors)):
-                    assert waiter.access is not None
-                    waiter.access.answered(waiter)
-            if self._blocked:
-                blocked, self._blocked = self._blocked, []
-                for sender in blocked:
-                    sender.now()
-            yield fills.pause()
+    def _fill(self, filled: MemoryRequest) -> None:
+        line = self.key(filled)
+        self.array.fill(line, filled.sectors)
+        self.counters[filled.app].fills += 1
+        for waiter in self._mshrs.release(self._mshr_key(line, filled.sectors)):
+            assert waiter.access is not None
+            waiter.access.answered(waiter)
+        if self._blocked:
+            blocked, self._blocked = self._blocked, []
+            for sender in blocked:
+                sender.now()
 
     # -- reports ---------------------------------------------------------------------------------
 

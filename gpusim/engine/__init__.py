@@ -1,8 +1,20 @@
 """The ground that every component stands on: whole-cycle time, ports, probes, the watchdog."""
 
-from gpusim.engine.environment import NEVER, Environment, Process, Wake
-from gpusim.engine.port import Port
+from gpusim.engine.environment import NEVER, Environment, Process, Stall, Wake, Wakeable
+from gpusim.engine.port import Inlet, Port
 from gpusim.engine.probe import Probe
 from gpusim.engine.watchdog import DeadlockError, Watchdog
 
-__all__ = ["NEVER", "DeadlockError", "Environment", "Port", "Probe", "Process", "Wake", "Watchdog"]
+__all__ = [
+    "NEVER",
+    "DeadlockError",
+    "Environment",
+    "Inlet",
+    "Port",
+    "Probe",
+    "Process",
+    "Stall",
+    "Wake",
+    "Wakeable",
+    "Watchdog",
+]

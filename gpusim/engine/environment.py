@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Protocol
 
 import simpy
 from simpy.core import BoundClass, EmptySchedule, Infinity, StopSimulation
@@ -28,6 +28,32 @@ NEVER = 1 << 62
 
 Yielded = int | Event | None
 ProcessGenerator = Generator[Yielded, Any, Any]
+
+
+class Wakeable(Protocol):
+    """Someone who waits for room."""
+
+    def now(self) -> None:
+        """There is room: wake up later in this cycle."""
+
+
+class Stall:
+    """Wakes a process for one reason, and tells it that this was the reason.
+
+    A component that is stalled hands its `Stall` to whatever it waits for; until that is free,
+    `active` spares it to try again whenever something else wakes it.
+    """
+
+    __slots__ = ("active", "wake")
+
+    def __init__(self, wake: Wake) -> None:
+        self.wake = wake
+        self.active = False
+
+    def now(self) -> None:
+        """What was waited for is free."""
+        self.active = False
+        self.wake.now()
 
 
 class Wake:
@@ -311,7 +337,16 @@ class Environment(simpy.Environment):
                         if target is None:
                             continue
                         if target.__class__ is int and target > 0:
-                            entry.at(cycle + target)
+                            # Wake.at, written out.
+                            due = cycle + target
+                            if due < entry.due:
+                                entry.due = due
+                                later = buckets.get(due)
+                                if later is None:
+                                    buckets[due] = deque((entry,))
+                                    heappush(cycles, due)
+                                else:
+                                    later.append(entry)
                             continue
                         happened = entry.process._await(target)
                         if happened is not None:
@@ -333,4 +368,4 @@ def _is_live(cycle: int) -> Callable[[Wake | Event], bool]:
     return lambda entry: not isinstance(entry, Wake) or entry.due == cycle
 
 
-__all__ = ["NEVER", "Environment", "Process", "ProcessGenerator", "Wake"]
+__all__ = ["NEVER", "Environment", "Process", "ProcessGenerator", "Stall", "Wake", "Wakeable"]

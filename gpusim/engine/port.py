@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-from gpusim.engine.environment import NEVER, Environment, Process, Wake
+from gpusim.engine.environment import NEVER, Environment, Process, Wake, Wakeable
 
 T = TypeVar("T")
 
@@ -28,11 +29,15 @@ class Port(Generic[T]):
         latency: cycles from sender to receiver.
         bandwidth: items that the receiver may take in one cycle.
         depth: items that fit; `NEVER` for no limit.
+
+    Attributes:
+        queue: ``(arrival cycle, item)`` in order; receivers look whether there is anything at all.
+        taken, waited_cycles: items taken, and the cycles that they waited after their arrival.
     """
 
     __slots__ = (
-        "_blocked", "_cycle", "_left", "_queue", "_receiver",
-        "bandwidth", "depth", "env", "latency", "name", "taken", "waited_cycles",
+        "_blocked", "_cycle", "_left", "_receiver",
+        "bandwidth", "depth", "env", "latency", "name", "queue", "taken", "waited_cycles",
     )  # fmt: skip
 
     def __init__(
@@ -46,8 +51,8 @@ class Port(Generic[T]):
         self.depth = depth
         self.taken = 0
         self.waited_cycles = 0
-        self._queue: deque[tuple[int, T]] = deque()
-        self._blocked: list[Wake] = []
+        self.queue: deque[tuple[int, T]] = deque()
+        self._blocked: list[Wakeable] = []
         self._receiver: Wake | None = None
         self._cycle = -1
         self._left = 0
@@ -55,18 +60,18 @@ class Port(Generic[T]):
     def connect(self, receiver: Process) -> None:
         """Name the process that is woken when an item arrives."""
         self._receiver = receiver.wake
-        if self._queue:
-            self._receiver.at(self._queue[0][0])
+        if self.queue:
+            self._receiver.at(self.queue[0][0])
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self.queue)
 
     @property
     def full(self) -> bool:
         """Whether a sender has to wait."""
-        return len(self._queue) >= self.depth
+        return len(self.queue) >= self.depth
 
-    def when_free(self, sender: Wake) -> None:
+    def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` as soon as an item is taken."""
         if sender not in self._blocked:
             self._blocked.append(sender)
@@ -77,7 +82,7 @@ class Port(Generic[T]):
         The sender has made sure that the port is not `full`.
         """
         arrival = self.env._now + self.latency + extra_cycles
-        queue = self._queue
+        queue = self.queue
         if queue and queue[-1][0] > arrival:
             insort(queue, (arrival, item), key=itemgetter(0))
         else:
@@ -88,7 +93,7 @@ class Port(Generic[T]):
 
     def head(self) -> T | None:
         """The item that `take` would return now, left in place."""
-        queue = self._queue
+        queue = self.queue
         if not queue or queue[0][0] > self.env._now:
             return None
         if self._cycle == self.env._now and not self._left:
@@ -97,7 +102,7 @@ class Port(Generic[T]):
 
     def take(self) -> T | None:
         """Remove and return the next item; None if none has arrived or the cycle's share is used."""
-        queue = self._queue
+        queue = self.queue
         now = self.env._now
         if not queue or queue[0][0] > now:
             return None
@@ -113,15 +118,15 @@ class Port(Generic[T]):
         if self._blocked:
             blocked, self._blocked = self._blocked, []
             for sender in blocked:
-                sender.at(now)
+                sender.now()
         return item
 
     def next_cycle(self) -> int:
         """The first cycle, now or later, in which `take` can return an item; `NEVER` if empty."""
-        if not self._queue:
+        if not self.queue:
             return NEVER
         now = self.env._now
-        arrival = self._queue[0][0]
+        arrival = self.queue[0][0]
         if arrival > now:
             return arrival
         return now if self._cycle != now or self._left else now + 1
@@ -130,3 +135,33 @@ class Port(Generic[T]):
         """What a receiver of this port alone yields: cycles until the next item, None if empty."""
         cycle = self.next_cycle()
         return None if cycle == NEVER else cycle - self.env._now
+
+
+class Inlet(Generic[T]):
+    """A port without latency or limits, whose receiver takes every item as it comes.
+
+    What a `Port` with latency 0 does with a wake-up of the receiver in the same cycle, this does
+    with a call of `take`; for receivers that only book what arrives.
+    """
+
+    __slots__ = ("name", "take")
+
+    full = False
+
+    def __init__(self, name: str, take: Callable[[T], None]) -> None:
+        self.name = name
+        self.take = take
+
+    def when_free(self, sender: Wakeable) -> None:
+        """There is always room."""
+        sender.now()
+
+    def send(self, item: T, extra_cycles: int = 0) -> None:
+        """Hand over `item`; it cannot be delayed.
+
+        Raises:
+            ValueError: it is to arrive later.
+        """
+        if extra_cycles:
+            raise ValueError(f"{self.name} takes items at once, not in {extra_cycles} cycles")
+        self.take(item)

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from gpusim.config.schema import GpuConfig
-from gpusim.engine import NEVER, Environment, Port, Probe, Wake
+from gpusim.engine import NEVER, Environment, Inlet, Port, Probe, Stall, Wakeable
 from gpusim.mshr import Admission
 from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.sm.warp import WarpAccess
@@ -39,6 +39,10 @@ class Owner(Protocol):
         """An instruction left the queue."""
 
 
+class _Freeable(Protocol):
+    def when_free(self, sender: Wakeable) -> None: ...
+
+
 class _ExtraCycles(Protocol):
     extra_cycles: int
 
@@ -61,7 +65,7 @@ class FirstTlb(Protocol):
     def miss(self, request: MemoryRequest, delay: int) -> bool:
         """Wait for the translation; False if there is no room."""
 
-    def when_free(self, sender: Wake) -> None:
+    def when_free(self, sender: Wakeable) -> None:
         """Wake when there may be room."""
 
 
@@ -69,12 +73,15 @@ class L1(Protocol):
     """What the unit needs of the L1 cache (see `gpusim.cache.L1Cache`)."""
 
     latency: int
-    fills: Port[MemoryRequest]
+
+    @property
+    def fills(self) -> Sink:
+        """Where lines come back."""
 
     def lookup(self, line: int, sectors: int, app: int) -> bool:
         """Whether a load hits."""
 
-    def admit(self, request: MemoryRequest) -> Admission:
+    def admit(self, request: MemoryRequest, line: int) -> Admission:
         """Register a load that missed."""
 
     def pass_through(self, request: MemoryRequest, keep: bool) -> None:
@@ -83,7 +90,7 @@ class L1(Protocol):
     def clear(self) -> None:
         """Forget all lines."""
 
-    def when_free(self, sender: Wake) -> None:
+    def when_free(self, sender: Wakeable) -> None:
         """Wake when an MSHR is free."""
 
 
@@ -102,7 +109,7 @@ class LoadStoreUnit(ABC):
         self.array = tlb.array
         self.l1 = l1
         self.out = out
-        self.accesses: deque[WarpAccess] = deque()
+        self._accesses: deque[WarpAccess] = deque()
         self.depth = config.sm.lsu_queue
         self.credits = config.sm.store_credits
         self.name = f"sm[{sm.index}].lsu"
@@ -116,22 +123,23 @@ class LoadStoreUnit(ABC):
         self._page_lines_mask = (1 << self._page_lines_shift) - 1
         self._retry: deque[MemoryRequest] = deque()
         self._translated: Port[MemoryRequest] = Port(env, f"{self.name}.translated")
-        self._acks: Port[MemoryRequest] = Port(env, f"{self.name}.acks")
+        self._acks: Inlet[MemoryRequest] = Inlet(f"{self.name}.acks", self._acknowledge)
         self._done: Port[WarpAccess] = Port(env, f"{self.name}.done")
         self.process = env.start(self._run())
-        for port in (self._translated, self._acks, self._done):
+        for port in (self._translated, self._done):
             port.connect(self.process)
         self._wake = self.process.wake
+        self._stall = Stall(self._wake)
 
     def accept(self, access: WarpAccess) -> None:
         """Queue an instruction; it is seen in the next cycle.  The SM has asked `full`."""
-        self.accesses.append(access)
+        self._accesses.append(access)
         self._wake.at(self.env._now + 1)
 
     @property
     def full(self) -> bool:
         """Whether the SM has to wait before it issues another memory instruction."""
-        return len(self.accesses) >= self.depth
+        return len(self._accesses) >= self.depth
 
     def answered(self, access: WarpAccess, request: MemoryRequest) -> None:
         """A transaction of `access` that went out is answered in this cycle."""
@@ -147,42 +155,52 @@ class LoadStoreUnit(ABC):
                 self._sm.complete(access)
 
     def _run(self) -> Generator[int | None, None, None]:
-        done, acks, translated, retry = self._done, self._acks, self._translated, self._retry
-        accesses = self.accesses
+        done, translated, retry = self._done, self._translated, self._retry
+        accesses = self._accesses
+        stall = self._stall
         while True:
             now = self.env._now
-            while (finished := done.take()) is not None:
+            while done.queue and (finished := done.take()) is not None:
                 self._sm.complete(finished)
-            while (ack := acks.take()) is not None:
-                self._acknowledge(ack)
-            while (request := translated.take()) is not None:
+            while translated.queue and (request := translated.take()) is not None:
                 request.address = self._physical(request.pfn, request.vline)
                 request.trail += (State.LSU, now)
                 retry.append(request)
-            budget = self._width
-            while budget and retry and self._proceed(retry[0]):
-                retry.popleft()
-                budget -= 1
-            if not retry:
-                while budget and accesses and accesses[0].issued < now:
-                    if not self._start(accesses[0], now):
-                        break
-                    budget -= 1
-                    if accesses[0].next == len(accesses[0].lines):
-                        accesses.popleft()
-                        self._sm.lsu_has_room()
-            upcoming = done.next_cycle()
-            if (accesses or retry) and (not budget or (accesses and accesses[0].issued == now)):
+                stall.active = False
+            upcoming = done.queue[0][0] if done.queue else NEVER
+            if (retry or accesses) and not stall.active and self._work(now):
                 upcoming = now + 1
             yield None if upcoming == NEVER else upcoming - now
 
+    def _work(self, now: int) -> bool:
+        """Start what can be started in this cycle; True if there may be more in the next."""
+        retry, accesses = self._retry, self._accesses
+        for _ in range(self._width):
+            if retry:
+                if not self._proceed(retry[0]):
+                    return not self._stall.active
+                retry.popleft()
+            elif accesses:
+                access = accesses[0]
+                if access.issued == now:
+                    return True
+                if not self._start(access, now):
+                    return not self._stall.active
+                if access.next == len(access.lines):
+                    accesses.popleft()
+                    self._sm.lsu_has_room()
+        return bool(retry or accesses)
+
     @abstractmethod
     def _start(self, access: WarpAccess, now: int) -> bool:
-        """Start the next transaction of `access`; False if it has to wait (a wake is arranged)."""
+        """Start the next transaction of `access`; False if it has to wait.
+
+        It waits for the next cycle, or, after `_stalled`, until what it waits for is free.
+        """
 
     @abstractmethod
     def _proceed(self, request: MemoryRequest) -> bool:
-        """Go on with a request; False if it has to wait (a wake is arranged)."""
+        """Go on with a request; False if it has to wait, as in `_start`."""
 
     def _request(self, access: WarpAccess, tag: int, now: int) -> MemoryRequest:
         """A memory request for the next transaction of `access`."""
@@ -199,7 +217,10 @@ class LoadStoreUnit(ABC):
 
     def _has_credit(self, kind: int) -> bool:
         """Whether a transaction of this kind may start: posted ones need a credit."""
-        return self.credits > 0 or kind == Kind.LOAD or kind == Kind.ATOMIC
+        if self.credits > 0 or kind == Kind.LOAD or kind == Kind.ATOMIC:
+            return True
+        self._stall.active = True
+        return False
 
     def _spend_credit(self, kind: int) -> None:
         if kind == Kind.STORE or kind == Kind.REDUCE:
@@ -209,22 +230,24 @@ class LoadStoreUnit(ABC):
         """A store or an atomic comes back from the L2 cache."""
         if request.kind != Kind.ATOMIC:
             self.credits += 1
+            if self._stall.active:
+                self._stall.now()
         assert request.access is not None
         request.access.answered(request)
 
     def _send(self, request: MemoryRequest, delay: int) -> bool:
         """Send a translated request to the L2 cache; False if the network is full."""
         if self.out.full:
-            self.out.when_free(self._wake)
-            return False
+            return self._stalled(self.out)
         request.path.append(self.l1.fills if request.kind == Kind.LOAD else self._acks)
         request.trail += (State.INTERCONNECT, self.env._now + delay)
         self.out.send(request, delay)
         return True
 
-    def _port_next_cycle(self) -> bool:
-        """No TLB port is left in this cycle: try again in the next."""
-        self._wake.at(self.env._now + 1)
+    def _stalled(self, on: _Freeable) -> bool:
+        """Wait until `on` is free; False, for the caller to return."""
+        self._stall.active = True
+        on.when_free(self._stall)
         return False
 
     # -- reports ---------------------------------------------------------------------------------
@@ -232,14 +255,14 @@ class LoadStoreUnit(ABC):
     def in_flight(self) -> int:
         """Memory instructions and transactions that are not finished here."""
         return (
-            len(self.accesses) + len(self._retry) + len(self._done) + len(self._translated)
+            len(self._accesses) + len(self._retry) + len(self._done) + len(self._translated)
             + self._credits - self.credits
         )  # fmt: skip
 
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""
-        if self.accesses or self._retry:
+        if self._accesses or self._retry:
             yield (
-                f"{self.name}: {len(self.accesses)} instructions queue, {len(self._retry)} "
+                f"{self.name}: {len(self._accesses)} instructions queue, {len(self._retry)} "
                 f"requests try again, {self.credits} of {self._credits} store credits are free"
             )

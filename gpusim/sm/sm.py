@@ -96,10 +96,10 @@ class Sm:
         env, lanes, blocks, timers = self.env, self.lanes, self.blocks, self._timers
         while True:
             now = env._now
-            if blocks:
+            if blocks.queue:
                 while (block := blocks.take()) is not None:
                     self._open(block, now)
-            if timers:
+            if timers.queue:
                 while (warp := timers.take()) is not None:
                     self._ready(warp, now)
             upcoming = NEVER
@@ -108,7 +108,7 @@ class Sm:
                     self._issue(lane, now)
                 if lane.free_at < upcoming:
                     upcoming = lane.free_at
-            if blocks or timers:
+            if blocks.queue or timers.queue:
                 upcoming = min(upcoming, blocks.next_cycle(), timers.next_cycle())
             yield None if upcoming == NEVER else upcoming - now
 

@@ -27,7 +27,7 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
             return False
         tlb = self.tlb
         if not tlb.claim():
-            return self._port_next_cycle()
+            return False
         vline = access.lines[access.next]
         tag = access.asid_tag | vline >> self._page_lines_shift
         pfn = tlb.lookup(tag, access.slot, access.app)
@@ -50,8 +50,7 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
         else:
             request.path.append(self._translated)
             if not tlb.miss(request, 0):
-                tlb.when_free(self._wake)
-                return False
+                return self._stalled(tlb)
         self._spend_credit(kind)
         access.next += 1
         return True
@@ -68,20 +67,21 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
             return True
         access = request.access
         assert isinstance(access, WarpAccess)
-        if self.l1.lookup(request.address >> self._line_shift, request.sectors, request.app):
+        line = request.address >> self._line_shift
+        if self.l1.lookup(line, request.sectors, request.app):
             now = self.env._now
             request.trail += (State.CACHE, now)
+            if self.on_request.listeners:
+                self.on_request(request, access.issued, now + latency)
             access.cause = request
             if access.hit(now, now + latency):
                 self._done.send(access, latency)
             return True
         if self.out.full:
-            self.out.when_free(self._wake)
-            return False
-        admission = self.l1.admit(request)
+            return self._stalled(self.out)
+        admission = self.l1.admit(request, line)
         if admission == Admission.FULL:
-            self.l1.when_free(self._wake)
-            return False
+            return self._stalled(self.l1)
         return admission == Admission.MERGED or self._send(request, latency)
 
 
@@ -106,10 +106,9 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
             return True
         request = self._request(access, tag, now)
         if kind == Kind.LOAD:
-            admission = l1.admit(request)
+            admission = l1.admit(request, access.asid_tag | vline)
             if admission == Admission.FULL:
-                l1.when_free(self._wake)
-                return False
+                return self._stalled(l1)
             if admission == Admission.MERGED:
                 access.next += 1
                 return True
@@ -130,7 +129,7 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         access = request.access
         assert access is not None
         if not tlb.claim():
-            return self._port_next_cycle()
+            return False
         pfn = tlb.lookup(request.tag, access.slot, request.app)
         if pfn != NO_PAGE:
             request.pfn = pfn
@@ -140,8 +139,7 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         if tlb.miss(request, delay):
             return True
         request.path.pop()
-        tlb.when_free(self._wake)
-        return False
+        return self._stalled(tlb)
 
 
 LOAD_STORE_UNITS: dict[str, type[LoadStoreUnit]] = {

@@ -9,7 +9,7 @@ from attrs import define
 from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import NEVER, Environment, Port, Wake
+from gpusim.engine import NEVER, Environment, Port, Probe, Wakeable
 from gpusim.mshr import Admission, Mshrs
 from gpusim.request import NO_PAGE, MemoryRequest, Translation, Traveller
 from gpusim.states import State
@@ -30,7 +30,7 @@ class TlbCounters:
 
 
 class TlbLevel:
-    """A TLB of level `level` (0 is next to the SM).
+    """TLB number `index` of level `level` (0 is next to the SM).
 
     The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
     its ports; deeper levels take `Translation`s from their `requests` port.  A lookup that starts
@@ -40,7 +40,7 @@ class TlbLevel:
     """
 
     def __init__(
-        self, env: Environment, name: str, level: int, config: TlbConfig, clock: Hertz,
+        self, env: Environment, name: str, level: int, index: int, config: TlbConfig, clock: Hertz,
         array: TlbArray, apps: int, below: Port[Translation], below_state: int,
     ) -> None:  # fmt: skip
         self.env = env
@@ -55,12 +55,16 @@ class TlbLevel:
         self.counters = [TlbCounters() for _ in range(apps)]
         self._state = State.TLB + level
         self._below_state = below_state
+        self._level = level
+        self._index = index
+        self.on_lookup: Probe[[int, int, int, bool, int]] = Probe()
+        """Level, instance, tag, whether it hit, cycle."""
         self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
         self._primary: dict[int, Translation] = {}
         self._ports = config.ports
         self._cycle = -1
         self._used = 0
-        self._blocked: list[Wake] = []
+        self._blocked: list[Wakeable] = []
         self.process = env.start(self._run())
         self.requests.connect(self.process)
         self.fills.connect(self.process)
@@ -86,6 +90,8 @@ class TlbLevel:
             counters = self.counters[app]
             counters.lookups += 1
             counters.hits += 1
+            if self.on_lookup.listeners:
+                self.on_lookup(self._level, self._index, tag, True, self.env._now)
         if self.array.extra_cycles:
             self._cycle = self.env._now + self.array.extra_cycles
             self._used = self._ports
@@ -101,7 +107,7 @@ class TlbLevel:
         assert access is not None
         return self._miss(request, access.slot, access.warp_slot, delay)
 
-    def when_free(self, sender: Wake) -> None:
+    def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when an MSHR or room in the next level's queue becomes free."""
         if sender not in self._blocked:
             self._blocked.append(sender)
@@ -113,7 +119,7 @@ class TlbLevel:
     def _run(self) -> Generator[int | None, None, None]:
         requests, fills = self.requests, self.fills
         while True:
-            while (filled := fills.take()) is not None:
+            while fills.queue and (filled := fills.take()) is not None:
                 self._fill(filled)
             blocked = False
             while not blocked and (translation := requests.head()) is not None:
@@ -155,6 +161,8 @@ class TlbLevel:
             return False
         counters.lookups += 1
         counters.misses += 1
+        if self.on_lookup.listeners:
+            self.on_lookup(self._level, self._index, tag, False, now)
         if admission == Admission.MERGED:
             counters.merged += 1
             waiter.follow(self._primary[tag], now)

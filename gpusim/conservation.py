@@ -1,0 +1,119 @@
+"""End-of-run conservation checks: what went in came out, once, and every cycle is accounted for.
+
+They run at the end of every simulation; a violation is an error with a name, never a warning.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from gpusim.machine import Machine
+
+Sums = Mapping[str, Mapping[str, int]]
+"""Counters of one application, summed over instances: ``sums[component][counter]``."""
+
+
+class ConservationError(AssertionError):
+    """The simulator is wrong: something was lost, doubled, or not accounted for."""
+
+
+def check_conservation(machine: Machine) -> None:
+    """Check a machine whose environment has run out of events.
+
+    Raises:
+        ConservationError: names every violated law, and the numbers.
+    """
+    broken = [*_drained(machine), *_lives(machine)]
+    for scheduler, (app, sums) in zip(machine.schedulers, _sums(machine).items(), strict=True):
+        laws = [*_balances(machine, sums), *_warps(scheduler.warps_launched, sums)]
+        broken += [f"{app}: {violation}" for violation in laws]
+    if broken:
+        raise ConservationError("conservation is violated:\n  " + "\n  ".join(broken))
+
+
+def _drained(machine: Machine) -> Iterator[str]:
+    """Every queue and every MSHR is empty, every credit is back."""
+    for component in machine.components():
+        left = component.in_flight()
+        if left:
+            name = getattr(component, "name", type(component).__name__)
+            yield f"drained: {name} still holds {left} requests or warps"
+
+
+def _lives(machine: Machine) -> Iterator[str]:
+    """Each warp's states add up to its lifetime, summed over the warps of an SM."""
+    for sm in machine.sms:
+        ledger = sm.ledger
+        for app, sums, life in zip(machine.names, ledger.sums, ledger.lifetimes, strict=True):
+            if sum(sums) != life:
+                yield (
+                    f"lives: on SM {sm.index} the states of the warps of {app} add up to "
+                    f"{sum(sums)} cycles, their lives to {life}"
+                )
+
+
+def _sums(machine: Machine) -> dict[str, dict[str, dict[str, int]]]:
+    """``sums[app][component][counter]`` over all instances of a component."""
+    sums: dict[str, dict[str, dict[str, int]]] = {
+        app: defaultdict(lambda: defaultdict(int)) for app in machine.names
+    }
+    for row in machine.counter_rows():
+        if row.app:
+            sums[row.app][row.component][row.name] += row.value
+    return sums
+
+
+def _balances(machine: Machine, sums: Sums) -> Iterator[str]:
+    """The laws that hold between the counters of one application."""
+    for component, counters in sums.items():
+        if "misses" in counters:
+            yield from _equal(
+                f"{component}: lookups", counters["lookups"],
+                "hits + misses", counters["hits"] + counters["misses"],
+            )  # fmt: skip
+            yield from _equal(
+                f"{component}: fills", counters["fills"],
+                "misses that were not merged", counters["misses"] - counters["merged"],
+            )  # fmt: skip
+    sm, l1, l2, walk = sums["sm"], sums["l1"], sums["l2"], sums["walk"]
+    yield from _equal(
+        "transactions", sm["transactions"],
+        "L1 lookups + stores and atomics", l1["lookups"] + l1["stores"],
+    )  # fmt: skip
+    yield from _equal(
+        "translations asked of the walkers", walk["requests"],
+        "walks + merged", walk["walks"] + walk["merged"],
+    )  # fmt: skip
+    yield from _equal(
+        "walks asked for", walk["requests"],
+        "misses of the last TLB level that were not merged",
+        sums[f"tlb/{list(machine.tlbs)[-1]}"]["fills"],
+    )  # fmt: skip
+    data = l2["lookups"] - l2["translation_lookups"]
+    yield from _equal(
+        "data lookups of the L2 cache", data,
+        "L1 misses that were not merged + stores and atomics",
+        l1["misses"] - l1["merged"] + l1["stores"],
+    )  # fmt: skip
+    direct = walk["level_accesses"] if _walks_read_dram(machine) else 0
+    yield from _equal(
+        "DRAM reads", sums["dram"]["reads"],
+        "L2 fills + page-table reads that bypass it", l2["fills"] + direct,
+    )  # fmt: skip
+    yield from _equal("DRAM writes", sums["dram"]["writes"], "L2 write-backs", l2["writebacks"])
+
+
+def _warps(launched: int, sums: Sums) -> Iterator[str]:
+    """Every warp that was launched has ended."""
+    yield from _equal("warps that ended", sums["sm"]["warps"], "warps launched", launched)
+
+
+def _walks_read_dram(machine: Machine) -> bool:
+    walk = machine.config.walk
+    return walk.cost == "memory" and walk.memory == "dram"
+
+
+def _equal(what: str, left: int, other: str, right: int) -> Iterator[str]:
+    if left != right:
+        yield f"{what} = {left}, but {other} = {right}"
