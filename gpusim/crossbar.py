@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from bisect import insort
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from heapq import heappop, heappush
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 
 from attrs import define
 
 from gpusim.config.schema import CrossbarConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import NEVER, Environment, Port, Wakeable
-from gpusim.request import Kind, MemoryRequest, Sink
-from gpusim.states import State
+from gpusim.engine import NEVER, Environment, Process, Wake, Wakeable
+from gpusim.request import Kind, MemoryRequest
 
+_LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
 _HEADER_BYTES = 8
 _SECTOR_BYTES = 32
 
@@ -24,224 +24,180 @@ _SECTOR_BYTES = 32
 class NetworkCounters:
     """What one network carried."""
 
-    packets: int = count("packets delivered")
-    bytes: int = count("bytes delivered, headers included", "B")
-    queue_cycles: int = count("waiting for an output port, summed over packets", "cycles")
+    packets: int = count("packets sent")
+    bytes: int = count("bytes sent; the header rides along with data", "B")
+    queue_cycles: int = count("waiting at output ports, summed over packets", "cycles")
+
+
+class Link:
+    """An output port of a network; its receiver takes the packets that have arrived.
+
+    Packets come out in the order in which their last flits arrive.  A packet of *n* flits takes
+    the port for *n* cycles: the next one is there no earlier than *n* cycles later.
+    """
+
+    __slots__ = ("_counters", "_free_at", "_receiver", "env", "queue")
+
+    def __init__(self, env: Environment, counters: NetworkCounters) -> None:
+        self.env = env
+        self.queue: deque[tuple[int, MemoryRequest, Entrance, int]] = deque()
+        self._counters = counters
+        self._free_at = 0
+        self._receiver: Wake | None = None
+
+    def connect(self, receiver: Process) -> None:
+        """Name the process that is woken when a packet arrives."""
+        self._receiver = receiver.wake
+
+    def put(self, arrival: int, request: MemoryRequest, entrance: Entrance, flits: int) -> None:
+        """Let a packet arrive in cycle `arrival`."""
+        queue = self.queue
+        packet = (arrival, request, entrance, flits)
+        if queue and queue[-1][0] > arrival:
+            insort(queue, packet, key=itemgetter(0))
+        else:
+            queue.append(packet)
+        receiver = self._receiver
+        if receiver is not None and arrival < receiver.due:
+            receiver.at(arrival)
+
+    def head(self) -> MemoryRequest | None:
+        """The packet that `take` would return now."""
+        queue = self.queue
+        now = self.env._now
+        return queue[0][1] if queue and queue[0][0] <= now and self._free_at <= now else None
+
+    def take(self) -> MemoryRequest | None:
+        """Take out the next packet; None if none is there yet."""
+        queue = self.queue
+        now = self.env._now
+        if not queue or queue[0][0] > now or self._free_at > now:
+            return None
+        arrival, request, entrance, flits = queue.popleft()
+        self._free_at = now + flits
+        self._counters.queue_cycles += now - arrival
+        entrance.inside -= 1
+        if entrance.blocked:
+            entrance.wake_blocked()
+        return request
+
+    def next_cycle(self) -> int:
+        """The first cycle in which `take` can return a packet; `NEVER` if none is under way."""
+        return max(self.queue[0][0], self._free_at) if self.queue else NEVER
 
 
 class Entrance:
-    """Where one source puts its packets into a network; behaves like a port."""
+    """Where one source puts its packets into a network; it passes one flit a cycle.
 
-    __slots__ = ("_blocked", "_free_at", "_inside", "_network")
+    Attributes:
+        inside: packets of this source in the network.
+        blocked: who waits for room.
+    """
+
+    __slots__ = ("_free_at", "_network", "blocked", "inside")
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._inside = 0
         self._free_at = 0
-        self._blocked: list[Wakeable] = []
+        self.inside = 0
+        self.blocked: list[Wakeable] = []
 
     @property
     def full(self) -> bool:
         """Whether the source has to wait: its packets fill the queue."""
-        return self._inside >= self._network.queue
+        return self.inside >= self._network.queue
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when one of this source's packets leaves the network."""
-        if sender not in self._blocked:
-            self._blocked.append(sender)
+        if sender not in self.blocked:
+            self.blocked.append(sender)
 
     def send(self, request: MemoryRequest, extra_cycles: int = 0) -> None:
-        """Put in a packet; the entrance passes `bytes_per_cycle`, one packet after the other."""
+        """Put in a packet, `extra_cycles` from now."""
         network = self._network
-        output, size = network.packet(request)
-        network.counters.bytes += size
-        flits = -(-size // network.flit_bytes)
+        size = network.size(request)
+        counters = network.counters
+        counters.packets += 1
+        counters.bytes += size
+        self.inside += 1
         start = network.env._now + extra_cycles
+        if network.ideal:
+            network.link_of(request).put(start, request, self, 0)
+            return
+        flits = -(-size // network.flit_bytes)
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
-        self._inside += 1
-        network.carry(start + flits - 1 + network.latency, request, self, flits, output)
+        network.link_of(request).put(start + flits - 1 + network.latency, request, self, flits)
 
-    def left(self) -> None:
-        """One of this source's packets has left the network."""
-        self._inside -= 1
-        if self._blocked:
-            blocked, self._blocked = self._blocked, []
-            for sender in blocked:
-                sender.now()
+    def wake_blocked(self) -> None:
+        """There is room again."""
+        blocked, self.blocked = self.blocked, []
+        for sender in blocked:
+            sender.now()
 
 
-class Network(ABC):
-    """One direction of the crossbar: every entrance reaches every output port.
+class Network:
+    """One direction of the crossbar: every entrance reaches every link.
 
     A packet of *n* flits (`bytes_per_cycle` each) takes *n* cycles of its entrance and *n* of its
-    output port, and arrives with its last flit `latency + n - 1` cycles after it was sent if both
-    are free.  Packets for one output are delivered in the order in which they arrive there; if the
-    receiver's port is full they wait, and a source whose packets fill its queue waits as well.
+    link, and arrives with its last flit ``latency + n - 1`` cycles after it was sent if both are
+    free.  A source has at most `queue` packets on their way; then it has to wait.  An ideal
+    network has neither latency nor limits.
 
-    Subclasses say where a packet goes and how big it is (`packet`), and hand it over.
+    Args:
+        sources: number of entrances.
+        links: number of links.
+        link_of: index of the link that a packet goes to.
+        size: bytes of a packet.
     """
 
     def __init__(
         self, env: Environment, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
-        outputs: int,
+        links: int, link_of: Callable[[MemoryRequest], int], size: Callable[[MemoryRequest], int],
     ) -> None:  # fmt: skip
         self.env = env
         self.name = name
-        self.latency = 0 if config.ideal else config.latency.cycles(clock)
+        self.ideal = config.ideal
+        self.latency = config.latency.cycles(clock)
         self.queue = NEVER if config.ideal else config.queue
-        self.entrances = [Entrance(self) for _ in range(sources)]
+        self.flit_bytes = config.bytes_per_cycle
+        self.size = size
         self.counters = NetworkCounters()
-        self.flit_bytes = NEVER if config.ideal else config.bytes_per_cycle
-        self._under_way: list[tuple[int, int, MemoryRequest, Entrance, int, int]] = []
-        self._sent = 0
-        self._queues: list[deque[tuple[int, int, MemoryRequest, Entrance]]] = [
-            deque() for _ in range(outputs)
-        ]
-        self._free_at = [0] * outputs
-        self._busy: list[int] = []
-        """Outputs with packets waiting, in the order in which they became so."""
-        self.process = env.start(self._run())
+        self.entrances = [Entrance(self) for _ in range(sources)]
+        self.links = [Link(env, self.counters) for _ in range(links)]
+        self._link_of = link_of
 
-    def carry(
-        self, arrival: int, request: MemoryRequest, entrance: Entrance, flits: int, output: int
-    ) -> None:
-        """Take a packet that arrives at its output in cycle `arrival`."""
-        self._sent += 1
-        heappush(self._under_way, (arrival, self._sent, request, entrance, flits, output))
-        wake = self.process.wake
-        if arrival < wake.due:
-            wake.at(arrival)
-
-    def _run(self) -> Generator[int | None, None, None]:
-        under_way, free_at, queues = self._under_way, self._free_at, self._queues
-        while True:
-            now = self.env._now
-            upcoming = self._serve_queues(now) if self._busy else NEVER
-            while under_way and under_way[0][0] <= now:
-                _, _, request, entrance, flits, output = heappop(under_way)
-                if queues[output]:
-                    queues[output].append((now, flits, request, entrance))
-                elif free_at[output] > now or self._full(output):
-                    queues[output].append((now, flits, request, entrance))
-                    self._busy.append(output)
-                    upcoming = min(upcoming, self._next_try(output, now))
-                else:
-                    self._deliver(output, flits, request, entrance, now)
-            if under_way and under_way[0][0] < upcoming:
-                upcoming = under_way[0][0]
-            yield None if upcoming == NEVER else upcoming - now
-
-    def _serve_queues(self, now: int) -> int:
-        """Deliver what waits and may go; returns the next cycle in which something may."""
-        upcoming = NEVER
-        still_busy = []
-        for output in self._busy:
-            queue = self._queues[output]
-            while queue and self._free_at[output] <= now and not self._full(output):
-                arrival, flits, request, entrance = queue.popleft()
-                self.counters.queue_cycles += now - arrival
-                self._deliver(output, flits, request, entrance, now)
-            if queue:
-                still_busy.append(output)
-                upcoming = min(upcoming, self._next_try(output, now))
-        self._busy = still_busy
-        return upcoming
-
-    def _next_try(self, output: int, now: int) -> int:
-        """When a waiting packet may go; `NEVER` if the receiver will tell."""
-        return self._free_at[output] if self._free_at[output] > now else NEVER
-
-    def _deliver(
-        self, output: int, flits: int, request: MemoryRequest, entrance: Entrance, now: int
-    ) -> None:
-        self._free_at[output] = now + flits
-        self.counters.packets += 1
-        self._hand_over(output, request)
-        entrance.left()
-
-    @abstractmethod
-    def packet(self, request: MemoryRequest) -> tuple[int, int]:
-        """The output that a packet goes to, and its bytes; the header rides along with data."""
-
-    @abstractmethod
-    def _full(self, output: int) -> bool:
-        """Whether the receiver has no room; if so, it will wake this process."""
-
-    @abstractmethod
-    def _hand_over(self, output: int, request: MemoryRequest) -> None:
-        """Give a packet to its receiver."""
+    def link_of(self, request: MemoryRequest) -> Link:
+        """The link that a packet goes to."""
+        return self.links[self._link_of(request)]
 
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:
         """Packets under way."""
-        return len(self._under_way) + sum(map(len, self._queues))
+        return sum(entrance.inside for entrance in self.entrances)
 
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""
-        for output in self._busy:
-            yield f"{self.name}: {len(self._queues[output])} packets wait for output {output}"
+        for index, link in enumerate(self.links):
+            if link.queue:
+                yield f"{self.name}: {len(link.queue)} packets on their way to output {index}"
 
     def counter_rows(self, component: str) -> Iterator[CounterRow]:
         """All counters, one row each."""
         return counter_rows(component, 0, "", self.counters)
 
 
-class RequestNetwork(Network):
-    """From the SMs to the L2 banks.
-
-    Args:
-        banks: their request ports.
-        replies: their entrances into the reply network: the way back.
-        bank_of: the bank of a physical address.
-    """
-
-    def __init__(
-        self, env: Environment, config: CrossbarConfig, clock: Hertz, sms: int,
-        banks: Sequence[Port[MemoryRequest]], replies: Sequence[Sink],
-        bank_of: Callable[[int], int],
-    ) -> None:  # fmt: skip
-        super().__init__(env, "crossbar.requests", config, clock, sms, len(banks))
-        self._banks = banks
-        self._replies = replies
-        self._bank_of = bank_of
-
-    def packet(self, request: MemoryRequest) -> tuple[int, int]:
-        bank = self._bank_of(request.address)
-        if request.kind == Kind.LOAD:
-            return bank, _HEADER_BYTES
-        return bank, _SECTOR_BYTES * request.sectors.bit_count()
-
-    def _full(self, output: int) -> bool:
-        bank = self._banks[output]
-        if bank.full:
-            bank.when_free(self.process.wake)
-            return True
-        return False
-
-    def _hand_over(self, output: int, request: MemoryRequest) -> None:
-        request.trail += (State.L2, self.env._now)
-        request.path.append(self._replies[output])
-        self._banks[output].send(request)
+def request_bytes(request: MemoryRequest) -> int:
+    """Bytes of a packet towards the L2 cache."""
+    if request.kind == _LOAD:
+        return _HEADER_BYTES
+    return _SECTOR_BYTES * request.sectors.bit_count()
 
 
-class ReplyNetwork(Network):
-    """From the L2 banks back to the SMs, which always take an answer."""
-
-    def __init__(
-        self, env: Environment, config: CrossbarConfig, clock: Hertz, banks: int, sms: int
-    ) -> None:
-        super().__init__(env, "crossbar.replies", config, clock, banks, sms)
-
-    def packet(self, request: MemoryRequest) -> tuple[int, int]:
-        if request.kind == Kind.LOAD or request.kind == Kind.ATOMIC:
-            return request.sm, _SECTOR_BYTES * request.sectors.bit_count()
-        return request.sm, _HEADER_BYTES
-
-    def _full(self, output: int) -> bool:
-        return False
-
-    def _hand_over(self, output: int, request: MemoryRequest) -> None:
-        request.answer()
+def reply_bytes(request: MemoryRequest) -> int:
+    """Bytes of a packet back to an SM."""
+    if request.kind == _LOAD or request.kind == _ATOMIC:
+        return _SECTOR_BYTES * request.sectors.bit_count()
+    return _HEADER_BYTES

@@ -11,7 +11,7 @@ from gpusim.cache import L1Cache, L2Bank
 from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import GpuConfig, TlbConfig
 from gpusim.counters import CounterRow
-from gpusim.crossbar import ReplyNetwork, RequestNetwork
+from gpusim.crossbar import Network, reply_bytes, request_bytes
 from gpusim.dram import build_dram
 from gpusim.engine import Environment, Port, Probe, Watchdog
 from gpusim.registry import Slot, find_policy
@@ -106,16 +106,22 @@ class Machine:
         self._channel = lambda address: channel_ports[mapping.channel(address)]
         banks = config.l2.banks
         line_shift = config.l2.line.bit_length() - 1
-        self.replies = ReplyNetwork(env, config.crossbar, config.clock, banks, config.sm.count)
-        self.banks = [
-            L2Bank(env, i, config.l2, config.clock, apps, self._channel, self.replies.entrances[i])
-            for i in range(banks)
-        ]
-        ports = [bank.requests for bank in self.banks]
-        self.requests = RequestNetwork(
-            env, config.crossbar, config.clock, config.sm.count, ports, self.replies.entrances,
-            lambda address: (address >> line_shift) % banks,
+        self.requests = Network(
+            env, "crossbar.requests", config.crossbar, config.clock, config.sm.count, banks,
+            lambda request: (request.address >> line_shift) % banks, request_bytes,
         )  # fmt: skip
+        self.replies = Network(
+            env, "crossbar.replies", config.crossbar, config.clock, banks, config.sm.count,
+            lambda request: request.sm, reply_bytes,
+        )  # fmt: skip
+        self.banks = [
+            L2Bank(
+                env, i, config.l2, config.clock, apps, self._channel, self.requests.links[i],
+                self.replies.entrances[i],
+            )
+            for i in range(banks)
+        ]  # fmt: skip
+        ports = [bank.requests for bank in self.banks]
         self._bank_port = lambda address: ports[(address >> line_shift) % banks]
 
     def _build_translation(self) -> None:
@@ -179,7 +185,7 @@ class Machine:
             l1 = L1Cache(env, f"l1[{index}]", config.l1, config.clock, apps)
             sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
                 env, sm, config, self.tlbs[first][index // per_tlb], l1,
-                self.requests.entrances[index],
+                self.requests.entrances[index], self.replies.links[index],
             )  # fmt: skip
             self.sms.append(sm)
             self.l1s.append(l1)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Generic, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
+Admission = Literal[0, 1, 2]
+"""What became of a miss."""
 
-class Admission(IntEnum):
-    """What became of a miss."""
-
-    NEW = 0
-    """It took a free register and has to be sent on."""
-    MERGED = 1
-    """It waits for one that is already under way."""
-    FULL = 2
-    """No register, or no room in the right one: its sender has to wait."""
+NEW: Final = 0
+"""It took a free register and has to be sent on."""
+MERGED: Final = 1
+"""It waits for one that is already under way."""
+FULL: Final = 2
+"""No register, or no room in the right one: its sender has to wait."""
 
 
 class Mshrs(Generic[T]):
@@ -38,16 +36,17 @@ class Mshrs(Generic[T]):
 
     def admit(self, key: int, item: T) -> Admission:
         """Register a miss of `item` on `key`."""
-        waiting = self.pending.get(key)
-        if waiting is not None:
+        pending = self.pending
+        if key in pending:
+            waiting = pending[key]
             if len(waiting) >= self.merge:
-                return Admission.FULL
+                return FULL
             waiting.append(item)
-            return Admission.MERGED
-        if len(self.pending) >= self.capacity:
-            return Admission.FULL
-        self.pending[key] = [item]
-        return Admission.NEW
+            return MERGED
+        if len(pending) >= self.capacity:
+            return FULL
+        pending[key] = [item]
+        return NEW
 
     def release(self, key: int) -> list[T]:
         """Everyone who waits for `key`, in order; frees the register.

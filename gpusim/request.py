@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any, Protocol
 
-from gpusim.engine import Wake
+from gpusim.engine import Wakeable
 
 
 ASID_SHIFT = 52
@@ -47,7 +47,7 @@ class Sink(Protocol):
     def full(self) -> bool:
         """Whether a sender has to wait."""
 
-    def when_free(self, sender: Wake) -> None:
+    def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when there is room."""
 
     def send(self, item: Any, extra_cycles: int = 0) -> None:
@@ -170,23 +170,29 @@ class Translation(Traveller):
         return self.tag & VPN_MASK
 
 
-def resolve_trail(traveller: Traveller, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+def resolve_trail(traveller: Traveller, start: int, end: int) -> list[tuple[int, int, int]]:
     """Cut ``[start, end)`` into ``(state, from, to)`` pieces along a trail, following its links.
 
     Cycles before the first entry of a trail take that trail's first state, so the pieces always
-    add up to the whole.
+    tile the whole.
     """
+    pieces: list[tuple[int, int, int]] = []
+    _cut(traveller, start, end, pieces)
+    pieces.reverse()
+    return pieces
+
+
+def _cut(traveller: Traveller, start: int, end: int, pieces: list[tuple[int, int, int]]) -> None:
+    """Append the pieces of ``[start, end)``, the last one first."""
     trail = traveller.trail
-    last = len(trail) - 2
-    for i in range(0, len(trail), 2):
-        begin = trail[i + 1] if i else start
-        stop = trail[i + 3] if i < last else end
-        begin, stop = max(begin, start), min(stop, end)
-        if begin >= stop:
-            continue
-        state = trail[i]
-        if state >= 0:
-            yield state, begin, stop
-        else:
-            assert traveller.links is not None
-            yield from resolve_trail(traveller.links[-1 - state], begin, stop)
+    for i in range(len(trail) - 2, -1, -2):
+        begin = trail[i + 1] if i and trail[i + 1] > start else start
+        if begin < end:
+            state = trail[i]
+            if state >= 0:
+                pieces.append((state, begin, end))
+            else:
+                _cut(traveller.links[-1 - state], begin, end, pieces)  # type: ignore[index]
+            if begin == start:
+                return
+            end = begin

@@ -179,7 +179,10 @@ def _run_data(
         ),
         config_toml=model.to_toml(),
         origins=model.origins,
-        summary=headline(machine.config, counters, sums, machine.states, applications),
+        summary=headline(
+            counters, sums, machine.states, applications,
+            max(application.end for application in applications), machine.config.clock,
+        ),  # fmt: skip
         counters=counters,
         states=machine.states,
         state_sums=sums,

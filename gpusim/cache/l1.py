@@ -10,8 +10,8 @@ from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.cache.array import CacheArray
-from gpusim.engine import Environment, Inlet, Wakeable
-from gpusim.mshr import Admission, Mshrs
+from gpusim.engine import Environment, Wakeable
+from gpusim.mshr import FULL, MERGED, Admission, Mshrs
 from gpusim.request import ASID_SHIFT, MemoryRequest
 
 SECTOR_BYTES = 32
@@ -32,10 +32,9 @@ class L1Counters:
 
 
 class L1Cache:
-    """Tags, MSHRs and the fill side of an L1; the load/store unit asks, `fills` answers.
+    """Tags and MSHRs of an L1; the load/store unit asks, and brings the lines that arrive.
 
-    Lines are named physically, or by ``asid | virtual line`` if the cache is `virtual`.  When a
-    line arrives on `fills`, everyone who waits for it is answered in the same cycle.
+    Lines are named physically, or by ``asid | virtual line`` if the cache is `virtual`.
     """
 
     def __init__(
@@ -47,7 +46,6 @@ class L1Cache:
         self.virtual = config.translation == "after"
         self.array = CacheArray(config.size // config.line, config.ways)
         self.counters = [L1Counters() for _ in range(apps)]
-        self.fills: Inlet[MemoryRequest] = Inlet(f"{name}.fills", self._fill)
         self._shift = config.line.bit_length() - 1
         self._sectored = config.sector < config.line
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
@@ -80,13 +78,13 @@ class L1Cache:
             request.sectors = self._whole
         admission = self._mshrs.admit(key, request)
         counters = self.counters[request.app]
-        if admission == Admission.FULL:
+        if admission == FULL:
             counters.stalls += 1
             return admission
         counters.lookups += 1
         counters.misses += 1
         now = self.env._now
-        if admission == Admission.MERGED:
+        if admission == MERGED:
             counters.merged += 1
             request.follow(self._mshrs.pending[key][0], now)
         return admission
@@ -124,7 +122,8 @@ class L1Cache:
         """Misses merge if they fetch the same sectors of a line."""
         return line << _SECTOR_KEY_BITS | fetch if self._sectored else line
 
-    def _fill(self, filled: MemoryRequest) -> None:
+    def fill(self, filled: MemoryRequest) -> None:
+        """A line arrives: keep it, and answer everyone who waits for it."""
         line = self.key(filled)
         self.array.fill(line, filled.sectors)
         self.counters[filled.app].fills += 1

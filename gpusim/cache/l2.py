@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence, Sized
+from typing import Protocol
 
 from attrs import define
 
@@ -11,10 +12,13 @@ from gpusim.cache.array import DIRTY, CacheArray
 from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import NEVER, Environment, Port
-from gpusim.mshr import Admission, Mshrs
+from gpusim.engine import NEVER, Environment, Port, Process
+from gpusim.mshr import FULL, Mshrs
 from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.states import State
+
+_LOAD, _WALK = int(Kind.LOAD), int(Kind.WALK)
+_L2, _INTERCONNECT = int(State.L2), int(State.INTERCONNECT)
 
 _WRITEBACK_BUFFER = 8
 """Dirty lines that wait for DRAM before the bank stops taking fills [our choice]."""
@@ -36,23 +40,46 @@ class L2Counters:
     stalls: int = count("times that a request had to wait for an MSHR or for DRAM")
 
 
+class Inbound(Protocol):
+    """Where the requests of the SMs come in (see `gpusim.crossbar.Link`)."""
+
+    @property
+    def queue(self) -> Sized:
+        """What is under way."""
+
+    def connect(self, receiver: Process) -> None:
+        """Name who is woken when a request arrives."""
+
+    def head(self) -> MemoryRequest | None:
+        """The request that is next, left in place."""
+
+    def take(self) -> MemoryRequest | None:
+        """The request that is next, taken out."""
+
+    def next_cycle(self) -> int:
+        """When the next request is there."""
+
+
 class L2Bank:
     """A bank looks up `ports` requests a cycle; a hit is answered after the latency.
 
     A miss takes an MSHR and fetches the line from DRAM; stores and atomics to it wait for the line
-    and are then merged into it.  A dirty victim is written back.  `channel` tells which DRAM
-    channel an address belongs to, `replies` is the bank's way back to the SMs: while it is full,
-    the bank answers nobody.
+    and are then merged into it.  A dirty victim is written back.
+
+    Args:
+        channel: the DRAM channel that an address belongs to.
+        link: where the requests of the SMs come in; page-table reads come in on `requests`.
+        replies: the way back to the SMs; while it is full, the bank answers nobody.
     """
 
     def __init__(
         self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: int,
-        channel: Callable[[int], Port[MemoryRequest]], replies: Sink,
+        channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = f"l2[{index}]"
         self.requests: Port[MemoryRequest] = Port(
-            env, f"{self.name}.requests", bandwidth=config.ports, depth=config.queue
+            env, f"{self.name}.requests", depth=config.queue
         )
         self.fills: Port[MemoryRequest] = Port(env, f"{self.name}.fills")
         self.counters = [L2Counters() for _ in range(apps)]
@@ -63,77 +90,103 @@ class L2Bank:
         self._array = CacheArray(lines, config.ways, config.banks)
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
         self._channel = channel
+        self._link = link
         self._replies = replies
+        self._ports = config.ports
         self._writebacks: deque[MemoryRequest] = deque()
         self.process = env.start(self._run())
         self.requests.connect(self.process)
+        link.connect(self.process)
         self.fills.connect(self.process)
 
     def _run(self) -> Generator[int | None, None, None]:
-        requests, fills = self.requests, self.fills
+        fills, replies, writebacks = self.fills, self._replies, self._writebacks
         while True:
-            if self._writebacks:
+            if writebacks:
                 self._write_back()
+            if replies.full:
+                replies.when_free(self.process.wake)
+                yield None
+                continue
             upcoming = NEVER
-            if self._replies.full:
-                self._replies.when_free(self.process.wake)
-            else:
-                if len(self._writebacks) < _WRITEBACK_BUFFER:
-                    while (filled := fills.take()) is not None:
-                        self._fill(filled)
-                    upcoming = fills.next_cycle()
-                while (request := requests.head()) is not None and self._serve(request):
-                    requests.take()
-                if request is None:
-                    upcoming = min(upcoming, requests.next_cycle())
+            if fills.queue and len(writebacks) < _WRITEBACK_BUFFER:
+                while (filled := fills.take()) is not None:
+                    self._fill(filled)
+                if fills.queue:
+                    upcoming = fills.queue[0][0]
+            upcoming = min(upcoming, self._look_up())
             yield None if upcoming == NEVER else upcoming - self.env._now
+
+    def _look_up(self) -> int:
+        """Start this cycle's lookups; returns when there may be more (`NEVER`: it will be told)."""
+        link = self._link
+        left = self._ports
+        while left and self.requests.queue and (walk := self.requests.head()) is not None:
+            if not self._serve(walk):
+                return NEVER
+            self.requests.take()
+            left -= 1
+        while left and link.queue and (request := link.head()) is not None:
+            if not self._serve(request):
+                return NEVER
+            request.trail += (_L2, self.env._now)
+            link.take()
+            left -= 1
+        if not left:
+            return self.env._now + 1
+        return min(
+            self.requests.next_cycle() if self.requests.queue else NEVER,
+            link.next_cycle() if link.queue else NEVER,
+        )
 
     def _serve(self, request: MemoryRequest) -> bool:
         """Look up one request; False if it has to wait (the bank is woken when it may not)."""
         line = request.address >> self._shift
-        kind = request.kind
         counters = self.counters[request.app]
-        if not self._array.missing(line, self._whole):
-            if kind != Kind.LOAD:
-                if kind == Kind.WALK:
-                    counters.translation_lookups += 1
-                    counters.translation_hits += 1
-                else:
-                    counters.stores += 1
-                    self._array.mark_dirty(line)
-            counters.lookups += 1
-            counters.hits += 1
-            self._answer(request, self._latency)
-            return True
         mshrs = self._mshrs
-        if line not in mshrs.pending:
+        if not self._array.missing(line, self._whole):
+            counters.hits += 1
+            if request.kind != _LOAD and request.kind != _WALK:
+                self._array.mark_dirty(line)
+            self._answer(request, self._latency)
+        elif line in mshrs.pending:
+            if mshrs.admit(line, request) == FULL:
+                counters.stalls += 1
+                return False
+            counters.misses += 1
+            counters.merged += 1
+            request.follow(mshrs.pending[line][0], self.env._now)
+        else:
             channel = self._channel(request.address)
             if channel.full:
                 counters.stalls += 1
                 channel.when_free(self.process.wake)
                 return False
-        admission = mshrs.admit(line, request)
-        if admission == Admission.FULL:
-            counters.stalls += 1
-            return False
-        counters.lookups += 1
-        counters.misses += 1
-        if kind == Kind.WALK:
-            counters.translation_lookups += 1
-        elif kind != Kind.LOAD:
-            counters.stores += 1
-        if admission == Admission.MERGED:
-            counters.merged += 1
-            request.follow(mshrs.pending[line][0], self.env._now)
-        else:
+            if mshrs.admit(line, request) == FULL:
+                counters.stalls += 1
+                return False
+            counters.misses += 1
             request.path.append(self.fills)
             channel.send(request, self._latency)
+        counters.lookups += 1
+        if request.kind != _LOAD:
+            self._count_kind(request.kind, counters, line in mshrs.pending)
         return True
 
+    def _count_kind(self, kind: int, counters: L2Counters, missed: bool) -> None:
+        """Count a lookup that is not a plain load."""
+        if kind != _WALK:
+            counters.stores += 1
+        else:
+            counters.translation_lookups += 1
+            counters.translation_hits += not missed
+
     def _answer(self, request: MemoryRequest, delay: int) -> None:
-        if request.kind != Kind.WALK:
-            request.trail += (State.INTERCONNECT, self.env._now + delay)
-        request.answer(delay)
+        if request.kind == _WALK:
+            request.path.pop().send(request, delay)
+        else:
+            request.trail += (_INTERCONNECT, self.env._now + delay)
+            self._replies.send(request, delay)
 
     def _fill(self, filled: MemoryRequest) -> None:
         line = filled.address >> self._shift
@@ -141,7 +194,7 @@ class L2Bank:
         waiters = self._mshrs.release(line)
         dirty = False
         for waiter in waiters:
-            if waiter.kind != Kind.LOAD and waiter.kind != Kind.WALK:
+            if waiter.kind != _LOAD and waiter.kind != _WALK:
                 dirty = True
             self._answer(waiter, 0)
         victim = self._array.fill(line, self._whole, dirty)

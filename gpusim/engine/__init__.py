@@ -1,7 +1,7 @@
 """The ground that every component stands on: whole-cycle time, ports, probes, the watchdog."""
 
 from gpusim.engine.environment import NEVER, Environment, Process, Stall, Wake, Wakeable
-from gpusim.engine.port import Inlet, Port
+from gpusim.engine.port import Port
 from gpusim.engine.probe import Probe
 from gpusim.engine.watchdog import DeadlockError, Watchdog
 
@@ -9,7 +9,6 @@ __all__ = [
     "NEVER",
     "DeadlockError",
     "Environment",
-    "Inlet",
     "Port",
     "Probe",
     "Process",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable
 from operator import itemgetter
 from typing import Generic, TypeVar
 
@@ -135,33 +134,3 @@ class Port(Generic[T]):
         """What a receiver of this port alone yields: cycles until the next item, None if empty."""
         cycle = self.next_cycle()
         return None if cycle == NEVER else cycle - self.env._now
-
-
-class Inlet(Generic[T]):
-    """A port without latency or limits, whose receiver takes every item as it comes.
-
-    What a `Port` with latency 0 does with a wake-up of the receiver in the same cycle, this does
-    with a call of `take`; for receivers that only book what arrives.
-    """
-
-    __slots__ = ("name", "take")
-
-    full = False
-
-    def __init__(self, name: str, take: Callable[[T], None]) -> None:
-        self.name = name
-        self.take = take
-
-    def when_free(self, sender: Wakeable) -> None:
-        """There is always room."""
-        sender.now()
-
-    def send(self, item: T, extra_cycles: int = 0) -> None:
-        """Hand over `item`; it cannot be delayed.
-
-        Raises:
-            ValueError: it is to arrive later.
-        """
-        if extra_cycles:
-            raise ValueError(f"{self.name} takes items at once, not in {extra_cycles} cycles")
-        self.take(item)

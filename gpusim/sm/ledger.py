@@ -86,5 +86,5 @@ class Ledger:
         self.on_interval(self.sm, warp.uid, warp.warp_slot, warp.app, state, begin, end)
 
 
-WAITING = State.CACHE
+WAITING = int(State.CACHE)
 """Provisional state of a warp that waits for memory; the trail says later what it waited for."""

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sized
 from typing import Protocol
 
 from gpusim.config.schema import GpuConfig
-from gpusim.engine import NEVER, Environment, Inlet, Port, Probe, Stall, Wakeable
+from gpusim.engine import NEVER, Environment, Port, Probe, Process, Stall, Wakeable
 from gpusim.mshr import Admission
 from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.sm.warp import WarpAccess
 from gpusim.states import State
 from gpusim.warp_program import Op
+
+_LSU, _CACHE = int(State.LSU), int(State.CACHE)
+_LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
 
 KIND_OF_OP: dict[int, Kind] = {
     Op.LOAD: Kind.LOAD,
@@ -74,9 +77,8 @@ class L1(Protocol):
 
     latency: int
 
-    @property
-    def fills(self) -> Sink:
-        """Where lines come back."""
+    def fill(self, filled: MemoryRequest) -> None:
+        """A line arrives."""
 
     def lookup(self, line: int, sectors: int, app: int) -> bool:
         """Whether a load hits."""
@@ -94,6 +96,23 @@ class L1(Protocol):
         """Wake when an MSHR is free."""
 
 
+class Replies(Protocol):
+    """Where the answers of the L2 cache come in (see `gpusim.crossbar.Link`)."""
+
+    @property
+    def queue(self) -> Sized:
+        """What is under way."""
+
+    def connect(self, receiver: Process) -> None:
+        """Name who is woken when an answer arrives."""
+
+    def take(self) -> MemoryRequest | None:
+        """The next answer that is there."""
+
+    def next_cycle(self) -> int:
+        """When the next answer is there."""
+
+
 class LoadStoreUnit(ABC):
     """Starts `lsu_width` transactions a cycle, in order; a stalled one stalls those behind it.
 
@@ -102,7 +121,8 @@ class LoadStoreUnit(ABC):
     """
 
     def __init__(
-        self, env: Environment, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink
+        self, env: Environment, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink,
+        replies: Replies,
     ) -> None:
         self.env = env
         self.tlb = tlb
@@ -116,6 +136,7 @@ class LoadStoreUnit(ABC):
         self.on_request: Probe[[MemoryRequest, int, int]] = Probe()
         """A finished transaction, the cycle in which it was issued, and the cycle of its answer."""
         self._sm = sm
+        self._index = sm.index
         self._credits = config.sm.store_credits
         self._width = config.sm.lsu_width
         self._line_shift = config.l1.line.bit_length() - 1
@@ -123,10 +144,10 @@ class LoadStoreUnit(ABC):
         self._page_lines_mask = (1 << self._page_lines_shift) - 1
         self._retry: deque[MemoryRequest] = deque()
         self._translated: Port[MemoryRequest] = Port(env, f"{self.name}.translated")
-        self._acks: Inlet[MemoryRequest] = Inlet(f"{self.name}.acks", self._acknowledge)
+        self._replies = replies
         self._done: Port[WarpAccess] = Port(env, f"{self.name}.done")
         self.process = env.start(self._run())
-        for port in (self._translated, self._done):
+        for port in (self._translated, self._done, replies):
             port.connect(self.process)
         self._wake = self.process.wake
         self._stall = Stall(self._wake)
@@ -134,7 +155,9 @@ class LoadStoreUnit(ABC):
     def accept(self, access: WarpAccess) -> None:
         """Queue an instruction; it is seen in the next cycle.  The SM has asked `full`."""
         self._accesses.append(access)
-        self._wake.at(self.env._now + 1)
+        due = self.env._now + 1
+        if due < self._wake.due:
+            self._wake.at(due)
 
     @property
     def full(self) -> bool:
@@ -155,19 +178,27 @@ class LoadStoreUnit(ABC):
                 self._sm.complete(access)
 
     def _run(self) -> Generator[int | None, None, None]:
-        done, translated, retry = self._done, self._translated, self._retry
+        done, translated, replies = self._done, self._translated, self._replies
+        retry = self._retry
         accesses = self._accesses
         stall = self._stall
         while True:
             now = self.env._now
             while done.queue and (finished := done.take()) is not None:
                 self._sm.complete(finished)
+            while replies.queue and (reply := replies.take()) is not None:
+                if reply.kind == _LOAD:
+                    self.l1.fill(reply)
+                else:
+                    self._acknowledge(reply)
             while translated.queue and (request := translated.take()) is not None:
                 request.address = self._physical(request.pfn, request.vline)
-                request.trail += (State.LSU, now)
+                request.trail += (_LSU, now)
                 retry.append(request)
                 stall.active = False
             upcoming = done.queue[0][0] if done.queue else NEVER
+            if replies.queue and (arrival := replies.next_cycle()) < upcoming:
+                upcoming = arrival
             if (retry or accesses) and not stall.active and self._work(now):
                 upcoming = now + 1
             yield None if upcoming == NEVER else upcoming - now
@@ -206,8 +237,8 @@ class LoadStoreUnit(ABC):
         """A memory request for the next transaction of `access`."""
         index = access.next
         return MemoryRequest(
-            access.kind, access.app, access.asid, self._sm.index, tag, -1, access.lines[index],
-            access.sectors[index], 0, access, [State.LSU, access.issued, State.CACHE, now],
+            access.kind, access.app, access.asid, self._index, tag, -1, access.lines[index],
+            access.sectors[index], 0, access, [_LSU, access.issued, _CACHE, now],
         )  # fmt: skip
 
     def _physical(self, pfn: int, vline: int) -> int:
@@ -228,21 +259,11 @@ class LoadStoreUnit(ABC):
 
     def _acknowledge(self, request: MemoryRequest) -> None:
         """A store or an atomic comes back from the L2 cache."""
-        if request.kind != Kind.ATOMIC:
+        if request.kind != _ATOMIC:
             self.credits += 1
-            if self._stall.active:
-                self._stall.now()
+            self._stall.active = False
         assert request.access is not None
         request.access.answered(request)
-
-    def _send(self, request: MemoryRequest, delay: int) -> bool:
-        """Send a translated request to the L2 cache; False if the network is full."""
-        if self.out.full:
-            return self._stalled(self.out)
-        request.path.append(self.l1.fills if request.kind == Kind.LOAD else self._acks)
-        request.trail += (State.INTERCONNECT, self.env._now + delay)
-        self.out.send(request, delay)
-        return True
 
     def _stalled(self, on: _Freeable) -> bool:
         """Wait until `on` is free; False, for the caller to return."""

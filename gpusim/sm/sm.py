@@ -18,8 +18,10 @@ from gpusim.sm.warp import Block, Warp, WarpAccess
 from gpusim.states import State
 from gpusim.warp_program import Op
 
-_COMPUTE, _LOAD, _STORE, _ATOMIC, _REDUCE = Op.COMPUTE, Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE
+# Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.
+_COMPUTE, _LOAD, _ATOMIC = int(Op.COMPUTE), int(Op.LOAD), int(Op.ATOMIC)
 _SHARED, _BARRIER, _WAIT = int(Op.SHARED), int(Op.BARRIER), int(Op.WAIT)
+_ISSUING, _COMPUTING, _READY = int(State.ISSUING), int(State.COMPUTING), int(State.READY)
 
 
 @define(slots=True)
@@ -124,7 +126,7 @@ class Sm:
 
     def _ready(self, warp: Warp, now: int) -> None:
         """`warp` (whose state is up to date) may issue from now on."""
-        self.ledger.enter(warp, State.READY, now)
+        self.ledger.enter(warp, _READY, now)
         self._queue(warp, now)
 
     def _queue(self, warp: Warp, now: int) -> None:
@@ -154,7 +156,7 @@ class Sm:
         warp = lane.current
         lane.run_from = -1
         if warp is not None and not lane.scheduler.greedy and len(lane.scheduler):
-            self.ledger.enter(warp, State.READY, now)
+            self.ledger.enter(warp, _READY, now)
             lane.scheduler.add(warp)
             warp = None
         while True:
@@ -207,7 +209,7 @@ class Sm:
         warp.left = left - run
         if not warp.left:
             warp.pc += 1
-        self.ledger.enter(warp, State.COMPUTING, now)
+        self.ledger.enter(warp, _COMPUTING, now)
         lane.run_from = now
         counters = self.counters[warp.app]
         counters.instructions += run
@@ -280,7 +282,7 @@ class Sm:
 
     def _count_issue(self, warp: Warp, now: int) -> SmCounters:
         warp.pc += 1
-        self.ledger.enter(warp, State.ISSUING, now)
+        self.ledger.enter(warp, _ISSUING, now)
         counters = self.counters[warp.app]
         counters.instructions += 1
         counters.issue_cycles += self._slots
@@ -298,11 +300,11 @@ class Sm:
             warp.stores -= 1
         if warp.ending:
             if not warp.outstanding and not warp.stores:
-                self.ledger.enter_after_wait(warp, State.READY, now, access.finished_by())
+                self.ledger.enter_after_wait(warp, _READY, now, access.finished_by())
                 self._retire(warp, now)
         elif warp.needs >= 0 and not warp.must_wait():
             warp.needs = -1
-            self.ledger.enter_after_wait(warp, State.READY, now, access.finished_by())
+            self.ledger.enter_after_wait(warp, _READY, now, access.finished_by())
             self._queue(warp, now)
 
     def lsu_has_room(self) -> None:

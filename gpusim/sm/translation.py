@@ -4,85 +4,93 @@ from __future__ import annotations
 
 from gpusim.config.schema import GpuConfig
 from gpusim.engine import Environment
-from gpusim.mshr import Admission
+from gpusim.mshr import FULL, MERGED
 from gpusim.request import NO_PAGE, Kind, MemoryRequest, Sink
-from gpusim.sm.load_store_unit import L1, FirstTlb, LoadStoreUnit, Owner
+from gpusim.sm.load_store_unit import L1, FirstTlb, LoadStoreUnit, Owner, Replies
 from gpusim.sm.warp import WarpAccess
 from gpusim.states import State
+
+_LOAD, _STORE = int(Kind.LOAD), int(Kind.STORE)
+_CACHE, _INTERCONNECT = int(State.CACHE), int(State.INTERCONNECT)
 
 
 class PhysicalLoadStoreUnit(LoadStoreUnit):
     """TLB before, or in parallel with, a physically tagged L1 cache."""
 
     def __init__(
-        self, env: Environment, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink
-    ) -> None:
-        super().__init__(env, sm, config, tlb, l1, out)
+        self, env: Environment, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink,
+        replies: Replies,
+    ) -> None:  # fmt: skip
+        super().__init__(env, sm, config, tlb, l1, out, replies)
         parallel = config.l1.translation == "parallel"
         self._latency = max(tlb.latency, l1.latency) if parallel else tlb.latency + l1.latency
 
     def _start(self, access: WarpAccess, now: int) -> bool:
         kind = access.kind
-        if kind != Kind.LOAD and not self._has_credit(kind):
+        if kind != _LOAD and not self._has_credit(kind):
             return False
         tlb = self.tlb
         if not tlb.claim():
             return False
-        vline = access.lines[access.next]
+        index = access.next
+        vline = access.lines[index]
         tag = access.asid_tag | vline >> self._page_lines_shift
         pfn = tlb.lookup(tag, access.slot, access.app)
-        if pfn != NO_PAGE and kind == Kind.LOAD:
-            line = pfn << self._page_lines_shift | vline & self._page_lines_mask
-            if self.l1.lookup(line, access.sectors[access.next], access.app):
-                until = now + self._latency + self.array.extra_cycles
-                if self.on_request.listeners:
-                    self.on_request(self._request(access, tag, now), access.issued, until)
-                access.next += 1
-                if access.hit(now, until):
-                    self._done.send(access, until - now)
-                return True
-        request = self._request(access, tag, now)
-        if pfn != NO_PAGE:
-            request.pfn = pfn
-            request.address = self._physical(pfn, vline)
-            if not self._to_memory(request, self._latency + self.array.extra_cycles):
-                self._retry.append(request)
-        else:
+        if pfn == NO_PAGE:
+            request = self._request(access, tag, now)
             request.path.append(self._translated)
             if not tlb.miss(request, 0):
                 return self._stalled(tlb)
-        self._spend_credit(kind)
-        access.next += 1
+        else:
+            line = pfn << self._page_lines_shift | vline & self._page_lines_mask
+            latency = self._latency + self.array.extra_cycles
+            if kind == _LOAD and self.l1.lookup(line, access.sectors[index], access.app):
+                if self.on_request.listeners:
+                    self.on_request(self._request(access, tag, now), access.issued, now + latency)
+                access.next = index + 1
+                if access.hit(now, now + latency):
+                    self._done.send(access, latency)
+                return True
+            request = self._request(access, tag, now)
+            request.pfn = pfn
+            request.address = line << self._line_shift
+            if not self._leave_l1(request, line, latency):
+                self._retry.append(request)
+        if kind != _LOAD:
+            self._spend_credit(kind)
+        access.next = index + 1
         return True
 
     def _proceed(self, request: MemoryRequest) -> bool:
-        return self._to_memory(request, self.l1.latency)
-
-    def _to_memory(self, request: MemoryRequest, latency: int) -> bool:
-        """A translated request meets the L1 cache."""
-        if request.kind != Kind.LOAD:
-            if not self._send(request, latency):
-                return False
-            self.l1.pass_through(request, request.kind == Kind.STORE)
-            return True
-        access = request.access
-        assert isinstance(access, WarpAccess)
+        """A request that has been translated, or had to wait, meets the L1 cache (again)."""
         line = request.address >> self._line_shift
-        if self.l1.lookup(line, request.sectors, request.app):
+        latency = self.l1.latency
+        if request.kind == _LOAD and self.l1.lookup(line, request.sectors, request.app):
+            access = request.access
+            assert isinstance(access, WarpAccess)
             now = self.env._now
-            request.trail += (State.CACHE, now)
+            request.trail += (_CACHE, now)
             if self.on_request.listeners:
                 self.on_request(request, access.issued, now + latency)
             access.cause = request
             if access.hit(now, now + latency):
                 self._done.send(access, latency)
             return True
+        return self._leave_l1(request, line, latency)
+
+    def _leave_l1(self, request: MemoryRequest, line: int, latency: int) -> bool:
+        """Send on a load that missed, a store or an atomic; False if it has to wait."""
         if self.out.full:
             return self._stalled(self.out)
-        admission = self.l1.admit(request, line)
-        if admission == Admission.FULL:
-            return self._stalled(self.l1)
-        return admission == Admission.MERGED or self._send(request, latency)
+        if request.kind == _LOAD:
+            admission = self.l1.admit(request, line)
+            if admission:
+                return admission == MERGED or self._stalled(self.l1)
+        else:
+            self.l1.pass_through(request, request.kind == _STORE)
+        request.trail += (_INTERCONNECT, self.env._now + latency)
+        self.out.send(request, latency)
+        return True
 
 
 class VirtualLoadStoreUnit(LoadStoreUnit):
@@ -90,13 +98,13 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
 
     def _start(self, access: WarpAccess, now: int) -> bool:
         kind = access.kind
-        if kind != Kind.LOAD and not self._has_credit(kind):
+        if kind != _LOAD and not self._has_credit(kind):
             return False
         l1 = self.l1
         index = access.next
         vline = access.lines[index]
         tag = access.asid_tag | vline >> self._page_lines_shift
-        if kind == Kind.LOAD and l1.lookup(access.asid_tag | vline, access.sectors[index], access.app):
+        if kind == _LOAD and l1.lookup(access.asid_tag | vline, access.sectors[index], access.app):
             until = now + l1.latency
             if self.on_request.listeners:
                 self.on_request(self._request(access, tag, now), access.issued, until)
@@ -105,15 +113,15 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
                 self._done.send(access, l1.latency)
             return True
         request = self._request(access, tag, now)
-        if kind == Kind.LOAD:
+        if kind == _LOAD:
             admission = l1.admit(request, access.asid_tag | vline)
-            if admission == Admission.FULL:
+            if admission == FULL:
                 return self._stalled(l1)
-            if admission == Admission.MERGED:
+            if admission == MERGED:
                 access.next += 1
                 return True
         else:
-            l1.pass_through(request, kind == Kind.STORE)
+            l1.pass_through(request, kind == _STORE)
         if not self._translate(request, l1.latency):
             self._retry.append(request)
         self._spend_credit(kind)
@@ -122,6 +130,14 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
 
     def _proceed(self, request: MemoryRequest) -> bool:
         return self._translate(request, 0) if request.pfn == NO_PAGE else self._send(request, 0)
+
+    def _send(self, request: MemoryRequest, delay: int) -> bool:
+        """Send a translated request to the L2 cache; False if the network is full."""
+        if self.out.full:
+            return self._stalled(self.out)
+        request.trail += (_INTERCONNECT, self.env._now + delay)
+        self.out.send(request, delay)
+        return True
 
     def _translate(self, request: MemoryRequest, delay: int) -> bool:
         """Translate what leaves the L1 cache and send it on; False: try again."""

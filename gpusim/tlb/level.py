@@ -10,7 +10,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Probe, Wakeable
-from gpusim.mshr import Admission, Mshrs
+from gpusim.mshr import FULL, MERGED, Mshrs
 from gpusim.request import NO_PAGE, MemoryRequest, Translation, Traveller
 from gpusim.states import State
 from gpusim.tlb.array import TlbArray
@@ -108,10 +108,11 @@ class TlbLevel:
         return self._miss(request, access.slot, access.warp_slot, delay)
 
     def when_free(self, sender: Wakeable) -> None:
-        """Wake `sender` when an MSHR or room in the next level's queue becomes free."""
-        if sender not in self._blocked:
-            self._blocked.append(sender)
-        if self.below.full:
+        """Wake `sender` when what it was refused for is free: an MSHR, or room in the next level."""
+        if len(self._mshrs) >= self._mshrs.capacity or not self.below.full:
+            if sender not in self._blocked:
+                self._blocked.append(sender)
+        else:
             self.below.when_free(sender)
 
     # -- deeper levels, and fills ---------------------------------------------------------------
@@ -156,14 +157,14 @@ class TlbLevel:
             counters.stalls += 1
             return False
         admission = self._mshrs.admit(tag, waiter)
-        if admission == Admission.FULL:
+        if admission == FULL:
             counters.stalls += 1
             return False
         counters.lookups += 1
         counters.misses += 1
         if self.on_lookup.listeners:
             self.on_lookup(self._level, self._index, tag, False, now)
-        if admission == Admission.MERGED:
+        if admission == MERGED:
             counters.merged += 1
             waiter.follow(self._primary[tag], now)
             return True

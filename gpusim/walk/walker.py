@@ -10,7 +10,7 @@ from gpusim.config.schema import WalkConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Probe
-from gpusim.mshr import Admission, Mshrs
+from gpusim.mshr import MERGED, Mshrs
 from gpusim.request import Kind, MemoryRequest, Translation
 from gpusim.states import State
 from gpusim.walk.page_table import PagePath, PageTable
@@ -127,7 +127,7 @@ class Walkers:
         counters = self.counters[translation.app]
         counters.requests += 1
         now = self.env._now
-        if self._mshrs.admit(translation.tag, translation) == Admission.MERGED:
+        if self._mshrs.admit(translation.tag, translation) == MERGED:
             counters.merged += 1
             translation.follow(self._mshrs.pending[translation.tag][0], now)
             return
