@@ -76,7 +76,8 @@ def _balances(machine: Machine, sums: Sums) -> Iterator[str]:
                 f"{component}: fills", counters["fills"],
                 "misses that were not merged", counters["misses"] - counters["merged"],
             )  # fmt: skip
-    sm, l1, l2, walk = sums["sm"], sums["l1"], sums["l2"], sums["walk"]
+    sm, l1, l2 = sums["sm"], sums["l1"], sums["l2"]
+    walk, dram = sums["walk"], sums["dram"]
     yield from _equal(
         "transactions", sm["transactions"],
         "L1 lookups + stores and atomics", l1["lookups"] + l1["stores"],
@@ -98,10 +99,10 @@ def _balances(machine: Machine, sums: Sums) -> Iterator[str]:
     )  # fmt: skip
     direct = walk["level_accesses"] if _walks_read_dram(machine) else 0
     yield from _equal(
-        "DRAM reads", sums["dram"]["reads"],
+        "DRAM reads", dram["data_reads"] + dram["walk_reads"],
         "L2 fills + page-table reads that bypass it", l2["fills"] + direct,
     )  # fmt: skip
-    yield from _equal("DRAM writes", sums["dram"]["writes"], "L2 write-backs", l2["writebacks"])
+    yield from _equal("DRAM writes", dram["writes"], "L2 write-backs", l2["writebacks"])
 
 
 def _warps(launched: int, sums: Sums) -> Iterator[str]:

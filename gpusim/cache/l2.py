@@ -12,7 +12,7 @@ from gpusim.cache.array import DIRTY, CacheArray
 from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import NEVER, Environment, Port, Process
+from gpusim.engine import NEVER, Environment, Port, Process, Stall
 from gpusim.mshr import FULL, Mshrs
 from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.states import State
@@ -95,6 +95,7 @@ class L2Bank:
         self._ports = config.ports
         self._writebacks: deque[MemoryRequest] = deque()
         self.process = env.start(self._run())
+        self._stall = Stall(self.process.wake)
         self.requests.connect(self.process)
         link.connect(self.process)
         self.fills.connect(self.process)
@@ -114,7 +115,8 @@ class L2Bank:
                     self._fill(filled)
                 if fills.queue:
                     upcoming = fills.queue[0][0]
-            upcoming = min(upcoming, self._look_up())
+            if not self._stall.active:
+                upcoming = min(upcoming, self._look_up())
             yield None if upcoming == NEVER else upcoming - self.env._now
 
     def _look_up(self) -> int:
@@ -151,20 +153,17 @@ class L2Bank:
             self._answer(request, self._latency)
         elif line in mshrs.pending:
             if mshrs.admit(line, request) == FULL:
-                counters.stalls += 1
-                return False
+                return self._stalled(counters)
             counters.misses += 1
             counters.merged += 1
             request.follow(mshrs.pending[line][0], self.env._now)
         else:
             channel = self._channel(request.address)
             if channel.full:
-                counters.stalls += 1
-                channel.when_free(self.process.wake)
-                return False
+                channel.when_free(self._stall)
+                return self._stalled(counters)
             if mshrs.admit(line, request) == FULL:
-                counters.stalls += 1
-                return False
+                return self._stalled(counters)
             counters.misses += 1
             request.path.append(self.fills)
             channel.send(request, self._latency)
@@ -172,6 +171,12 @@ class L2Bank:
         if request.kind != _LOAD:
             self._count_kind(request.kind, counters, line in mshrs.pending)
         return True
+
+    def _stalled(self, counters: L2Counters) -> bool:
+        """Look up nothing until the channel has room, or a fill frees an MSHR."""
+        counters.stalls += 1
+        self._stall.active = True
+        return False
 
     def _count_kind(self, kind: int, counters: L2Counters, missed: bool) -> None:
         """Count a lookup that is not a plain load."""
@@ -192,6 +197,7 @@ class L2Bank:
         line = filled.address >> self._shift
         self.counters[filled.app].fills += 1
         waiters = self._mshrs.release(line)
+        self._stall.active = False
         dirty = False
         for waiter in waiters:
             if waiter.kind != _LOAD and waiter.kind != _WALK:

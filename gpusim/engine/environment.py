@@ -108,7 +108,7 @@ class Process(simpy.Process):
                     error = type(event._value)(*event._value.args)
                     error.__cause__ = event._value
                     target = self._generator.throw(error)
-            except BaseException as error:
+            except Exception as error:
                 self._finish(error)
                 break
             next_event = self._await(target)
@@ -137,8 +137,10 @@ class Process(simpy.Process):
         self._target = target
         return None
 
-    def _finish(self, error: BaseException) -> None:
+    def _finish(self, error: Exception) -> None:
         """End the process: its generator returned (StopIteration) or failed."""
+        if self.triggered:
+            return  # somebody woke it up after its end
         self._target = None  # type: ignore[assignment]
         if isinstance(error, StopIteration):
             self._ok = True
@@ -269,7 +271,7 @@ class Environment(simpy.Environment):
         self._active_proc = process
         try:
             target = wake.send(None)
-        except BaseException as error:
+        except Exception as error:
             process._finish(error)
         else:
             if target is None:
@@ -331,7 +333,7 @@ class Environment(simpy.Environment):
                         events += 1
                         try:
                             target = entry.send(None)
-                        except BaseException as error:
+                        except Exception as error:
                             entry.process._finish(error)
                             continue
                         if target is None:

@@ -306,6 +306,7 @@ class Sm:
             warp.needs = -1
             self.ledger.enter_after_wait(warp, _READY, now, access.finished_by())
             self._queue(warp, now)
+        access.cause = None  # it refers back to the access: no reference cycles on the hot path
 
     def lsu_has_room(self) -> None:
         """The load/store unit can take an instruction: the first warp that waits may issue it."""

@@ -1,0 +1,1 @@
+"""Scripts that answer questions with gpusim, one a figure or table."""

@@ -1,0 +1,5 @@
+"""``python -m gpusim`` is ``gpusim``."""
+
+from gpusim.cli.main import main
+
+main()

@@ -1,0 +1,87 @@
+"""The `gpusim` program: its commands, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from gpusim.errors import UserError
+
+EXIT_USER_ERROR = 2
+EXIT_SIMULATOR_ERROR = 3
+EXIT_INTERRUPTED = 130
+
+
+class _Commands(TyperGroup):
+    """Turns errors into messages and exit codes, whoever calls the commands."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            _tell(str(error))
+            raise typer.Exit(EXIT_USER_ERROR) from error
+        except KeyboardInterrupt as error:
+            _tell("interrupted; nothing was written")
+            raise typer.Exit(EXIT_INTERRUPTED) from error
+        except (AssertionError, RuntimeError) as error:
+            if not _is_simulator_error(error):
+                raise
+            _tell(str(error))
+            raise typer.Exit(EXIT_SIMULATOR_ERROR) from error
+
+
+def _tell(message: str) -> None:
+    print(f"gpusim: {message}", file=sys.stderr)
+
+
+def _is_simulator_error(error: Exception) -> bool:
+    from gpusim.conservation import ConservationError
+    from gpusim.engine.watchdog import DeadlockError
+
+    return isinstance(error, ConservationError | DeadlockError)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from gpusim.version import __version__
+
+        print(f"gpusim {__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="What does address translation cost this GPU on this program?",
+)
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """Options of gpusim itself."""
+
+
+def _add_commands() -> None:
+    from gpusim.cli import listing, run, show
+
+    app.command("run")(run.run)
+    app.command("list")(listing.list_things)
+    app.command("show")(show.show)
+
+
+_add_commands()
+
+
+def main() -> None:
+    """Entry point of the `gpusim` script."""
+    app(prog_name="gpusim")

@@ -1,0 +1,52 @@
+"""`gpusim run`: one GPU, one program, one result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpusim.cli.options import Json, Model, Settings, Variants, split_settings
+from gpusim.errors import UserError
+
+
+def run(
+    model: Model,
+    workload: Annotated[
+        str, typer.Argument(help="Name of a shipped workload, or path of a .toml file.")
+    ],
+    variant: Variants = None,
+    settings: Settings = None,
+    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    record: Annotated[
+        list[str] | None,
+        typer.Option(help="Event tables to keep, comma-separated; see gpusim list records."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="HDF5 file of the result.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
+    from gpusim.cli.progress import live_progress
+    from gpusim.cli.summary import print_summary
+    from gpusim.config.load import load_model
+    from gpusim.programs.workload import load_workload
+    from gpusim.simulate import simulate
+
+    records = [name.strip() for names in record or () for name in names.split(",")]
+    if records and output is None:
+        raise UserError(f"--record {','.join(records)}: needs a file to keep them in, -o FILE.h5")
+    of_model, of_workload = split_settings(settings)
+    machine = load_model(model, variant or (), of_model)
+    program = load_workload(workload, scale, seed, of_workload)
+    with live_progress(f"{machine.name} · {program.name}") as progress:
+        result = simulate(machine, program, record=records, output=output, progress=progress)
+    with result:
+        if as_json:
+            print(json.dumps(result.to_json()))
+        else:
+            print_summary(result, output)

@@ -1,0 +1,67 @@
+"""`gpusim show`: the fully resolved machine, and where each value comes from."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from gpusim.cli.options import Json, Model, Settings, Variants, parse_settings
+from gpusim.config.load import LoadedModel, load_model
+from gpusim.errors import UserError
+
+
+def show(
+    model: Model,
+    variant: Variants = None,
+    settings: Settings = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Print it as a model file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the fully resolved machine: every value, where it comes from, and its source."""
+    if toml and as_json:
+        raise UserError("--toml and --json: choose one of them")
+    loaded = load_model(model, variant or (), parse_settings(settings))
+    if toml:
+        print(loaded.to_toml(), end="")
+    elif as_json:
+        print(json.dumps(_as_json(loaded), indent=2))
+    else:
+        _print_tables(loaded)
+
+
+def _as_json(model: LoadedModel) -> dict[str, object]:
+    return {
+        "model": model.name,
+        "path": model.path,
+        "variants": list(model.variants),
+        "values": {
+            value.key: {"value": value.value, "origin": value.origin, "source": value.citation}
+            for value in model.values
+        },
+    }
+
+
+def _print_tables(model: LoadedModel) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from gpusim.cli.console import stdout_console
+
+    title = " + ".join((model.name, *model.variants))
+    table = Table(title=title, header_style="bold")
+    table.add_column("key", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("from", overflow="fold")
+    table.add_column("source")
+    previous = ""
+    for value in sorted(model.values, key=lambda value: "." in value.key):
+        if value.table != previous:
+            table.add_section()
+            table.add_row(Text(f"[{value.table}]", style="bold"))
+            previous = value.table
+        shown = "yes" if value.value is True else "no" if value.value is False else value.value
+        cells = (f"  {value.name}" if value.table else value.name, str(shown))
+        table.add_row(*map(Text, (*cells, value.origin, value.citation)))
+    stdout_console().print(table)

@@ -1,0 +1,178 @@
+"""What is impossible in a machine although every key and type is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpusim.config.document import Key
+from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkConfig
+from gpusim.config.structure import Problem
+from gpusim.config.units import Duration, format_bytes
+from gpusim.errors import nearest
+
+SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
+"""Scopes of a TLB level, from the narrowest to the widest."""
+PAGES = (4 << 10, 64 << 10, 2 << 20)
+_SECTOR_BYTES = 32
+
+
+def check_machine(config: GpuConfig) -> Iterator[Problem]:
+    """Everything in a machine that cannot be, except policies and DRAM."""
+    yield from _check_sm(config)
+    yield from _check_l1(config.l1)
+    yield from _check_tlbs(config)
+    yield from _check_walk(config.walk)
+    yield from _check_l2(config.l2)
+    yield from _check_memory(config)
+    if config.l2.line < config.l1.line or config.l2.line % config.l1.line:
+        yield Problem(
+            ("l2", "line"), f"must be a multiple of l1.line, {format_bytes(config.l1.line)}"
+        )
+    if not config.crossbar.ideal:
+        yield from _at_least(1, config.crossbar, ("crossbar",), ("bytes_per_cycle", "queue"))
+    yield from _at_least(1, config, (), ("sms_per_tpc", "tpcs_per_gpc"))
+    yield from _durations(config.watchdog, ("watchdog",))
+
+
+def _check_sm(config: GpuConfig) -> Iterator[Problem]:
+    sm = config.sm
+    yield from _at_least(
+        1, sm, ("sm",), (
+            "count", "max_threads", "max_warps", "max_blocks", "registers", "shared_memory",
+            "lsu_width", "lsu_queue", "max_loads", "store_credits",
+        ),
+    )  # fmt: skip
+    yield from _one_of(sm.warp_size, (32, 64), ("sm", "warp_size"))
+    yield from _one_of(sm.schedulers, (1, 2, 3, 4), ("sm", "schedulers"))
+    if sm.simd_lanes < 1 or sm.warp_size % sm.simd_lanes:
+        yield Problem(("sm", "simd_lanes"), f"must divide sm.warp_size, {sm.warp_size}")
+    if sm.max_threads < sm.warp_size:
+        yield Problem(("sm", "max_threads"), f"must hold one warp of {sm.warp_size} threads")
+    if sm.schedulers > sm.max_warps:
+        yield Problem(("sm", "schedulers"), f"must be at most sm.max_warps, {sm.max_warps}")
+
+
+def _check_l1(l1: L1Config) -> Iterator[Problem]:
+    yield from _check_cache(l1, ("l1",), banks=1)
+    yield from _one_of(l1.translation, ("parallel", "before", "after"), ("l1", "translation"))
+
+
+def _check_l2(l2: L2Config) -> Iterator[Problem]:
+    yield from _at_least(1, l2, ("l2",), ("banks", "ports", "queue"))
+    if l2.banks >= 1:
+        yield from _check_cache(l2, ("l2",), l2.banks)
+
+
+def _check_cache(cache: L1Config | L2Config, key: Key, banks: int) -> Iterator[Problem]:
+    yield from _at_least(1, cache, key, ("ways", "mshrs", "mshr_merge", "size"))
+    yield from _one_of(cache.line, (32, 64, 128, 256), (*key, "line"), size=True)
+    sectors = tuple(size for size in (32, 64, 128, 256) if size <= cache.line)
+    yield from _one_of(cache.sector, sectors, (*key, "sector"), size=True)
+    if cache.ways < 1 or cache.line < _SECTOR_BYTES:
+        return
+    set_bytes = cache.line * cache.ways * banks
+    if cache.size < set_bytes or cache.size % set_bytes:
+        parts = f"{cache.ways} ways × {format_bytes(cache.line)}" + (
+            f" × {banks} banks" if banks > 1 else ""
+        )
+        yield Problem((*key, "size"), f"must be a multiple of {parts} = {format_bytes(set_bytes)}")
+
+
+def _check_tlbs(config: GpuConfig) -> Iterator[Problem]:
+    if not config.tlb:
+        yield Problem(
+            ("tlb",), "must have at least one level (an ideal one never misses: tlb.L1.ideal)"
+        )
+    widest, outer = 0, ""
+    for name, tlb in config.tlb.items():
+        key = ("tlb", name)
+        yield from _check_tlb(tlb, key)
+        if tlb.scope not in SCOPES:
+            continue
+        scope = SCOPES.index(tlb.scope)
+        if scope < widest:
+            yield Problem(
+                (*key, "scope"),
+                f"must be at least as wide as that of level {outer} before it: "
+                f"{', '.join(SCOPES[widest:])}",
+            )
+        else:
+            widest, outer = scope, name
+
+
+def _check_tlb(tlb: TlbConfig, key: Key) -> Iterator[Problem]:
+    yield from _one_of(tlb.scope, SCOPES, (*key, "scope"))
+    yield from _at_least(1, tlb, key, ("entries", "ways", "sub_entries", "ports", "mshrs", "queue"))
+    if tlb.ways >= 1 and tlb.entries >= 1:
+        if tlb.entries % tlb.ways:
+            yield Problem((*key, "ways"), f"must divide the {tlb.entries} entries")
+        elif not _is_power(tlb.entries // tlb.ways):
+            yield Problem(
+                (*key, "entries"),
+                f"{tlb.entries} entries in {tlb.ways} ways make {tlb.entries // tlb.ways} sets: "
+                "must be a power of two",
+            )
+    if tlb.sub_entries >= 1 and not _is_power(tlb.sub_entries):
+        yield Problem((*key, "sub_entries"), "must be a power of two")
+    if tlb.array.policy == "set-associative" and tlb.sub_entries > 1:
+        yield Problem(
+            (*key, "sub_entries"), 'must be 1 in a "set-associative" array; "sub-entry" has more'
+        )
+
+
+def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
+    yield from _at_least(1, walk, ("walk",), ("walkers", "queue"))
+    yield from _one_of(walk.cost, ("fixed", "per-level", "memory"), ("walk", "cost"))
+    yield from _one_of(walk.memory, ("l2", "dram"), ("walk", "memory"))
+    cache, key = walk.cache, ("walk", "cache")
+    if cache is None:
+        return
+    yield from _one_of(cache.kind, ("levels", "lines"), (*key, "kind"))
+    yield from _at_least(0, cache, key, ("ways",))
+    if cache.kind == "levels":
+        yield from _at_least(1, cache, key, ("entries",))
+        blocks, name = cache.entries, "entries"
+    else:
+        yield from _one_of(cache.line, (32, 64, 128, 256), (*key, "line"), size=True)
+        blocks, name = (cache.size // cache.line if cache.line else 0), "size"
+        if blocks < 1:
+            yield Problem((*key, "size"), f"must hold a line of {format_bytes(cache.line)}")
+    ways = cache.ways or blocks
+    if blocks >= 1 and ways >= 1 and (blocks % ways or not _is_power(blocks // ways)):
+        yield Problem((*key, name), f"{blocks} entries in {ways} ways: sets must be a power of two")
+
+
+def _check_memory(config: GpuConfig) -> Iterator[Problem]:
+    memory = config.memory
+    yield from _one_of(memory.page, PAGES, ("memory", "page"), size=True)
+    yield from _one_of(memory.levels, (3, 4, 5), ("memory", "levels"))
+    if memory.page >= 1 and (memory.size < 64 * memory.page or memory.size % memory.page):
+        yield Problem(("memory", "size"), "must be a multiple of the page size, at least 64 pages")
+    if memory.page in PAGES and config.l2.line > memory.page:
+        yield Problem(("memory", "page"), "must be at least a cache line")
+
+
+def _one_of(
+    value: object, allowed: Iterable[object], key: Key, *, size: bool = False
+) -> Iterator[Problem]:
+    options = tuple(allowed)
+    if value in options:
+        return
+    names = [format_bytes(one) if size and isinstance(one, int) else str(one) for one in options]
+    hint = nearest(value, names) if isinstance(value, str) else ""
+    yield Problem(key, f"not allowed{hint}; allowed: {', '.join(names)}")
+
+
+def _at_least(least: int, table: object, key: Key, names: Iterable[str]) -> Iterator[Problem]:
+    for name in names:
+        if getattr(table, name) < least:
+            yield Problem((*key, name), f"must be {least} or more")
+
+
+def _durations(duration: Duration, key: Key) -> Iterator[Problem]:
+    if duration.amount <= 0:
+        yield Problem(key, "must be above zero")
+
+
+def _is_power(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0

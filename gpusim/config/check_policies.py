@@ -1,0 +1,92 @@
+"""Checks that need the rooms of the machine: which policies there are, and what DRAM can be."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+
+import gpusim.cache
+import gpusim.sm.block_scheduler
+import gpusim.sm.schedulers
+import gpusim.tlb
+import gpusim.walk  # noqa: F401  (importing a room registers its policies)
+from gpusim.config.document import Key
+from gpusim.config.policy import Option, PolicyConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.structure import Problem
+from gpusim.dram import build_dram
+from gpusim.engine import Environment
+from gpusim.errors import UserError, nearest
+from gpusim.registry import Slot, find_policy
+
+_OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
+}  # fmt: skip
+
+
+def check_policies(config: GpuConfig) -> Iterator[Problem]:
+    """Unknown policies and options, and DRAM tables that contradict themselves."""
+    problems = [
+        problem
+        for key, slot, policy in policies_of(config)
+        for problem in _check_policy(key, slot, policy)
+    ]
+    yield from problems
+    if not any(problem.key[0] == "dram" for problem in problems):
+        yield from _check_dram(config)
+
+
+def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
+    """Every filled slot of a machine."""
+    yield ("block_scheduler",), Slot.BLOCK_SCHEDULER, config.block_scheduler
+    yield ("sm", "scheduler"), Slot.WARP_SCHEDULER, config.sm.scheduler
+    for name, tlb in config.tlb.items():
+        yield ("tlb", name, "array"), Slot.TLB_ARRAY, tlb.array
+    yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
+    yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler
+
+
+def policy_options(cls: type) -> Mapping[str, inspect.Parameter]:
+    """Options of a policy: the keyword-only parameters of its `__init__`."""
+    parameters = inspect.signature(cls).parameters.values()
+    return {one.name: one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def _check_policy(key: Key, slot: Slot, policy: PolicyConfig) -> Iterator[Problem]:
+    try:
+        options = policy_options(find_policy(slot, policy.policy))
+    except UserError as error:
+        yield Problem(key, str(error))
+        return
+    for name, value in policy.options.items():
+        if name not in options:
+            allowed = ", ".join(options) or "it has none"
+            yield Problem(
+                (*key, name),
+                f"{policy.policy!r} has no option {name!r}{nearest(name, options)}; "
+                f"allowed: {allowed}",
+            )
+        elif not _fits(value, options[name]):
+            yield Problem((*key, name), f"must be of type {_type_name(options[name])}")
+    for name, parameter in options.items():
+        if parameter.default is inspect.Parameter.empty and name not in policy.options:
+            yield Problem((*key, name), f"is missing: {policy.policy!r} needs it")
+
+
+def _fits(value: Option, parameter: inspect.Parameter) -> bool:
+    types = _OPTION_TYPES.get(_type_name(parameter))
+    return types is None or type(value) in types
+
+
+def _type_name(parameter: inspect.Parameter) -> str:
+    annotation = parameter.annotation
+    return annotation if isinstance(annotation, str) else annotation.__name__
+
+
+def _check_dram(config: GpuConfig) -> Iterator[Problem]:
+    """The DRAM room refuses what it cannot build; its messages begin with the key."""
+    try:
+        build_dram(Environment(), config.dram, config.clock, request_bytes=config.l2.line)
+    except UserError as error:
+        keys, _, message = str(error).partition(": ")
+        yield Problem(tuple(keys.partition(",")[0].split(".")), message)

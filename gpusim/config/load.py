@@ -1,0 +1,171 @@
+"""Loading a model: a TOML file, its variants and overrides become a checked `GpuConfig`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from gpusim.config.check import check_machine
+from gpusim.config.check_policies import check_policies
+from gpusim.config.document import Key, read_document
+from gpusim.config.layers import (
+    Setting,
+    Tree,
+    base_layer,
+    merge,
+    override_layer,
+    variant_layers,
+)
+from gpusim.config.schema import GpuConfig
+from gpusim.config.structure import Problem, StructureError, structure, unstructure
+from gpusim.config.toml import to_toml
+from gpusim.config.value import Value
+from gpusim.datafiles import find_data
+from gpusim.errors import UserError
+
+NONE = "none"
+"""What a variant writes to take a component away, such as ``tlb.L2 = "none"``."""
+
+DEFAULT = "default"
+"""Origin of a value that no layer sets."""
+
+
+@frozen
+class LoadedModel:
+    """A machine, ready to be built, and where it comes from.
+
+    Attributes:
+        name: of the model.
+        config: the machine.
+        path: the model file.
+        variants: those that were applied, in order.
+        overrides: those that were applied, as they were given.
+        values: every value of the machine, in the order of the schema.
+    """
+
+    name: str
+    config: GpuConfig
+    path: str
+    variants: tuple[str, ...]
+    overrides: Mapping[str, object]
+    values: tuple[Value, ...]
+
+    @property
+    def origins(self) -> Mapping[str, str]:
+        """Dotted key → where its value comes from."""
+        return {value.key: value.origin for value in self.values}
+
+    def to_toml(self) -> str:
+        """The machine as a model file without variants, citations included."""
+        return to_toml(self.values)
+
+
+def load_model(
+    name_or_path: str, variants: Iterable[str] = (), overrides: Mapping[str, object] | None = None
+) -> LoadedModel:
+    """Load a model, lay variants over it in the given order, then overrides.
+
+    Args:
+        name_or_path: a shipped model (``"kepler-uvm"``) or a TOML file.
+        variants: names of its ``[variants.*]`` tables.
+        overrides: dotted key → value; strings are read like TOML values where they are any.
+
+    Raises:
+        UserError: no such file or variant, or a key or value that cannot be; the message names
+            the place, the key, the value, what is allowed and the nearest name.
+    """
+    path = find_data("models", name_or_path)
+    document = read_document(path)
+    names = (variants,) if isinstance(variants, str) else tuple(variants)
+    tree = base_layer(document)
+    for layer in (*variant_layers(document, names), override_layer(overrides or {})):
+        merge(tree, layer)
+    _remove_absent(tree)
+    try:
+        config = structure(_plain(tree), GpuConfig)
+    except StructureError as error:
+        raise _refusal(error.problems, tree, str(path)) from error
+    problems = [*check_machine(config), *check_policies(config)]
+    if problems:
+        raise _refusal(problems, tree, str(path))
+    return LoadedModel(
+        name=config.name,
+        config=config,
+        path=str(path),
+        variants=names,
+        overrides=dict(overrides or {}),
+        values=tuple(_values(unstructure(config), tree, ())),
+    )
+
+
+def _remove_absent(tree: Tree) -> None:
+    for table, names in (("tlb", None), ("walk", ("cache",))):
+        inner = tree.get(table)
+        if isinstance(inner, dict):
+            for name in names or tuple(inner):
+                leaf = inner.get(name)
+                if isinstance(leaf, Setting) and leaf.value == NONE:
+                    del inner[name]
+
+
+def _plain(tree: Tree) -> dict[str, Any]:
+    return {
+        name: inner.value if isinstance(inner, Setting) else _plain(inner)
+        for name, inner in tree.items()
+    }
+
+
+def _values(tables: Mapping[str, Any], tree: Tree, key: Key) -> Iterator[Value]:
+    for name, value in tables.items():
+        inner = (*key, name)
+        if isinstance(value, dict):
+            yield from _values(value, tree, inner)
+            continue
+        setting = _setting(tree, inner)
+        if setting is None:
+            yield Value(".".join(inner), value, DEFAULT, "")
+        else:
+            yield Value(".".join(inner), value, setting.origin, setting.citation)
+
+
+def _setting(tree: Tree, key: Key) -> Setting | None:
+    """The setting behind a key; a policy may be written as a string or as a table."""
+    node: Tree | Setting | None = tree
+    for name in (*key, "policy"):
+        if not isinstance(node, dict):
+            break
+        node = node.get(name)
+    return node if isinstance(node, Setting) else None
+
+
+def _refusal(problems: Iterable[Problem], tree: Tree, path: str) -> UserError:
+    lines = []
+    for problem in problems:
+        setting = _setting(tree, problem.key)
+        key = ".".join(problem.key)
+        if setting is None:
+            lines.append(f"{_where(tree, problem.key, path)}: {key}: {problem.message}")
+        else:
+            lines.append(f"{setting.where}: {key} = {setting.value!r}: {problem.message}")
+    return UserError("\n".join(dict.fromkeys(lines)))
+
+
+def _where(tree: Tree, key: Key, path: str) -> str:
+    """A place for a key without a value of its own: the override that it came with, or the file."""
+    node: Tree | Setting | None = tree
+    for name in key:
+        if not isinstance(node, dict) or name not in node:
+            break
+        node = node[name]
+    places = {setting.where for setting in _leaves(node)} if node is not tree else set()
+    return places.pop() if len(places) == 1 else path
+
+
+def _leaves(node: Tree | Setting | None) -> Iterator[Setting]:
+    if isinstance(node, Setting):
+        yield node
+    elif node is not None:
+        for inner in node.values():
+            yield from _leaves(inner)

@@ -1,0 +1,244 @@
+"""A GPU model as data: frozen attrs classes, one a component.
+
+Every class is one table of a model file; every attribute one key.  `gpusim.config.load` reads TOML
+into them and refuses what is unknown; `check` refuses what is impossible.  Times of the DRAM table
+are in DRAM clocks, all others in core cycles, unless they are given in ns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from gpusim.config.dram import DramConfig
+from gpusim.config.policy import PolicyConfig
+from gpusim.config.units import Bytes, Duration, Hertz, cycles
+
+
+@frozen
+class SmConfig:
+    """The streaming multiprocessors.
+
+    Attributes:
+        count: SMs of the GPU.
+        warp_size: lanes of a warp, 32 or 64.
+        simd_lanes: lanes that one scheduler issues a cycle; a 64-lane warp on 32 takes two slots.
+        schedulers: warp schedulers of an SM, 1 to 4; warp slots are dealt out in turn.
+        scheduler: warp scheduler policy.
+        max_threads, max_warps, max_blocks, registers, shared_memory: occupancy limits of an SM.
+        lsu_width: transactions that the load/store unit starts a cycle.
+        lsu_queue: memory instructions that wait in front of it.
+        max_loads: loads of one warp that may be outstanding.
+        store_credits: stores of one SM that may be on their way.
+        shared_latency: of one conflict-free shared-memory access.
+    """
+
+    count: int
+    warp_size: int = 32
+    simd_lanes: int = 32
+    schedulers: int = 2
+    scheduler: PolicyConfig = PolicyConfig("gto")
+    max_threads: int = 2048
+    max_warps: int = 64
+    max_blocks: int = 16
+    registers: int = 65536
+    shared_memory: Bytes = Bytes(48 << 10)
+    lsu_width: int = 1
+    lsu_queue: int = 8
+    max_loads: int = 8
+    store_credits: int = 64
+    shared_latency: Duration = cycles(24)
+
+
+@frozen
+class L1Config:
+    """The L1 data cache of an SM: write-through, no allocation on stores.
+
+    Attributes:
+        size, line, ways: its shape.
+        sector: bytes fetched at once; equal to `line` for a cache without sectors.
+        latency: of a hit.
+        mshrs: lines that may be outstanding.
+        mshr_merge: requests that one MSHR can hold.
+        translation: where virtual becomes physical: ``"parallel"`` (virtually indexed, physically
+            tagged), ``"before"`` (TLB first) or ``"after"`` (virtual cache, TLB on a miss).
+    """
+
+    size: Bytes
+    ways: int
+    line: Bytes = Bytes(128)
+    sector: Bytes = Bytes(128)
+    latency: Duration = cycles(4)
+    mshrs: int = 32
+    mshr_merge: int = 64
+    translation: str = "parallel"
+
+
+@frozen
+class TlbConfig:
+    """One TLB level; levels are listed from the SM outward.
+
+    Attributes:
+        scope: how many share one TLB: ``"sm"``, ``"tpc"``, ``"gpc"``, ``"instance"`` or ``"gpu"``.
+        entries, ways: its shape (ways = entries: fully associative).
+        sub_entries: pages of one entry's range that it can map, a power of two.
+        ports: lookups a cycle.
+        latency: of a lookup.
+        mshrs: pages that may be outstanding.
+        queue: requests that fit in front of it.
+        trip: latency of the way to it from the level before.
+        array: TLB array policy.
+        ideal: every lookup hits, at the lookup latency.
+    """
+
+    scope: str
+    entries: int
+    ways: int
+    sub_entries: int = 1
+    ports: int = 1
+    latency: Duration = cycles(1)
+    mshrs: int = 32
+    queue: int = 64
+    trip: Duration = cycles(0)
+    array: PolicyConfig = PolicyConfig("set-associative")
+    ideal: bool = False
+
+
+@frozen
+class WalkCacheConfig:
+    """A page-walk cache.
+
+    Attributes:
+        kind: ``"levels"`` keeps upper-level entries and skips the levels above the deepest match;
+            ``"lines"`` keeps lines of the page table and is probed at each level.
+        entries: of a ``"levels"`` cache.
+        size: of a ``"lines"`` cache.
+        ways: ways of either (0: fully associative).
+        line: of a ``"lines"`` cache.
+        latency: of a probe.
+    """
+
+    kind: str
+    entries: int = 0
+    size: Bytes = Bytes(0)
+    ways: int = 0
+    line: Bytes = Bytes(64)
+    latency: Duration = cycles(0)
+
+
+@frozen
+class WalkConfig:
+    """Page-table walkers behind the last TLB level.
+
+    Attributes:
+        walkers: walks at once.
+        cost: ``"fixed"`` (`latency` a walk), ``"per-level"`` (`latency` a level that the walk
+            cache does not cover) or ``"memory"`` (a read request a level).
+        latency: see `cost`.
+        memory: where the reads of a ``"memory"`` walk go: ``"l2"`` or ``"dram"``.
+        trip: latency from the last TLB level to the walkers.
+        queue: walks that wait for a walker.
+        cache: the page-walk cache, if any.
+    """
+
+    walkers: int
+    cost: str = "fixed"
+    latency: Duration = cycles(500)
+    memory: str = "l2"
+    trip: Duration = cycles(0)
+    queue: int = 1024
+    cache: WalkCacheConfig | None = None
+
+
+@frozen
+class MemoryConfig:
+    """Address spaces and physical memory.
+
+    Attributes:
+        page: 4 KiB, 64 KiB or 2 MiB.
+        size: physical memory.
+        frames: frame allocation policy: ``contiguous``, ``first-touch`` or ``scattered``.
+        levels: of the radix page table for 4 KiB and 64 KiB pages; 2 MiB pages take one less.
+    """
+
+    page: Bytes = Bytes(4096)
+    size: Bytes = Bytes(4 << 30)
+    frames: PolicyConfig = PolicyConfig("first-touch")
+    levels: int = 4
+
+
+@frozen
+class CrossbarConfig:
+    """The interconnect between SMs and L2 banks, one network a direction.
+
+    Attributes:
+        latency: of one packet, either way.
+        bytes_per_cycle: of each input and output port.
+        queue: packets that wait at an input port.
+        ideal: no latency, no contention.
+    """
+
+    latency: Duration = cycles(8)
+    bytes_per_cycle: int = 32
+    queue: int = 16
+    ideal: bool = False
+
+
+@frozen
+class L2Config:
+    """The shared, banked, write-back, write-allocate L2 cache.
+
+    Attributes:
+        size: of all banks together.
+        ways, line: shape.
+        sector: bytes fetched at once; equal to `line` for a cache without sectors.
+        banks: interleaved by line.
+        ports: requests that a bank starts a cycle.
+        latency: of a hit.
+        mshrs: lines of a bank that may be outstanding.
+        mshr_merge: requests that one MSHR can hold.
+        queue: requests that wait in front of a bank.
+    """
+
+    size: Bytes
+    ways: int
+    line: Bytes = Bytes(128)
+    sector: Bytes = Bytes(128)
+    banks: int = 8
+    ports: int = 1
+    latency: Duration = cycles(10)
+    mshrs: int = 64
+    mshr_merge: int = 64
+    queue: int = 16
+
+
+@frozen
+class GpuConfig:
+    """A whole GPU: one model file, variants and overrides applied.
+
+    Attributes:
+        name, description, source: what it is, and where its numbers come from.
+        clock: core clock, the unit of all cycles.
+        block_scheduler: thread-block scheduler policy.
+        sms_per_tpc, tpcs_per_gpc: grouping of SMs, for TLB scopes.
+        tlb: TLB levels by name, from the SM outward.
+        watchdog: cycles without progress after which a run is stopped.
+    """
+
+    name: str
+    clock: Hertz
+    sm: SmConfig
+    l1: L1Config
+    tlb: Mapping[str, TlbConfig]
+    walk: WalkConfig
+    l2: L2Config
+    dram: DramConfig
+    crossbar: CrossbarConfig = CrossbarConfig()
+    memory: MemoryConfig = MemoryConfig()
+    block_scheduler: PolicyConfig = PolicyConfig("round-robin")
+    sms_per_tpc: int = 1
+    tpcs_per_gpc: int = 1
+    watchdog: Duration = cycles(200_000)
+    description: str = ""
+    source: str = ""

@@ -1,0 +1,189 @@
+"""From plain tables to the attrs classes of the schema and back, with cattrs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar, get_origin
+
+import attrs
+import cattrs
+from attrs import frozen
+from cattrs.errors import (
+    BaseValidationError,
+    ClassValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationError,
+)
+from cattrs.gen import make_dict_structure_fn, mapping_structure_factory
+
+from gpusim.config.document import Key
+from gpusim.config.policy import Option, PolicyConfig
+from gpusim.config.units import (
+    Bytes,
+    Duration,
+    Hertz,
+    format_bytes,
+    format_hertz,
+    parse_bytes,
+    parse_duration,
+    parse_hertz,
+)
+from gpusim.errors import nearest
+
+T = TypeVar("T")
+
+
+@frozen
+class Problem:
+    """What is wrong with a key.
+
+    Attributes:
+        key: the key, or the table that lacks one.
+        message: what is wrong and what is allowed.
+    """
+
+    key: Key
+    message: str
+
+
+class StructureError(ValueError):
+    """Tables that do not fit the schema; `problems` tells each mistake."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(f"{'.'.join(p.key)}: {p.message}" for p in problems))
+        self.problems = problems
+
+
+def structure(data: Mapping[str, Any], cls: type[T]) -> T:
+    """Tables as an instance of a schema class.
+
+    Raises:
+        StructureError: keys that are unknown or missing, or values of the wrong type.
+    """
+    try:
+        return _CONVERTER.structure(data, cls)
+    except BaseValidationError as error:
+        raise StructureError(list(_problems(error, ()))) from error
+
+
+def unstructure(config: attrs.AttrsInstance) -> dict[str, Any]:
+    """An instance of a schema class as plain tables, values as they are written in files."""
+    tables: dict[str, Any] = {}
+    for attribute in attrs.fields(type(config)):
+        value = getattr(config, attribute.name)
+        if value is not None:
+            tables[attribute.name] = _unstructured(value, attribute.type)
+    return tables
+
+
+def _unstructured(value: Any, kind: Any) -> Any:
+    if kind is Bytes:
+        return format_bytes(value)
+    if kind is Hertz:
+        return format_hertz(value)
+    if isinstance(value, Duration):
+        return str(value)
+    if isinstance(value, PolicyConfig):
+        return {"policy": value.policy, **value.options} if value.options else value.policy
+    if isinstance(value, Mapping):
+        return {name: unstructure(inner) for name, inner in value.items()}
+    return unstructure(value) if attrs.has(type(value)) else value
+
+
+def _strict(kind: type, what: str) -> Callable[[Any, Any], Any]:
+    def check(value: Any, _: Any) -> Any:
+        if type(value) is kind or (kind is float and type(value) is int):
+            return value
+        raise ValueError(f"must be {what}")
+
+    return check
+
+
+def _quantity(parse: Callable[[str], Any], what: str, example: str) -> Callable[[Any, Any], Any]:
+    def convert(value: Any, _: Any) -> Any:
+        if isinstance(value, str):
+            return parse(value)
+        raise ValueError(f'must be a {what} with its unit, in quotes, such as "{example}"')
+
+    return convert
+
+
+def _policy(value: Any, _: Any) -> PolicyConfig:
+    if isinstance(value, str):
+        return PolicyConfig(value)
+    if not isinstance(value, Mapping) or not isinstance(value.get("policy"), str):
+        raise ValueError("must be the name of a policy, or a table with the key `policy`")
+    options: dict[str, Option] = {}
+    for name, option in value.items():
+        if not isinstance(option, int | float | str | bool):
+            raise ValueError(f"option {name!r} must be a number, a string, true or false")
+        if name != "policy":
+            options[name] = option
+    return PolicyConfig(value["policy"], options)
+
+
+def _is_table(kind: Any) -> bool:
+    origin: object = get_origin(kind)
+    return attrs.has(kind) or origin is Mapping
+
+
+def _tables_only(inner: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def check(value: Any, kind: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise ValueError("must be a table")
+        return inner(value, kind)
+
+    return check
+
+
+def _make_converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True, prefer_attrib_converters=False)
+
+    def table(cls: Any) -> Callable[[Any, Any], Any]:
+        return _tables_only(
+            make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
+            if attrs.has(cls)
+            else mapping_structure_factory(cls, converter, detailed_validation=True)
+        )
+
+    converter.register_structure_hook_factory(_is_table, table)
+    converter.register_structure_hook(int, _strict(int, "a whole number"))
+    converter.register_structure_hook(float, _strict(float, "a number"))
+    converter.register_structure_hook(str, _strict(str, "a string"))
+    converter.register_structure_hook(bool, _strict(bool, "true or false"))
+    converter.register_structure_hook(Bytes, _quantity(parse_bytes, "size", "16KiB"))
+    converter.register_structure_hook(Hertz, _quantity(parse_hertz, "frequency", "1400MHz"))
+    converter.register_structure_hook(
+        Duration, _quantity(parse_duration, "time", '10 cycles" or "12ns')
+    )
+    converter.register_structure_hook(PolicyConfig, _policy)
+    return converter
+
+
+_CONVERTER = _make_converter()
+
+
+def _problems(error: Exception, key: Key) -> Iterator[Problem]:
+    """Each single mistake in an error of cattrs, with the key that it is about."""
+    if isinstance(error, ClassValidationError):
+        attributes, rest = error.group_exceptions()
+        for inner, attribute in attributes:
+            yield from _problems(inner, (*key, attribute.name))
+        for inner in rest:
+            yield from _problems(inner, key)
+    elif isinstance(error, IterableValidationError):
+        entries, rest = error.group_exceptions()
+        for inner, entry in entries:
+            yield from _problems(inner, (*key, str(entry.index)))
+        for inner in rest:
+            yield from _problems(inner, key)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        allowed = [attribute.name for attribute in attrs.fields(error.cl)]
+        for name in sorted(error.extra_fields):
+            hint = nearest(name, allowed)
+            message = f"unknown key{hint}; allowed: {', '.join(allowed)}"
+            yield Problem((*key, name), message)
+    elif isinstance(error, KeyError):
+        yield Problem(key, "is missing")
+    else:
+        yield Problem(key, str(error))

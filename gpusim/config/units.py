@@ -1,0 +1,112 @@
+"""Sizes, times and frequencies as they are written in model files: with their units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil
+from typing import NewType
+
+from attrs import field, frozen
+
+Bytes = NewType("Bytes", int)
+"""A size in bytes; in files ``"16KiB"``."""
+
+Hertz = NewType("Hertz", int)
+"""A frequency; in files ``"1400MHz"``."""
+
+_SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_FREQUENCIES = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+_TIMES = {"cycle": None, "cycles": None, "ps": 10**12, "ns": 10**9, "us": 10**6}
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
+
+
+@frozen
+class Duration:
+    """A length of time, in cycles of the clock it belongs to or in seconds.
+
+    Attributes:
+        amount: number of cycles, or of seconds.
+        in_seconds: which of the two.
+        text: how it was written.
+    """
+
+    amount: Fraction
+    in_seconds: bool = False
+    text: str = field(default="", eq=False)
+
+    def cycles(self, clock: Hertz) -> int:
+        """Whole cycles of `clock`, rounded up: nothing happens earlier than it may."""
+        return ceil(self.amount * clock) if self.in_seconds else ceil(self.amount)
+
+    def __str__(self) -> str:
+        return self.text or f"{self.amount} cycles"
+
+
+def cycles(count: int) -> Duration:
+    """`count` cycles."""
+    return Duration(Fraction(count), text=f"{count} cycles")
+
+
+def _split(
+    text: str, units: Mapping[str, int] | Mapping[str, int | None], what: str
+) -> tuple[Fraction, str]:
+    match = _QUANTITY.fullmatch(text)
+    if not match or match[2] not in units:
+        raise ValueError(f"{text!r} is not a {what}: a number and one of {', '.join(units)}")
+    return Fraction(match[1]), match[2]
+
+
+def parse_bytes(text: str) -> Bytes:
+    """``"16KiB"`` as bytes.
+
+    Raises:
+        ValueError: not a size, or not a whole number of bytes.
+    """
+    number, unit = _split(text, _SIZES, "size")
+    size = number * _SIZES[unit]
+    if size.denominator != 1:
+        raise ValueError(f"{text!r} is not a whole number of bytes")
+    return Bytes(int(size))
+
+
+def parse_hertz(text: str) -> Hertz:
+    """``"1400MHz"`` as Hz.
+
+    Raises:
+        ValueError: not a frequency, zero, or a broken number of Hz.
+    """
+    number, unit = _split(text, _FREQUENCIES, "frequency")
+    frequency = number * _FREQUENCIES[unit]
+    if not frequency or frequency.denominator != 1:
+        raise ValueError(f"{text!r} is not a whole number of Hz above zero")
+    return Hertz(int(frequency))
+
+
+def parse_duration(text: str) -> Duration:
+    """``"500 cycles"`` or ``"12ns"`` as a `Duration`.
+
+    Raises:
+        ValueError: not a time, or a broken number of cycles.
+    """
+    number, unit = _split(text, _TIMES, "time")
+    scale = _TIMES[unit]
+    if scale is None:
+        if number.denominator != 1:
+            raise ValueError(f"{text!r} is not a whole number of cycles")
+        return Duration(number, text=text.strip())
+    return Duration(number / scale, in_seconds=True, text=text.strip())
+
+
+def format_bytes(size: int) -> str:
+    """The shortest exact way to write `size` with a unit."""
+    for unit in ("GiB", "MiB", "KiB"):
+        if size and size % _SIZES[unit] == 0:
+            return f"{size // _SIZES[unit]}{unit}"
+    return f"{size}B"
+
+
+def format_hertz(frequency: int) -> str:
+    """A frequency in MHz where that is a whole number, else in Hz."""
+    return f"{frequency}Hz" if frequency % 10**6 else f"{frequency // 10**6}MHz"

@@ -1,0 +1,31 @@
+"""Core cycles and DRAM clocks, converted exactly."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from gpusim.config.units import Hertz
+
+
+class ClockRatio:
+    """Two clocks that tick together at time 0.
+
+    Args:
+        core: core clock.
+        dram: DRAM command clock.
+    """
+
+    __slots__ = ("core", "dram")
+
+    def __init__(self, core: Hertz, dram: Hertz) -> None:
+        common = gcd(core, dram)
+        self.core = core // common
+        self.dram = dram // common
+
+    def clock(self, cycle: int) -> int:
+        """The first DRAM clock at or after core cycle `cycle`."""
+        return -(-cycle * self.dram // self.core)
+
+    def cycle(self, clock: int) -> int:
+        """The first core cycle at or after DRAM clock `clock`."""
+        return -(-clock * self.core // self.dram)

@@ -1,0 +1,88 @@
+"""Programs by name: a workload file names a program, or ``"package.module:Class"``."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TypeVar
+
+from attrs import frozen
+
+from gpusim.errors import UserError, nearest
+from gpusim.programs.graphs import Graph
+from gpusim.programs.kernel import Program
+
+ProgramClass = TypeVar("ProgramClass", bound=Callable[..., Program])
+
+
+@frozen
+class ProgramKind:
+    """A program that can be started.
+
+    Attributes:
+        name: as workload files write it.
+        parameters: frozen attrs class of its parameters, with defaults.
+        uses_graph: whether it also takes the parameter ``graph``.
+        make: its class, a `Program`; takes the parameters, the graph if it uses one, and the seed.
+    """
+
+    name: str
+    parameters: type
+    uses_graph: bool
+    make: Callable[..., Program]
+
+    def start(self, parameters: object, graph: Graph | None, seed: int) -> Program:
+        """A fresh application."""
+        if self.uses_graph:
+            return self.make(parameters, graph, seed)
+        return self.make(parameters, seed)
+
+
+_PROGRAMS: dict[str, ProgramKind] = {}
+_HOMES = ("polybench", "rodinia", "pannotia")
+
+
+def program(
+    name: str, parameters: type, uses_graph: bool = False
+) -> Callable[[ProgramClass], ProgramClass]:
+    """Class decorator: makes an application class known as `name`; see `ProgramKind`."""
+
+    def register(cls: ProgramClass) -> ProgramClass:
+        kind = ProgramKind(name, parameters, uses_graph, cls)
+        if _PROGRAMS.setdefault(name, kind).make is not cls:
+            raise ValueError(f"there is already a program named {name!r}")
+        return cls
+
+    return register
+
+
+def program_names() -> tuple[str, ...]:
+    """Names of gpusim's programs and of those registered since, sorted."""
+    for home in _HOMES:
+        importlib.import_module(f"gpusim.programs.{home}")
+    return tuple(sorted(_PROGRAMS))
+
+
+def find_program(name: str) -> ProgramKind:
+    """The program that `name` stands for: a registered name, or ``"package.module:Class"``.
+
+    Raises:
+        UserError: there is no such program.
+    """
+    names = program_names()
+    if name in _PROGRAMS:
+        return _PROGRAMS[name]
+    if ":" in name:
+        module_name, _, class_name = name.partition(":")
+        try:
+            found = getattr(importlib.import_module(module_name), class_name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UserError(f"cannot load the program {name!r}: {error}") from error
+        for kind in _PROGRAMS.values():
+            if kind.make is found:
+                return kind
+        raise UserError(f"the program {name!r} is not marked with @program(...)")
+    raise UserError(
+        f"there is no program named {name!r}{nearest(name, names)}; "
+        f"allowed: {', '.join(names)}, or 'package.module:Class'"
+    )

@@ -1,0 +1,78 @@
+"""Graphs that are made instead of read, by the name of their generator."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from attrs import field, frozen
+from attrs.validators import ge
+
+from gpusim.programs.co_papers import CoPapers
+from gpusim.programs.graphs import Graph, graph_from_arcs
+
+
+class GraphGenerator(Protocol):
+    """A frozen attrs class of parameters that can make a graph."""
+
+    def generate(self, seed: int) -> Graph:
+        """The graph; the same for the same seed.
+
+        Raises:
+            ValueError: no such graph is possible.
+        """
+
+
+@frozen
+class RodiniaRandom:
+    """Rodinia's own random graphs: every vertex draws 2 to 4 edges to uniform random partners.
+
+    Both ends list the edge, with a weight of 1 to 10; loops and double edges stay.  Mean degree 6.
+
+    Attributes:
+        vertices: their number.
+    """
+
+    vertices: int = field(default=65536, validator=ge(1))
+
+    def generate(self, seed: int) -> Graph:
+        """The graph; the same for the same seed."""
+        rng = np.random.default_rng(seed)
+        one = np.repeat(np.arange(self.vertices), rng.integers(2, 5, self.vertices))
+        other = rng.integers(0, self.vertices, len(one))
+        weight = rng.integers(1, 11, len(one))
+        tail = np.stack((one, other), axis=1).ravel()
+        head = np.stack((other, one), axis=1).ravel()
+        graph = graph_from_arcs(
+            f"rodinia-{self.vertices}", self.vertices, tail, head, np.repeat(weight, 2)
+        )
+        return Graph(graph.name, graph.row, graph.col, graph.weight, source=0)
+
+
+@frozen
+class Grid:
+    """A five-point grid in row-major numbering; 1000 x 1000 is the graph ecology1.
+
+    Attributes:
+        width, height: vertices in each direction.
+    """
+
+    width: int = field(default=1000, validator=ge(1))
+    height: int = field(default=1000, validator=ge(1))
+
+    def generate(self, seed: int) -> Graph:
+        """The graph; neighbours ascending; nothing is random."""
+        vertex = np.arange(self.width * self.height)
+        x, y = vertex % self.width, vertex // self.width
+        there = [y > 0, x > 0, x < self.width - 1, y < self.height - 1]
+        steps = [-self.width, -1, 1, self.width]
+        tail = np.concatenate([vertex[mask] for mask in there])
+        head = np.concatenate([vertex[m] + step for m, step in zip(there, steps, strict=True)])
+        return graph_from_arcs(f"grid-{self.width}x{self.height}", len(vertex), tail, head)
+
+
+GENERATORS: dict[str, type[GraphGenerator]] = {
+    "co-papers": CoPapers,
+    "rodinia-random": RodiniaRandom,
+    "grid": Grid,
+}

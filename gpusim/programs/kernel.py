@@ -1,0 +1,87 @@
+"""What kernels and applications are made of: subclass `Kernel` and `Program`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from attrs import define
+
+from gpusim.programs.device import AddressSpace
+from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.warp_program import Buffer, LaneChunk, Launch
+
+
+@define(kw_only=True, eq=False)
+class Kernel(ABC):
+    """A kernel launch (a `gpusim.warp_program.Launch`): arrays and sizes as attributes, and a body.
+
+    The body of a thread block runs piece by piece, while other blocks are at other places of
+    theirs.  It may therefore read only what its own block writes or what earlier launches wrote;
+    a race is allowed where every order gives the same control flow and addresses.
+
+    Attributes:
+        shape: grid and block.
+        name: the kernel's name.
+        registers_per_thread: 32-bit registers.
+        shared_bytes: shared memory of a block.
+    """
+
+    shape: Shape
+    name: str
+    registers_per_thread: int
+    shared_bytes: int = 0
+
+    @property
+    def blocks(self) -> int:
+        """Number of thread blocks; x runs fastest."""
+        x, y, z = self.shape.grid
+        return x * y * z
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads of a block."""
+        x, y, z = self.shape.block
+        return x * y * z
+
+    @abstractmethod
+    def body(self, k: BlockTracer) -> Iterator[None] | None:
+        """What a thread block does, in terms of the tracer's instructions.
+
+        A body with loops is a generator and yields in each iteration, so that long programs are
+        handed over in pieces; a short one is a plain function.
+        """
+
+    def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
+        """Execute thread block `block`; yields its chunks in order, all warps together."""
+        tracer = BlockTracer(self.shape, block, warp_size)
+        for _ in self.body(tracer) or ():
+            if tracer.full and (chunk := tracer.take()):
+                yield chunk
+        if chunk := tracer.take():
+            yield chunk
+
+
+class Program(ABC):
+    """An application in execution (a `gpusim.warp_program.Application`).
+
+    A subclass allocates its arrays in `memory` when it is made and writes its host loop as
+    `launches`; after a ``yield`` of a launch, the launch has drained and its results can be read.
+
+    Attributes:
+        name: the program's name.
+        memory: its address space.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.memory = AddressSpace()
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """All arrays, in allocation order."""
+        return self.memory.buffers
+
+    @abstractmethod
+    def launches(self) -> Iterator[Launch]:
+        """The kernel launches of one complete run."""

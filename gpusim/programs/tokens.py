@@ -1,0 +1,183 @@
+"""Text files of numbers, read without a Python loop, with the line of every mistake."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from gpusim.errors import UserError
+
+_NEWLINE, _MINUS, _ZERO = ord("\n"), ord("-"), ord("0")
+_MOST_DIGITS = 18
+
+
+def read_text(path: Path) -> NDArray[np.uint8]:
+    """The bytes of a file, plain or gzipped (told by its first bytes, not by its name).
+
+    Raises:
+        UserError: it cannot be read, is a damaged gzip file, or is empty.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read graph file {path}: {error.strerror}") from error
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise UserError(
+                f"graph file {path} is truncated or damaged: {str(error).rstrip('.')}; "
+                "it must be a whole gzip file"
+            ) from error
+    if not data.strip():
+        raise UserError(f"graph file {path} is empty; a graph is expected")
+    return np.frombuffer(data, dtype=np.uint8).copy()
+
+
+@frozen(eq=False)
+class Lines:
+    """The lines of a text.
+
+    Attributes:
+        path: the file, for messages.
+        text: its bytes; blanked ones read as spaces.
+        start, end: (lines,) where each line begins and ends, without its newline.
+    """
+
+    path: Path
+    text: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, path: Path) -> Lines:
+        """The lines of a file; see `read_text` for errors."""
+        text = read_text(path)
+        ends = np.flatnonzero(text == _NEWLINE)
+        if not ends.size or ends[-1] != len(text) - 1:
+            ends = np.append(ends, len(text))
+        return cls(path, text, np.concatenate(([0], ends[:-1] + 1)), ends)
+
+    def first_bytes(self) -> NDArray[np.uint8]:
+        """(lines,) the first byte of each line; a newline where it is empty."""
+        padded = np.append(self.text, np.uint8(_NEWLINE))
+        return padded[self.start]
+
+    def line(self, index: int) -> str:
+        """One line, counted from 0."""
+        return self.text[self.start[index] : self.end[index]].tobytes().decode("utf-8", "replace")
+
+    def blank(self, lines: NDArray[np.int64]) -> None:
+        """Make whole lines read as spaces."""
+        edges = np.zeros(len(self.text) + 1, dtype=np.int8)
+        edges[self.start[lines]] += 1
+        edges[self.end[lines]] -= 1
+        self.text[np.cumsum(edges[:-1], dtype=np.int8) > 0] = ord(" ")
+
+    def fail(self, line: int, problem: str) -> UserError:
+        """The error for a line, counted from 0."""
+        return UserError(f"graph file {self.path}, line {line + 1}: {problem}")
+
+
+@frozen(eq=False)
+class Tokens:
+    """The words of a text.
+
+    Attributes:
+        lines: the text.
+        start, end: (tokens,) where each begins and ends.
+        line: (tokens,) its line, counted from 0.
+    """
+
+    lines: Lines
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    line: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, lines: Lines) -> Tokens:
+        """All words between white space."""
+        word = np.zeros(len(lines.text) + 2, dtype=np.int8)
+        word[1:-1] = lines.text > ord(" ")
+        step = np.diff(word)
+        start = np.flatnonzero(step == 1)
+        line = np.searchsorted(lines.start, start, side="right") - 1
+        return cls(lines, start, np.flatnonzero(step == -1), line)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, which: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Tokens:
+        return Tokens(self.lines, self.start[which], self.end[which], self.line[which])
+
+    def word(self, index: int) -> str:
+        """One word."""
+        return (
+            self.lines.text[self.start[index] : self.end[index]]
+            .tobytes()
+            .decode("utf-8", "replace")
+        )
+
+    def fail(self, index: int, problem: str) -> UserError:
+        """The error for a word."""
+        return self.lines.fail(int(self.line[index]), problem)
+
+    def counts(self) -> NDArray[np.int64]:
+        """(lines,) words of each line."""
+        return np.bincount(self.line, minlength=len(self.lines.start))
+
+    def integers(self, what: str, low: int, high: int | None = None) -> NDArray[np.int64]:
+        """The words as whole numbers.
+
+        Args:
+            what: what they are, for messages.
+            low: the least that is allowed.
+            high: the most that is allowed, if there is a limit.
+
+        Raises:
+            UserError: not whole numbers, or outside of what is allowed.
+        """
+        allowed = f"from {low} to {high}" if high is not None else f"of {low} or more"
+        text = self.lines.text
+        negative = text[self.start] == _MINUS
+        first = self.start + negative
+        length = self.end - first
+        bad = (length < 1) | (length > _MOST_DIGITS)
+        values = np.zeros(len(self), dtype=np.int64)
+        for place in range(int(length[~bad].max(initial=0))):
+            inside = place < length
+            digit = text[np.minimum(first + place, len(text) - 1)] - np.uint8(_ZERO)
+            bad |= inside & (digit > 9)
+            values = np.where(inside, values * 10 + digit, values)
+        values[negative] *= -1
+        wrong = bad | (values < low)
+        if high is not None:
+            wrong |= values > high
+        if wrong.any():
+            index = int(np.argmax(wrong))
+            raise self.fail(
+                index, f"{what} is {self.word(index)!r}; must be a whole number {allowed}"
+            )
+        return values
+
+    def numbers(self, what: str) -> NDArray[np.float64]:
+        """The words as floating-point numbers.
+
+        Raises:
+            UserError: one of them is not a finite number.
+        """
+        values = np.empty(len(self))
+        for index in range(len(self)):
+            try:
+                values[index] = float(self.word(index))
+            except ValueError:
+                values[index] = np.nan
+        if not np.isfinite(values).all():
+            index = int(np.argmin(np.isfinite(values)))
+            raise self.fail(index, f"{what} is {self.word(index)!r}; must be a finite number")
+        return values

@@ -1,0 +1,78 @@
+"""One SHA-256 for all simulated results of a run: equal runs have equal digests, anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpusim.results.run_data import RunData
+
+Plain = None | bool | int | float | str | Sequence["Plain"] | Mapping[str, "Plain"]
+"""What can be encoded."""
+
+
+def digest(run: RunData) -> str:
+    """SHA-256 (hex) over configuration, workload, seed, summary, counters, state sums, launches.
+
+    Neither wall-clock values nor recorded events nor the order of counters and keys count, so it
+    is the same whatever was recorded, on any platform.  Prose (descriptions, origins, comments of
+    the TOML text) does not count either.
+    """
+    plain: Plain = {
+        "config": tomllib.loads(run.config_toml),
+        "workload": run.provenance.workload,
+        "scale": run.provenance.scale,
+        "seed": run.provenance.seed,
+        "summary": {value.name: [value.value, value.unit] for value in run.summary},
+        "counters": sorted(
+            [row.component, row.instance, row.app, row.name, row.value, row.unit]
+            for row in run.counters
+        ),
+        "states": list(run.states),
+        "state_sums": run.state_sums.tolist(),
+        "applications": [
+            [app.name, app.asid, list(app.sms), app.launches, app.blocks, app.warps, app.end]
+            for app in run.applications
+        ],
+        "launches": [
+            [one.app, one.launch, one.kernel, one.begin, one.end, one.blocks]
+            for one in run.launches
+        ],
+    }
+    return hashlib.sha256(encode(plain)).hexdigest()
+
+
+def encode(value: Plain) -> bytes:
+    """`value` as bytes, canonically: a tag, then a length or a fixed size, then the content.
+
+    Mappings are sorted by key, ints are decimal, floats are big-endian IEEE 754.
+
+    Raises:
+        TypeError: something in `value` is not plain.
+    """
+    if value is None:
+        return b"n"
+    if isinstance(value, bool):
+        return b"t" if value else b"f"
+    if isinstance(value, int):
+        return _sized(b"i", str(int(value)).encode())
+    if isinstance(value, float):
+        return b"d" + struct.pack(">d", value)
+    if isinstance(value, str):
+        return _sized(b"s", value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, Mapping):
+        items = sorted((encode(key), encode(item)) for key, item in value.items())
+        return _sized(b"m", _join(key + item for key, item in items))
+    if isinstance(value, list | tuple):
+        return _sized(b"l", _join(map(encode, value)))
+    raise TypeError(f"cannot digest {value!r} of type {type(value).__name__}")
+
+
+def _join(parts: Iterable[bytes]) -> bytes:
+    return b"".join(parts)
+
+
+def _sized(tag: bytes, content: bytes) -> bytes:
+    return tag + str(len(content)).encode() + b":" + content

@@ -1,0 +1,86 @@
+"""Listens to probes and writes what they announce into event tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from gpusim.errors import UserError, nearest
+from gpusim.request import ASID_SHIFT, VPN_MASK, MemoryRequest, resolve_trail
+from gpusim.results.schema import RECORDS
+from gpusim.results.writer import ResultWriter, TableWriter
+
+if TYPE_CHECKING:
+    from gpusim.sm.warp import WarpAccess
+
+
+def check_records(names: Sequence[str]) -> None:
+    """Refuse anything that cannot be recorded.
+
+    Raises:
+        UserError: with the nearest name and all that are allowed.
+    """
+    for name in names:
+        if name not in RECORDS:
+            raise UserError(
+                f"cannot record {name!r}{nearest(name, RECORDS)}; allowed: {', '.join(RECORDS)}"
+            )
+
+
+class Recorder:
+    """Tables of the records that were asked for, and a listener for the probe of each.
+
+    Connect only what is in `records`::
+
+        if "intervals" in recorder.records:
+            machine.on_interval.listen(recorder.interval)
+
+    Args:
+        writer: where the tables go.
+        names: any of `gpusim.results.schema.RECORDS`.
+
+    Attributes:
+        records: the same, each once.
+
+    Raises:
+        UserError: there is no such record.
+    """
+
+    def __init__(self, writer: ResultWriter, names: Sequence[str]) -> None:
+        check_records(names)
+        self.records = tuple(name for name in RECORDS if name in names)
+        self._tables: dict[str, TableWriter] = {
+            table: writer.event_table(table) for name in self.records for table in RECORDS[name]
+        }
+
+    @property
+    def interval(self) -> Callable[[int, int, int, int, int, int, int], None]:
+        """Listener: SM, warp, slot, application, state, begin, end."""
+        return self._tables["intervals"].append
+
+    @property
+    def walk(self) -> Callable[[int, int, int, int, int, int, int, int], None]:
+        """Listener: ASID, VPN, SM, application, cycles requested, started and finished, levels."""
+        return self._tables["walks"].append
+
+    @property
+    def dram(self) -> Callable[[int, int, int, int, int, int, int, int, int], None]:
+        """Listener: channel, bank, row, kind, application, depth; cycles accepted, issued and
+        finished."""
+        return self._tables["dram"].append
+
+    def request(self, request: MemoryRequest, begin: int, end: int) -> None:
+        """Listener: a memory transaction that lived in the cycles ``[begin, end)``."""
+        requests, stages = self._tables["requests"], self._tables["stages"]
+        index = len(requests)
+        access = cast("WarpAccess | None", request.access)
+        requests.append(
+            request.app, request.sm, -1 if access is None else access.warp.uid, request.kind,
+            request.vline, begin, end, len(stages),
+        )  # fmt: skip
+        for state, start, stop in resolve_trail(request, begin, end):
+            stages.append(index, state, start, stop)
+
+    def tlb(self, level: int, instance: int, tag: int, hit: bool, cycle: int) -> None:
+        """Listener: a lookup in a TLB."""
+        self._tables["tlb"].append(level, instance, tag >> ASID_SHIFT, tag & VPN_MASK, hit, cycle)

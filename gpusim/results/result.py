@@ -1,0 +1,278 @@
+"""A run, read back: from its file, or from memory right after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusim.errors import UserError, nearest
+from gpusim.results.run_data import Provenance, WallClock
+from gpusim.results.schema import (
+    APPLICATIONS,
+    COUNTERS,
+    LAUNCHES,
+    PROVENANCE,
+    WALL,
+    Table,
+)
+from gpusim.results.source import Source, open_source
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+
+def open_result(path: str | os.PathLike[str]) -> Result:
+    """Open a result file; nothing big is read until it is asked for.
+
+    Raises:
+        UserError: there is no such file, it is damaged or cut short, it is no result of gpusim,
+            or a newer gpusim wrote it.
+    """
+    return Result(open_source(Path(path)))
+
+
+class Result:
+    """One run.  Tables are read when they are asked for; damaged ones raise `UserError`.
+
+    Use it as a context manager, or `close` it.
+
+    Attributes:
+        name: its path, for messages.
+        digest: SHA-256 over all simulated results (`gpusim.results.digest`).
+        schema: version of the schema that the file has.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.name = source.name
+        self.digest = source.digest
+        self.schema = source.schema
+        self._source = source
+
+    def __enter__(self) -> Result:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was read before stays."""
+        self._source.close()
+
+    # -- what was run ----------------------------------------------------------------------------
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """What was run with what."""
+        return Provenance(**self._source.record("provenance", PROVENANCE))
+
+    @cached_property
+    def wall(self) -> WallClock:
+        """The run as an event of the real world."""
+        return WallClock(**self._source.record("wall", WALL))
+
+    @cached_property
+    def config_toml(self) -> str:
+        """The fully resolved model."""
+        return str(self._source.column("config", "toml")[0])
+
+    @cached_property
+    def origins(self) -> dict[str, str]:
+        """Where each value of the model came from, by dotted key."""
+        keys, origins = (self._source.column("config/origins", name) for name in ("key", "origin"))
+        return dict(zip(keys.tolist(), origins.tolist(), strict=True))
+
+    # -- numbers ---------------------------------------------------------------------------------
+
+    @cached_property
+    def summary(self) -> dict[str, int | float]:
+        """Headline numbers by name, counts as ints."""
+        names, values, whole = (
+            self._source.column("summary", column).tolist() for column in ("name", "value", "whole")
+        )
+        rows = zip(names, values, whole, strict=True)
+        return {name: int(value) if is_whole else value for name, value, is_whole in rows}
+
+    @property
+    def summary_units(self) -> dict[str, str]:
+        """Units of the headline numbers."""
+        return self._of_summary("unit")
+
+    @property
+    def summary_descriptions(self) -> dict[str, str]:
+        """What the headline numbers are."""
+        return self._of_summary("description")
+
+    @property
+    def counters(self) -> pd.DataFrame:
+        """All counters: component, instance, app, counter, value, unit."""
+        return self._frame("counters", COUNTERS, leave_out=("description",))
+
+    def counter_tree(self) -> dict[str, Any]:
+        """Counters as nested dicts: ``tree["tlb"]["L2"][instance][app][counter]``."""
+        tree: dict[str, Any] = {}
+        columns = ("component", "instance", "app", "counter", "value")
+        rows = zip(
+            *(self._source.column("counters", name).tolist() for name in columns), strict=True
+        )
+        for component, instance, app, counter, value in rows:
+            branch = tree
+            for key in (*component.split("/"), instance, app):
+                branch = branch.setdefault(key, {})
+            branch[counter] = value
+        return tree
+
+    @property
+    def launches(self) -> pd.DataFrame:
+        """Kernel launches: app, launch, kernel, begin, end, blocks."""
+        return self._frame("launches", LAUNCHES)
+
+    @property
+    def applications(self) -> pd.DataFrame:
+        """Applications: name, asid, launches, blocks, warps, end, sms (a tuple of indices)."""
+        frame = self._frame("applications", APPLICATIONS)
+        frame["sms"] = [tuple(np.flatnonzero(row).tolist()) for row in self._application_sms()]
+        return frame
+
+    # -- where the cycles went -------------------------------------------------------------------
+
+    @cached_property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states of a warp; event tables name them by their position here."""
+        return tuple(self._source.column("stalls", "state").tolist())
+
+    @property
+    def stall_sums(self) -> xr.DataArray:
+        """Warp-cycles, dimensions ``sm``, ``app`` and ``state``."""
+        import xarray as xr
+
+        sums = self._state_sums()
+        return xr.DataArray(
+            sums,
+            dims=("sm", "app", "state"),
+            coords={
+                "sm": np.arange(len(sums)),
+                "app": self._application_names(),
+                "state": list(self.states),
+            },
+            name="warp_cycles",
+            attrs={"units": "warp-cycles", "long_name": "cycles of warps in each state"},
+        )
+
+    @property
+    def stalls(self) -> pd.DataFrame:
+        """Per application and state: app, state, warp_cycles, share of the application's."""
+        import pandas as pd
+
+        rows = [
+            (app, state, cycles, cycles / total if total else 0.0)
+            for app, sums in self._stalls_by_app().items()
+            for total in (sum(sums.values()),)
+            for state, cycles in sums.items()
+        ]
+        return pd.DataFrame(rows, columns=["app", "state", "warp_cycles", "share"])
+
+    # -- recorded events -------------------------------------------------------------------------
+
+    @cached_property
+    def _columns(self) -> dict[str, dict[str, int]]:
+        return self._source.tables()
+
+    @property
+    def tables(self) -> dict[str, int]:
+        """Recorded event tables and their numbers of rows."""
+        return {name: next(iter(rows.values())) for name, rows in self._columns.items()}
+
+    def table(
+        self, name: str, start: int | None = None, stop: int | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> pd.DataFrame:  # fmt: skip
+        """Rows ``[start, stop)`` of an event table; negative numbers count from the end.
+
+        Raises:
+            UserError: there is no such table or column.
+        """
+        import pandas as pd
+
+        self._expect("table", name, self._columns)
+        present = self._columns[name]
+        for column in columns or ():
+            self._expect(f"column of {name}", column, present)
+        data = {
+            column: self._source.column(f"tables/{name}", column, start, stop)
+            for column in columns or present
+        }
+        begin = slice(start, stop).indices(self.tables[name])[0]
+        frame = pd.DataFrame(data)
+        frame.index = pd.RangeIndex(begin, begin + len(frame))
+        return frame
+
+    # -- for other programs ----------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Summary, units, counters, stalls, digest and provenance in plain JSON types."""
+        record = self._source.record("provenance", PROVENANCE)
+        provenance: dict[str, JsonValue] = {
+            key: list(value) if isinstance(value, tuple) else value for key, value in record.items()
+        }
+        return {
+            "schema": self.schema,
+            "digest": self.digest,
+            "provenance": provenance,
+            "summary": dict(self.summary),
+            "units": dict(self.summary_units),
+            "stalls": {app: dict(sums) for app, sums in self._stalls_by_app().items()},
+            "counters": _with_text_keys(self.counter_tree()),
+        }
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def _frame(self, group: str, table: Table, leave_out: Sequence[str] = ()) -> pd.DataFrame:
+        import pandas as pd
+
+        names = [column.name for column in table.columns if column.name not in leave_out]
+        return pd.DataFrame({name: self._source.column(group, name) for name in names})
+
+    def _of_summary(self, column: str) -> dict[str, str]:
+        texts = self._source.column("summary", column).tolist()
+        return dict(zip(self.summary, texts, strict=True))
+
+    def _state_sums(self) -> NDArray[np.int64]:
+        return self._source.column("stalls", "warp_cycles")
+
+    def _application_names(self) -> list[str]:
+        names: list[str] = self._source.column("applications", "name").tolist()
+        return names
+
+    def _application_sms(self) -> NDArray[np.uint8]:
+        return self._source.column("applications", "sms")
+
+    def _stalls_by_app(self) -> dict[str, dict[str, int]]:
+        sums = self._state_sums().sum(axis=0).tolist()
+        apps = zip(self._application_names(), sums, strict=True)
+        return {app: dict(zip(self.states, row, strict=True)) for app, row in apps}
+
+    def _expect(self, what: str, name: str, present: Iterable[str]) -> None:
+        if name not in present:
+            names = ", ".join(present) or "none was recorded"
+            raise UserError(f"{self.name} has no {what} {name!r}{nearest(name, present)}; "
+                            f"there is: {names}")  # fmt: skip
+
+
+def _with_text_keys(tree: dict[Any, Any]) -> dict[str, JsonValue]:
+    return {
+        str(key): _with_text_keys(value) if isinstance(value, dict) else value
+        for key, value in tree.items()
+    }

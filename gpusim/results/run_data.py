@@ -1,0 +1,157 @@
+"""What a machine hands over at the end of a run."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import simpy
+from attrs import Attribute, field, frozen
+from numpy.typing import NDArray
+
+from gpusim.counters import CounterRow
+
+
+@frozen
+class Provenance:
+    """What was run with what.  Fields as in `gpusim.results.schema.PROVENANCE`."""
+
+    gpusim: str
+    model: str
+    workload: str
+    scale: str
+    seed: int
+    variants: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    python: str = field(factory=platform.python_version)
+    numpy: str = np.__version__
+    simpy: str = simpy.__version__
+    command_line: tuple[str, ...] = field(factory=lambda: tuple(sys.argv))
+
+
+@frozen
+class WallClock:
+    """The run as an event of the real world.  Fields as in `gpusim.results.schema.WALL`."""
+
+    seconds: float
+    finished: str
+    host: str
+    platform: str
+    processors: int
+
+    @classmethod
+    def since(cls, started: float) -> WallClock:
+        """Of a run that ends now and began when `time.perf_counter` was `started`."""
+        return cls(
+            seconds=time.perf_counter() - started,
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+            host=platform.node(),
+            platform=platform.platform(),
+            processors=os.cpu_count() or 1,
+        )
+
+
+@frozen
+class SummaryValue:
+    """One headline number.
+
+    Attributes:
+        name, value, unit, description: the number; an int for counts.
+    """
+
+    name: str
+    value: int | float
+    unit: str
+    description: str
+
+
+@frozen
+class ApplicationFacts:
+    """One application; its numbers are those of its first complete run.
+
+    Attributes:
+        name: unique within the run.
+        asid: address space.
+        sms: indices of its SMs.
+        launches, blocks, warps: how many there were.
+        end: cycle in which its first complete run ended.
+    """
+
+    name: str
+    asid: int
+    sms: tuple[int, ...]
+    launches: int
+    blocks: int
+    warps: int
+    end: int
+
+
+@frozen
+class LaunchFacts:
+    """One kernel launch.
+
+    Attributes:
+        app: name of the application.
+        launch: its number within the application.
+        kernel: name of the kernel.
+        begin, end: cycle in which it began, and in which its last block had ended.
+        blocks: thread blocks.
+    """
+
+    app: str
+    launch: int
+    kernel: str
+    begin: int
+    end: int
+    blocks: int
+
+
+@frozen
+class RunData:
+    """Everything that a run leaves behind, but for recorded events.
+
+    Attributes:
+        provenance: what was run with what.
+        config_toml: the fully resolved model.
+        origins: where each value of it came from, by dotted key.
+        summary: headline numbers (`gpusim.results.summary.headline`).
+        counters: all counters.
+        states: names of the states of a warp (`gpusim.states.state_names`).
+        state_sums: (SMs, applications, states) int64, warp-cycles.
+        applications: in the order of their indices.
+        launches: in the order in which they began.
+        wall: the run as an event of the real world.
+    """
+
+    provenance: Provenance
+    config_toml: str
+    origins: Mapping[str, str]
+    summary: Sequence[SummaryValue]
+    counters: Sequence[CounterRow]
+    states: Sequence[str]
+    state_sums: NDArray[np.int64] = field()
+    applications: Sequence[ApplicationFacts]
+    launches: Sequence[LaunchFacts]
+    wall: WallClock
+
+    @state_sums.validator
+    def _check_shape(self, _: Attribute[Any], sums: NDArray[np.int64]) -> None:
+        if sums.ndim != 3 or sums.shape[2] != len(self.states):
+            raise ValueError(
+                f"state sums of shape {sums.shape} do not fit {len(self.states)} states"
+            )
+
+    def __attrs_post_init__(self) -> None:
+        names = [app.name for app in self.applications]
+        if len(set(names)) != len(names):
+            raise ValueError(f"names of applications must differ: {names}")
+        if self.state_sums.shape[1] != len(names):
+            raise ValueError(
+                f"state sums of {self.state_sums.shape[1]} applications do not fit {len(names)}"
+            )

@@ -1,0 +1,242 @@
+"""The layout of a result file: every dataset with its type, unit and meaning.
+
+`docs/results.md` is made from this page and checked against it by a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+FORMAT = "gpusim result"
+"""The attribute `format` of every result file."""
+
+SCHEMA_VERSION = 1
+"""The attribute `schema`.  A change that an older reader would misread raises it."""
+
+TEXT = "text"
+"""The type of a column of UTF-8 strings, stored with a fixed length."""
+
+
+@frozen
+class Column:
+    """One dataset.
+
+    Attributes:
+        name: of the dataset.
+        type: a numpy type such as ``"u4"``, or `TEXT`.
+        unit: ``"1"`` for plain numbers, empty for names and texts.
+        description: what it tells.
+        many: in a table that is one record: whether it is a list.
+    """
+
+    name: str
+    type: str
+    unit: str
+    description: str
+    many: bool = False
+
+
+@frozen
+class Table:
+    """A group of columns of equal length.
+
+    Attributes:
+        description: what a row is.
+        columns: in order.
+    """
+
+    description: str
+    columns: tuple[Column, ...]
+
+
+def _text(name: str, description: str, many: bool = False) -> Column:
+    return Column(name, TEXT, "", description, many)
+
+
+PROVENANCE = Table(
+    "What was run with what; lists have one element an entry, all others exactly one.",
+    (
+        _text("gpusim", "version of gpusim"),
+        _text("model", "model file or name"),
+        _text("variants", "variants in the order in which they were applied", many=True),
+        _text("overrides", "overrides of single keys, 'key=value'", many=True),
+        _text("workload", "workload file or name"),
+        _text("scale", "problem size: smoke, quick or paper"),
+        Column("seed", "i8", "1", "seed of all random choices"),
+        _text("python", "version of Python"),
+        _text("numpy", "version of numpy"),
+        _text("simpy", "version of SimPy"),
+        _text("command_line", "arguments of the process", many=True),
+    ),
+)
+
+WALL = Table(
+    "The run as an event of the real world: the only group in which equal runs differ.",
+    (
+        Column("seconds", "f8", "s", "wall-clock time of the simulation"),
+        _text("finished", "when it ended, ISO 8601 in UTC"),
+        _text("host", "name of the machine"),
+        _text("platform", "operating system and processor of the machine"),
+        Column("processors", "i8", "1", "logical processors of the machine"),
+    ),
+)
+
+CONFIG = Table(
+    "The fully resolved model.",
+    (_text("toml", "the model after variants and overrides, as one TOML text"),),
+)
+
+ORIGINS = Table(
+    "Where each value of the model came from.",
+    (
+        _text("key", "dotted key, such as tlb.L2.entries"),
+        _text("origin", "file and table, variant, override or default"),
+    ),
+)
+
+SUMMARY = Table(
+    "Headline numbers; one that does not exist (0/0, no such component) has no row.",
+    (
+        _text("name", "of the number; '<application>/' in front where several share the GPU"),
+        Column("value", "f8", "see the column unit", "the number"),
+        Column("whole", "u1", "1", "1 where the value is a count, read back as an int"),
+        _text("unit", "its unit"),
+        _text("description", "what it is"),
+    ),
+)
+
+COUNTERS = Table(
+    "All counters of all components.",
+    (
+        _text("component", "path in the machine, such as tlb/L2"),
+        Column("instance", "u4", "1", "which of the components of that name"),
+        _text("app", "application; empty for counters that belong to none"),
+        _text("counter", "name"),
+        Column("value", "i8", "see the column unit", "its value at the end"),
+        _text("unit", "its unit"),
+        _text("description", "what it counts"),
+    ),
+)
+
+APPLICATIONS = Table(
+    "The applications, in order: event tables name them by their position here.",
+    (
+        _text("name", "unique within the run"),
+        Column("asid", "u2", "1", "address space"),
+        Column("launches", "u4", "1", "kernel launches of the first complete run"),
+        Column("blocks", "i8", "1", "thread blocks of the first complete run"),
+        Column("warps", "i8", "1", "warps of the first complete run"),
+        Column("end", "i8", "cycle", "cycle in which the first complete run ended"),
+    ),
+)
+
+APPLICATION_SMS = Column("sms", "u1", "1", "(application, SM): 1 where the application runs")
+
+LAUNCHES = Table(
+    "Kernel launches, in the order in which they began.",
+    (
+        _text("app", "application"),
+        Column("launch", "u4", "1", "number of the launch within the application"),
+        _text("kernel", "name of the kernel"),
+        Column("begin", "i8", "cycle", "cycle in which it began"),
+        Column("end", "i8", "cycle", "cycle in which its last block had ended"),
+        Column("blocks", "i8", "1", "thread blocks"),
+    ),
+)
+
+STATES = _text("state", "names of the states of a warp; tables name them by their position here")
+
+STATE_SUMS = Column(
+    "warp_cycles", "i8", "warp-cycles", "(SM, application, state): cycles of warps in that state"
+)
+
+_APP = Column("app", "u1", "1", "application")
+_SM = Column("sm", "i2", "1", "SM; -1 for a request that comes from none")
+
+EVENTS: Mapping[str, Table] = {
+    "intervals": Table(
+        "A stay of a warp in one state; the rows of a warp tile its life.",
+        (
+            Column("sm", "u2", "1", "SM"),
+            Column("warp", "u4", "1", "warp, in the order in which warps started on the GPU"),
+            Column("slot", "u2", "1", "hardware slot of the warp on its SM"),
+            _APP,
+            Column("state", "u1", "1", "state, as in stalls/state"),
+            Column("begin", "i8", "cycle", "first cycle"),
+            Column("end", "i8", "cycle", "cycle after the last"),
+        ),
+    ),
+    "walks": Table(
+        "A page walk, in the order in which walks ended.",
+        (
+            Column("asid", "u2", "1", "address space"),
+            Column("vpn", "i8", "1", "virtual page number"),
+            _SM,
+            _APP,
+            Column("requested", "i8", "cycle", "arrival at the walkers"),
+            Column("started", "i8", "cycle", "a walker was free"),
+            Column("finished", "i8", "cycle", "the translation was known"),
+            Column("levels", "u1", "1", "levels of the page table that were read"),
+        ),
+    ),
+    "dram": Table(
+        "A request of a DRAM channel, in the order in which the controllers announced them.",
+        (
+            Column("channel", "u2", "1", "channel"),
+            Column("bank", "u2", "1", "bank of the channel"),
+            Column("row", "u4", "1", "row of the bank"),
+            Column("kind", "u1", "1", "0 load, 1 store, 2 atomic, 3 reduce, 4 walk, 5 write-back"),
+            _APP,
+            Column("depth", "u1", "1", "0 for data, 1..n for the level of a page walk"),
+            Column("accepted", "i8", "cycle", "entered the queue of the controller"),
+            Column("issued", "i8", "cycle", "first DRAM command on its behalf"),
+            Column("finished", "i8", "cycle", "end of its data"),
+        ),
+    ),
+    "requests": Table(
+        "A finished memory transaction of a warp.",
+        (
+            _APP,
+            _SM,
+            Column("warp", "i8", "1", "warp, as in intervals; -1 for a request of none"),
+            Column("kind", "u1", "1", "as in dram"),
+            Column("vline", "i8", "1", "virtual line number"),
+            Column("begin", "i8", "cycle", "its instruction was issued"),
+            Column("end", "i8", "cycle", "it was answered"),
+            Column("first_stage", "i8", "1", "its first row in stages; they end where the next "
+                   "request's begin"),
+        ),
+    ),
+    "stages": Table(
+        "The stages of the requests' lives; the rows of a request tile it.",
+        (
+            Column("request", "i8", "1", "row in requests"),
+            Column("state", "u1", "1", "state, as in stalls/state"),
+            Column("begin", "i8", "cycle", "first cycle"),
+            Column("end", "i8", "cycle", "cycle after the last"),
+        ),
+    ),
+    "tlb": Table(
+        "A TLB lookup.",
+        (
+            Column("level", "u1", "1", "TLB level, 0 next to the SM"),
+            Column("instance", "u2", "1", "which TLB of the level"),
+            Column("asid", "u2", "1", "address space"),
+            Column("vpn", "i8", "1", "virtual page number"),
+            Column("hit", "u1", "1", "1 for a hit"),
+            Column("cycle", "i8", "cycle", "cycle of the lookup"),
+        ),
+    ),
+}  # fmt: skip
+"""Event tables, which `gpusim.results.recorder` fills."""
+
+RECORDS: Mapping[str, tuple[str, ...]] = {
+    "intervals": ("intervals",),
+    "walks": ("walks",),
+    "dram": ("dram",),
+    "requests": ("requests", "stages"),
+    "tlb": ("tlb",),
+}
+"""What can be recorded, and the tables that it makes."""

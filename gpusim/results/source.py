@@ -1,0 +1,116 @@
+"""An open result file, or one in memory: what can be wrong with it, and reading its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+from numpy.typing import NDArray
+
+from gpusim.errors import UserError
+from gpusim.results.hdf5 import get_text, read_column
+from gpusim.results.schema import FORMAT, SCHEMA_VERSION, Table
+
+
+class Source:
+    """A result in HDF5.  Whatever is damaged raises `UserError` when it is read.
+
+    Attributes:
+        name: its path, for messages.
+        schema: version of the schema that it has.
+        digest: as it was stored.
+
+    Raises:
+        UserError: it is no result of gpusim, damaged, or a newer gpusim wrote it.
+    """
+
+    def __init__(self, file: h5py.File, name: str) -> None:
+        self.name = name
+        self._file = file
+        with self.reading():
+            if get_text(file, "format") != FORMAT:
+                raise UserError(f"{name} is not a result of gpusim: it is some other HDF5 file")
+            self.schema = int(file.attrs["schema"])
+            if self.schema > SCHEMA_VERSION:
+                raise UserError(
+                    f"{name} has schema {self.schema}, but this gpusim reads schemas up to "
+                    f"{SCHEMA_VERSION}: a newer gpusim wrote it"
+                )
+            self.digest = get_text(file, "digest")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[h5py.File]:
+        """The file; what h5py raises on damaged ones becomes an error that names it.
+
+        Raises:
+            UserError: the file is damaged.
+            ValueError: it is closed.
+        """
+        if not self._file:
+            raise ValueError(f"{self.name} is closed")
+        try:
+            yield self._file
+        except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+            raise UserError(f"{self.name} is damaged: {error}") from error
+
+    def column(
+        self, group: str, name: str, start: int | None = None, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Rows ``[start, stop)`` of a column: numbers, or an object array of str."""
+        with self.reading() as file:
+            return read_column(file[group], name, start, stop)
+
+    def record(self, group: str, table: Table) -> dict[str, Any]:
+        """A table that is one record, its lists as tuples."""
+        found: dict[str, Any] = {}
+        for column in table.columns:
+            values = self.column(group, column.name).tolist()
+            found[column.name] = tuple(values) if column.many else values[0]
+        return found
+
+    def tables(self) -> dict[str, dict[str, int]]:
+        """Rows of each column of each event table."""
+        with self.reading() as file:
+            if "tables" not in file:
+                return {}
+            groups = file["tables"]  # .get() would hide damage
+            return {
+                name: {column: len(dataset) for column, dataset in group.items()}
+                for name, group in groups.items()
+            }
+
+
+def open_source(path: Path) -> Source:
+    """Open a file.
+
+    Raises:
+        UserError: as `gpusim.results.open_result`.
+    """
+    if not path.is_file():
+        what = "it is a folder" if path.is_dir() else "there is no such file"
+        raise UserError(f"cannot open {path}: {what}")
+    try:
+        file = h5py.File(path, "r")
+    except PermissionError as error:
+        raise UserError(f"cannot open {path}: permission denied") from error
+    except OSError as error:
+        if not _looks_like_hdf5(path):
+            raise UserError(f"{path} is not a result of gpusim: it is no HDF5 file") from error
+        raise UserError(f"{path} is damaged or cut short: {error}") from error
+    try:
+        return Source(file, str(path))
+    except BaseException:
+        file.close()
+        raise
+
+
+def _looks_like_hdf5(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(8) == b"\x89HDF\r\n\x1a\n"

@@ -1,0 +1,250 @@
+"""Headline numbers of a run, computed from its counters and state sums.
+
+A number that does not exist is left out: its component is not there (an ideal machine), or it
+would be a division by zero (the hit rate of a TLB that was never asked).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from math import fsum
+
+import numpy as np
+from attrs import Factory, define
+from numpy.typing import NDArray
+
+from gpusim.counters import CounterRow
+from gpusim.results.run_data import ApplicationFacts, SummaryValue
+from gpusim.states import State
+
+Number = int | float | None
+
+
+def headline(
+    counters: Iterable[CounterRow], state_sums: NDArray[np.int64], states: Sequence[str],
+    applications: Sequence[ApplicationFacts], cycles: int, core_hertz: int,
+) -> list[SummaryValue]:  # fmt: skip
+    """The headline numbers of a run, and, if several applications share the GPU, of each.
+
+    Args:
+        counters: all counters.
+        state_sums: (SMs, applications, states) warp-cycles.
+        states: names of the states.
+        applications: in the order of their indices.
+        cycles: length of the run.
+        core_hertz: core clock.
+
+    Returns:
+        Numbers of the whole run; then those of each application, with ``"<name>/"`` in front and
+        up to the end of its first complete run.
+    """
+    rows = list(counters)
+    sums = state_sums.sum(axis=0)
+    found = _headline(rows, sums.sum(axis=0), states, cycles, core_hertz, "")
+    if len(applications) > 1:
+        for app, own_sums in zip(applications, sums, strict=True):
+            own = [row for row in rows if row.app == app.name]
+            found += _headline(own, own_sums, states, app.end, core_hertz, f"{app.name}/")
+    return found
+
+
+@define
+class _Sums:
+    """Counters summed over instances and applications, and the numbers made of them.
+
+    Attributes:
+        prefix: in front of every name.
+        total: by component and counter.
+        single: by component, instance and counter.
+        values: the numbers so far.
+    """
+
+    prefix: str
+    total: dict[tuple[str, str], int] = Factory(lambda: defaultdict(int))
+    single: dict[tuple[str, int, str], int] = Factory(lambda: defaultdict(int))
+    values: list[SummaryValue] = Factory(list)
+
+    def collect(self, rows: Iterable[CounterRow]) -> None:
+        """Sum up counters."""
+        for row in rows:
+            self.total[row.component, row.name] += row.value
+            self.single[row.component, row.instance, row.name] += row.value
+
+    def get(self, component: str, *counters: str) -> int | None:
+        """Sum of some counters of a component; None if it lacks one."""
+        if any((component, counter) not in self.total for counter in counters):
+            return None
+        return sum(self.total[component, counter] for counter in counters)
+
+    def rates(self, component: str, part: str, whole: str) -> list[float]:
+        """``part / whole`` of each instance that has it."""
+        rates = (
+            ratio(self.single[component, instance, part], value)
+            for (where, instance, counter), value in list(self.single.items())
+            if where == component and counter == whole
+        )
+        return [rate for rate in rates if rate is not None]
+
+    def add(self, name: str, value: Number, unit: str, description: str) -> None:
+        """A headline number, unless it does not exist."""
+        if value is not None:
+            self.values.append(SummaryValue(self.prefix + name, value, unit, description))
+
+
+def ratio(part: int | float | None, whole: int | float | None, scale: float = 1) -> float | None:
+    """``part * scale / whole``, or None where that does not exist."""
+    if part is None or not whole:
+        return None
+    return part * scale / whole
+
+
+def _less(whole: int | None, part: int | None) -> int | None:
+    return None if whole is None or part is None else whole - part
+
+
+def _headline(
+    rows: Sequence[CounterRow], sums: NDArray[np.int64], states: Sequence[str], cycles: int,
+    core_hertz: int, prefix: str,
+) -> list[SummaryValue]:  # fmt: skip
+    found = _Sums(prefix)
+    found.collect(rows)
+    found.add("cycles", cycles, "cycles", "length of the run")
+    found.add("core_clock", core_hertz, "Hz", "core clock, the unit of cycles")
+    found.add("time", cycles / core_hertz, "s", "simulated time")
+    _add_program(found, cycles)
+    for component in dict.fromkeys(row.component for row in rows):
+        if component.startswith("tlb/"):
+            _add_tlb(found, component)
+    _add_walks(found)
+    _add_caches(found)
+    _add_dram(found, cycles, core_hertz)
+    _add_states(found, sums, states)
+    return found.values
+
+
+def _add_program(found: _Sums, cycles: int) -> None:
+    instructions = found.get("sm", "instructions")
+    memory = found.get("sm", "memory_instructions")
+    transactions = found.get("sm", "transactions")
+    found.add("instructions", instructions, "1", "warp instructions issued")
+    found.add("ipc", ratio(instructions, cycles), "1/cycle", "warp instructions a cycle")
+    found.add("memory_instructions", memory, "1", "loads, stores and atomics of warps")
+    found.add("transactions", transactions, "1", "coalesced memory transactions")
+    found.add(
+        "transactions_per_instruction", ratio(transactions, memory), "1",
+        "transactions of a memory instruction",
+    )  # fmt: skip
+
+
+def _add_tlb(found: _Sums, component: str) -> None:
+    level = component.removeprefix("tlb/")
+    name = f"tlb_{level}"
+    lookups, hits = found.get(component, "lookups"), found.get(component, "hits")
+    misses = found.get(component, "misses")
+    rates = found.rates(component, "hits", "lookups")
+    found.add(f"{name}_lookups", lookups, "1", f"lookups in the {level} TLBs")
+    pooled = f"hits / lookups of all {level} TLBs together"
+    found.add(f"{name}_hit_rate", ratio(hits, lookups), "1", pooled)
+    found.add(
+        f"{name}_hit_rate_mean", ratio(fsum(rates), len(rates)), "1",
+        f"arithmetic mean of the hit rates of the single {level} TLBs that were asked",
+    )  # fmt: skip
+    found.add(
+        f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
+        f"{level} TLB misses, merged ones included, per 1000 warp instructions",
+    )  # fmt: skip
+
+
+def _add_walks(found: _Sums) -> None:
+    walks = found.get("walk", "walks")
+    found.add("walks", walks, "1", "page walks")
+    found.add(
+        "walk_latency", ratio(found.get("walk", "walk_cycles"), walks), "cycles",
+        "mean time from getting a walker to the translation",
+    )  # fmt: skip
+    found.add(
+        "walk_queueing", ratio(found.get("walk", "queue_cycles"), walks), "cycles",
+        "mean time of a walk in the queue of the walkers",
+    )  # fmt: skip
+    found.add(
+        "walk_levels", ratio(found.get("walk", "level_accesses"), walks), "1",
+        "mean number of page-table levels that a walk read",
+    )  # fmt: skip
+    found.add(
+        "walk_cache_hit_rate",
+        ratio(found.get("walk", "cache_hits"), found.get("walk", "cache_lookups")), "1",
+        "probes of the page-walk cache that hit / all probes",
+    )  # fmt: skip
+
+
+def _add_caches(found: _Sums) -> None:
+    for cache, name in (("l1", "L1"), ("l2", "L2")):
+        rate = ratio(found.get(cache, "hits"), found.get(cache, "lookups"))
+        found.add(f"{cache}_hit_rate", rate, "1", f"hits / lookups of all {name} caches together")
+    walk_hits, walk_lookups = (
+        found.get("l2", "translation_hits"), found.get("l2", "translation_lookups"),
+    )  # fmt: skip
+    found.add(
+        "l2_translation_hit_rate", ratio(walk_hits, walk_lookups), "1",
+        "hits / lookups of page-table reads in the L2 cache",
+    )  # fmt: skip
+    found.add(
+        "l2_data_hit_rate",
+        ratio(
+            _less(found.get("l2", "hits"), walk_hits),
+            _less(found.get("l2", "lookups"), walk_lookups),
+        ), "1", "hits / lookups in the L2 cache, page-table reads left out",
+    )  # fmt: skip
+
+
+def _add_dram(found: _Sums, cycles: int, core_hertz: int) -> None:
+    reads, writes = found.get("dram", "reads"), found.get("dram", "writes")
+    found.add("dram_reads", reads, "1", "DRAM reads, those of page walks included")
+    found.add("dram_writes", writes, "1", "DRAM writes")
+    found.add(
+        "dram_row_hit_rate",
+        ratio(
+            found.get("dram", "row_hits"),
+            found.get("dram", "row_hits", "row_misses", "row_conflicts"),
+        ), "1", "requests that found their row open / requests that went to a bank",
+    )  # fmt: skip
+    for name, counters, what in (
+        ("dram_bandwidth", ("data_read_bytes", "walk_read_bytes", "write_bytes"), "all bytes"),
+        ("dram_data_bandwidth", ("data_read_bytes", "write_bytes"), "bytes of data"),
+        ("dram_translation_bandwidth", ("walk_read_bytes",), "bytes of the page table"),
+    ):
+        moved = found.get("dram", *counters)
+        rate = ratio(moved, cycles, core_hertz / 1e9)
+        found.add(name, rate, "GB/s", f"{what} moved to and from DRAM, over simulated time")
+    latency = ("data_latency_cycles", "walk_latency_cycles")
+    meaning = "from acceptance to the end of the data"
+    found.add(
+        "dram_latency", ratio(found.get("dram", *latency), reads), "cycles",
+        f"mean latency of DRAM reads, {meaning}",
+    )  # fmt: skip
+    walk_reads = found.get("dram", "walk_reads")
+    found.add(
+        "dram_data_latency", ratio(found.get("dram", latency[0]), _less(reads, walk_reads)),
+        "cycles",
+        f"mean latency of DRAM reads of data, {meaning}",
+    )  # fmt: skip
+    found.add(
+        "dram_translation_latency", ratio(found.get("dram", latency[1]), walk_reads), "cycles",
+        f"mean latency of DRAM reads of the page table, {meaning}",
+    )  # fmt: skip
+
+
+def _add_states(found: _Sums, sums: NDArray[np.int64], states: Sequence[str]) -> None:
+    total = int(sums.sum())
+    found.add("warp_cycles", total, "warp-cycles", "lives of all warps, in cycles")
+    translation = sum(int(sums[state]) for state in range(State.WALKER, len(states)))
+    found.add(
+        "share_translation", ratio(translation, total), "1",
+        "share of warp-cycles spent waiting for a TLB, a walker or a page walk",
+    )  # fmt: skip
+    for state, cycles in zip(states, sums.tolist(), strict=True):
+        found.add(
+            f"share_{state}", ratio(cycles, total), "1",
+            f"share of warp-cycles in the state {state!r}",
+        )  # fmt: skip

@@ -1,0 +1,108 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from gpusim.cli.main import app
+from gpusim.config.load import load_model
+from gpusim.version import __version__
+
+MODELS = ["a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "tiny"]
+
+
+def gpusim(*arguments, code=0):
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_version():
+    assert gpusim("--version").stdout == f"gpusim {__version__}\n"
+
+
+def test_without_a_command_it_explains_itself():
+    assert "show" in gpusim(code=2).output
+
+
+def test_list_models():
+    table = gpusim("list", "models").stdout
+    rows = json.loads(gpusim("list", "models", "--json").stdout)
+    assert [row["name"] for row in rows] == MODELS
+    assert rows[2]["variants"].startswith("l1-tlb-256, huge-pages")
+    assert all(row["name"] in table and row["description"] for row in rows)
+
+
+def test_list_policies():
+    rows = json.loads(gpusim("list", "policies", "--json").stdout)
+    names = {(row["slot"], row["name"]) for row in rows}
+    assert {("TLB array", "sub-entry"), ("DRAM queue", "fcfs"), ("warp scheduler", "gto")} <= names
+    assert "fr-fcfs" in gpusim("list", "policies").stdout
+
+
+def test_list_records():
+    rows = json.loads(gpusim("list", "records", "--json").stdout)
+    assert {"intervals", "walks", "dram"} <= {row["name"] for row in rows}
+    assert all(row["description"] for row in rows)
+
+
+def test_list_workloads():
+    rows = json.loads(gpusim("list", "workloads", "--json").stdout)
+    assert {"atax", "bicg", "mvt", "bfs", "pagerank"} <= {row["name"] for row in rows}
+
+
+def test_listing_what_there_is_not():
+    error = gpusim("list", "model", code=2).stderr
+    assert "did you mean 'models'" in error
+    assert "policies" in error
+
+
+def test_show_tells_value_origin_and_source():
+    text = gpusim("show", "kepler-uvm", "-v", "l1-tlb-256", "--set", "l2.ways=16").stdout
+    lines = {line.split("│")[1].strip(): line for line in text.splitlines() if "│" in line}
+    assert "[tlb.L1]" in lines
+    assert "kepler-uvm + l1-tlb-256" in text
+    cells = [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in text.splitlines()
+        if "│" in line
+    ]
+    assert ["entries", "256", "variant l1-tlb-256", "ORCH Fig. 2"] in cells
+    assert ["entries", "512", "models/kepler-uvm.toml", "ORCH Table III"] in cells
+    assert ["ways", "16", "--set", "your own --set"] in cells
+    assert ["size", "1536KiB", "models/kepler-uvm.toml", "ORCH Table III"] in cells
+
+
+def test_show_as_toml_loads_back(tmp_path):
+    path = tmp_path / "shown.toml"
+    arguments = ["-v", "pwcache", "-v", "ideal-dram", "--set", "sm.count=4"]
+    path.write_text(gpusim("show", "maxwell-mask", *arguments, "--toml").stdout, "utf-8")
+    expected = load_model("maxwell-mask", ["pwcache", "ideal-dram"], {"sm.count": "4"})
+    assert load_model(str(path)).config == expected.config
+
+
+def test_show_as_json():
+    shown = json.loads(gpusim("show", "tiny", "--json").stdout)
+    assert shown["model"] == "tiny"
+    assert shown["values"]["l1.size"]["value"] == "4KiB"
+    assert shown["values"]["l1.size"]["origin"] == "models/tiny.toml"
+    assert shown["values"]["l1.size"]["source"].startswith("our choice")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tinny"], "did you mean 'tiny'"),
+        (["nowhere.toml"], "no model file 'nowhere.toml'"),
+        (["tiny", "-v", "ideal"], "no variant 'ideal'; did you mean 'ideal-tlb'"),
+        (["tiny", "--set", "l1.sise=4KiB"], "did you mean 'size'"),
+        (["tiny", "--set", "l1.size"], "--set tlb.L2.entries=1024"),
+        (["tiny", "--set", "=3"], "--set tlb.L2.entries=1024"),
+        (["tiny", "--json", "--toml"], "choose one"),
+    ],
+)
+def test_mistakes_are_one_message_and_exit_code_2(arguments, words):
+    result = gpusim("show", *arguments, code=2)
+    assert words in result.stderr
+    assert result.stderr.startswith("gpusim: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""

@@ -1,0 +1,309 @@
+"""Layers, overrides, and everything that is refused."""
+
+import pytest
+
+from gpusim.config.load import load_model
+from gpusim.config.policy import PolicyConfig
+from gpusim.datafiles import find_data
+from gpusim.errors import UserError
+from gpusim.registry import Slot, policy
+
+
+@policy(Slot.TLB_ARRAY, "test-options")
+class _WithOptions:
+    def __init__(self, config, *, bases: int, share: bool = False, mode: str = "a") -> None:
+        pass
+
+
+EXTRA = """
+[variants.small]
+tlb.L2.entries = 128             # small's reason
+tlb.L1.mshrs = 4
+
+[variants.smaller]
+based_on = "small"
+tlb.L2.entries = 64
+
+[variants.both]
+based_on = ["small", "fixed-walk"]
+
+[variants.optioned]
+tlb.L1.array = {policy = "test-options", bases = 2} # reason
+
+[variants.more-options]
+tlb.L1.array.share = true
+
+[variants.other-policy.tlb.L1.array]
+policy = "test-options"
+bases = 4
+
+[variants.back]
+tlb.L1.array = "set-associative"
+
+[variants.three-levels]
+tlb.L3 = {scope = "gpu", entries = 1024, ways = 8}
+
+[variants.no-walk-cache]
+walk.cache = "none"
+
+[variants.loop-a]
+based_on = "loop-b"
+
+[variants.loop-b]
+based_on = "loop-a"
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(find_data("models", "tiny").read_text(encoding="utf-8") + EXTRA, "utf-8")
+    return str(path)
+
+
+def value(loaded, key):
+    (found,) = (value for value in loaded.values if value.key == key)
+    return found
+
+
+# -- layers --------------------------------------------------------------------------------------
+
+
+def test_origins_and_citations(model):
+    loaded = load_model(model, ["small"], {"l2.ways": "4"})
+    assert loaded.config.tlb["L2"].entries == 128
+    assert value(loaded, "tlb.L2.entries").origin == "variant small"
+    assert value(loaded, "tlb.L2.entries").citation == "small's reason"
+    assert value(loaded, "tlb.L2.entries").value == 128
+    assert value(loaded, "l2.ways").origin == "--set"
+    assert loaded.origins["l2.size"].endswith("/mine.toml")
+    assert loaded.variants == ("small",)
+    assert loaded.overrides == {"l2.ways": "4"}
+    assert loaded.path == model
+
+
+def test_a_shipped_model_is_named_like_in_a_checkout():
+    assert load_model("tiny").origins["clock"] == "models/tiny.toml"
+
+
+def test_variants_stack_in_the_given_order(model):
+    assert load_model(model, ["small", "smaller"]).config.tlb["L2"].entries == 64
+    assert load_model(model, ["smaller", "small"]).config.tlb["L2"].entries == 128
+
+
+def test_a_variant_builds_on_another(model):
+    config = load_model(model, ["smaller"]).config
+    assert (config.tlb["L2"].entries, config.tlb["L1"].mshrs) == (64, 4)
+    config = load_model(model, ["both"]).config
+    assert (config.tlb["L2"].entries, config.walk.cost) == (128, "fixed")
+
+
+def test_overrides_come_last_and_keep_their_type(model):
+    overrides = {
+        "tlb.L2.entries": "256", "l1.size": "8KiB", "l1.latency": '"7 cycles"',
+        "crossbar.ideal": "true", "dram.drain_high": 0.9,
+    }  # fmt: skip
+    config = load_model(model, ["small"], overrides).config
+    assert config.tlb["L2"].entries == 256
+    assert config.l1.size == 8192
+    assert str(config.l1.latency) == "7 cycles"
+    assert config.crossbar.ideal is True
+    assert config.dram.drain_high == 0.9
+
+
+def test_levels_can_be_taken_away_and_added(model):
+    assert list(load_model(model, ["ideal-tlb"]).config.tlb) == ["L1"]
+    assert list(load_model(model, ["three-levels"]).config.tlb) == ["L1", "L2", "L3"]
+    assert list(load_model(model, [], {"tlb.L2": "none"}).config.tlb) == ["L1"]
+    assert load_model(model).config.walk.cache is not None
+    assert load_model(model, ["no-walk-cache"]).config.walk.cache is None
+    kind = {"walk.cache.kind": "levels", "walk.cache.entries": 4}
+    assert load_model(model, ["no-walk-cache"], kind).config.walk.cache.entries == 4
+
+
+def test_policies_and_their_options(model):
+    def array(*variants, **overrides):
+        overrides = {key.replace("_", "."): value for key, value in overrides.items()}
+        return load_model(model, variants, overrides).config.tlb["L1"].array
+
+    assert array("optioned") == PolicyConfig("test-options", {"bases": 2})
+    assert array("optioned", "more-options").options == {"bases": 2, "share": True}
+    assert array("optioned", "more-options", "other-policy").options == {"bases": 4}
+    assert array("optioned", "back") == PolicyConfig("set-associative")
+    assert array("optioned", tlb_L1_array_mode="b").options == {"bases": 2, "mode": "b"}
+    loaded = load_model(model, ["optioned"])
+    assert value(loaded, "tlb.L1.array.bases").citation == "reason"
+
+
+def test_a_policy_of_the_users_own(model, tmp_path, monkeypatch):
+    (tmp_path / "my_policies.py").write_text(
+        "class Mine:\n    def __init__(self, config, *, size: int = 1):\n        pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    overrides = {"tlb.L1.array.policy": "my_policies:Mine", "tlb.L1.array.size": 3}
+    array = load_model(model, [], overrides).config.tlb["L1"].array
+    assert array == PolicyConfig("my_policies:Mine", {"size": 3})
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        # unknown keys
+        ({"tlb.L2.entris": 4}, ["tlb.L2.entris", "unknown key", "did you mean 'entries'"]),
+        ({"smm.count": 4}, ["smm", "unknown key", "allowed: name, clock, sm"]),
+        ({"tlb.L3.entries": 4}, ["tlb.L3.scope: is missing", "tlb.L3.ways: is missing"]),
+        ({"sm": 3}, ["sm = 3", "must be a table"]),
+        ({"tlb": "none"}, ["tlb", "must be a table"]),
+        ({"tlb.L1": "none", "tlb.L2": "none"}, ["tlb", "at least one level"]),
+        ({"clock.x": 3}, ["clock", "frequency"]),
+        # types and units
+        ({"sm.count": "many"}, ["sm.count = 'many'", "whole number"]),
+        ({"sm.count": 2.5}, ["sm.count = 2.5", "whole number"]),
+        ({"sm.count": True}, ["sm.count = True", "whole number"]),
+        ({"crossbar.ideal": 1}, ["crossbar.ideal = 1", "true or false"]),
+        ({"name": 1}, ["name = 1", "must be a string"]),
+        ({"dram.drain_low": "x"}, ["dram.drain_low", "must be a number"]),
+        ({"l1.size": 4096}, ["l1.size = 4096", "size with its unit", "16KiB"]),
+        ({"l1.size": "4KB"}, ["l1.size = '4KB'", "KiB"]),
+        ({"l1.latency": 4}, ["l1.latency = 4", "time with its unit", "10 cycles"]),
+        ({"l1.latency": "4 cykles"}, ["l1.latency", "cycles, ps, ns, us"]),
+        ({"clock": "1400"}, ["clock = 1400", "frequency with its unit", "1400MHz"]),
+        ({"clock": "0MHz"}, ["clock", "above zero"]),
+        # impossible values
+        ({"sm.count": 0}, ["sm.count = 0", "1 or more"]),
+        ({"sm.warp_size": 16}, ["sm.warp_size = 16", "32, 64"]),
+        ({"sm.schedulers": 5}, ["sm.schedulers = 5", "1, 2, 3, 4"]),
+        ({"sm.simd_lanes": 24}, ["sm.simd_lanes = 24", "divide"]),
+        ({"sm.max_threads": 16}, ["sm.max_threads = 16", "one warp"]),
+        ({"sm.max_warps": -1}, ["sm.max_warps = -1", "1 or more"]),
+        ({"sm.store_credits": 0}, ["sm.store_credits", "1 or more"]),
+        ({"l1.size": "4224B"}, ["l1.size = '4224B'", "multiple of 4 ways × 128B = 512B"]),
+        ({"l1.line": "96B"}, ["l1.line = '96B'", "32B, 64B, 128B, 256B"]),
+        ({"l1.sector": "256B"}, ["l1.sector = '256B'", "32B, 64B, 128B"]),
+        ({"l1.mshrs": 0}, ["l1.mshrs", "1 or more"]),
+        ({"l1.translation": "befor"}, ["l1.translation", "did you mean 'before'", "after"]),
+        ({"l2.banks": 0}, ["l2.banks = 0", "1 or more"]),
+        ({"l2.size": "65KiB"}, ["l2.size", "8 ways × 128B × 2 banks = 2KiB"]),
+        ({"l2.line": "64B"}, ["l2.line = '64B'", "l1.line, 128B"]),
+        ({"tlb.L1.ways": 3}, ["tlb.L1.ways = 3", "divide the 8 entries"]),
+        ({"tlb.L1.entries": 12}, ["tlb.L1.entries = 12", "6 sets", "power of two"]),
+        ({"tlb.L1.entries": 0}, ["tlb.L1.entries", "1 or more"]),
+        ({"tlb.L1.ports": 0}, ["tlb.L1.ports", "1 or more"]),
+        ({"tlb.L1.sub_entries": 3, "tlb.L1.array": "sub-entry"}, ["sub_entries = 3", "power"]),
+        ({"tlb.L1.sub_entries": 4}, ["tlb.L1.sub_entries", "sub-entry"]),
+        ({"tlb.L1.scope": "cpu"}, ["tlb.L1.scope = 'cpu'", "sm, tpc, gpc, instance, gpu"]),
+        ({"tlb.L1.scope": "gpu", "tlb.L2.scope": "sm"}, ["tlb.L2.scope = 'sm'", "as wide", "L1"]),
+        ({"memory.page": "8KiB"}, ["memory.page = '8KiB'", "4KiB, 64KiB, 2MiB"]),
+        ({"memory.levels": 1}, ["memory.levels = 1", "3, 4, 5"]),
+        ({"memory.size": "10KiB"}, ["memory.size", "multiple of the page"]),
+        ({"walk.cost": "memmory"}, ["walk.cost", "did you mean 'memory'", "per-level"]),
+        ({"walk.memory": "l3"}, ["walk.memory = 'l3'", "l2, dram"]),
+        ({"walk.walkers": 0}, ["walk.walkers", "1 or more"]),
+        ({"walk.cache.kind": "level"}, ["walk.cache.kind", "did you mean 'levels'"]),
+        ({"walk.cache.kind": "lines"}, ["walk.cache.size", "hold a line of 64B"]),
+        ({"walk.cache.entries": 0}, ["walk.cache.entries", "1 or more"]),
+        ({"walk.cache.ways": 3}, ["walk.cache.entries", "8 entries in 3 ways"]),
+        ({"crossbar.bytes_per_cycle": 0}, ["crossbar.bytes_per_cycle", "1 or more"]),
+        ({"watchdog": "0 cycles"}, ["watchdog", "above zero"]),
+        ({"sms_per_tpc": 0}, ["sms_per_tpc = 0", "1 or more"]),
+        # policies
+        ({"sm.scheduler": "gtoo"}, ["sm.scheduler = 'gtoo'", "did you mean 'gto'", "lrr"]),
+        ({"block_scheduler": "x"}, ["block_scheduler", "round-robin", "package.module:Class"]),
+        ({"memory.frames": "first"}, ["memory.frames", "contiguous, first-touch, scattered"]),
+        ({"dram.scheduler": "frfcfs"}, ["dram.scheduler", "did you mean 'fr-fcfs'"]),
+        ({"sm.scheduler": 3}, ["sm.scheduler = 3", "name of a policy"]),
+        ({"sm.scheduler": "nowhere:X"}, ["sm.scheduler", "cannot load"]),
+        ({"tlb.L1.array.bases": 2}, ["tlb.L1.array.bases = 2", "'set-associative' has no option"]),
+        ({"tlb.L1.array": "test-options"}, ["tlb.L1.array.bases", "is missing"]),
+        (
+            {"tlb.L1.array.policy": "test-options", "tlb.L1.array.basis": 2},
+            ["no option 'basis'", "did you mean 'bases'", "allowed: bases, share, mode"],
+        ),
+        (
+            {"tlb.L1.array.policy": "test-options", "tlb.L1.array.bases": "two"},
+            ["tlb.L1.array.bases = 'two'", "of type int"],
+        ),
+        # DRAM
+        ({"dram.mapping": "row bank column"}, ["dram.mapping", "bank-group"]),
+        ({"dram.mapping": "rows bank"}, ["dram.mapping", "did you mean 'row'"]),
+        ({"dram.row": "100B"}, ["dram.row", "multiple of a burst"]),
+        ({"dram.banks": 3}, ["dram.banks = 3", "power of two"]),
+        ({"dram.channels": 0}, ["dram.channels = 0", "1 or more"]),
+        ({"dram.page_policy": "opened"}, ["dram.page_policy", "did you mean 'open'"]),
+        ({"dram.drain_low": 0.9}, ["dram.drain_low", "drain_high"]),
+        ({"dram.timing.CCDL": "1 cycles"}, ["dram.timing.CCDL", "CCDS"]),
+        ({"dram.timing.CLX": "1 cycles"}, ["dram.timing.CLX", "unknown key"]),
+        # not a key
+        ({"": 1}, ["--set", "tlb.L2.entries=1024"]),
+        ({"tlb..x": 1}, ["--set tlb..x", "not a key"]),
+    ],
+    ids=str,
+)
+def test_wrong_overrides(model, overrides, words):
+    with pytest.raises(UserError) as caught:
+        load_model(model, [], overrides)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_wrong_file_names_file_line_key_and_value(model, tmp_path):
+    path = tmp_path / "wrong.toml"
+    lines = find_data("models", "tiny").read_text(encoding="utf-8").splitlines()
+    number = next(i for i, line in enumerate(lines, 1) if line.startswith("size = "))
+    lines[number - 1] = "size = 17    # wrong"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(UserError, match=rf"wrong\.toml:{number}: l1\.size = 17: must be a size"):
+        load_model(str(path))
+
+
+def test_a_wrong_override_names_its_place(model):
+    with pytest.raises(UserError, match=r"^--set: tlb\.L2\.entries = 1001: 1001 entries in 1 ways"):
+        load_model(model, [], {"tlb.L2.entries": "1001", "tlb.L2.ways": "1"})
+    with pytest.raises(UserError, match=r"^--set: tlb\.L2\.colour = 'red': unknown key"):
+        load_model(model, ["small"], {"tlb.L2.colour": "red"})
+
+
+def test_a_missing_table_is_named(tmp_path):
+    path = tmp_path / "half.toml"
+    path.write_text('name = "half"\nclock = "1MHz"\n', encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        load_model(str(path))
+    for table in ("sm", "l1", "tlb", "walk", "l2", "dram"):
+        assert f"half.toml: {table}: is missing" in str(caught.value)
+
+
+def test_all_mistakes_are_told_at_once(model):
+    with pytest.raises(UserError) as caught:
+        load_model(model, [], {"sm.count": 0, "l1.ways": 0, "walk.cost": "x"})
+    assert len(str(caught.value).splitlines()) >= 3
+
+
+def test_models_and_variants_that_do_not_exist(model):
+    with pytest.raises(UserError, match=r"no model named 'tinny'; did you mean 'tiny'.*kepler-uvm"):
+        load_model("tinny")
+    with pytest.raises(UserError, match=r"no model file 'nowhere/x\.toml'"):
+        load_model("nowhere/x.toml")
+    with pytest.raises(UserError, match=r"no variant 'smal'; did you mean 'small'.*fixed-walk"):
+        load_model(model, ["smal"])
+    with pytest.raises(UserError, match="loop-a → loop-b → loop-a"):
+        load_model(model, ["loop-a"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("variants = 3", "must be tables"),
+        ("[variants]\nx = 3", "variants.x = 3: must be a table"),
+        ("[variants.x]\nbased_on = 3", "variants.x.based_on = 3"),
+        ("[variants.x]\nbased_on = 'y'", "no variant 'y'"),
+    ],
+)
+def test_wrong_variant_tables(tmp_path, text, words):
+    path = tmp_path / "variants.toml"
+    path.write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        load_model(str(path), ["x"])
+    assert words in str(caught.value)

@@ -1,0 +1,100 @@
+"""Every shipped model, in every variant."""
+
+import re
+
+import pytest
+
+from gpusim.config.document import read_document
+from gpusim.config.layers import variants_of
+from gpusim.config.load import load_model
+from gpusim.datafiles import data_names, find_data
+
+MODELS = ("a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "tiny")
+CASES = [
+    (model, variant)
+    for model in MODELS
+    for variant in (None, *variants_of(read_document(find_data("models", model))))
+]
+LABELS = {"name", "description", "source"}
+SOURCE = re.compile(
+    r"(ORCH|VC|MASK|STAR|Ramulator|JEDEC)\b|our choice: .{5,}|this level is .*VC Table 1"
+)
+
+
+def load(model, variant):
+    return load_model(model, [variant] if variant else [])
+
+
+def test_these_are_shipped():
+    assert data_names("models") == MODELS
+
+
+@pytest.mark.parametrize(("model", "variant"), CASES)
+def test_loads_and_every_value_cites_its_source(model, variant):
+    loaded = load(model, variant)
+    assert loaded.name == loaded.config.name == model
+    bare = [
+        value.key
+        for value in loaded.values
+        if value.key not in LABELS and not SOURCE.match(value.citation)
+    ]
+    assert bare == []
+    assert "default" not in loaded.origins.values()
+
+
+@pytest.mark.parametrize(("model", "variant"), CASES)
+def test_toml_loads_back_to_the_same_machine(model, variant, tmp_path):
+    loaded = load(model, variant)
+    path = tmp_path / "again.toml"
+    path.write_text(loaded.to_toml(), encoding="utf-8")
+    again = load_model(str(path))
+    assert again.config == loaded.config
+    assert list(again.config.tlb) == list(loaded.config.tlb)
+    assert [(v.key, v.value, v.citation) for v in again.values] == [
+        (v.key, v.value, v.citation) for v in loaded.values
+    ]
+    assert again.to_toml() == loaded.to_toml()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_each_stage_can_be_ideal_at_once(model):
+    config = load_model(model, ["ideal-tlb", "fixed-walk", "ideal-crossbar", "ideal-dram"]).config
+    assert [tlb.ideal for tlb in config.tlb.values()] == [True]
+    assert (config.walk.cost, config.walk.cache) == ("fixed", None)
+    assert config.crossbar.ideal
+    assert config.dram.ideal
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_variant_says_what_it_is(model):
+    for variant in variants_of(read_document(find_data("models", model))).values():
+        assert variant["description"]
+
+
+def test_numbers_of_the_papers():
+    kepler = load_model("kepler-uvm").config
+    assert (kepler.sm.count, kepler.clock, kepler.l2.size) == (16, 1_400_000_000, 1536 << 10)
+    assert [(t.entries, t.ways) for t in kepler.tlb.values()] == [(64, 4), (512, 16)]
+    assert load_model("kepler-uvm", ["l1-tlb-256"]).config.tlb["L1"].entries == 256
+    assert load_model("kepler-uvm", ["huge-pages"]).config.memory.page == 2 << 20
+
+    apu = load_model("apu-hsa").config
+    assert [(t.entries, t.ports) for t in apu.tlb.values()] == [(32, 1), (512, 1)]
+    large = load_model("apu-hsa", ["large-per-cu"]).config
+    assert [(t.entries, t.ways) for t in large.tlb.values()] == [(128, 128), (16384, 16)]
+    # 64 bytes in 2 clocks on each channel: 192 GB/s
+    assert apu.dram.clock * apu.dram.channels * apu.dram.burst // 2 == 192_000_000_000
+
+    mask = load_model("maxwell-mask").config
+    assert (mask.sm.count, mask.l2.banks, mask.l2.ports, mask.walk.walkers) == (30, 16, 2, 64)
+    pwcache = load_model("maxwell-mask", ["pwcache"]).config
+    assert list(pwcache.tlb) == ["L1"]
+    assert (pwcache.walk.cache.size, pwcache.walk.cache.ways) == (8192, 16)
+    assert mask.walk.cache is None
+
+    star = load_model("a100-mig").config
+    assert [(t.scope, t.entries, t.sub_entries) for t in star.tlb.values()] == [
+        ("tpc", 16, 1), ("gpc", 128, 16), ("gpu", 1024, 16),
+    ]  # fmt: skip
+    assert star.l2.size == 7 * (2 << 20)
+    assert star.memory.page == 64 << 10

@@ -1,0 +1,74 @@
+"""Sends a stream through the process of a channel and notes what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from gpusim.config.dram import DramConfig
+from gpusim.config.units import Hertz
+from gpusim.dram import DramChannel, IdealDramChannel, build_dram
+from gpusim.engine import Environment, Port
+from gpusim.request import Kind, MemoryRequest
+from gpusim.states import State
+
+
+class Driven:
+    """A stream ``[(cycle, address, write), ...]`` through the channels of a DRAM table.
+
+    Attributes:
+        requests: in the order of the stream.
+        answered: cycle in which each read was answered, by number.
+        heard: what the probes announced.
+    """
+
+    def __init__(
+        self, config: DramConfig, stream: list[tuple[int, int, bool]], core: int = 0,
+        listen: bool = True, request_bytes: int = 0, depth_of_walk: int = 0,
+    ) -> None:  # fmt: skip
+        self.env = Environment()
+        self.channels: list[DramChannel | IdealDramChannel]
+        self.channels, self.mapping = build_dram(
+            self.env, config, Hertz(core or config.clock), request_bytes=request_bytes
+        )
+        self.answers: Port[MemoryRequest] = Port(self.env, "answers")
+        self.answered: dict[int, int] = {}
+        self.heard: list[tuple[int, ...]] = []
+        if listen:
+            for channel in self.channels:
+                channel.on_request.listen(lambda *all: self.heard.append(all))
+        self.requests = [
+            MemoryRequest(
+                Kind.WRITEBACK if write else Kind.LOAD, 0, 0, 0, 0, address, number, 1,
+                depth_of_walk, None, [State.L2, 0],
+            )
+            for number, (_, address, write) in enumerate(stream)
+        ]  # fmt: skip
+        self._cycles = [cycle for cycle, _, _ in stream]
+        self._source = self.env.start(self._send())
+        self.answers.connect(self.env.start(self._collect()))
+        self.env.run()
+
+    def _send(self) -> Generator[int | None, None, None]:
+        for cycle, request in zip(self._cycles, self.requests, strict=True):
+            if cycle > self.env.now:
+                yield cycle - self.env.now
+            request.path.append(self.answers)
+            port = self.channels[self.mapping.channel(request.address)].requests
+            port.send(request)
+            while len(port):
+                port.when_free(self._source.wake)
+                yield None
+
+    def _collect(self) -> Generator[int | None, None, None]:
+        while True:
+            while (request := self.answers.take()) is not None:
+                assert request.vline not in self.answered
+                self.answered[request.vline] = self.env.now
+            yield self.answers.pause()
+
+    def counter(self, name: str) -> int:
+        """The sum of a counter over channels and applications."""
+        rows = [row for channel in self.channels for row in channel.counters(["app"])]
+        found = [row.value for row in rows if row.name == name]
+        assert found
+        return sum(found)

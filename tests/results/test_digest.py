@@ -1,0 +1,125 @@
+"""The digest covers all simulated results and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.results import (
+    ApplicationFacts,
+    LaunchFacts,
+    ResultWriter,
+    RunData,
+    SummaryValue,
+    WallClock,
+    digest,
+)
+from gpusim.results.digest import encode
+
+CHANGES: dict[str, Callable[[RunData], dict[str, Any]]] = {
+    "config": lambda run: {"config_toml": run.config_toml.replace("64", "65")},
+    "workload": lambda run: {"provenance": evolve(run.provenance, workload="bicg")},
+    "scale": lambda run: {"provenance": evolve(run.provenance, scale="quick")},
+    "seed": lambda run: {"provenance": evolve(run.provenance, seed=8)},
+    "summary": lambda run: {"summary": [*run.summary, SummaryValue("new", 1, "1", "")]},
+    "counter": lambda run: {"counters": [evolve(run.counters[0], value=61), *run.counters[1:]]},
+    "states": lambda run: {"states": ("other", *run.states[1:])},
+    "state sums": lambda run: {"state_sums": run.state_sums + np.int64(1)},
+    "launch": lambda run: {"launches": [LaunchFacts("atax", 0, "atax_kernel1", 0, 401, 4)]},
+    "application": lambda run: {"applications": [ApplicationFacts("atax", 0, (0,), 2, 8, 16, 9)]},
+}
+
+SAME: dict[str, Callable[[RunData], dict[str, Any]]] = {
+    "wall clock": lambda _: {"wall": WallClock(9.0, "later", "elsewhere", "other", 64)},
+    "command line": lambda run: {"provenance": evolve(run.provenance, command_line=("x",))},
+    "versions": lambda run: {"provenance": evolve(run.provenance, python="3.12", numpy="3")},
+    "origins": lambda _: {"origins": {}},
+    "order of counters": lambda run: {"counters": run.counters[::-1]},
+    "order of the summary": lambda run: {"summary": run.summary[::-1]},
+    "comments": lambda run: {"config_toml": "# model\n" + run.config_toml},
+    "order of keys": lambda _: {
+        "config_toml": '[tlb.L1]\nscope = "sm"\nentries = 64\n[sm]\ncount = 2\n'
+    },
+    "byte order": lambda run: {"state_sums": run.state_sums.astype(">i8")},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_counts(run: RunData, change: str) -> None:
+    assert digest(evolve(run, **CHANGES[change](run))) != digest(run)
+
+
+@pytest.mark.parametrize("change", SAME)
+def test_what_does_not_count(run: RunData, change: str) -> None:
+    assert digest(evolve(run, **SAME[change](run))) == digest(run)
+
+
+def test_recorded_events_do_not_count(run: RunData) -> None:
+    digests = set()
+    for names in ((), ("walks",), ("walks", "tlb")):
+        with ResultWriter() as writer:
+            for name in names:
+                writer.event_table(name)
+            digests.add(writer.finish(run).digest)
+    assert digests == {digest(run)}
+
+
+def test_the_same_in_other_processes(run: RunData) -> None:
+    program = "from conftest import make_run; from gpusim.results import digest; "
+    program += "print(digest(make_run()))"
+    root = Path(__file__).parents[2]
+    for seed, locale in (("0", "C"), ("4711", "C.UTF-8")):
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "LC_ALL": locale,
+            "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent)]),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() == digest(run)
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def exact(value: Any) -> Any:
+    """`value` so that == tells types and signs apart."""
+    if isinstance(value, dict):
+        return {key: exact(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [exact(item) for item in value]
+    return (type(value).__name__, repr(value))
+
+
+@given(plain, plain)
+def test_encoding_tells_all_values_apart(one: Any, two: Any) -> None:
+    assert (encode(one) == encode(two)) == (exact(one) == exact(two))
+
+
+@given(st.dictionaries(st.text(), plain, max_size=5), st.randoms())
+def test_encoding_ignores_the_order_of_keys(value: dict[str, Any], random: Any) -> None:
+    items = list(value.items())
+    random.shuffle(items)
+    assert encode(dict(items)) == encode(value)
+
+
+def test_only_plain_values_are_encoded() -> None:
+    with pytest.raises(TypeError, match="cannot digest"):
+        encode({1, 2})  # type: ignore[arg-type]
