@@ -9,7 +9,7 @@ precharges; by `Waiting.rank` among their like.
 from __future__ import annotations
 
 from bisect import insort
-from math import ceil
+from math import ceil, inf
 from operator import attrgetter
 from typing import TypeVar
 
@@ -161,7 +161,7 @@ class Choice:
         """Choose a precharge, if one goes before `before`, or then and for an older request."""
         bus = self._bus
         at = before
-        age = self._chosen.rank if self._choice == ACTIVATE and self._chosen else -NEVER
+        age = self._chosen.rank if self._choice == ACTIVATE and self._chosen else -inf
         for bank in self._precharges:
             clock = bank.due
             if clock > at:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from gpusim.config.dram import DramConfig
 from gpusim.dram.choice import COLUMN, PRECHARGE, REFRESH, Choice, insert_by_due
 from gpusim.dram.mapping import AddressMapping
-from gpusim.dram.queue import DramQueue, Waiting
+from gpusim.dram.queue import PRECEDENCE, RANK_BITS, DramQueue, Waiting
 from gpusim.dram.timing import CLOSED, Bank
 from gpusim.engine import NEVER
 from gpusim.request import MemoryRequest
@@ -21,8 +21,9 @@ HIT, MISS, CONFLICT, FORWARDED = range(4)
 
 _activate_ok = attrgetter("activate_ok")
 
-_OPENED_FIRST = 1 << 60
-"""Taken off the rank of a request whose row was opened for it."""
+_OPENED_FIRST = PRECEDENCE << 20
+"""Taken off the rank of a request whose row was opened for it; of two that were accepted in one
+clock, the one whose row was opened first goes first."""
 
 
 class Commands(Choice):
@@ -73,7 +74,7 @@ class Commands(Choice):
         if self._column_bus <= now:
             self._column_bus = now + 1
         self._accepted += 1
-        waiting.rank = self._accepted
+        waiting.rank = now << RANK_BITS | self._accepted
         address = waiting.request.address
         if waiting.write:
             self.writes.add(waiting, now)
@@ -171,7 +172,7 @@ class Commands(Choice):
         self._leave(waiting)
         bank.opened_for = waiting
         waiting.opened = True
-        waiting.rank -= _OPENED_FIRST
+        waiting.rank = (waiting.rank >> RANK_BITS << RANK_BITS | self.activations) - _OPENED_FIRST
         waiting.due = bank.write_ok if waiting.write else bank.read_ok
         insert_by_due(self._columns, waiting)
         self._opened += 1

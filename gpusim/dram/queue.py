@@ -12,6 +12,12 @@ from gpusim.dram.timing import Bank
 from gpusim.registry import Slot, policy
 from gpusim.request import MemoryRequest
 
+RANK_BITS = 32
+"""Bits of a rank that tell requests apart that were accepted in one clock."""
+
+PRECEDENCE = 1 << 80
+"""What a queue takes off the rank of a request that goes before all others."""
+
 
 class Waiting:
     """A request that waits in a channel.
@@ -22,7 +28,8 @@ class Waiting:
         row: its row in that bank.
         write: whether it writes.
         rank: of the requests whose next command could go in the same clock, the lowest rank goes
-            first: at first the order of acceptance; a queue may change it in `DramQueue.add`.
+            first.  At first ``clock of acceptance << RANK_BITS | order``; `DramQueue.add` may
+            take multiples of `PRECEDENCE` off.
         place: the bank itself (the controller's).
         due: first clock of its column access, as far as its bank alone is concerned.
         opened: whether its row was opened for it.

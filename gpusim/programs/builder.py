@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -134,9 +135,11 @@ class ApplicationBuilder:
         except StructureError as error:
             messages = []
             for problem in error.problems:
-                value = values.get(problem.key[0]) if problem.key else None
+                named = re.match(r"'(\w+)' must", problem.message)  # by a validator of attrs
+                key = (named[1],) if named and not problem.key else problem.key
+                value = values.get(key[0]) if key else None
                 shown = "" if value is None else f" = {value!r}"
-                where = self._place((*prefix, *problem.key))
+                where = self._place((*prefix, *key))
                 messages.append(f"{where}{shown}: {problem.message}")
             raise UserError("\n".join(messages)) from error
 

@@ -53,6 +53,8 @@ class BfsVisit(Kernel):
         k.compute(9, inside)
         active = k.load(self.mask, t, inside) & inside
         k.wait(0, inside)
+        if not active.any():
+            return
         k.store(self.mask, t, False, active)
         degree = k.load(self.nodes, 2 * t + 1, active)
         start = k.load(self.nodes, 2 * t, active)
@@ -108,6 +110,8 @@ class BfsAdvance(Kernel):
         k.compute(9, inside)
         reached = k.load(self.updating, t, inside) & inside
         k.wait(0, inside)
+        if not reached.any():
+            return
         k.store(self.mask, t, True, reached)
         k.store(self.visited, t, True, reached)
         k.store(self.over, 0, True, reached)

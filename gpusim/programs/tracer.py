@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -9,12 +10,16 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.programs.device import DeviceArray, Scalar
-from gpusim.warp_program import INACTIVE, LaneChunk, Op
+from gpusim.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
 
 Dim3 = tuple[int, int, int]
+Lanes = NDArray[np.int64]
 Index = NDArray[np.int32] | NDArray[np.int64] | int
 Mask = NDArray[np.bool_]
 Number = TypeVar("Number", np.int32, np.int64, np.uint32, np.float32, np.float64)
+
+_IS_MEMORY = np.zeros(256, dtype=bool)
+_IS_MEMORY[list(MEMORY_OPS)] = True
 
 LANES_PER_CHUNK = 1 << 15
 """Lane addresses after which a block hands over what it has recorded."""
@@ -36,6 +41,18 @@ class Shape:
     def linear(cls, threads: int, block: int) -> Shape:
         """Enough one-dimensional blocks for `threads` threads."""
         return cls((-(-threads // block), 1, 1), (block, 1, 1))
+
+
+@lru_cache(maxsize=64)
+def _threads(block: Dim3) -> tuple[Lanes, Lanes, Lanes, Lanes, Mask]:
+    """Linear number, x, y and z of each thread, and a mask of all; read-only."""
+    width, height, depth = block
+    tid = np.arange(width * height * depth)
+    everyone = np.ones(len(tid), dtype=bool)
+    arrays = (tid, tid % width, tid // width % height, tid // (width * height), everyone)
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
 
 
 class BlockTracer:
@@ -60,19 +77,14 @@ class BlockTracer:
     )  # fmt: skip
 
     def __init__(self, shape: Shape, block: int, warp_size: int) -> None:
-        width, height, depth = shape.block
-        self.threads = width * height * depth
-        self.tid = np.arange(self.threads)
-        self.tx = self.tid % width
-        self.ty = self.tid // width % height
-        self.tz = self.tid // (width * height)
+        self.tid, self.tx, self.ty, self.tz, self._everyone = _threads(shape.block)
+        self.threads = len(self.tid)
         self.bx = block % shape.grid[0]
         self.by = block // shape.grid[0] % shape.grid[1]
         self.bz = block // (shape.grid[0] * shape.grid[1])
-        self.t = self.bx * width + self.tx
+        self.t = self.bx * shape.block[0] + self.tx
         self._warp_size = warp_size
         self._padded = -(-self.threads // warp_size) * warp_size
-        self._everyone = np.ones(self.threads, dtype=bool)
         self._clear()
 
     def _clear(self) -> None:
@@ -173,6 +185,8 @@ class BlockTracer:
         self._masks.append(self._everyone if where is None else where.copy())
 
     def _access(self, op: Op, array: DeviceArray[Scalar], index: Index, where: Mask | None) -> None:
+        if where is not None and not where.any():
+            return
         if isinstance(index, int):
             address = np.full(self.threads, array.base + index * array.element_bytes)
         else:
@@ -211,7 +225,7 @@ class BlockTracer:
             np.stack(self._address, out=flat[:, : self.threads])
             self._check_bounds(flat)
         address = flat.reshape(-1, warps, self._warp_size)
-        memory = np.isin(kind, (Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE))
+        memory = _IS_MEMORY[kind]
         active = np.zeros((len(kind), warps), dtype=bool)
         active[memory] = (address != INACTIVE).any(axis=2)
         if self._masks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,6 +46,23 @@ def _same(config: object, stream: list[tuple[int, int, bool]], protects_hits: bo
     assert accepted == [one.accepted for one in oracle]
     writes = sorted(one.finished for one in oracle if one.write)
     assert sorted(heard[8] for heard in driven.heard if heard[3] == 5) == writes
+
+
+@st.composite
+def scattered(draw: st.DrawFn) -> list[tuple[int, int, bool]]:
+    """Longer streams of reads and writes all over the banks, fast enough to fill the queues."""
+    random = np.random.default_rng(draw(st.integers(0, 10_000)))
+    gap = draw(st.sampled_from([0, 1, 3, 9]))
+    writes = random.random(150) < draw(st.sampled_from([0.3, 0.7]))
+    places = random.integers(0, 1 << 12, 150) << 12
+    return [(n * gap, int(places[n]), bool(writes[n])) for n in range(150)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(scattered())
+def test_full_queues_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
+    config = evolve(SMALL, read_queue=32, write_queue=32)
+    _same(config, stream, protects_hits=True)
 
 
 @settings(max_examples=150, deadline=None)
