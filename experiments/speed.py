@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 import simpy
@@ -55,8 +55,8 @@ class Loads(Kernel):
     ``hit-heavy``: one line a warp, of a KiB that a block reads again and again.
     ``tlb-miss-heavy``: every lane its own line, eight lanes a page, pages drawn at random from
     1 MiB: too much for an L1 TLB of 64 entries, too little for an L2 TLB of 512.
-    ``dram-heavy``: sixteen bytes a lane, streaming, four lines a warp; 2 MiB pages, so that
-    memory and not translation is what it waits for.
+    ``dram-heavy``: sixteen bytes a lane, four lines a warp, all blocks together streaming through
+    an array; 2 MiB pages, so that memory and not translation is what it waits for.
     """
 
     data: DeviceArray[np.float32]
@@ -72,7 +72,7 @@ class Loads(Kernel):
                 pages = generator.integers(0, 256, k.threads // 8).repeat(8)
                 index = pages * words + k.tid % 8 * 128
             else:
-                index = ((k.bx * self.case.iterations + i) * k.threads + k.tid) * 4
+                index = ((i * BLOCKS + k.bx) * k.threads + k.tid) * 4
             k.load(self.data, index)
             k.compute(2)
             if i % 2:
@@ -113,7 +113,7 @@ def bare_timeout_seconds() -> float:
     """Seconds of one plain SimPy timeout, with a thousand processes waiting."""
     env = simpy.Environment()
 
-    def process() -> Iterator[simpy.Event]:
+    def process() -> Generator[simpy.Event, object, None]:
         for _ in range(TIMEOUTS // TIMEOUT_PROCESSES):
             yield env.timeout(1)
 
@@ -139,9 +139,14 @@ def measure(case: Case, repeats: int) -> Price:
         count = machine.transactions
         prices.append(
             Price(
-                case.name, count, count / seconds, machine.env.events / count, timeout * 1e9,
-                seconds / count / timeout, case.aim,
-            )  # fmt: skip
+                case=case.name,
+                transactions=count,
+                transactions_per_second=count / seconds,
+                events_per_transaction=machine.env.events / count,
+                timeout_ns=timeout * 1e9,
+                timeouts_per_transaction=seconds / count / timeout,
+                aim=case.aim,
+            )
         )
     return sorted(prices, key=lambda price: price.timeouts_per_transaction)[repeats // 2]
 

@@ -53,8 +53,13 @@ class Link:
         """Let a packet arrive in cycle `arrival`."""
         queue = self.queue
         packet = (arrival, request, entrance, flits)
-        if queue and queue[-1][0] > arrival:
+        if queue:
+            if queue[-1][0] <= arrival:
+                queue.append(packet)
+                return  # the receiver knows of those before it
             insort(queue, packet, key=itemgetter(0))
+            if queue[0] is not packet:
+                return
         else:
             queue.append(packet)
         receiver = self._receiver

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import traceback
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -14,3 +16,29 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` if some allowed name is close to `name`, else an empty string."""
     matches = get_close_matches(name, list(allowed), n=1, cutoff=0.6)
     return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+@contextmanager
+def own_code_errors(modules: Collection[str]) -> Iterator[None]:
+    """Turns what goes wrong in the user's own policies and programs into a `UserError`.
+
+    Args:
+        modules: names of the modules that are the user's.
+
+    Raises:
+        UserError: an exception came out of one of them; it names file, line and function.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        frames = list(traceback.walk_tb(error.__traceback__))
+        own = [(f, line) for f, line in frames if f.f_globals.get("__name__") in modules]
+        if not own:
+            raise
+        frame, line = own[-1]
+        raise UserError(
+            f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_qualname}: "
+            f"{type(error).__name__}: {error}"
+        ) from error

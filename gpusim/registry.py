@@ -59,8 +59,10 @@ def find_policy(slot: Slot, name: str) -> type:
         module_name, _, class_name = name.partition(":")
         try:
             found = getattr(importlib.import_module(module_name), class_name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise UserError(f"cannot load the {slot} {name!r}: {error}") from error
+        except Exception as error:
+            raise UserError(
+                f"cannot load the {slot} {name!r}: {type(error).__name__}: {error}"
+            ) from error
         if not isinstance(found, type):
             raise UserError(f"the {slot} {name!r} is not a class")
         return found

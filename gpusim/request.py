@@ -8,12 +8,10 @@ translation, a merged miss for the miss before it) notes a **link** instead of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any, Protocol
 
 from gpusim.engine import Wakeable
-
 
 ASID_SHIFT = 52
 """A *tag* is ``asid << ASID_SHIFT | page or line number``: one int, so that no lookup can forget

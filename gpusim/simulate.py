@@ -11,11 +11,13 @@ from contextlib import contextmanager
 import numpy as np
 from attrs import frozen
 
+from gpusim.config.check_policies import policies_of
 from gpusim.config.load import LoadedModel
 from gpusim.conservation import check_conservation
-from gpusim.errors import UserError
+from gpusim.errors import UserError, own_code_errors
 from gpusim.machine import Machine, Tenant
 from gpusim.programs.workload import Workload
+from gpusim.registry import find_policy
 from gpusim.results.recorder import Recorder, check_records
 from gpusim.results.result import Result
 from gpusim.results.run_data import (
@@ -75,14 +77,16 @@ def simulate(
         the result, opened for reading.
 
     Raises:
-        UserError: impossible input, or `output` cannot be written; nothing is left behind.
+        UserError: impossible input, `output` cannot be written, or a policy or program of the
+            user's own failed; nothing is left behind.
         DeadlockError: the simulated machine stands still.
         ConservationError: the simulator is wrong.
     """
     check_records(record)
     started = time.perf_counter()
-    with ResultWriter(output) as writer:
-        machine = Machine(model.config, _tenants(model, workload), workload.seed)
+    tenants = _tenants(model, workload)
+    with ResultWriter(output) as writer, own_code_errors(_own_modules(model, tenants)):
+        machine = Machine(model.config, tenants, workload.seed)
         _listen(machine, Recorder(writer, record))
         if progress is not None:
             machine.env.start(_heartbeat(machine, progress))
@@ -127,6 +131,14 @@ def _tenants(model: LoadedModel, workload: Workload) -> list[Tenant]:
     ]
 
 
+def _own_modules(model: LoadedModel, tenants: Sequence[Tenant]) -> frozenset[str]:
+    """Modules of the policies and programs that are not gpusim's."""
+    classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
+    classes += [type(tenant.application) for tenant in tenants]
+    names = {cls.__module__ for cls in classes}
+    return frozenset(name for name in names if name.partition(".")[0] != "gpusim")
+
+
 def _listen(machine: Machine, recorder: Recorder) -> None:
     """Connect the probes that somebody asked for."""
     if "intervals" in recorder.records:
@@ -163,47 +175,63 @@ def _progress(machine: Machine, done: bool = False) -> Progress:
     )
 
 
-def _run_data(
-    model: LoadedModel, workload: Workload, machine: Machine, started: float
-) -> RunData:
+def _run_data(model: LoadedModel, workload: Workload, machine: Machine, started: float) -> RunData:
     counters = list(machine.counter_rows())
     sums = np.array([sm.ledger.sums for sm in machine.sms], dtype=np.int64)
-    applications = [
-        ApplicationFacts(
-            tenant.name, scheduler.asid, tuple(tenant.sms), len(scheduler.records),
-            sum(record.blocks for record in scheduler.records), scheduler.warps_launched,
-            scheduler.finished_at,
-        )
-        for tenant, scheduler in zip(machine.tenants, machine.schedulers, strict=True)
-    ]  # fmt: skip
-    launches = [
-        LaunchFacts(
-            machine.names[record.app], record.index, record.kernel, record.begin, record.end,
-            record.blocks,
-        )
-        for scheduler in machine.schedulers
-        for record in scheduler.records
-    ]  # fmt: skip
+    applications = _applications(machine)
+    cycles = max(application.end for application in applications)
+    provenance = Provenance(
+        gpusim=__version__,
+        model=model.name,
+        workload=workload.name,
+        scale=workload.scale,
+        seed=workload.seed,
+        variants=tuple(model.variants),
+        overrides=tuple(f"{key}={value}" for key, value in model.overrides.items()),
+    )
     return RunData(
-        provenance=Provenance(
-            gpusim=__version__,
-            model=model.name,
-            workload=workload.name,
-            scale=workload.scale,
-            seed=workload.seed,
-            variants=tuple(model.variants),
-            overrides=tuple(f"{key}={value}" for key, value in model.overrides.items()),
-        ),
+        provenance=provenance,
         config_toml=model.to_toml(),
         origins=model.origins,
         summary=headline(
-            counters, sums, machine.states, applications,
-            max(application.end for application in applications), machine.config.clock,
-        ),  # fmt: skip
+            counters, sums, machine.states, applications, cycles, machine.config.clock
+        ),
         counters=counters,
         states=machine.states,
         state_sums=sums,
         applications=applications,
-        launches=sorted(launches, key=lambda launch: (launch.begin, launch.app)),
+        launches=_launches(machine),
         wall=WallClock.since(started),
     )
+
+
+def _applications(machine: Machine) -> list[ApplicationFacts]:
+    return [
+        ApplicationFacts(
+            name=tenant.name,
+            asid=scheduler.asid,
+            sms=tuple(tenant.sms),
+            launches=len(scheduler.records),
+            blocks=sum(record.blocks for record in scheduler.records),
+            warps=scheduler.warps_launched,
+            end=scheduler.finished_at,
+        )
+        for tenant, scheduler in zip(machine.tenants, machine.schedulers, strict=True)
+    ]
+
+
+def _launches(machine: Machine) -> list[LaunchFacts]:
+    """All launches, in the order in which they began."""
+    launches = [
+        LaunchFacts(
+            app=machine.names[record.app],
+            launch=record.index,
+            kernel=record.kernel,
+            begin=record.begin,
+            end=record.end,
+            blocks=record.blocks,
+        )
+        for scheduler in machine.schedulers
+        for record in scheduler.records
+    ]
+    return sorted(launches, key=lambda launch: (launch.begin, launch.app))

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from attrs import define
 
+from gpusim.cache.array import CacheArray
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.cache.array import CacheArray
 from gpusim.engine import Environment, Wakeable
 from gpusim.mshr import FULL, MERGED, Admission, Mshrs
 from gpusim.request import ASID_SHIFT, MemoryRequest
@@ -146,7 +146,9 @@ class L1Cache:
         if self._mshrs:
             yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for lines"
 
-    def counter_rows(self, component: str, instance: int, apps: Sequence[str]) -> Iterator[CounterRow]:
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, instance, app, counters)

@@ -78,9 +78,7 @@ class L2Bank:
     ) -> None:  # fmt: skip
         self.env = env
         self.name = f"l2[{index}]"
-        self.requests: Port[MemoryRequest] = Port(
-            env, f"{self.name}.requests", depth=config.queue
-        )
+        self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", depth=config.queue)
         self.fills: Port[MemoryRequest] = Port(env, f"{self.name}.fills")
         self.counters = [L2Counters() for _ in range(apps)]
         self._latency = config.latency.cycles(clock)
@@ -96,6 +94,7 @@ class L2Bank:
         self._writebacks: deque[MemoryRequest] = deque()
         self.process = env.start(self._run())
         self._stall = Stall(self.process.wake)
+        self._no_mshr = False
         self.requests.connect(self.process)
         link.connect(self.process)
         self.fills.connect(self.process)
@@ -153,17 +152,19 @@ class L2Bank:
             self._answer(request, self._latency)
         elif line in mshrs.pending:
             if mshrs.admit(line, request) == FULL:
-                return self._stalled(counters)
+                return self._needs_fill(counters)
             counters.misses += 1
             counters.merged += 1
             request.follow(mshrs.pending[line][0], self.env._now)
         else:
             channel = self._channel(request.address)
             if channel.full:
+                counters.stalls += 1
+                self._stall.active = True
                 channel.when_free(self._stall)
-                return self._stalled(counters)
+                return False
             if mshrs.admit(line, request) == FULL:
-                return self._stalled(counters)
+                return self._needs_fill(counters)
             counters.misses += 1
             request.path.append(self.fills)
             channel.send(request, self._latency)
@@ -172,10 +173,10 @@ class L2Bank:
             self._count_kind(request.kind, counters, line in mshrs.pending)
         return True
 
-    def _stalled(self, counters: L2Counters) -> bool:
-        """Look up nothing until the channel has room, or a fill frees an MSHR."""
+    def _needs_fill(self, counters: L2Counters) -> bool:
+        """No MSHR, or no room in the right one: look up nothing until a line has come back."""
         counters.stalls += 1
-        self._stall.active = True
+        self._stall.active = self._no_mshr = True
         return False
 
     def _count_kind(self, kind: int, counters: L2Counters, missed: bool) -> None:
@@ -197,7 +198,8 @@ class L2Bank:
         line = filled.address >> self._shift
         self.counters[filled.app].fills += 1
         waiters = self._mshrs.release(line)
-        self._stall.active = False
+        if self._no_mshr:
+            self._stall.active = self._no_mshr = False
         dirty = False
         for waiter in waiters:
             if waiter.kind != _LOAD and waiter.kind != _WALK:
@@ -210,12 +212,12 @@ class L2Bank:
     def _evict(self, line: int, app: int) -> None:
         """Send a dirty line to DRAM; it counts for the application whose fill evicted it."""
         self.counters[app].writebacks += 1
-        self._writebacks.append(
-            MemoryRequest(
-                Kind.WRITEBACK, app, 0, -1, 0, line << self._shift, -1, self._whole, 0, None,
-                [State.L2, self.env._now],
-            )  # fmt: skip
+        trail = [_L2, self.env._now]
+        address = line << self._shift
+        request = MemoryRequest(
+            Kind.WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail
         )
+        self._writebacks.append(request)
         self._write_back()
 
     def _write_back(self) -> None:
@@ -241,7 +243,9 @@ class L2Bank:
         if self._writebacks:
             yield f"{self.name}: {len(self._writebacks)} write-backs wait for DRAM"
 
-    def counter_rows(self, component: str, instance: int, apps: Sequence[str]) -> Iterator[CounterRow]:
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, instance, app, counters)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+
 import sys
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -83,5 +85,6 @@ _add_commands()
 
 
 def main() -> None:
-    """Entry point of the `gpusim` script."""
+    """Entry point of the `gpusim` script; modules in the current folder can be named in models."""
+    sys.path.append(str(Path.cwd()))
     app(prog_name="gpusim")

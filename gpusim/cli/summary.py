@@ -10,12 +10,23 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
+from gpusim.results.summary import FRACTION
 
 if TYPE_CHECKING:
     from gpusim.results.result import Result
 
-_BAR_WIDTH = 30
-_PERCENT = 100
+_BAR_WIDTH = 20
+_SECTIONS = {
+    "tlb_": "translation", "walk": "translation", "l1_": "caches", "l2_": "caches",
+    "dram_": "DRAM", "warp_cycles": "warps", "share_": "warps",
+}  # fmt: skip
+_SCALES = (
+    ("Hz", 1e6, "MHz"),
+    ("s", 1.0, "s"),
+    ("s", 1e-3, "ms"),
+    ("s", 1e-6, "µs"),
+    ("s", 1e-9, "ns"),
+)
 
 
 def print_summary(
@@ -39,41 +50,61 @@ def print_summary(
 def _headline(result: Result) -> Table:
     run = result.provenance
     title = f"{' + '.join((run.model, *run.variants))} · {run.workload} · {run.scale}"
-    table = Table("what", title=title, header_style="bold")
-    table.add_column("value", justify="right")
-    table.add_column("unit")
+    table = Table(title=title, header_style="bold")
+    table.add_column("what", overflow="fold")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
     units, descriptions = result.summary_units, result.summary_descriptions
     in_stalls = {f"share_{state}" for state in result.states}
+    section = None
     for name, value in result.summary.items():
-        if name.rpartition("/")[2] in in_stalls:
+        app, _, number = name.rpartition("/")
+        if number in in_stalls:
             continue
-        label = descriptions[name] or name
-        if "/" in name:
-            label = f"{name.partition('/')[0]}: {label}"
-        table.add_row(Text(label), format_number(value), Text(_unit(units[name])))
+        if section not in (None, (app, _section(number))):
+            table.add_section()
+        section = app, _section(number)
+        label = f"{app}: {descriptions[name]}" if app else descriptions[name]
+        table.add_row(*map(Text, (label, *format_quantity(value, units[name]))))
     return table
 
 
+def _section(name: str) -> str:
+    """Which part of the headline table a number stands in."""
+    return next((part for prefix, part in _SECTIONS.items() if name.startswith(prefix)), "program")
+
+
 def _stalls(result: Result) -> Table:
-    table = Table("application", "state", title="where the warps' cycles went", header_style="bold")
-    table.add_column("warp-cycles", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("")
+    table = Table(title="where the warps' cycles went", header_style="bold")
+    table.add_column("application", overflow="fold")
+    table.add_column("state", overflow="fold")
+    table.add_column("warp-cycles", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
     rows = result.stalls.sort_values(["app", "warp_cycles"], ascending=[True, False], kind="stable")
     for app, state, cycles, share in rows.itertuples(index=False):
         if cycles:
             bar = "█" * round(share * _BAR_WIDTH)
-            cells = (str(app), str(state), f"{cycles:,}", f"{share * _PERCENT:.1f} %", bar)
+            cells = (str(app), str(state), f"{cycles:,}", f"{share:.1%}".replace("%", " %"), bar)
             table.add_row(*map(Text, cells))
     return table
 
 
-def format_number(value: float) -> str:
-    """Whole numbers in full, with thousands separated; others with four significant digits."""
-    if isinstance(value, int):
-        return f"{value:,}"
+def format_quantity(value: float, unit: str) -> tuple[str, str]:
+    """A number and its unit for the eye.
+
+    Fractions come as percent, seconds and hertz with a prefix, whole numbers in full with
+    thousands separated, others with four significant digits.
+    """
+    if unit == FRACTION:
+        return f"{value * 100:.1f}", "%"
+    for base, scale, shown in _SCALES:
+        if unit == base and abs(value) >= scale:
+            return _format(value / scale), shown
+    return _format(value), "" if unit == "1" else unit
+
+
+def _format(value: float) -> str:
+    if isinstance(value, int) or value.is_integer():
+        return f"{int(value):,}"
     return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-
-
-def _unit(unit: str) -> str:
-    return "" if unit == "1" else unit

@@ -13,6 +13,7 @@ import gpusim.walk  # noqa: F401  (importing a room registers its policies)
 from gpusim.config.document import Key
 from gpusim.config.policy import Option, PolicyConfig
 from gpusim.config.schema import GpuConfig
+from gpusim.config.slots import cannot_be_made, lacks
 from gpusim.config.structure import Problem
 from gpusim.dram import build_dram
 from gpusim.engine import Environment
@@ -54,10 +55,22 @@ def policy_options(cls: type) -> Mapping[str, inspect.Parameter]:
 
 def _check_policy(key: Key, slot: Slot, policy: PolicyConfig) -> Iterator[Problem]:
     try:
-        options = policy_options(find_policy(slot, policy.policy))
+        cls = find_policy(slot, policy.policy)
     except UserError as error:
         yield Problem(key, str(error))
         return
+    if message := lacks(slot, cls):
+        yield Problem(key, message)
+        return
+    problems = list(_check_options(key, policy, policy_options(cls)))
+    yield from problems
+    if not problems and (message := cannot_be_made(slot, cls, policy)):
+        yield Problem(key, message)
+
+
+def _check_options(
+    key: Key, policy: PolicyConfig, options: Mapping[str, inspect.Parameter]
+) -> Iterator[Problem]:
     for name, value in policy.options.items():
         if name not in options:
             allowed = ", ".join(options) or "it has none"

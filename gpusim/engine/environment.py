@@ -108,7 +108,7 @@ class Process(simpy.Process):
                     error = type(event._value)(*event._value.args)
                     error.__cause__ = event._value
                     target = self._generator.throw(error)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
                 self._finish(error)
                 break
             next_event = self._await(target)
@@ -179,9 +179,7 @@ class Environment(simpy.Environment):
         """`process`, precisely typed."""
         return Process(self, generator)
 
-    def schedule(
-        self, event: Event, priority: EventPriority = NORMAL, delay: float = 0
-    ) -> None:
+    def schedule(self, event: Event, priority: EventPriority = NORMAL, delay: float = 0) -> None:
         """Put `event` into the bucket ``now + delay``.
 
         Raises:
@@ -271,7 +269,7 @@ class Environment(simpy.Environment):
         self._active_proc = process
         try:
             target = wake.send(None)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
             process._finish(error)
         else:
             if target is None:
@@ -309,60 +307,56 @@ class Environment(simpy.Environment):
         raise RuntimeError(f"No scheduled events left but {stop!r} was not triggered")
 
     def _run_all(self) -> None:
-        """`step` until nothing is left, written out: this loop carries every run."""
+        """`step` until nothing is left, a cycle at a time."""
         buckets, cycles = self._buckets, self._cycles
-        events = 0
         try:
             while cycles or self._urgent:
                 if self._urgent:
                     self._fire(self._urgent.popleft())
-                    continue
-                cycle = cycles[0]
-                if cycle != self._now:
-                    self._enter(cycle)
-                    continue
-                bucket = buckets[cycle]
-                pop = bucket.popleft
-                while bucket:
-                    entry = pop()
-                    if entry.__class__ is Wake:
-                        if entry.due != cycle:
-                            continue
-                        entry.due = NEVER
-                        self._active_proc = entry.process
-                        events += 1
-                        try:
-                            target = entry.send(None)
-                        except Exception as error:
-                            entry.process._finish(error)
-                            continue
-                        if target is None:
-                            continue
-                        if target.__class__ is int and target > 0:
-                            # Wake.at, written out.
-                            due = cycle + target
-                            if due < entry.due:
-                                entry.due = due
-                                later = buckets.get(due)
-                                if later is None:
-                                    buckets[due] = deque((entry,))
-                                    heappush(cycles, due)
-                                else:
-                                    later.append(entry)
-                            continue
-                        happened = entry.process._await(target)
-                        if happened is not None:
-                            entry.process._resume(happened)
-                    else:
-                        self._active_proc = None
-                        self._fire(entry)  # type: ignore[arg-type]
-                    if self._urgent:
-                        break
-                else:
+                elif cycles[0] != self._now:
+                    self._enter(cycles[0])
+                elif self._run_bucket(buckets[cycles[0]], cycles[0]):
                     del buckets[heappop(cycles)]
         finally:
-            self.events += events
             self._active_proc = None
+
+    def _run_bucket(self, bucket: deque[Wake | Event], cycle: int) -> bool:
+        """Process a cycle's entries until none is left (True) or an urgent event comes between.
+
+        `_wake` and `Wake.at` are written out here: this loop carries every run.
+        """
+        pop = bucket.popleft
+        while bucket:
+            entry = pop()
+            if entry.__class__ is not Wake:
+                self._active_proc = None
+                self._fire(entry)  # type: ignore[arg-type]
+            elif entry.due == cycle:
+                entry.due = NEVER
+                self._active_proc = entry.process
+                self.events += 1
+                try:
+                    target = entry.send(None)
+                except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
+                    entry.process._finish(error)
+                    continue
+                if target.__class__ is int and target > 0:
+                    due = cycle + target
+                    if due < entry.due:
+                        entry.due = due
+                        later = self._buckets.get(due)
+                        if later is None:
+                            self._buckets[due] = deque((entry,))
+                            heappush(self._cycles, due)
+                        else:
+                            later.append(entry)
+                elif target is not None:
+                    happened = entry.process._await(target)
+                    if happened is not None:
+                        entry.process._resume(happened)
+            if self._urgent:
+                return False
+        return True
 
 
 def _is_live(cycle: int) -> Callable[[Wake | Event], bool]:

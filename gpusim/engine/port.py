@@ -82,8 +82,13 @@ class Port(Generic[T]):
         """
         arrival = self.env._now + self.latency + extra_cycles
         queue = self.queue
-        if queue and queue[-1][0] > arrival:
+        if queue:
+            if queue[-1][0] <= arrival:
+                queue.append((arrival, item))
+                return  # the receiver knows of those before it
             insort(queue, (arrival, item), key=itemgetter(0))
+            if queue[0][1] is not item:
+                return
         else:
             queue.append((arrival, item))
         receiver = self._receiver
@@ -100,7 +105,7 @@ class Port(Generic[T]):
         return queue[0][1]
 
     def take(self) -> T | None:
-        """Remove and return the next item; None if none has arrived or the cycle's share is used."""
+        """Remove and return the next item; None if none is there or the cycle's share is used."""
         queue = self.queue
         now = self.env._now
         if not queue or queue[0][0] > now:

@@ -52,10 +52,8 @@ def encode(value: Plain) -> bytes:
     Raises:
         TypeError: something in `value` is not plain.
     """
-    if value is None:
-        return b"n"
-    if isinstance(value, bool):
-        return b"t" if value else b"f"
+    if value is None or isinstance(value, bool):
+        return {None: b"n", True: b"t", False: b"f"}[value]
     if isinstance(value, int):
         return _sized(b"i", str(int(value)).encode())
     if isinstance(value, float):

@@ -65,8 +65,7 @@ class Recorder:
 
     @property
     def dram(self) -> Callable[[int, int, int, int, int, int, int, int, int], None]:
-        """Listener: channel, bank, row, kind, application, depth; cycles accepted, issued and
-        finished."""
+        """Listener: channel, bank, row, kind, application, depth; accepted, issued, finished."""
         return self._tables["dram"].append
 
     def request(self, request: MemoryRequest, begin: int, end: int) -> None:

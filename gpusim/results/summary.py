@@ -20,6 +20,9 @@ from gpusim.states import State
 
 Number = int | float | None
 
+FRACTION = "fraction"
+"""Unit of shares and hit rates, from 0 to 1."""
+
 
 def headline(
     counters: Iterable[CounterRow], state_sums: NDArray[np.int64], states: Sequence[str],
@@ -133,7 +136,7 @@ def _add_program(found: _Sums, cycles: int) -> None:
     found.add("transactions", transactions, "1", "coalesced memory transactions")
     found.add(
         "transactions_per_instruction", ratio(transactions, memory), "1",
-        "transactions of a memory instruction",
+        "transactions a memory instruction",
     )  # fmt: skip
 
 
@@ -143,16 +146,16 @@ def _add_tlb(found: _Sums, component: str) -> None:
     lookups, hits = found.get(component, "lookups"), found.get(component, "hits")
     misses = found.get(component, "misses")
     rates = found.rates(component, "hits", "lookups")
-    found.add(f"{name}_lookups", lookups, "1", f"lookups in the {level} TLBs")
-    pooled = f"hits / lookups of all {level} TLBs together"
-    found.add(f"{name}_hit_rate", ratio(hits, lookups), "1", pooled)
+    found.add(f"{name}_lookups", lookups, "1", f"{level} TLB lookups")
+    pooled = f"{level} TLB hit rate, all TLBs together"
+    found.add(f"{name}_hit_rate", ratio(hits, lookups), FRACTION, pooled)
     found.add(
-        f"{name}_hit_rate_mean", ratio(fsum(rates), len(rates)), "1",
-        f"arithmetic mean of the hit rates of the single {level} TLBs that were asked",
+        f"{name}_hit_rate_mean", ratio(fsum(rates), len(rates)), FRACTION,
+        f"{level} TLB hit rate, mean over the TLBs asked",
     )  # fmt: skip
     found.add(
         f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
-        f"{level} TLB misses, merged ones included, per 1000 warp instructions",
+        f"{level} TLB misses per 1000 warp instructions",
     )  # fmt: skip
 
 
@@ -161,78 +164,78 @@ def _add_walks(found: _Sums) -> None:
     found.add("walks", walks, "1", "page walks")
     found.add(
         "walk_latency", ratio(found.get("walk", "walk_cycles"), walks), "cycles",
-        "mean time from getting a walker to the translation",
+        "walk latency, from getting a walker to the end",
     )  # fmt: skip
     found.add(
         "walk_queueing", ratio(found.get("walk", "queue_cycles"), walks), "cycles",
-        "mean time of a walk in the queue of the walkers",
+        "time that a walk queues for a walker",
     )  # fmt: skip
     found.add(
         "walk_levels", ratio(found.get("walk", "level_accesses"), walks), "1",
-        "mean number of page-table levels that a walk read",
+        "page-table levels that a walk reads",
     )  # fmt: skip
     found.add(
         "walk_cache_hit_rate",
-        ratio(found.get("walk", "cache_hits"), found.get("walk", "cache_lookups")), "1",
-        "probes of the page-walk cache that hit / all probes",
+        ratio(found.get("walk", "cache_hits"), found.get("walk", "cache_lookups")), FRACTION,
+        "walk cache hit rate, hits / probes",
     )  # fmt: skip
 
 
 def _add_caches(found: _Sums) -> None:
     for cache, name in (("l1", "L1"), ("l2", "L2")):
         rate = ratio(found.get(cache, "hits"), found.get(cache, "lookups"))
-        found.add(f"{cache}_hit_rate", rate, "1", f"hits / lookups of all {name} caches together")
+        found.add(f"{cache}_hit_rate", rate, FRACTION, f"{name} cache hit rate")
     walk_hits, walk_lookups = (
         found.get("l2", "translation_hits"), found.get("l2", "translation_lookups"),
     )  # fmt: skip
     found.add(
-        "l2_translation_hit_rate", ratio(walk_hits, walk_lookups), "1",
-        "hits / lookups of page-table reads in the L2 cache",
+        "l2_translation_hit_rate", ratio(walk_hits, walk_lookups), FRACTION,
+        "L2 cache hit rate of page-table reads",
     )  # fmt: skip
     found.add(
         "l2_data_hit_rate",
         ratio(
             _less(found.get("l2", "hits"), walk_hits),
             _less(found.get("l2", "lookups"), walk_lookups),
-        ), "1", "hits / lookups in the L2 cache, page-table reads left out",
+        ), FRACTION, "L2 cache hit rate of data",
     )  # fmt: skip
 
 
 def _add_dram(found: _Sums, cycles: int, core_hertz: int) -> None:
-    reads, writes = found.get("dram", "reads"), found.get("dram", "writes")
+    classes = ("data_reads", "walk_reads")
+    reads = found.get("dram", *classes)
     found.add("dram_reads", reads, "1", "DRAM reads, those of page walks included")
-    found.add("dram_writes", writes, "1", "DRAM writes")
+    found.add("dram_data_reads", found.get("dram", classes[0]), "1", "DRAM reads of data")
+    found.add(
+        "dram_translation_reads", found.get("dram", classes[1]), "1",
+        "DRAM reads of the page table",
+    )  # fmt: skip
+    found.add("dram_writes", found.get("dram", "writes"), "1", "DRAM writes")
     found.add(
         "dram_row_hit_rate",
         ratio(
             found.get("dram", "row_hits"),
             found.get("dram", "row_hits", "row_misses", "row_conflicts"),
-        ), "1", "requests that found their row open / requests that went to a bank",
+        ), FRACTION, "DRAM requests that found their row open",
     )  # fmt: skip
     for name, counters, what in (
-        ("dram_bandwidth", ("data_read_bytes", "walk_read_bytes", "write_bytes"), "all bytes"),
-        ("dram_data_bandwidth", ("data_read_bytes", "write_bytes"), "bytes of data"),
-        ("dram_translation_bandwidth", ("walk_read_bytes",), "bytes of the page table"),
+        ("dram_bandwidth", ("data_read_bytes", "walk_read_bytes", "write_bytes"), ""),
+        ("dram_data_bandwidth", ("data_read_bytes", "write_bytes"), ", data"),
+        ("dram_translation_bandwidth", ("walk_read_bytes",), ", page table"),
     ):
         moved = found.get("dram", *counters)
         rate = ratio(moved, cycles, core_hertz / 1e9)
-        found.add(name, rate, "GB/s", f"{what} moved to and from DRAM, over simulated time")
-    latency = ("data_latency_cycles", "walk_latency_cycles")
-    meaning = "from acceptance to the end of the data"
-    found.add(
-        "dram_latency", ratio(found.get("dram", *latency), reads), "cycles",
-        f"mean latency of DRAM reads, {meaning}",
-    )  # fmt: skip
-    walk_reads = found.get("dram", "walk_reads")
-    found.add(
-        "dram_data_latency", ratio(found.get("dram", latency[0]), _less(reads, walk_reads)),
-        "cycles",
-        f"mean latency of DRAM reads of data, {meaning}",
-    )  # fmt: skip
-    found.add(
-        "dram_translation_latency", ratio(found.get("dram", latency[1]), walk_reads), "cycles",
-        f"mean latency of DRAM reads of the page table, {meaning}",
-    )  # fmt: skip
+        found.add(name, rate, "GB/s", f"DRAM bandwidth used{what}")
+    for name, kinds, what in (
+        ("dram_latency", (0, 1), ""),
+        ("dram_data_latency", (0,), ", data"),
+        ("dram_translation_latency", (1,), ", page table"),
+    ):
+        waits = ("data_latency_cycles", "walk_latency_cycles")
+        spent = found.get("dram", *(waits[kind] for kind in kinds))
+        asked = found.get("dram", *(classes[kind] for kind in kinds))
+        latency = ratio(spent, asked)
+        found.add(name, latency, "cycles", f"DRAM read latency{what}")
 
 
 def _add_states(found: _Sums, sums: NDArray[np.int64], states: Sequence[str]) -> None:
@@ -240,11 +243,11 @@ def _add_states(found: _Sums, sums: NDArray[np.int64], states: Sequence[str]) ->
     found.add("warp_cycles", total, "warp-cycles", "lives of all warps, in cycles")
     translation = sum(int(sums[state]) for state in range(State.WALKER, len(states)))
     found.add(
-        "share_translation", ratio(translation, total), "1",
-        "share of warp-cycles spent waiting for a TLB, a walker or a page walk",
+        "share_translation", ratio(translation, total), FRACTION,
+        "share of warp-cycles waiting for translation",
     )  # fmt: skip
     for state, cycles in zip(states, sums.tolist(), strict=True):
         found.add(
-            f"share_{state}", ratio(cycles, total), "1",
+            f"share_{state}", ratio(cycles, total), FRACTION,
             f"share of warp-cycles in the state {state!r}",
         )  # fmt: skip

@@ -76,7 +76,7 @@ class Target:
         with self.writing():
             os.fsync(self._stream.fileno())
             self._stream.close()
-            os.replace(self._temporary, self.path)
+            self._temporary.replace(self.path)
 
     def discard(self) -> None:
         """Close what was not committed and remove it."""

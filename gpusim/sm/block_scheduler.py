@@ -129,11 +129,10 @@ class BlockScheduler:
         first = self._first_warp(count)
         self.warps_launched += count
         self._live += 1
-        self._sms[chosen].blocks.send(
-            Block(
-                launch, index, self.app, self.asid, slot, warp_slots, first, chosen, self.ended
-            )  # fmt: skip
+        block = Block(
+            launch, index, self.app, self.asid, slot, warp_slots, first, chosen, self.ended
         )
+        self._sms[chosen].blocks.send(block)
         return True
 
     def _free(self, block: Block) -> None:
@@ -159,5 +158,3 @@ class BlockScheduler:
         """Who waits for whom, for the watchdog."""
         if self.finished_at < 0:
             yield f"{self.application.name}: {self._live} blocks in residence"
-
-

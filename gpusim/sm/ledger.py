@@ -63,9 +63,7 @@ class Ledger:
             warp.since = now
         warp.state = state
 
-    def enter_after_wait(
-        self, warp: Accountable, state: int, now: int, cause: Traveller
-    ) -> None:
+    def enter_after_wait(self, warp: Accountable, state: int, now: int, cause: Traveller) -> None:
         """As `enter`, but the wait that ends is split by the trail of what it waited for."""
         since = warp.since
         sums = self.sums[warp.app]

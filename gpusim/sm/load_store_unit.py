@@ -121,7 +121,13 @@ class LoadStoreUnit(ABC):
     """
 
     def __init__(
-        self, env: Environment, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink,
+        self,
+        env: Environment,
+        sm: Owner,
+        config: GpuConfig,
+        tlb: FirstTlb,
+        l1: L1,
+        out: Sink,
         replies: Replies,
     ) -> None:
         self.env = env

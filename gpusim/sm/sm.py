@@ -223,7 +223,7 @@ class Sm:
             self.ledger.enter(warp, State.LSU, now)
             self._wants_lsu.append(warp)
             return 0
-        loads = kind == _LOAD or kind == _ATOMIC
+        loads = kind in (_LOAD, _ATOMIC)
         sequence = -1
         if loads:
             if len(warp.outstanding) >= self._config.max_loads:

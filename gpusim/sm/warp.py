@@ -1,4 +1,4 @@
-"""Thread blocks and warps in residence on an SM, and the memory instructions they have in flight."""
+"""Thread blocks and warps on an SM, and the memory instructions that they have in flight."""
 
 from __future__ import annotations
 
@@ -97,9 +97,7 @@ class Warp(Accountable):
         "lines", "needs", "outstanding", "parked", "pc", "sectors", "stores",
     )  # fmt: skip
 
-    def __init__(
-        self, uid: int, block: Block, index: int, age: int, lane: Lane, now: int
-    ) -> None:
+    def __init__(self, uid: int, block: Block, index: int, age: int, lane: Lane, now: int) -> None:
         super().__init__(uid, block.warp_slots[index], block.app, State.READY, now)
         self.block = block
         self.index = index
@@ -147,13 +145,13 @@ class WarpAccess:
     """
 
     __slots__ = (
-        "app", "asid", "asid_tag", "cause", "hit_at", "hit_until", "issued", "kind", "lines", "next",
-        "lsu", "remaining", "sectors", "sequence", "slot", "warp", "warp_slot",
+        "app", "asid", "asid_tag", "cause", "hit_at", "hit_until", "issued", "kind", "lines", "lsu",
+        "next", "remaining", "sectors", "sequence", "slot", "warp", "warp_slot",
     )  # fmt: skip
 
     def __init__(
-        self, lsu: Answerable, warp: Warp, kind: int, lines: list[int], sectors: list[int], sequence: int,
-        now: int,
+        self, lsu: Answerable, warp: Warp, kind: int, lines: list[int], sectors: list[int],
+        sequence: int, now: int,
     ) -> None:  # fmt: skip
         block = warp.block
         self.lsu = lsu

@@ -6,4 +6,11 @@ from gpusim.tlb.level import TlbCounters, TlbLevel
 from gpusim.tlb.set_associative import SetAssociativeArray
 from gpusim.tlb.sub_entry import SubEntryArray
 
-__all__ = ["IdealArray", "SetAssociativeArray", "SubEntryArray", "TlbArray", "TlbCounters", "TlbLevel"]
+__all__ = [
+    "IdealArray",
+    "SetAssociativeArray",
+    "SubEntryArray",
+    "TlbArray",
+    "TlbCounters",
+    "TlbLevel",
+]

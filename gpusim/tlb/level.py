@@ -108,7 +108,7 @@ class TlbLevel:
         return self._miss(request, access.slot, access.warp_slot, delay)
 
     def when_free(self, sender: Wakeable) -> None:
-        """Wake `sender` when what it was refused for is free: an MSHR, or room in the next level."""
+        """Wake `sender` when what it was refused for is free: an MSHR, or room below."""
         if len(self._mshrs) >= self._mshrs.capacity or not self.below.full:
             if sender not in self._blocked:
                 self._blocked.append(sender)
@@ -213,7 +213,9 @@ class TlbLevel:
                 f"{self.below.name} (pages {pages})"
             )
 
-    def counter_rows(self, component: str, instance: int, apps: Sequence[str]) -> Iterator[CounterRow]:
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, instance, app, counters)

@@ -120,7 +120,8 @@ class Walkers:
                 self._admit(translation)
             while self._free and self._queue:
                 self._start(self._queue.pop(0))
-            upcoming = min(self._reads.next_cycle(), self._steps.next_cycle(), self.requests.next_cycle())
+            ports = (self._reads, self._steps, self.requests)
+            upcoming = min(port.next_cycle() for port in ports)
             yield None if upcoming == NEVER else upcoming - self.env._now
 
     def _admit(self, translation: Translation) -> None:
@@ -249,7 +250,8 @@ class Walkers:
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""
         if self._queue:
-            yield f"walkers: {len(self._queue)} walks wait for one of {self._config.walkers} walkers"
+            walkers = self._config.walkers
+            yield f"walkers: {len(self._queue)} walks wait for one of {walkers} walkers"
         if self._reads or self._unsent or len(self._mshrs) > len(self._queue):
             under_way = len(self._mshrs) - len(self._queue)
             yield f"walkers: {under_way} walks under way, {len(self._unsent)} reads wait for memory"
@@ -258,5 +260,3 @@ class Walkers:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, 0, app, counters)
-
-

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from gpusim.cli import progress
-from gpusim.cli.summary import format_number
+from gpusim.cli.summary import format_quantity
 from gpusim.simulate import Progress
 
 
@@ -28,15 +28,19 @@ def test_a_terminal_sees_cycles_warps_and_rate(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    ("value", "unit", "shown"),
     [
-        (1234567, "1,234,567"),
-        (0, "0"),
-        (0.123456, "0.1235"),
-        (1234.5, "1,234"),
-        (123456.7, "123,457"),
-        (1.4e9, "1,400,000,000"),
+        (1234567, "1", ("1,234,567", "")),
+        (0, "cycles", ("0", "cycles")),
+        (0.123456, "GB/s", ("0.1235", "GB/s")),
+        (1234.5, "cycles", ("1,234", "cycles")),
+        (123456.7, "cycles", ("123,457", "cycles")),
+        (500.0, "cycles", ("500", "cycles")),
+        (1_400_000_000, "Hz", ("1,400", "MHz")),
+        (1.2267e-05, "s", ("12.27", "µs")),
+        (0.25, "s", ("250", "ms")),
+        (0.94358, "fraction", ("94.4", "%")),
     ],
 )
-def test_numbers(value, text):
-    assert format_number(value) == text
+def test_quantities(value, unit, shown):
+    assert format_quantity(value, unit) == shown

@@ -7,11 +7,18 @@ from gpusim.config.policy import PolicyConfig
 from gpusim.datafiles import find_data
 from gpusim.errors import UserError
 from gpusim.registry import Slot, policy
+from gpusim.sm.block_scheduler import RoundRobinPlacement
+from gpusim.tlb import SetAssociativeArray
 
 
 @policy(Slot.TLB_ARRAY, "test-options")
-class _WithOptions:
+class _WithOptions(SetAssociativeArray):
     def __init__(self, config, *, bases: int, share: bool = False, mode: str = "a") -> None:
+        pass
+
+
+class _Greedy(RoundRobinPlacement):
+    def __init__(self, config) -> None:
         pass
 
 
@@ -137,7 +144,9 @@ def test_policies_and_their_options(model):
 
 def test_a_policy_of_the_users_own(model, tmp_path, monkeypatch):
     (tmp_path / "my_policies.py").write_text(
-        "class Mine:\n    def __init__(self, config, *, size: int = 1):\n        pass\n"
+        "from gpusim.tlb import SetAssociativeArray\n"
+        "class Mine(SetAssociativeArray):\n"
+        "    def __init__(self, config, *, size: int = 1):\n        pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     overrides = {"tlb.L1.array.policy": "my_policies:Mine", "tlb.L1.array.size": 3}
@@ -225,6 +234,15 @@ def test_a_policy_of_the_users_own(model, tmp_path, monkeypatch):
         (
             {"tlb.L1.array.policy": "test-options", "tlb.L1.array.bases": "two"},
             ["tlb.L1.array.bases = 'two'", "of type int"],
+        ),
+        ({"tlb.L1.array": "collections:deque"}, ["lacks", "lookup", "gpusim.tlb.array.TlbArray"]),
+        ({"dram.scheduler": "collections:deque"}, ["lacks", "best", "DramQueue"]),
+        ({"tlb.L1.array": "gpusim.tlb:TlbArray"}, ["lacks flush, insert, invalidate, lookup"]),
+        ({"tlb.L1.array": "gpusim.tlb:IdealArrays"}, ["cannot load", "IdealArrays"]),
+        ({"tlb.L1.array": "gpusim.errors:nearest"}, ["is not a class"]),
+        (
+            {"block_scheduler": "tests.config.test_load:_Greedy"},
+            ["block_scheduler", "cannot be made", "'config'"],
         ),
         # DRAM
         ({"dram.mapping": "row bank column"}, ["dram.mapping", "bank-group"]),

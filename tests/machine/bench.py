@@ -124,7 +124,8 @@ class Run:
 
     def __init__(self, config: GpuConfig, *scripts: Script, blocks: int = 1) -> None:
         launch = ScriptedLaunch([list(scripts)] * blocks, warp_size=config.sm.warp_size)
-        self._run(config, [Tenant("scripted", ScriptedApplication([launch]), range(config.sm.count))])
+        application = ScriptedApplication([launch])
+        self._run(config, [Tenant("scripted", application, range(config.sm.count))])
 
     @classmethod
     def of(cls, config: GpuConfig, tenants: Sequence[Tenant]) -> Run:
@@ -162,7 +163,7 @@ class Run:
 
     def states(self) -> dict[str, int]:
         """Warp-cycles by state, without those that are zero."""
-        sums = {name: 0 for name in self.machine.states}
+        sums = dict.fromkeys(self.machine.states, 0)
         for sm in self.machine.sms:
             for app in sm.ledger.sums:
                 for name, value in zip(self.machine.states, app, strict=True):

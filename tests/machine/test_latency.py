@@ -186,7 +186,8 @@ def test_misses_to_one_page_merge_in_the_tlb_mshr() -> None:
 def test_misses_to_one_line_merge_in_the_l1_mshr() -> None:
     # Two warps load one line; translations are warm.
     warm = [("load", BASE), ("wait",), ("barrier",)]
-    run = Run(SMALL, [*warm, ("load", BASE + 256), ("wait",)], [*warm, ("load", BASE + 256), ("wait",)])
+    script = [*warm, ("load", BASE + 256), ("wait",)]
+    run = Run(SMALL, script, script)
     assert run.count("l1", "merged") == 2  # the warm-up load merges, too
     assert run.count("l2", "lookups") == 2
     one, two = run.loads[2:]
@@ -207,9 +208,7 @@ def test_a_full_l1_mshr_file_stalls_the_unit() -> None:
 
 def test_a_full_tlb_mshr_file_stalls_the_unit() -> None:
     # One MSHR in the L1 TLB: the second walk starts when the first has ended.
-    config = attrs.evolve(
-        SMALL, tlb={**SMALL.tlb, "L1": attrs.evolve(SMALL.tlb["L1"], mshrs=1)}
-    )
+    config = attrs.evolve(SMALL, tlb={**SMALL.tlb, "L1": attrs.evolve(SMALL.tlb["L1"], mshrs=1)})
     run = Run(config, [("load", BASE, BASE + 4096 + 128), ("wait",)])
     translate = L1_TLB + L2_TLB + WALK
     # The second looks up again in the cycle after the unit has served the first, 512.
@@ -227,9 +226,7 @@ def test_walks_queue_for_walkers() -> None:
 
 
 def test_an_ideal_tlb_costs_its_latency_only() -> None:
-    config = attrs.evolve(
-        SMALL, tlb={**SMALL.tlb, "L1": attrs.evolve(SMALL.tlb["L1"], ideal=True)}
-    )
+    config = attrs.evolve(SMALL, tlb={**SMALL.tlb, "L1": attrs.evolve(SMALL.tlb["L1"], ideal=True)})
     run = Run(config, [("load", BASE), ("wait",)])
     assert run.latencies == [ISSUE + L1 + CROSSBAR + L2 + DRAM + CROSSBAR + LINE_FLITS - 1]
     assert run.count("walk", "walks") == 0

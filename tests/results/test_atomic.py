@@ -17,7 +17,7 @@ from gpusim.results import ResultWriter, RunData, open_result
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, UserError])
 def test_a_failed_run_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), ResultWriter(tmp_path / "run.h5") as writer:
+    with pytest.raises(error), ResultWriter(tmp_path / "run.h5") as writer:  # noqa: PT012
         writer.event_table("walks").append(0, 1, 2, 0, 3, 4, 5, 4)
         assert len(list(tmp_path.iterdir())) == 1
         raise error
@@ -42,7 +42,7 @@ def test_a_run_that_does_not_finish_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_data_that_cannot_be_stored_leaves_nothing(tmp_path: Path, run: RunData) -> None:
-    with pytest.raises(OverflowError), ResultWriter(tmp_path / "run.h5") as writer:
+    with pytest.raises(OverflowError), ResultWriter(tmp_path / "run.h5") as writer:  # noqa: PT012
         writer.event_table("intervals").append(0, -1, 0, 0, 0, 0, 0)
         writer.finish(run)
     assert list(tmp_path.iterdir()) == []
@@ -106,7 +106,7 @@ except UserError as error:
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _FULL_DISK, str(tmp_path / "run.h5")],
-        capture_output=True, text=True, cwd=Path(__file__).parents[2],
+        capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False,
     )  # fmt: skip
     assert f"UserError: cannot write {tmp_path / 'run.h5'}: File too large" in done.stderr
     assert done.returncode == 1

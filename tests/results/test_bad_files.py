@@ -105,6 +105,5 @@ def test_a_wrong_byte_is_noticed_or_harmless(path: Path, data: st.DataObject) ->
     try:
         found = read_all(path.with_name("damaged.h5"))
     except UserError as error:
-        assert "damaged.h5" in str(error)
-    else:
-        assert found == expected
+        found = str(error)
+    assert found == expected or "damaged.h5" in found

@@ -91,11 +91,11 @@ def headline_table() -> str:
         "walk": "walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
         "l1": "hits lookups",
         "l2": "hits lookups translation_hits translation_lookups",
-        "dram": "reads walk_reads writes row_hits row_misses row_conflicts data_read_bytes "
+        "dram": "data_reads walk_reads writes row_hits row_misses row_conflicts data_read_bytes "
         "walk_read_bytes write_bytes data_latency_cycles walk_latency_cycles",
     }
     rows = [
-        CounterRow(component, 0, "app", name, 8 - (name == "walk_reads"), "1", "")
+        CounterRow(component, 0, "app", name, 8, "1", "")
         for component, names in counters.items()
         for name in names.split()
     ]

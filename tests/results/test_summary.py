@@ -97,11 +97,13 @@ def test_caches() -> None:
 
 def test_dram() -> None:
     found = numbers(
-        rows("dram", reads=10, walk_reads=4, writes=5, row_hits=6, row_misses=3, row_conflicts=3,
-             data_read_bytes=768, walk_read_bytes=512, write_bytes=640,
+        rows("dram", data_reads=6, walk_reads=4, writes=5, row_hits=6, row_misses=3,
+             row_conflicts=3, data_read_bytes=768, walk_read_bytes=512, write_bytes=640,
              data_latency_cycles=600, walk_latency_cycles=800)
     )  # fmt: skip
     assert found["dram_reads"] == 10
+    assert found["dram_data_reads"] == 6
+    assert found["dram_translation_reads"] == 4
     assert found["dram_writes"] == 5
     assert found["dram_row_hit_rate"] == 0.5
     assert found["dram_bandwidth"] == pytest.approx(1920 / (2000 / 1.4))
@@ -128,9 +130,12 @@ def test_shares() -> None:
 
 
 def test_what_does_not_exist_is_left_out() -> None:
-    found = numbers(rows("tlb/L1", lookups=0, hits=0, misses=0) + rows("dram", reads=0))
+    found = numbers(
+        rows("tlb/L1", lookups=0, hits=0, misses=0) + rows("dram", data_reads=0, walk_reads=0)
+    )
     assert set(found) == {
-        "cycles", "core_clock", "time", "tlb_L1_lookups", "dram_reads", "warp_cycles"
+        "cycles", "core_clock", "time", "tlb_L1_lookups", "dram_reads", "dram_data_reads",
+        "dram_translation_reads", "warp_cycles"
     }  # fmt: skip
 
 

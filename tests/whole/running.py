@@ -1,0 +1,35 @@
+"""Short ways to run the whole simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from click.testing import Result as Outcome
+from typer.testing import CliRunner
+
+import gpusim
+from gpusim.cli.main import app
+from gpusim.results.result import Result
+
+
+def run(
+    model: str,
+    workload: str,
+    *variants: str,
+    overrides: dict[str, object] | None = None,
+    parameters: dict[str, object] | None = None,
+    **options: Any,
+) -> Result:
+    """`gpusim.simulate` at smoke scale; `parameters` are the workload's, `options` simulate's."""
+    return gpusim.simulate(
+        gpusim.load_model(model, variants, overrides),
+        gpusim.load_workload(workload, "smoke", overrides=parameters),
+        **options,
+    )
+
+
+def command(*arguments: str, code: int = 0) -> Outcome:
+    """`gpusim …` in this process, with its exit code checked."""
+    outcome = CliRunner().invoke(app, list(arguments))
+    assert outcome.exit_code == code, (outcome.output, outcome.exception)
+    return outcome
