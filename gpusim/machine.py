@@ -100,7 +100,12 @@ class Machine:
         """DRAM, L2 banks and the two networks, from memory toward the SMs."""
         env, config, apps = self.env, self.config, len(self.tenants)
         self.channels, mapping = build_dram(
-            env, config.dram, config.clock, apps=apps, request_bytes=config.l2.line
+            env,
+            config.dram,
+            config.clock,
+            apps=apps,
+            request_bytes=config.l2.line,
+            depth=config.l2.mshrs * -(-config.l2.banks // config.dram.channels),
         )
         channel_ports = [channel.requests for channel in self.channels]
         self._channel = lambda address: channel_ports[mapping.channel(address)]

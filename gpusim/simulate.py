@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 
 import numpy as np
 from attrs import frozen
@@ -116,15 +117,23 @@ def _rare_garbage_collection() -> Iterator[None]:
 
 
 def _tenants(model: LoadedModel, workload: Workload) -> list[Tenant]:
-    """The applications of a workload, with the GPU's SMs split among them as evenly as can be."""
+    """The applications of a workload on disjoint SMs, by their shares (equal where none is given).
+
+    Raises:
+        UserError: an application would get no SM.
+    """
     specs = workload.applications
     count = model.config.sm.count
-    if len(specs) > count:
-        raise UserError(
-            f"workload {workload.name!r} has {len(specs)} applications, "
-            f"but {model.name} has only sm.count = {count} SMs"
-        )
-    bounds = [count * i // len(specs) for i in range(len(specs) + 1)]
+    given = [spec.share for spec in specs if spec.share is not None]
+    equal = (1 - sum(given)) / max(len(specs) - len(given), 1)
+    shares = [equal if spec.share is None else spec.share for spec in specs]
+    bounds = [round(count * share) for share in accumulate(shares, initial=0.0)]
+    for spec, first, last in zip(specs, bounds, bounds[1:], strict=False):
+        if first == last:
+            raise UserError(
+                f"workload {workload.name!r}: application {spec.name!r} gets no SM: "
+                f"{model.name} has sm.count = {count} for {len(specs)} applications"
+            )
     return [
         Tenant(spec.name, spec.start(), range(first, last))
         for spec, first, last in zip(specs, bounds, bounds[1:], strict=False)

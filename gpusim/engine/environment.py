@@ -272,14 +272,10 @@ class Environment(simpy.Environment):
         except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
             process._finish(error)
         else:
-            if target is None:
-                return
-            if target.__class__ is int:
-                wake.at(self._now + target)
-                return
-            happened = process._await(target)
-            if happened is not None:
-                process._resume(happened)
+            if target is not None:
+                happened = process._await(target)
+                if happened is not None:
+                    process._resume(happened)
         self._active_proc = None
 
     def run(self, until: float | Event | None = None) -> Any:
@@ -339,21 +335,21 @@ class Environment(simpy.Environment):
                     target = entry.send(None)
                 except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
                     entry.process._finish(error)
-                    continue
-                if target.__class__ is int and target > 0:
-                    due = cycle + target
-                    if due < entry.due:
-                        entry.due = due
-                        later = self._buckets.get(due)
-                        if later is None:
-                            self._buckets[due] = deque((entry,))
-                            heappush(self._cycles, due)
-                        else:
-                            later.append(entry)
-                elif target is not None:
-                    happened = entry.process._await(target)
-                    if happened is not None:
-                        entry.process._resume(happened)
+                else:
+                    if target.__class__ is int and target > 0:
+                        due = cycle + target
+                        if due < entry.due:
+                            entry.due = due
+                            later = self._buckets.get(due)
+                            if later is None:
+                                self._buckets[due] = deque((entry,))
+                                heappush(self._cycles, due)
+                            else:
+                                later.append(entry)
+                    elif target is not None:
+                        happened = entry.process._await(target)
+                        if happened is not None:
+                            entry.process._resume(happened)
             if self._urgent:
                 return False
         return True

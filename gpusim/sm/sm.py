@@ -146,6 +146,11 @@ class Sm:
         end = lane.run_from + done * self._slots
         if end < lane.free_at:
             warp.left = (lane.free_at - end) // self._slots
+            warp.pc -= 1
+            counters = self.counters[warp.app]
+            counters.instructions -= warp.left
+            counters.compute_instructions -= warp.left
+            counters.issue_cycles -= warp.left * self._slots
             lane.free_at = end
             self.process.wake.at(end)
 

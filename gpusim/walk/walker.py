@@ -32,9 +32,9 @@ class WalkCounters:
 
 
 class Walk:
-    """One walk under way."""
+    """One walk under way: at `level`, `read` levels of the page table really read so far."""
 
-    __slots__ = ("level", "path", "requested", "started", "translation")
+    __slots__ = ("level", "path", "read", "requested", "started", "translation")
 
     def __init__(self, translation: Translation, path: PagePath, requested: int) -> None:
         self.translation = translation
@@ -42,6 +42,7 @@ class Walk:
         self.requested = requested
         self.started = 0
         self.level = 0
+        self.read = 0
 
 
 class _LevelRead(MemoryRequest):
@@ -156,7 +157,7 @@ class Walkers:
             return
         if self._config.cost == "fixed":
             delay += self._latency
-            counters.level_accesses += self.table.levels - walk.level
+            walk.read = self.table.levels - walk.level
         else:
             delay += self._timed_levels(walk, counters)
         walk.level = self.table.levels
@@ -172,7 +173,7 @@ class Walkers:
                 if self._lines.probe(walk.path.entries[level]):
                     counters.cache_hits += 1
                     continue
-            counters.level_accesses += 1
+            walk.read += 1
             delay += self._latency
             self._keep(walk, level)
         return delay
@@ -214,7 +215,7 @@ class Walkers:
 
     def _level_done(self, read: _LevelRead) -> None:
         walk = read.walk
-        self.counters[walk.translation.app].level_accesses += 1
+        walk.read += 1
         self._keep(walk, walk.level)
         walk.level += 1
         self._step(walk)
@@ -232,10 +233,11 @@ class Walkers:
         translation = walk.translation
         counters = self.counters[translation.app]
         counters.walk_cycles += now - walk.started
+        counters.level_accesses += walk.read
         if self.on_walk.listeners:
             self.on_walk(
                 translation.asid, translation.vpn, translation.sm, translation.app,
-                walk.requested, walk.started, now, self.table.levels,
+                walk.requested, walk.started, now, walk.read,
             )  # fmt: skip
         for waiter in self._mshrs.release(translation.tag):
             waiter.pfn = walk.path.pfn

@@ -1,0 +1,92 @@
+"""The same model, workload and seed give the same result, whoever looks on and wherever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpusim
+from gpusim.results.schema import RECORDS
+from tests.whole.running import run
+
+RUNS = [
+    (model, workload) for model in ("tiny", "kepler-uvm") for workload in
+    ("bfs", "pagerank", "atax")
+]  # fmt: skip
+
+PROGRAM = """
+import sys
+from tests.whole.running import run
+for pair in sys.argv[1:]:
+    print(pair, run(*pair.split("/")).digest)
+"""
+
+
+def digests_elsewhere(hash_seed: str) -> dict[str, str]:
+    """Digests of all `RUNS`, computed in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *map("/".join, RUNS)],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": "Pacific/Chatham"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def test_processes_with_different_hashes_agree() -> None:
+    here = {f"{model}/{workload}": run(model, workload).digest for model, workload in RUNS}
+    assert len(set(here.values())) == len(RUNS)
+    assert digests_elsewhere("1") == here
+    assert digests_elsewhere("31337") == here
+
+
+@pytest.mark.parametrize(("model", "workload"), RUNS)
+def test_onlookers_change_nothing(model: str, workload: str, tmp_path: Path) -> None:
+    alone = run(model, workload)
+    reports: list[gpusim.Progress] = []
+    path = tmp_path / "run.h5"
+    watched = run(model, workload, record=tuple(RECORDS), output=path, progress=reports.append)
+    with watched:
+        assert set(watched.tables) == {name for names in RECORDS.values() for name in names}
+        assert watched.digest == alone.digest
+    assert reports[-1].done
+    assert reports[-1].cycle >= alone.summary["cycles"]
+    assert reports[-1].transactions == alone.summary["transactions"]
+    assert reports[-1].warps_done == reports[-1].warps_total == alone.applications.warps.sum()
+
+
+@pytest.mark.parametrize(("model", "workload"), RUNS[:2])
+def test_a_file_holds_what_memory_holds(model: str, workload: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    run(model, workload, output=path).close()
+    inside = run(model, workload)
+    with gpusim.open_result(path) as stored:
+        assert stored.digest == inside.digest
+        assert stored.summary == inside.summary
+        assert stored.counter_tree() == inside.counter_tree()
+        assert stored.stalls.equals(inside.stalls)
+        assert stored.config_toml == inside.config_toml
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_seed_reaches_the_input() -> None:
+    model = gpusim.load_model("tiny")
+    first, again, other = (
+        gpusim.simulate(model, gpusim.load_workload("bfs", "smoke", seed)).digest
+        for seed in (0, 0, 1)
+    )
+    assert first == again != other
+
+
+def test_a_resolved_model_runs_the_same(tmp_path: Path) -> None:
+    variants = ["l1-tlb-256", "ideal-dram"]
+    first = run("kepler-uvm", "bfs", *variants)
+    path = tmp_path / "resolved.toml"
+    path.write_text(first.config_toml)
+    again = run(str(path), "bfs")
+    assert again.summary == first.summary
+    assert again.counter_tree() == first.counter_tree()

@@ -1,0 +1,58 @@
+"""Every shipped machine runs in every variant, and variants pull in the direction they must."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpusim.config.document import read_document
+from gpusim.config.layers import variants_of
+from gpusim.datafiles import data_names, find_data
+from gpusim.results.result import Result
+from tests.whole.running import run
+
+PARAMETERS = {"atax": {"n": 512, "columns": 4}, "bfs": {"graph.vertices": 128}}
+MODELS = data_names("models")
+
+
+def variants(model: str) -> tuple[str, ...]:
+    return tuple(variants_of(read_document(find_data("models", model))))
+
+
+def small(model: str, workload: str, *names: str) -> Result:
+    return run(model, workload, *names, parameters=PARAMETERS[workload])
+
+
+@pytest.mark.parametrize("workload", PARAMETERS)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_variant_runs(model: str, workload: str) -> None:
+    base = small(model, workload).summary
+    for variant in variants(model):
+        summary = small(model, workload, variant).summary
+        for what in ("instructions", "memory_instructions"):
+            assert summary[what] == base[what], variant
+        assert summary["cycles"] > 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_ideal_tlb_never_walks_nor_costs(model: str) -> None:
+    base, ideal = (run(model, "atax", *names).summary for names in ((), ("ideal-tlb",)))
+    assert ideal["walks"] == 0 < base["walks"]
+    assert ideal["cycles"] <= 1.02 * base["cycles"]
+    assert ideal["share_walk"] == ideal["share_walker"] == 0
+    assert ideal["tlb_L1_hit_rate"] == 1
+
+
+def test_huge_pages_and_larger_tlbs_help() -> None:
+    base, huge, large = (
+        run("kepler-uvm", "atax", *names).summary for names in ((), ("huge-pages",),
+                                                               ("l1-tlb-256",))
+    )  # fmt: skip
+    assert huge["walks"] < base["walks"]
+    assert huge["share_translation"] < base["share_translation"]
+    assert large["tlb_L1_hit_rate"] >= base["tlb_L1_hit_rate"]
+
+
+def test_an_ideal_crossbar_takes_no_time() -> None:
+    result = run("tiny", "bfs", "ideal-crossbar", "ideal-dram", "ideal-tlb")
+    assert result.summary["cycles"] < run("tiny", "bfs").summary["cycles"]
+    assert result.provenance.variants == ("ideal-crossbar", "ideal-dram", "ideal-tlb")

@@ -1,0 +1,102 @@
+"""What is recorded adds up to what is counted, row by row and cycle by cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from gpusim.results.result import Result
+from gpusim.results.schema import RECORDS
+from tests.whole.running import run
+
+RUNS = [
+    ("tiny", "atax", ()),
+    ("tiny", "pagerank", ()),
+    ("tiny", "bfs", ("ideal-dram",)),
+    ("kepler-uvm", "bfs", ()),
+    ("kepler-uvm", "atax", ()),
+    ("apu-hsa", "bfs", ()),
+    ("maxwell-mask", "pagerank", ("pwcache",)),
+    ("a100-mig", "bfs", ()),
+]
+
+
+@pytest.fixture(scope="module", params=RUNS, ids=lambda one: "-".join((*one[:2], *one[2])))
+def recorded(request: pytest.FixtureRequest) -> Iterator[Result]:
+    model, workload, variants = request.param
+    with run(model, workload, *variants, record=tuple(RECORDS)) as result:
+        yield result
+
+
+def counted(result: Result, component: str, *counters: str) -> int:
+    rows = result.counters
+    chosen = rows[rows.component.str.match(component) & rows.counter.isin(counters)]
+    return int(chosen.value.sum())
+
+
+def test_intervals_tile_each_life(recorded: Result) -> None:
+    intervals = recorded.table("intervals").sort_values(["warp", "begin"], kind="stable")
+    assert (intervals.end > intervals.begin).all()
+    same_warp = intervals.warp.to_numpy()[1:] == intervals.warp.to_numpy()[:-1]
+    meets = intervals.begin.to_numpy()[1:] == intervals.end.to_numpy()[:-1]
+    assert meets[same_warp].all()
+    assert intervals.groupby("warp")[["sm", "slot", "app"]].nunique().eq(1).all(axis=None)
+    assert intervals.warp.nunique() <= recorded.applications.warps.sum()  # empty warps end at once
+    assert intervals.end.max() <= recorded.applications.end.max()
+
+
+def test_intervals_add_up_to_the_stall_sums(recorded: Result) -> None:
+    intervals = recorded.table("intervals")
+    sums = np.zeros(recorded.stall_sums.shape, np.int64)
+    np.add.at(
+        sums, (intervals.sm, intervals.app, intervals.state), intervals.end - intervals.begin
+    )
+    assert np.array_equal(sums, recorded.stall_sums.values)
+
+
+def test_stages_tile_each_request(recorded: Result) -> None:
+    requests, stages = recorded.table("requests"), recorded.table("stages")
+    assert len(requests) == recorded.summary["transactions"]
+    first = requests.first_stage.to_numpy()
+    last = np.append(first[1:], len(stages)) - 1
+    assert (last >= first).all()
+    begin, end = stages.begin.to_numpy(), stages.end.to_numpy()
+    assert (end > begin).all()
+    assert np.array_equal(begin[first], requests.begin)
+    assert np.array_equal(end[last], requests.end)
+    inner = np.ones(len(stages), bool)
+    inner[first] = False
+    assert np.array_equal(begin[inner], end[np.flatnonzero(inner) - 1])
+    assert np.array_equal(stages.request, np.repeat(np.arange(len(requests)), last - first + 1))
+
+
+def test_walks_are_those_counted(recorded: Result) -> None:
+    walks = recorded.table("walks")
+    assert len(walks) == recorded.summary["walks"] > 0
+    assert (walks.requested <= walks.started).all()
+    assert (walks.started <= walks.finished).all()
+    assert (walks.finished - walks.started).sum() == counted(recorded, "walk$", "walk_cycles")
+    assert (walks.started - walks.requested).sum() == counted(recorded, "walk$", "queue_cycles")
+    assert walks.levels.sum() == counted(recorded, "walk$", "level_accesses")
+
+
+def test_dram_rows_are_the_requests_counted(recorded: Result) -> None:
+    dram = recorded.table("dram")
+    kinds = ("data_reads", "walk_reads", "writes")
+    assert len(dram) == counted(recorded, "dram$", *kinds) > 0
+    assert (dram.depth > 0).sum() == counted(recorded, "dram$", "walk_reads")
+    assert (dram.kind == 5).sum() == counted(recorded, "dram$", "writes")
+    reads = dram[dram.kind != 5]
+    latencies = ("data_latency_cycles", "walk_latency_cycles")
+    assert (reads.finished - reads.accepted).sum() == counted(recorded, "dram$", *latencies)
+
+
+def test_tlb_rows_are_the_lookups_counted(recorded: Result) -> None:
+    lookups = recorded.table("tlb")
+    assert len(lookups) == counted(recorded, "tlb/", "lookups")
+    assert lookups.hit.sum() == counted(recorded, "tlb/", "hits")
+    levels = [name for name in recorded.states if name.startswith("tlb_")]
+    for level, rows in lookups.groupby("level"):
+        assert len(rows) == recorded.summary[f"{levels[int(level)]}_lookups"]
