@@ -33,12 +33,19 @@ def own_code_errors(modules: Collection[str]) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:
-        frames = list(traceback.walk_tb(error.__traceback__))
-        own = [(f, line) for f, line in frames if f.f_globals.get("__name__") in modules]
-        if not own:
-            raise
-        frame, line = own[-1]
-        raise UserError(
-            f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_qualname}: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        cause: BaseException | None = error
+        while cause is not None:  # SimPy hands errors of processes on as causes
+            if place := _place_in(modules, cause):
+                raise UserError(f"{place}: {type(cause).__name__}: {cause}") from cause
+            cause = cause.__cause__
+        raise
+
+
+def _place_in(modules: Collection[str], error: BaseException) -> str:
+    """The innermost file, line and function of some modules that an error came through, if any."""
+    frames = traceback.walk_tb(error.__traceback__)
+    own = [(f, line) for f, line in frames if f.f_globals.get("__name__") in modules]
+    if not own:
+        return ""
+    frame, line = own[-1]
+    return f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_qualname}"

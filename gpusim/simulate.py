@@ -175,8 +175,9 @@ def _heartbeat(
 
 
 def _progress(machine: Machine, done: bool = False) -> Progress:
+    ended = max(scheduler.finished_at for scheduler in machine.schedulers)
     return Progress(
-        machine.env.now,
+        ended if done else machine.env.now,
         machine.warps_ended,
         sum(scheduler.warps_known for scheduler in machine.schedulers),
         machine.transactions,

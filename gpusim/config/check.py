@@ -54,6 +54,8 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
 
 def _check_l1(l1: L1Config) -> Iterator[Problem]:
     yield from _check_cache(l1, ("l1",), banks=1)
+    sectors = tuple(size for size in (32, 64, 128, 256) if size <= l1.line)
+    yield from _one_of(l1.sector, sectors, ("l1", "sector"), size=True)
     yield from _one_of(l1.translation, ("parallel", "before", "after"), ("l1", "translation"))
 
 
@@ -66,8 +68,6 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
 def _check_cache(cache: L1Config | L2Config, key: Key, banks: int) -> Iterator[Problem]:
     yield from _at_least(1, cache, key, ("ways", "mshrs", "mshr_merge", "size"))
     yield from _one_of(cache.line, (32, 64, 128, 256), (*key, "line"), size=True)
-    sectors = tuple(size for size in (32, 64, 128, 256) if size <= cache.line)
-    yield from _one_of(cache.sector, sectors, (*key, "sector"), size=True)
     if cache.ways < 1 or cache.line < _SECTOR_BYTES:
         return
     set_bytes = cache.line * cache.ways * banks

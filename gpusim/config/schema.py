@@ -192,7 +192,6 @@ class L2Config:
     Attributes:
         size: of all banks together.
         ways, line: shape.
-        sector: bytes fetched at once; equal to `line` for a cache without sectors.
         banks: interleaved by line.
         ports: requests that a bank starts a cycle.
         latency: of a hit.
@@ -204,7 +203,6 @@ class L2Config:
     size: Bytes
     ways: int
     line: Bytes = Bytes(128)
-    sector: Bytes = Bytes(128)
     banks: int = 8
     ports: int = 1
     latency: Duration = cycles(10)

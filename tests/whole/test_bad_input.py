@@ -53,11 +53,11 @@ def refused(*arguments: str) -> str:
         ((*RUN, "--set", "tlb.L2.entries=many"), ["tlb.L2.entries", "whole number"]),
         ((*RUN, "--set", "workload.sourc=0"), ["sourc", "did you mean 'source'"]),
         ((*RUN, "--set", "workload.source=256"), ["256"]),
-        ((*RUN, "--set", "memory.size=256KiB"), ["memory.size", "pages"]),
-        ((*RUN, "--set", "sm.max_threads=256"), ["does not fit on an SM", "sm.max_threads = 256"]),
+        ((*RUN, "--set", "memory.size=256KiB"), ["no room for page tables", "raise memory.size"]),
+        ((*RUN, "--set", "sm.max_threads=128"), ["does not fit on an SM", "sm.max_threads = 128"]),
         ((*RUN, "--set", "sm.registers=1000"), ["does not fit on an SM", "sm.registers = 1000"]),
-        ((*RUN, "-o", "missing/run.h5"), ["missing/run.h5", "there is no folder missing"]),
-        ((*RUN, "-o", "."), ["cannot write .", "not a file"]),
+        ((*RUN, "-o", "missing/run.h5"), ["missing/run.h5: there is no folder"]),
+        ((*RUN, "-o", "."), ["cannot write", "it is not a file"]),
     ],
 )  # fmt: skip
 def test_messages(arguments: tuple[str, ...], words: list[str]) -> None:
@@ -66,7 +66,7 @@ def test_messages(arguments: tuple[str, ...], words: list[str]) -> None:
 
 
 def test_physical_memory_that_is_too_small() -> None:
-    arguments = ("run", "tiny", "atax", "--scale", "smoke", "--set", "memory.size=1MiB")
+    arguments = ("run", "tiny", "atax", "--scale", "smoke", "--set", "memory.size=2MiB")
     message = refused(*arguments, "-o", "run.h5")
     assert "physical memory is full" in message
     assert "memory.size" in message
@@ -82,7 +82,7 @@ def test_a_read_only_folder(folder: Path) -> None:
 
 def test_a_file_where_a_folder_should_be(folder: Path) -> None:
     (folder / "plain").write_text("")
-    assert "cannot write plain/run.h5" in refused(*RUN, "-o", "plain/run.h5")
+    assert "plain/run.h5: there is no folder" in refused(*RUN, "-o", "plain/run.h5")
 
 
 def test_a_failed_run_leaves_the_old_file_alone(folder: Path) -> None:

@@ -8,16 +8,21 @@ import tracemalloc
 from tests.whole.running import run
 
 
-def peak_bytes(columns: int) -> int:
+def peak_bytes(workload: str, **parameters: object) -> int:
     gc.collect()
     tracemalloc.start()
     try:
-        run("tiny", "atax", parameters={"n": 512, "columns": columns}).close()
+        run("tiny", workload, parameters=parameters).close()
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 
 
-def test_memory_does_not_grow_with_the_length_of_a_program() -> None:
-    peak_bytes(8)  # modules are imported, caches are warm
-    assert peak_bytes(256) < 1.5 * peak_bytes(32)
+def test_more_launches() -> None:
+    run("tiny", "pagerank").close()  # modules are imported, caches are warm
+    assert peak_bytes("pagerank", iterations=8) < 1.1 * peak_bytes("pagerank", iterations=2)
+
+
+def test_longer_warps() -> None:
+    run("tiny", "atax").close()
+    assert peak_bytes("atax", n=128, columns=128) < 1.5 * peak_bytes("atax", n=128, columns=32)

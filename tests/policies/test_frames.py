@@ -1,0 +1,50 @@
+"""Frame allocation: each frame once, in the stated order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.errors import UserError
+from gpusim.registry import Slot, find_policy, policy_names
+from gpusim.walk import ContiguousFrames, FirstTouchFrames, FrameAllocator, ScatteredFrames
+
+ALL: list[type[FrameAllocator]] = [ContiguousFrames, FirstTouchFrames, ScatteredFrames]
+
+
+def everything(allocator: FrameAllocator) -> list[int]:
+    return [allocator.allocate() for _ in range(allocator.frames)]
+
+
+@pytest.mark.parametrize("policy", ALL)
+@settings(max_examples=40, deadline=None)
+@given(frames=st.integers(1, 300), seed=st.integers(0, 2**32 - 1))
+def test_each_frame_is_handed_out_once(
+    policy: type[FrameAllocator], frames: int, seed: int
+) -> None:
+    allocator = policy(frames, seed)
+    assert sorted(everything(allocator)) == list(range(frames))
+    with pytest.raises(UserError, match=rf"all {frames} frames.*memory\.size"):
+        allocator.allocate()
+
+
+def test_orders() -> None:
+    assert everything(FirstTouchFrames(5, 9)) == [0, 1, 2, 3, 4]
+    assert everything(ContiguousFrames(5, 9)) == [0, 1, 2, 3, 4]
+    assert everything(ScatteredFrames(100, 9)) != list(range(100))
+
+
+def test_only_contiguous_maps_ahead() -> None:
+    assert [policy.eager for policy in ALL] == [True, False, False]
+
+
+def test_scattering_depends_on_the_seed_alone() -> None:
+    one, again, other = (everything(ScatteredFrames(200, seed)) for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+
+
+def test_all_have_names() -> None:
+    names = {name: find_policy(Slot.FRAMES, name) for name in policy_names(Slot.FRAMES)}
+    assert names == dict(zip(("contiguous", "first-touch", "scattered"), ALL, strict=True))

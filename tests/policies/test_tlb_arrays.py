@@ -1,0 +1,155 @@
+"""TLB arrays against lists that are searched from end to end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.config.schema import TlbConfig
+from gpusim.request import ASID_SHIFT, NO_PAGE
+from gpusim.tlb import IdealArray, SetAssociativeArray, SubEntryArray, TlbArray
+
+
+class NaiveTlb:
+    """A list of entries a set, least recently used first: ``[base, {page: frame}]``."""
+
+    def __init__(self, config: TlbConfig) -> None:
+        self.ways = config.ways
+        self.pages = config.sub_entries
+        self.sets: list[list[tuple[int, dict[int, int]]]] = [
+            [] for _ in range(config.entries // config.ways)
+        ]
+
+    def _find(self, tag: int) -> tuple[list[tuple[int, dict[int, int]]], int, int]:
+        base = tag // self.pages
+        entries = self.sets[base % len(self.sets)]
+        return entries, base, next((i for i, e in enumerate(entries) if e[0] == base), -1)
+
+    def lookup(self, tag: int) -> int:
+        entries, _, at = self._find(tag)
+        if at < 0 or tag not in entries[at][1]:
+            return NO_PAGE
+        entries.append(entries.pop(at))
+        return entries[-1][1][tag]
+
+    def insert(self, tag: int, pfn: int) -> int:
+        entries, base, at = self._find(tag)
+        evicted = 0
+        if at >= 0:
+            entries.append(entries.pop(at))
+        else:
+            if len(entries) == self.ways:
+                entries.pop(0)
+                evicted = 1
+            entries.append((base, {}))
+        entries[-1][1][tag] = pfn
+        return evicted
+
+    def invalidate(self, tag: int) -> bool:
+        entries, _, at = self._find(tag)
+        if at < 0 or tag not in entries[at][1]:
+            return False
+        del entries[at][1][tag]
+        if not entries[at][1]:
+            entries.pop(at)
+        return True
+
+    def flush(self) -> None:
+        self.sets = [[] for _ in self.sets]
+
+
+@st.composite
+def configs(draw: Any, sub_entries: tuple[int, ...]) -> TlbConfig:
+    ways = draw(st.integers(1, 4))
+    sets = draw(st.sampled_from([1, 2, 4]))
+    return TlbConfig(
+        "sm", entries=ways * sets, ways=ways, sub_entries=draw(st.sampled_from(sub_entries))
+    )
+
+
+tags = st.builds(lambda asid, vpn: asid << ASID_SHIFT | vpn, st.integers(0, 2), st.integers(0, 40))
+actions = st.lists(
+    st.one_of(
+        st.tuples(st.just("lookup"), tags),
+        st.tuples(st.just("lookup"), tags),
+        st.tuples(st.just("insert"), tags),
+        st.tuples(st.just("insert"), tags),
+        st.tuples(st.just("invalidate"), tags),
+        st.tuples(st.just("flush"), tags),
+    ),
+    max_size=80,
+)
+
+
+def play(array: TlbArray | NaiveTlb, calls: list[tuple[str, int]]) -> list[Any]:
+    """The outcome of every call; block slots must not matter."""
+    outcomes: list[Any] = []
+    slot = () if isinstance(array, NaiveTlb) else (7,)
+    for number, (what, tag) in enumerate(calls):
+        if what == "insert":
+            outcomes.append(array.insert(tag, number, *slot))
+        elif what == "lookup":
+            outcomes.append(array.lookup(tag, *slot))
+        elif what == "invalidate":
+            outcomes.append(array.invalidate(tag))
+        else:
+            outcomes.append(array.flush())
+    return outcomes
+
+
+@settings(max_examples=200, deadline=None)
+@given(configs((1,)), actions)
+def test_set_associative(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
+    assert play(SetAssociativeArray(config), calls) == play(NaiveTlb(config), calls)
+
+
+@settings(max_examples=200, deadline=None)
+@given(configs((1, 2, 4, 16)), actions)
+def test_sub_entries(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
+    assert play(SubEntryArray(config), calls) == play(NaiveTlb(config), calls)
+
+
+@settings(max_examples=60, deadline=None)
+@given(configs((1,)), actions)
+def test_one_sub_entry_is_no_sub_entry(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
+    assert play(SubEntryArray(config), calls) == play(SetAssociativeArray(config), calls)
+
+
+@pytest.mark.parametrize("array", [SetAssociativeArray, SubEntryArray])
+def test_frame_zero_is_a_hit(array: Any) -> None:
+    tlb = array(TlbConfig("sm", entries=4, ways=2, sub_entries=1))
+    assert tlb.insert(3, 0, 0) == 0
+    assert tlb.lookup(3, 0) == 0
+
+
+def test_the_same_page_of_two_address_spaces_is_two_pages() -> None:
+    tlb = SetAssociativeArray(TlbConfig("sm", entries=4, ways=4))
+    tlb.insert(5, 10, 0)
+    other = 1 << ASID_SHIFT | 5
+    assert tlb.lookup(other, 0) == NO_PAGE
+    tlb.insert(other, 20, 0)
+    assert (tlb.lookup(5, 0), tlb.lookup(other, 0)) == (10, 20)
+
+
+def test_a_sub_entry_array_reaches_as_far_as_its_pages() -> None:
+    config = TlbConfig("sm", entries=4, ways=4, sub_entries=16)
+    plain = SetAssociativeArray(attrs.evolve(config, sub_entries=1))
+    dense = SubEntryArray(config)
+    assert sum(dense.insert(vpn, vpn, 0) for vpn in range(64)) == 0
+    assert sum(plain.insert(vpn, vpn, 0) for vpn in range(64)) == 60
+    assert all(dense.lookup(vpn, 0) == vpn for vpn in range(64))
+    assert dense.insert(64, 64, 0) == 1  # one entry, and with it pages 0 to 15
+    assert [dense.lookup(vpn, 0) for vpn in (0, 15, 16)] == [NO_PAGE, NO_PAGE, 16]
+
+
+def test_an_ideal_array_asks_the_page_table() -> None:
+    array = IdealArray(lambda asid, vpn: 1000 * asid + vpn)
+    assert array.lookup(2 << ASID_SHIFT | 17, 0) == 2017
+    assert array.insert(5, 1, 0) == 0
+    assert not array.invalidate(5)
+    array.flush()
+    assert array.lookup(5, 0) == 5
