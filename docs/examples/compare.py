@@ -1,17 +1,15 @@
-"""The base machine against one with another L2 TLB, side by side."""
+"""LRU against FIFO in the L1 TLB, and FIFO against a smaller FIFO."""
 
 import gpusim
 
-workload = gpusim.load_workload("atax", scale="smoke")
+workload = gpusim.load_workload("bfs", scale="smoke")
 arrays = {
     "lru": "set-associative",
     "fifo": "fifo_tlb:FifoArray",
-    "smaller fifo": {"policy": "fifo_tlb:FifoArray", "reserve": 16},
+    "half a fifo": {"policy": "fifo_tlb:FifoArray", "reserve": 4},
 }
-results = {}
 for name, array in arrays.items():
-    model = gpusim.load_model("tiny", overrides={"tlb.L2.array": array})
-    results[name] = gpusim.simulate(model, workload).summary
-for name, summary in results.items():
-    rate = summary["tlb_L2_hit_rate"]
-    print(f"{name:13}{rate:7.1%}{summary['walks']:7,} walks{summary['cycles']:9,} cycles")
+    model = gpusim.load_model("tiny", overrides={"tlb.L1.ways": 8, "tlb.L1.array": array})
+    summary = gpusim.simulate(model, workload).summary
+    rate, mpki = summary["tlb_L1_hit_rate"], summary["tlb_L1_mpki"]
+    print(f"{name:12}{rate:7.1%} hits{mpki:7.1f} MPKI{summary['cycles']:9,} cycles")

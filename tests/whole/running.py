@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from click.testing import Result as Outcome
 from typer.testing import CliRunner
+from typer.testing import Result as Outcome
 
 import gpusim
 from gpusim.cli.main import app

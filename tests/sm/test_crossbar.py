@@ -1,0 +1,126 @@
+"""The crossbar against packets that are timed one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.config.schema import CrossbarConfig
+from gpusim.config.units import Hertz, cycles
+from gpusim.crossbar import Network, reply_bytes, request_bytes
+from gpusim.engine import Environment
+from gpusim.request import Kind, MemoryRequest
+
+CLOCK = Hertz(1_000_000_000)
+
+
+def packet(number: int, kind: Kind = Kind.LOAD, sectors: int = 1) -> MemoryRequest:
+    return MemoryRequest(kind, 0, 0, 0, 0, number, 0, sectors, 0, None, [0, 0])
+
+
+sends = st.lists(
+    st.tuples(
+        st.integers(0, 4),  # cycles since the one before
+        st.integers(0, 2),  # source
+        st.integers(0, 2),  # link
+        st.integers(1, 5),  # flits
+        st.integers(0, 6),  # extra cycles
+    ),
+    min_size=1, max_size=30,
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 9), st.booleans(), sends)
+def test_every_packet_comes_out_when_it_should(
+    latency: int, ideal: bool, script: list[tuple[int, ...]]
+) -> None:
+    env = Environment()
+    network = Network(
+        env, "network", CrossbarConfig(cycles(latency), 32, queue=1000, ideal=ideal), CLOCK, 3, 3,
+        lambda request: script[request.address][2], lambda request: 32 * script[request.address][3],
+    )  # fmt: skip
+    out: list[list[tuple[int, int]]] = [[], [], []]
+
+    def sender() -> Any:
+        for number, (gap, source, _, _, extra) in enumerate(script):
+            yield gap
+            network.entrances[source].send(packet(number), extra)
+
+    def receiver(index: int) -> Any:
+        link = network.links[index]
+        while True:
+            while (request := link.take()) is not None:
+                out[index].append((env.now, request.address))
+            yield link.next_cycle() - env.now if link.queue else None
+
+    env.start(sender())
+    for index, link in enumerate(network.links):
+        link.connect(env.start(receiver(index)))
+    env.run()
+
+    now = 0
+    entrance_free = [0, 0, 0]
+    arrivals: list[tuple[int, int]] = []
+    for number, (gap, source, _, flits, extra) in enumerate(script):
+        now += gap
+        if ideal:
+            arrivals.append((now + extra, number))
+            continue
+        start = max(now + extra, entrance_free[source])
+        entrance_free[source] = start + flits
+        arrivals.append((start + flits - 1 + latency, number))
+    for index in range(3):
+        free = 0
+        expected = []
+        for arrival, number in sorted(a for a in arrivals if script[a[1]][2] == index):
+            taken = max(arrival, free)
+            free = taken + (0 if ideal else script[number][3])
+            expected.append((taken, number))
+        assert out[index] == expected
+    assert network.in_flight() == 0
+    assert network.counters.packets == len(script)
+    assert network.counters.bytes == sum(32 * step[3] for step in script)
+
+
+def test_a_source_waits_while_its_packets_fill_the_queue() -> None:
+    env = Environment()
+    network = Network(
+        env, "network", CrossbarConfig(cycles(5), 32, queue=2), CLOCK, 2, 1,
+        lambda _: 0, lambda _: 8,
+    )  # fmt: skip
+    mine, other = network.entrances
+    sent: list[int] = []
+
+    def sender() -> Any:
+        for number in range(4):
+            while mine.full:
+                mine.when_free(process.wake)
+                yield None
+            mine.send(packet(number))
+            sent.append(env.now)
+
+    def receiver() -> Any:
+        link = network.links[0]
+        while True:
+            link.take()
+            yield link.next_cycle() - env.now if link.queue else None
+
+    process = env.start(sender())
+    network.links[0].connect(env.start(receiver()))
+    env.run(until=1)
+    assert (mine.full, other.full) == (True, False)
+    assert network.in_flight() == 2
+    assert list(network.waiting()) == ["network: 2 packets on their way to output 0"]
+    env.run()
+    assert sent == [0, 0, 5, 6]  # the first two come out in 5 and 6
+
+
+def test_packet_sizes() -> None:
+    two = 0b0101
+    to_l2 = {kind: request_bytes(packet(0, kind, two)) for kind in Kind if kind < Kind.WALK}
+    back = {kind: reply_bytes(packet(0, kind, two)) for kind in Kind if kind < Kind.WALK}
+    assert to_l2 == {Kind.LOAD: 8, Kind.STORE: 64, Kind.ATOMIC: 64, Kind.REDUCE: 64}
+    assert back == {Kind.LOAD: 64, Kind.STORE: 8, Kind.ATOMIC: 64, Kind.REDUCE: 8}

@@ -1,0 +1,68 @@
+"""The guide and the page on own mechanisms: their commands and examples run, in order.
+
+In a page, a block marked ``<!-- file: NAME -->`` is that file of `docs/examples`, one marked
+``<!-- append to: NAME -->`` goes to the end of a file, and all ``bash`` and ``python`` blocks
+run, in one folder; a ``text`` block is the output of the block before it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"(?:<!-- (file|append to): (\S+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+
+# As the installed script does, without the folder that `python -m` puts first into the path.
+SHELL = f"""
+set -euo pipefail
+gpusim() {{ "{sys.executable}" -P -c "from gpusim.cli.main import main; main()" "$@"; }}
+python() {{ "{sys.executable}" "$@"; }}
+"""
+
+
+def blocks(page: str) -> Iterator[tuple[str, str, str, str]]:
+    for match in BLOCK.finditer((DOCS / page).read_text(encoding="utf-8")):
+        mark, name, language, text = match.groups(default="")
+        yield mark, name, language, text
+
+
+def run_block(language: str, text: str, folder: Path) -> str:
+    command = ["bash", "-c", SHELL + text]
+    if language == "python":
+        command = [sys.executable, "-c", text]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
+    )  # fmt: skip
+    assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", ["guide.md", "extend.md"])
+def test_a_page_runs(page: str, tmp_path: Path) -> None:
+    output, ran = "", 0
+    for mark, name, language, text in blocks(page):
+        if mark == "file":
+            assert text == (DOCS / "examples" / name).read_text(), f"{name} in {page}"
+            (tmp_path / name).write_text(text)
+        elif mark == "append to":
+            with (tmp_path / name).open("a") as file:
+                file.write("\n" + text)
+        elif language == "text":
+            assert text == output
+        elif language in ("bash", "python"):
+            output = run_block(language, text, tmp_path)
+            ran += 1
+    assert ran >= 5
+
+
+def test_the_example_is_short() -> None:
+    assert len((DOCS / "examples" / "fifo_tlb.py").read_text().splitlines()) < 40
