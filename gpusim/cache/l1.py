@@ -70,17 +70,16 @@ class L1Cache:
 
     def admit(self, request: MemoryRequest, line: int) -> Admission:
         """Register a load that missed: NEW has to be sent on, MERGED waits, FULL tries again."""
-        key = line
+        key, fetch = line, self._whole
         if self._sectored:
-            request.sectors = self._fetched(self.array.missing(line, request.sectors))
-            key = self._mshr_key(line, request.sectors)
-        else:
-            request.sectors = self._whole
+            fetch = self._fetched(self.array.missing(line, request.sectors))
+            key = self._mshr_key(line, fetch)
         admission = self._mshrs.admit(key, request)
         counters = self.counters[request.app]
         if admission == FULL:
             counters.stalls += 1
             return admission
+        request.sectors = fetch
         counters.lookups += 1
         counters.misses += 1
         now = self.env._now

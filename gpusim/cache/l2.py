@@ -128,9 +128,10 @@ class L2Bank:
             self.requests.take()
             left -= 1
         while left and link.queue and (request := link.head()) is not None:
+            if request.trail[-2] != _L2:
+                request.trail += (_L2, self.env._now)
             if not self._serve(request):
                 return NEVER
-            request.trail += (_L2, self.env._now)
             link.take()
             left -= 1
         if not left:

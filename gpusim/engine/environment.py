@@ -98,7 +98,9 @@ class Process(simpy.Process):
         """Resume with the outcome of `event` (SimPy's own entry: events, interrupts, the start)."""
         env: Environment = self.env  # type: ignore[assignment]
         env._active_proc = self
-        self.wake.due = NEVER
+        if self.wake.due != NEVER:  # interrupted in its sleep
+            env._buckets[self.wake.due].remove(self.wake)
+            self.wake.due = NEVER
         while True:
             try:
                 if event._ok:

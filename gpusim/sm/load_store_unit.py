@@ -15,11 +15,13 @@ from gpusim.config.schema import GpuConfig
 from gpusim.engine import NEVER, Environment, Port, Probe, Process, Stall, Wakeable
 from gpusim.mshr import Admission
 from gpusim.request import Kind, MemoryRequest, Sink
+from gpusim.sm.history import History
 from gpusim.sm.warp import WarpAccess
 from gpusim.states import State
 from gpusim.warp_program import Op
 
 _LSU, _CACHE = int(State.LSU), int(State.CACHE)
+_CREDIT, _TLB = int(State.CREDIT), int(State.TLB)
 _LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
 
 KIND_OF_OP: dict[int, Kind] = {
@@ -117,7 +119,8 @@ class LoadStoreUnit(ABC):
     """Starts `lsu_width` transactions a cycle, in order; a stalled one stalls those behind it.
 
     Requests that have to be tried again (translated ones that come back, and those that found no
-    MSHR, port or room) go before new ones.
+    MSHR, port or room) go before new ones.  `history` tells what the unit was stalled by while
+    others waited in its queue.
     """
 
     def __init__(
@@ -157,6 +160,7 @@ class LoadStoreUnit(ABC):
             port.connect(self.process)
         self._wake = self.process.wake
         self._stall = Stall(self._wake)
+        self.history = History(_LSU)
 
     def accept(self, access: WarpAccess) -> None:
         """Queue an instruction; it is seen in the next cycle.  The SM has asked `full`."""
@@ -199,8 +203,7 @@ class LoadStoreUnit(ABC):
                     self._acknowledge(reply)
             while translated.queue and (request := translated.take()) is not None:
                 request.address = self._physical(request.pfn, request.vline)
-                request.trail += (_LSU, now)
-                retry.append(request)
+                self._try_again(request, now)
                 stall.active = False
             upcoming = done.queue[0][0] if done.queue else NEVER
             if replies.queue and (arrival := replies.next_cycle()) < upcoming:
@@ -212,8 +215,11 @@ class LoadStoreUnit(ABC):
     def _work(self, now: int) -> bool:
         """Start what can be started in this cycle; True if there may be more in the next."""
         retry, accesses = self._retry, self._accesses
+        self.history.enter(_LSU, now)
         for _ in range(self._width):
             if retry:
+                trail = retry[0].trail
+                trail[-2:] = self.history.since(trail[-1])  # what it has waited for
                 if not self._proceed(retry[0]):
                     return not self._stall.active
                 retry.popleft()
@@ -244,8 +250,14 @@ class LoadStoreUnit(ABC):
         index = access.next
         return MemoryRequest(
             access.kind, access.app, access.asid, self._index, tag, -1, access.lines[index],
-            access.sectors[index], 0, access, [_LSU, access.issued, _CACHE, now],
+            access.sectors[index], 0, access,
+            [*self.history.since(access.issued), _CACHE, now],
         )  # fmt: skip
+
+    def _try_again(self, request: MemoryRequest, now: int) -> None:
+        """`request` has started, but waits from now on."""
+        request.trail += (_LSU, now)
+        self._retry.append(request)
 
     def _physical(self, pfn: int, vline: int) -> int:
         """Physical byte address of a line."""
@@ -257,6 +269,7 @@ class LoadStoreUnit(ABC):
         if self.credits > 0 or kind == Kind.LOAD or kind == Kind.ATOMIC:
             return True
         self._stall.active = True
+        self.history.enter(_CREDIT, self.env._now)
         return False
 
     def _spend_credit(self, kind: int) -> None:
@@ -271,9 +284,17 @@ class LoadStoreUnit(ABC):
         assert request.access is not None
         request.access.answered(request)
 
-    def _stalled(self, on: _Freeable) -> bool:
-        """Wait until `on` is free; False, for the caller to return."""
+    def _claim(self) -> bool:
+        """Take a port of the TLB for this cycle; False: there is one in the next."""
+        if self.tlb.claim():
+            return True
+        self.history.enter(_TLB, self.env._now)
+        return False
+
+    def _stalled(self, on: _Freeable, state: int) -> bool:
+        """Wait, in `state`, until `on` is free; False, for the caller to return."""
         self._stall.active = True
+        self.history.enter(state, self.env._now)
         on.when_free(self._stall)
         return False
 

@@ -11,6 +11,7 @@ from attrs import define
 from gpusim.config.schema import GpuConfig
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port
+from gpusim.request import Traveller
 from gpusim.sm.ledger import WAITING, Ledger
 from gpusim.sm.load_store_unit import KIND_OF_OP, LoadStoreUnit
 from gpusim.sm.schedulers import WarpScheduler
@@ -299,24 +300,29 @@ class Sm:
         """All transactions of a memory instruction are answered."""
         warp = access.warp
         now = self.env._now
+        history = self.lsu.history
         if access.sequence >= 0:
             del warp.outstanding[access.sequence]
         else:
             warp.stores -= 1
         if warp.ending:
             if not warp.outstanding and not warp.stores:
-                self.ledger.enter_after_wait(warp, _READY, now, access.finished_by())
+                self.ledger.enter_after_wait(warp, _READY, now, access.finished_by(history))
                 self._retire(warp, now)
         elif warp.needs >= 0 and not warp.must_wait():
             warp.needs = -1
-            self.ledger.enter_after_wait(warp, _READY, now, access.finished_by())
+            self.ledger.enter_after_wait(warp, _READY, now, access.finished_by(history))
             self._queue(warp, now)
         access.cause = None  # it refers back to the access: no reference cycles on the hot path
 
     def lsu_has_room(self) -> None:
         """The load/store unit can take an instruction: the first warp that waits may issue it."""
         if self._wants_lsu:
-            self._ready(self._wants_lsu.popleft(), self.env._now)
+            warp = self._wants_lsu.popleft()
+            now = self.env._now
+            waited = Traveller(warp.app, 0, self.index, 0, self.lsu.history.since(warp.since))
+            self.ledger.enter_after_wait(warp, _READY, now, waited)
+            self._queue(warp, now)
 
     def _end(self, warp: Warp, now: int) -> None:
         """The program of `warp` has ended; so does its life, once all is answered."""

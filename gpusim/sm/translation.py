@@ -12,6 +12,7 @@ from gpusim.states import State
 
 _LOAD, _STORE = int(Kind.LOAD), int(Kind.STORE)
 _CACHE, _INTERCONNECT = int(State.CACHE), int(State.INTERCONNECT)
+_MSHR, _TLB = int(State.MSHR), int(State.TLB)
 
 
 class PhysicalLoadStoreUnit(LoadStoreUnit):
@@ -30,7 +31,7 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
         if kind != _LOAD and not self._has_credit(kind):
             return False
         tlb = self.tlb
-        if not tlb.claim():
+        if not self._claim():
             return False
         index = access.next
         vline = access.lines[index]
@@ -40,7 +41,7 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
             request = self._request(access, tag, now)
             request.path.append(self._translated)
             if not tlb.miss(request, 0):
-                return self._stalled(tlb)
+                return self._stalled(tlb, _TLB)
         else:
             line = pfn << self._page_lines_shift | vline & self._page_lines_mask
             latency = self._latency + self.array.extra_cycles
@@ -55,7 +56,7 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
             request.pfn = pfn
             request.address = line << self._line_shift
             if not self._leave_l1(request, line, latency):
-                self._retry.append(request)
+                self._try_again(request, now)
         if kind != _LOAD:
             self._spend_credit(kind)
         access.next = index + 1
@@ -65,15 +66,15 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
         """A request that has been translated, or had to wait, meets the L1 cache (again)."""
         line = request.address >> self._line_shift
         latency = self.l1.latency
+        now = self.env._now
+        if request.trail[-2] != _CACHE:
+            request.trail += (_CACHE, now)
         if request.kind == _LOAD and self.l1.lookup(line, request.sectors, request.app):
             access = request.access
             assert isinstance(access, WarpAccess)
-            now = self.env._now
-            request.trail += (_CACHE, now)
             if self.on_request.listeners:
                 self.on_request(request, access.issued, now + latency)
-            access.cause = request
-            if access.hit(now, now + latency):
+            if access.hit(now, now + latency, request):
                 self._done.send(access, latency)
             return True
         return self._leave_l1(request, line, latency)
@@ -81,11 +82,11 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
     def _leave_l1(self, request: MemoryRequest, line: int, latency: int) -> bool:
         """Send on a load that missed, a store or an atomic; False if it has to wait."""
         if self.out.full:
-            return self._stalled(self.out)
+            return self._stalled(self.out, _INTERCONNECT)
         if request.kind == _LOAD:
             admission = self.l1.admit(request, line)
             if admission:
-                return admission == MERGED or self._stalled(self.l1)
+                return admission == MERGED or self._stalled(self.l1, _MSHR)
         else:
             self.l1.pass_through(request, request.kind == _STORE)
         request.trail += (_INTERCONNECT, self.env._now + latency)
@@ -116,14 +117,14 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         if kind == _LOAD:
             admission = l1.admit(request, access.asid_tag | vline)
             if admission == FULL:
-                return self._stalled(l1)
+                return self._stalled(l1, _MSHR)
             if admission == MERGED:
                 access.next += 1
                 return True
         else:
             l1.pass_through(request, kind == _STORE)
         if not self._translate(request, l1.latency):
-            self._retry.append(request)
+            self._try_again(request, now)
         self._spend_credit(kind)
         access.next += 1
         return True
@@ -134,7 +135,7 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
     def _send(self, request: MemoryRequest, delay: int) -> bool:
         """Send a translated request to the L2 cache; False if the network is full."""
         if self.out.full:
-            return self._stalled(self.out)
+            return self._stalled(self.out, _INTERCONNECT)
         request.trail += (_INTERCONNECT, self.env._now + delay)
         self.out.send(request, delay)
         return True
@@ -144,7 +145,7 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         tlb = self.tlb
         access = request.access
         assert access is not None
-        if not tlb.claim():
+        if not self._claim():
             return False
         pfn = tlb.lookup(request.tag, access.slot, request.app)
         if pfn != NO_PAGE:
@@ -155,7 +156,7 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         if tlb.miss(request, delay):
             return True
         request.path.pop()
-        return self._stalled(tlb)
+        return self._stalled(tlb, _TLB)
 
 
 LOAD_STORE_UNITS: dict[str, type[LoadStoreUnit]] = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from gpusim.engine import Port
 from gpusim.request import ASID_SHIFT, MemoryRequest, Traveller
 from gpusim.sm.coalescer import coalesce
+from gpusim.sm.history import History
 from gpusim.sm.ledger import Accountable
 from gpusim.states import State
 from gpusim.warp_program import Launch, Segment
@@ -24,6 +25,7 @@ class Answerable(Protocol):
         """A transaction of `access` is answered."""
 
 
+_CACHE = int(State.CACHE)
 _EMPTY = Segment([], [], [], [])
 
 
@@ -172,18 +174,20 @@ class WarpAccess:
         self.hit_until = 0
         self.cause: Traveller | None = None
 
-    def hit(self, now: int, until: int) -> bool:
+    def hit(self, now: int, until: int, cause: Traveller | None = None) -> bool:
         """A transaction hits now and has its data in cycle `until`; True if it was the last."""
+        self.cause = cause
         self.hit_at = now
         self.hit_until = until
         self.remaining -= 1
         return self.remaining == 0
 
-    def finished_by(self) -> Traveller:
-        """The transaction that finished last, for its trail."""
-        return self.cause or Traveller(
-            self.app, self.asid, 0, 0, [State.LSU, self.issued, State.CACHE, self.hit_at]
-        )
+    def finished_by(self, history: History) -> Traveller:
+        """The transaction that finished last, for its trail; `history` is the unit's."""
+        if self.cause is not None:
+            return self.cause
+        trail = [*history.since(self.issued), _CACHE, self.hit_at]
+        return Traveller(self.app, self.asid, 0, 0, trail)
 
     def answered(self, request: MemoryRequest) -> None:
         """A transaction that went out is answered in this cycle."""

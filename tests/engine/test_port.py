@@ -38,9 +38,7 @@ class NaivePort:
     def next_cycle(self, now: int) -> int:
         if not self.items:
             return NEVER
-        return next(
-            cycle for cycle in range(now, now + 1000) if self.head(cycle) is not None
-        )
+        return next(cycle for cycle in range(now, now + 1000) if self.head(cycle) is not None)
 
 
 action = st.one_of(
@@ -51,9 +49,7 @@ action = st.one_of(
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.integers(0, 4), st.integers(1, 3), st.integers(1, 5), st.lists(action, max_size=40)
-)
+@given(st.integers(0, 4), st.integers(1, 3), st.integers(1, 5), st.lists(action, max_size=40))
 def test_a_port_does_what_the_naive_one_does(
     latency: int, bandwidth: int, depth: int, actions: list[tuple[str, int]]
 ) -> None:

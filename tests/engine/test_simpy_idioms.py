@@ -170,9 +170,10 @@ def test_yielding_nonsense_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "pause", [lambda env: env.timeout(100), lambda env: 100, lambda env: None, lambda env: env.event()],
+    "pause",
+    [lambda env: env.timeout(100), lambda env: 100, lambda env: None, lambda env: env.event()],
     ids=["timeout", "int", "parked", "event"],
-)  # fmt: skip
+)
 def test_a_waiting_process_can_be_interrupted(pause: Any) -> None:
     env = Environment()
     seen: list[Any] = []

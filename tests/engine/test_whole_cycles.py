@@ -40,12 +40,13 @@ def test_a_negative_nap_is_refused(first: bool, stepwise: bool) -> None:
         yield -1
 
     env.process(process())
+
+    def step_on() -> None:
+        while True:
+            env.step()
+
     with pytest.raises(ValueError, match="negative"):
-        if stepwise:
-            for _ in range(3):
-                env.step()
-        else:
-            env.run()
+        step_on() if stepwise else env.run()
 
 
 def test_naps_add_up() -> None:

@@ -63,7 +63,7 @@ def mask(sectors: set[int]) -> int:
 
 
 sector_sets = st.sets(st.integers(0, 7), min_size=1)
-numbers = st.integers(0, 50)
+numbers = st.integers(0, 7)
 actions = st.lists(
     st.one_of(
         st.tuples(st.just("missing"), numbers, sector_sets, st.just(False)),
@@ -73,6 +73,7 @@ actions = st.lists(
         st.tuples(st.just("invalidate"), numbers, sector_sets, st.just(False)),
         st.tuples(st.just("clear"), st.just(0), sector_sets, st.just(False)),
     ),
+    min_size=20,
     max_size=80,
 )
 
@@ -100,6 +101,14 @@ def test_against_the_naive_cache(ways: int, sets: int, interleave: int, calls: l
         elif what == "clear":
             array.clear()
             naive.clear()
+
+
+def test_a_lookup_counts_as_a_use() -> None:
+    array = CacheArray(lines=2, ways=2)
+    array.fill(10, 1)
+    array.fill(20, 1)
+    assert array.missing(10, 1) == 0
+    assert array.fill(30, 1) == (20, 1)
 
 
 def test_a_bank_that_sees_every_fourth_line_uses_all_sets() -> None:

@@ -72,17 +72,21 @@ def configs(draw: Any, sub_entries: tuple[int, ...]) -> TlbConfig:
 
 
 tags = st.builds(lambda asid, vpn: asid << ASID_SHIFT | vpn, st.integers(0, 2), st.integers(0, 40))
-actions = st.lists(
-    st.one_of(
-        st.tuples(st.just("lookup"), tags),
-        st.tuples(st.just("lookup"), tags),
-        st.tuples(st.just("insert"), tags),
-        st.tuples(st.just("insert"), tags),
-        st.tuples(st.just("invalidate"), tags),
-        st.tuples(st.just("flush"), tags),
-    ),
-    max_size=80,
-)
+kinds = ["lookup"] * 5 + ["insert"] * 5 + ["invalidate", "flush"]
+
+
+@st.composite
+def calls_on_few_pages(draw: Any) -> list[tuple[str, int]]:
+    """Calls on so few pages that they meet each other."""
+    pages = draw(st.lists(tags, min_size=1, max_size=6, unique=True))
+    return draw(
+        st.lists(
+            st.tuples(st.sampled_from(kinds), st.sampled_from(pages)), min_size=20, max_size=80
+        )
+    )
+
+
+actions = calls_on_few_pages()
 
 
 def play(array: TlbArray | NaiveTlb, calls: list[tuple[str, int]]) -> list[Any]:
@@ -124,6 +128,16 @@ def test_frame_zero_is_a_hit(array: Any) -> None:
     tlb = array(TlbConfig("sm", entries=4, ways=2, sub_entries=1))
     assert tlb.insert(3, 0, 0) == 0
     assert tlb.lookup(3, 0) == 0
+
+
+@pytest.mark.parametrize("array", [SetAssociativeArray, SubEntryArray])
+def test_a_hit_counts_as_a_use(array: Any) -> None:
+    tlb = array(TlbConfig("sm", entries=2, ways=2))
+    tlb.insert(10, 1, 0)
+    tlb.insert(20, 2, 0)
+    assert tlb.lookup(10, 0) == 1
+    assert tlb.insert(30, 3, 0) == 1
+    assert [tlb.lookup(page, 0) for page in (10, 20, 30)] == [1, NO_PAGE, 3]
 
 
 def test_the_same_page_of_two_address_spaces_is_two_pages() -> None:

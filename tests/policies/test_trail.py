@@ -53,4 +53,9 @@ def test_a_merged_miss_shares_the_states_of_the_miss_before_it() -> None:
     merged = Traveller(0, 0, 0, 0, [3, 15])
     merged.follow(first, 25)
     merged.trail += (9, 100)
-    assert resolve_trail(merged, 16, 110) == [(3, 16, 25), (10, 25, 30), (12, 30, 100), (9, 100, 110)]
+    assert resolve_trail(merged, 16, 110) == [
+        (3, 16, 25),
+        (10, 25, 30),
+        (12, 30, 100),
+        (9, 100, 110),
+    ]

@@ -49,8 +49,9 @@ class Observed:
         joined: list[Interval] = []
         for state, begin, end in self.intervals[warp]:
             if joined and joined[-1][0] == state and joined[-1][2] == begin:
-                begin = joined.pop()[1]
-            joined.append((state, begin, end))
+                joined.append((state, joined.pop()[1], end))
+            else:
+                joined.append((state, begin, end))
         return joined
 
     def life(self, warp: int) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from gpusim.config.policy import PolicyConfig
@@ -29,7 +31,7 @@ def test_every_warp_of_four_waits_at_each_of_three_barriers(policy: str) -> None
     # Between two barriers, every warp works: when the first one works again, all have arrived.
     computing = [[i for i in seen.intervals[w] if i[0] == "computing"] for w in range(4)]
     spans = [[_span(computing[w], works[w], phase) for w in range(4)] for phase in range(3)]
-    for before, after in zip(spans, spans[1:], strict=False):
+    for before, after in pairwise(spans):
         assert max(end for _, end in before) < min(begin for begin, _ in after)
 
 

@@ -31,6 +31,7 @@ def test_gto_does_not_leave_a_warp_for_an_older_one() -> None:
 
 
 def test_lrr_takes_turns() -> None:
+    # A warp whose program is over is noticed at its next turn.
     seen = observe(LRR, [("compute", 3)], [("compute", 2)])
     assert seen.of(0) == [
         ("computing", 1, 2), ("ready", 2, 3), ("computing", 3, 4), ("ready", 4, 5),
@@ -38,6 +39,7 @@ def test_lrr_takes_turns() -> None:
     ]  # fmt: skip
     assert seen.of(1) == [
         ("ready", 1, 2), ("computing", 2, 3), ("ready", 3, 4), ("computing", 4, 5),
+        ("ready", 5, 6),
     ]  # fmt: skip
 
 
@@ -48,9 +50,10 @@ def test_an_lrr_run_is_cut_when_another_warp_becomes_ready() -> None:
         ("computing", 1, 2), ("ready", 2, 3), ("computing", 3, 7), ("ready", 7, 8),
         ("computing", 8, 9), ("ready", 9, 10), ("computing", 10, 14),
     ]  # fmt: skip
+    # Its end is noticed at its next turn.
     assert seen.of(1) == [
         ("ready", 1, 2), ("issuing", 2, 3), ("shared", 3, 6), ("ready", 6, 7),
-        ("computing", 7, 8), ("ready", 8, 9), ("computing", 9, 10),
+        ("computing", 7, 8), ("ready", 8, 9), ("computing", 9, 10), ("ready", 10, 11),
     ]  # fmt: skip
     counters = seen.machine.sms[0].counters[0]
     assert counters.compute_instructions == 12
@@ -75,7 +78,7 @@ def test_an_lrr_run_of_wide_warps_is_cut_between_instructions() -> None:
         ("computing", 1, 3), ("ready", 3, 5), ("computing", 5, 9), ("ready", 9, 11),
         ("computing", 11, 15),
     ]  # fmt: skip
-    assert seen.of(1)[-2:] == [("ready", 8, 9), ("computing", 9, 11)]
+    assert seen.of(1)[-3:] == [("ready", 8, 9), ("computing", 9, 11), ("ready", 11, 13)]
 
 
 @pytest.mark.parametrize("schedulers", [1, 2, 3, 4])
@@ -83,7 +86,8 @@ def test_an_lrr_run_of_wide_warps_is_cut_between_instructions() -> None:
 def test_warp_slots_are_dealt_out_to_the_schedulers(policy: str, schedulers: int) -> None:
     config = change(SMALL, sm={"schedulers": schedulers, "scheduler": PolicyConfig(policy)})
     seen = observe(config, *([[("compute", 10)]] * 6))
-    ends = [seen.life(warp)[1] for warp in range(6)]
+    work = [[i for i in seen.of(warp) if i[0] == "computing"] for warp in range(6)]
+    ends = [pieces[-1][2] for pieces in work]
     for lane in range(schedulers):
         own = ends[lane::schedulers]
         last = 1 + 10 * len(own)

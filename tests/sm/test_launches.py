@@ -115,6 +115,7 @@ def test_counters_by_application_add_up() -> None:
         "left": [("load", *(BASE + 128 * i for i in range(9))), ("wait",), ("compute", 40)],
         "right": [("store", BASE), ("atomic", BASE + 4096), ("wait",), ("shared", 3)],
     }
+
     def one(name: str, sm: int) -> Tenant:
         return Tenant(name, ScriptedApplication([launch(config, [scripts[name]])], name), (sm,))
 

@@ -56,3 +56,17 @@ def test_an_ideal_crossbar_takes_no_time() -> None:
     result = run("tiny", "bfs", "ideal-crossbar", "ideal-dram", "ideal-tlb")
     assert result.summary["cycles"] < run("tiny", "bfs").summary["cycles"]
     assert result.provenance.variants == ("ideal-crossbar", "ideal-dram", "ideal-tlb")
+
+
+@pytest.mark.parametrize("workload", ["bfs", "atax", "pagerank"])
+def test_warp_schedulers_issue_the_same_instructions(workload: str) -> None:
+    counts = (
+        "instructions", "compute_instructions", "memory_instructions", "shared_instructions",
+        "barriers", "transactions", "issue_cycles",
+    )  # fmt: skip
+    issued = []
+    for scheduler in ("gto", "lrr"):
+        counters = run("tiny", workload, overrides={"sm.scheduler": scheduler}).counters
+        of_sms = counters[counters.component == "sm"].groupby("counter").value.sum()
+        issued.append([int(of_sms[name]) for name in counts])
+    assert issued[0] == issued[1]

@@ -81,5 +81,5 @@ def test_a_standstill_is_reported_with_who_waits_for_whom(folder: Path) -> None:
 
 def test_the_patience_is_the_models() -> None:
     overrides = {"dram.scheduler": f"{HOME}:NeverPicks", "watchdog": "7000 cycles"}
-    with pytest.raises(DeadlockError, match="no event is left|nothing moved in 7000 cycles"):
+    with pytest.raises(DeadlockError, match=r"no event is left|nothing moved in 7000 cycles"):
         run("tiny", "atax", overrides=overrides)
