@@ -52,6 +52,17 @@ class Sink(Protocol):
         """Send `item`, `extra_cycles` later than usual."""
 
 
+Piece = tuple[int, int, int]
+"""State, first cycle, cycle after the last."""
+
+
+class Trailed(Protocol):
+    """Something that can tell in which states it was."""
+
+    def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
+        """Append the pieces of ``[start, end)``, which they tile, the last one first."""
+
+
 class Traveller:
     """Anything that leaves a trail and has to find its way back.
 
@@ -77,15 +88,30 @@ class Traveller:
         self.tag = tag
         self.trail = trail
         self.pfn = NO_PAGE
-        self.links: list[Traveller] | None = None
+        self.links: list[Trailed] | None = None
         self.path: list[Sink] = []
 
-    def follow(self, other: Traveller, cycle: int) -> None:
+    def follow(self, other: Trailed, cycle: int) -> None:
         """From `cycle` on, this one waits for `other`, whose trail tells in which states."""
         if self.links is None:
             self.links = []
         self.links.append(other)
         self.trail += (-len(self.links), cycle)
+
+    def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
+        """Append the pieces of ``[start, end)``, the last one first; links are followed."""
+        trail = self.trail
+        for i in range(len(trail) - 2, -1, -2):
+            begin = trail[i + 1] if i and trail[i + 1] > start else start
+            if begin < end:
+                state = trail[i]
+                if state >= 0:
+                    pieces.append((state, begin, end))
+                else:
+                    self.links[-1 - state].cut(begin, end, pieces)  # type: ignore[index]
+                if begin == start:
+                    return
+                end = begin
 
     def answer(self, extra_cycles: int = 0) -> None:
         """Send this traveller back to whoever passed it on last."""
@@ -168,29 +194,13 @@ class Translation(Traveller):
         return self.tag & VPN_MASK
 
 
-def resolve_trail(traveller: Traveller, start: int, end: int) -> list[tuple[int, int, int]]:
+def resolve_trail(trailed: Trailed, start: int, end: int) -> list[Piece]:
     """Cut ``[start, end)`` into ``(state, from, to)`` pieces along a trail, following its links.
 
     Cycles before the first entry of a trail take that trail's first state, so the pieces always
     tile the whole.
     """
-    pieces: list[tuple[int, int, int]] = []
-    _cut(traveller, start, end, pieces)
+    pieces: list[Piece] = []
+    trailed.cut(start, end, pieces)
     pieces.reverse()
     return pieces
-
-
-def _cut(traveller: Traveller, start: int, end: int, pieces: list[tuple[int, int, int]]) -> None:
-    """Append the pieces of ``[start, end)``, the last one first."""
-    trail = traveller.trail
-    for i in range(len(trail) - 2, -1, -2):
-        begin = trail[i + 1] if i and trail[i + 1] > start else start
-        if begin < end:
-            state = trail[i]
-            if state >= 0:
-                pieces.append((state, begin, end))
-            else:
-                _cut(traveller.links[-1 - state], begin, end, pieces)  # type: ignore[index]
-            if begin == start:
-                return
-            end = begin

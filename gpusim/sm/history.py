@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
+
+from gpusim.request import Piece
 
 _LONG = 8192
-"""Length of the record at which its older half is forgotten: who has waited for longer than that
-is told the oldest state that is left."""
+"""Number of entries at which the older half is forgotten: who asks about a time before is told
+the oldest state that is left."""
 
 
 class History:
-    """States and the cycles in which they began, as in a trail (`gpusim.request`)."""
+    """States of the unit, and the cycles in which they began; travellers link to it."""
 
-    __slots__ = ("_trail",)
+    __slots__ = ("_cycles", "_states")
 
     def __init__(self, state: int) -> None:
-        self._trail = [state, 0]
+        self._states = [state]
+        self._cycles = [0]
 
     def enter(self, state: int, now: int) -> None:
         """From `now` on, the unit is in `state`; of several in one cycle, the last one counts.
@@ -23,24 +26,28 @@ class History:
         A single cycle of something else in between is not kept: a unit that is stalled before
         each transaction counts as stalled throughout.
         """
-        trail = self._trail
-        if trail[-2] == state:
+        states, cycles = self._states, self._cycles
+        if states[-1] == state:
             return
-        if now - trail[-1] <= 1 and len(trail) > 2 and trail[-4] == state:
-            del trail[-2:]
-        elif trail[-1] == now:
-            trail[-2] = state
+        if len(states) > 1 and states[-2] == state and now - cycles[-1] <= 1:
+            states.pop()
+            cycles.pop()
+        elif cycles[-1] == now:
+            states[-1] = state
         else:
-            trail += (state, now)
-            if len(trail) > _LONG:
-                del trail[: _LONG // 2]
+            states.append(state)
+            cycles.append(now)
+            if len(states) > _LONG:
+                del states[: _LONG // 2], cycles[: _LONG // 2]
 
-    def since(self, start: int) -> list[int]:
-        """The trail from cycle `start` to this one: a new list."""
-        trail = self._trail
-        if trail[-1] <= start:
-            return [trail[-2], start]
-        count = bisect_right(range(len(trail) // 2), start, key=lambda entry: trail[2 * entry + 1])
-        piece = trail[2 * max(count - 1, 0) :]
-        piece[1] = start
-        return piece
+    def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
+        """Append the pieces of ``[start, end)``, the last one first."""
+        states, cycles = self._states, self._cycles
+        if start >= end:
+            return
+        for entry in range(max(bisect_left(cycles, end) - 1, 0), -1, -1):
+            begin = cycles[entry] if entry and cycles[entry] > start else start
+            pieces.append((states[entry], begin, end))
+            if begin == start:
+                return
+            end = begin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusim.engine import Probe
-from gpusim.request import Traveller, resolve_trail
+from gpusim.request import Trailed, resolve_trail
 from gpusim.states import State
 
 
@@ -63,7 +63,7 @@ class Ledger:
             warp.since = now
         warp.state = state
 
-    def enter_after_wait(self, warp: Accountable, state: int, now: int, cause: Traveller) -> None:
+    def enter_after_wait(self, warp: Accountable, state: int, now: int, cause: Trailed) -> None:
         """As `enter`, but the wait that ends is split by the trail of what it waited for."""
         since = warp.since
         sums = self.sums[warp.app]

@@ -218,8 +218,6 @@ class LoadStoreUnit(ABC):
         self.history.enter(_LSU, now)
         for _ in range(self._width):
             if retry:
-                trail = retry[0].trail
-                trail[-2:] = self.history.since(trail[-1])  # what it has waited for
                 if not self._proceed(retry[0]):
                     return not self._stall.active
                 retry.popleft()
@@ -248,15 +246,16 @@ class LoadStoreUnit(ABC):
     def _request(self, access: WarpAccess, tag: int, now: int) -> MemoryRequest:
         """A memory request for the next transaction of `access`."""
         index = access.next
-        return MemoryRequest(
+        request = MemoryRequest(
             access.kind, access.app, access.asid, self._index, tag, -1, access.lines[index],
-            access.sectors[index], 0, access,
-            [*self.history.since(access.issued), _CACHE, now],
+            access.sectors[index], 0, access, [-1, access.issued, _CACHE, now],
         )  # fmt: skip
+        request.links = [self.history]
+        return request
 
     def _try_again(self, request: MemoryRequest, now: int) -> None:
         """`request` has started, but waits from now on."""
-        request.trail += (_LSU, now)
+        request.follow(self.history, now)
         self._retry.append(request)
 
     def _physical(self, pfn: int, vline: int) -> int:

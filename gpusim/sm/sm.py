@@ -11,7 +11,6 @@ from attrs import define
 from gpusim.config.schema import GpuConfig
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port
-from gpusim.request import Traveller
 from gpusim.sm.ledger import WAITING, Ledger
 from gpusim.sm.load_store_unit import KIND_OF_OP, LoadStoreUnit
 from gpusim.sm.schedulers import WarpScheduler
@@ -200,12 +199,15 @@ class Sm:
                     warp.needs = -1
                 warp.pc = pc + 1
                 continue
+            if kind == _BARRIER:
+                return self._barrier(warp, now)
+            if not arg:  # no instructions, or no lane takes part
+                warp.pc = pc + 1
+                continue
             if kind == _COMPUTE:
                 return self._compute(warp, lane, arg, now)
             if kind == _SHARED:
                 return self._shared(warp, arg, now)
-            if kind == _BARRIER:
-                return self._barrier(warp, now)
             return self._memory(warp, kind, arg, now)
 
     def _compute(self, warp: Warp, lane: Lane, arg: int, now: int) -> int:
@@ -320,8 +322,7 @@ class Sm:
         if self._wants_lsu:
             warp = self._wants_lsu.popleft()
             now = self.env._now
-            waited = Traveller(warp.app, 0, self.index, 0, self.lsu.history.since(warp.since))
-            self.ledger.enter_after_wait(warp, _READY, now, waited)
+            self.ledger.enter_after_wait(warp, _READY, now, self.lsu.history)
             self._queue(warp, now)
 
     def _end(self, warp: Warp, now: int) -> None:

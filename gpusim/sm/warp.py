@@ -186,8 +186,9 @@ class WarpAccess:
         """The transaction that finished last, for its trail; `history` is the unit's."""
         if self.cause is not None:
             return self.cause
-        trail = [*history.since(self.issued), _CACHE, self.hit_at]
-        return Traveller(self.app, self.asid, 0, 0, trail)
+        hit = Traveller(self.app, self.asid, 0, 0, [-1, self.issued, _CACHE, self.hit_at])
+        hit.links = [history]
+        return hit
 
     def answered(self, request: MemoryRequest) -> None:
         """A transaction that went out is answered in this cycle."""

@@ -56,6 +56,7 @@ class PageTable:
             0 if level == self.levels - 1 else leaf_bits + _INDEX_BITS * (self.levels - 2 - level)
             for level in range(self.levels)
         )
+        self._reach_bits = self._shifts[0] + _INDEX_BITS if self.levels > 1 else leaf_bits
         self._leaf_stride = 1 << (_INDEX_BITS - leaf_bits)
         self._leaf_mask = (1 << leaf_bits) - 1
         self._frames = frames
@@ -77,6 +78,11 @@ class PageTable:
         return self.walk(asid, vpn).pfn
 
     def _map(self, asid: int, vpn: int) -> PagePath:
+        if vpn >> self._reach_bits:
+            raise UserError(
+                f"page {vpn:#x} lies beyond the {self._reach_bits} bits of page number that "
+                f"{self.levels} levels of page table reach; raise memory.levels"
+            )
         entries = []
         prefixes = []
         for level, shift in enumerate(self._shifts):

@@ -6,7 +6,7 @@ import pytest
 
 from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import cycles
-from tests.machine.bench import SMALL, change
+from tests.machine.bench import SMALL, Run, change
 from tests.sm.observed import observe
 
 LRR = change(SMALL, sm={"scheduler": PolicyConfig("lrr"), "shared_latency": cycles(3)})
@@ -126,3 +126,10 @@ def test_schedulers_share_the_one_port_of_shared_memory() -> None:
     seen = observe(config, [("shared", 4)], [("shared", 4)])
     assert seen.of(0) == [("issuing", 1, 2), ("shared", 2, 8)]
     assert seen.of(1) == [("issuing", 1, 2), ("shared", 2, 12)]
+
+
+def test_an_instruction_without_anything_to_do_takes_no_time() -> None:
+    script = [("compute", 0), ("load",), ("shared", 0), ("compute", 2)]
+    run = Run(SMALL, script)
+    assert run.count("sm", "instructions") == 2
+    assert run.states() == {"computing": 2}
