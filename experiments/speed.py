@@ -43,7 +43,7 @@ class Case:
 
 CASES = (
     Case("hit-heavy", 12, 400),
-    Case("tlb-miss-heavy", 20, 40),
+    Case("tlb-miss-heavy", 20, 120),
     Case("dram-heavy", 20, 60, ("huge-pages",)),
 )
 
@@ -53,7 +53,7 @@ class Loads(Kernel):
     """Every thread loads, computes a little, and waits for every second load.
 
     ``hit-heavy``: one line a warp, of a KiB that a block reads again and again.
-    ``tlb-miss-heavy``: every lane its own line, eight lanes a page, pages drawn at random from
+    ``tlb-miss-heavy``: eight lanes share a line, one line a page, pages drawn at random from
     1 MiB: too much for an L1 TLB of 64 entries, too little for an L2 TLB of 512.
     ``dram-heavy``: sixteen bytes a lane, four lines a warp, all blocks together streaming through
     an array; 2 MiB pages, so that memory and not translation is what it waits for.
@@ -70,7 +70,7 @@ class Loads(Kernel):
                 index = k.tid + 256 * (i % 4)
             elif self.case.name == "tlb-miss-heavy":
                 pages = generator.integers(0, 256, k.threads // 8).repeat(8)
-                index = pages * words + k.tid % 8 * 128
+                index = pages * words + pages % 32 * 32 + k.tid % 8
             else:
                 index = ((i * BLOCKS + k.bx) * k.threads + k.tid) * 4
             k.load(self.data, index)

@@ -71,7 +71,7 @@ class Port(Generic[T]):
         return len(self.queue) >= self.depth
 
     def when_free(self, sender: Wakeable) -> None:
-        """Wake `sender` as soon as an item is taken."""
+        """Wake `sender` when there is room for an item, after those who asked before."""
         if sender not in self._blocked:
             self._blocked.append(sender)
 
@@ -120,10 +120,20 @@ class Port(Generic[T]):
         self.taken += 1
         self.waited_cycles += now - arrival
         if self._blocked:
-            blocked, self._blocked = self._blocked, []
-            for sender in blocked:
-                sender.now()
+            self._wake_blocked()
         return item
+
+    def _wake_blocked(self) -> None:
+        """Wake as many waiting senders as there is room for, the first ones first.
+
+        One that has no use for its room leaves it to the next, who is woken with the next item
+        that is taken; when none is left to be taken, all are woken.
+        """
+        blocked = self._blocked
+        room = self.depth - len(self.queue) if self.queue else len(blocked)
+        self._blocked = blocked[room:]
+        for sender in blocked[:room]:
+            sender.now()
 
     def next_cycle(self) -> int:
         """The first cycle, now or later, in which `take` can return an item; `NEVER` if empty."""

@@ -161,6 +161,7 @@ class LoadStoreUnit(ABC):
         self._wake = self.process.wake
         self._stall = Stall(self._wake)
         self.history = History(_LSU)
+        self._paused = False
 
     def accept(self, access: WarpAccess) -> None:
         """Queue an instruction; it is seen in the next cycle.  The SM has asked `full`."""
@@ -215,7 +216,9 @@ class LoadStoreUnit(ABC):
     def _work(self, now: int) -> bool:
         """Start what can be started in this cycle; True if there may be more in the next."""
         retry, accesses = self._retry, self._accesses
-        self.history.enter(_LSU, now)
+        if self._paused:
+            self._paused = False
+            self.history.enter(_LSU, now)
         for _ in range(self._width):
             if retry:
                 if not self._proceed(retry[0]):
@@ -268,8 +271,7 @@ class LoadStoreUnit(ABC):
         if self.credits > 0 or kind == Kind.LOAD or kind == Kind.ATOMIC:
             return True
         self._stall.active = True
-        self.history.enter(_CREDIT, self.env._now)
-        return False
+        return self._pause(_CREDIT)
 
     def _spend_credit(self, kind: int) -> None:
         if kind == Kind.STORE or kind == Kind.REDUCE:
@@ -287,14 +289,18 @@ class LoadStoreUnit(ABC):
         """Take a port of the TLB for this cycle; False: there is one in the next."""
         if self.tlb.claim():
             return True
-        self.history.enter(_TLB, self.env._now)
-        return False
+        return self._pause(_TLB)
 
     def _stalled(self, on: _Freeable, state: int) -> bool:
         """Wait, in `state`, until `on` is free; False, for the caller to return."""
         self._stall.active = True
-        self.history.enter(state, self.env._now)
         on.when_free(self._stall)
+        return self._pause(state)
+
+    def _pause(self, state: int) -> bool:
+        """From now on those in the queue wait in `state`; False, for the caller to return."""
+        self._paused = True
+        self.history.enter(state, self.env._now)
         return False
 
     # -- reports ---------------------------------------------------------------------------------
