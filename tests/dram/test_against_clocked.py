@@ -13,9 +13,7 @@ from gpusim.dram.presets import GDDR5, HBM2
 from tests.dram.clocked import Clocked
 from tests.dram.driving import Driven
 
-SMALL = evolve(
-    GDDR5, read_queue=6, write_queue=5, timing=evolve(GDDR5.timing, REFI=cycles(0))
-)
+SMALL = evolve(GDDR5, read_queue=6, write_queue=5, timing=evolve(GDDR5.timing, REFI=cycles(0)))
 PSEUDO = evolve(
     HBM2, read_queue=6, write_queue=5, row_bus=False, activate_clocks=1,
     timing=evolve(HBM2.timing, REFI=cycles(0), RRDL=cycles(7)),
@@ -37,7 +35,7 @@ def streams(draw: st.DrawFn) -> list[tuple[int, int, bool]]:
     return stream
 
 
-def _same(config: object, stream: list[tuple[int, int, bool]], protects_hits: bool) -> None:
+def check_same(config: object, stream: list[tuple[int, int, bool]], protects_hits: bool) -> None:
     oracle = Clocked(config, protects_hits).run(stream)  # type: ignore[arg-type]
     driven = Driven(config, stream)  # type: ignore[arg-type]
     reads = {n: one.finished for n, one in enumerate(oracle) if not one.write}
@@ -62,22 +60,22 @@ def scattered(draw: st.DrawFn) -> list[tuple[int, int, bool]]:
 @given(scattered())
 def test_full_queues_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
     config = evolve(SMALL, read_queue=32, write_queue=32)
-    _same(config, stream, protects_hits=True)
+    check_same(config, stream, protects_hits=True)
 
 
 @settings(max_examples=150, deadline=None)
 @given(streams())
 def test_fr_fcfs_equals_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
-    _same(SMALL, stream, protects_hits=True)
+    check_same(SMALL, stream, protects_hits=True)
 
 
 @settings(max_examples=100, deadline=None)
 @given(streams())
 def test_pseudo_channels_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
-    _same(PSEUDO, stream, protects_hits=True)
+    check_same(PSEUDO, stream, protects_hits=True)
 
 
 @settings(max_examples=100, deadline=None)
 @given(streams())
 def test_fcfs_equals_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
-    _same(evolve(SMALL, scheduler=PolicyConfig("fcfs")), stream, protects_hits=False)
+    check_same(evolve(SMALL, scheduler=PolicyConfig("fcfs")), stream, protects_hits=False)

@@ -22,7 +22,7 @@ class Shape:
     blocks: int = 1
 
     def run_block(self, block: int, warp_size: int) -> Any:
-        raise NotImplementedError
+        return iter(())
 
 
 configs = st.builds(
