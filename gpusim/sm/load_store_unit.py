@@ -67,8 +67,11 @@ class FirstTlb(Protocol):
     def lookup(self, tag: int, slot: int, app: int) -> int:
         """Frame or `NO_PAGE`."""
 
-    def miss(self, request: MemoryRequest, delay: int) -> bool:
-        """Wait for the translation; False if there is no room."""
+    def refuses(self, tag: int, app: int) -> bool:
+        """Whether a miss has to wait."""
+
+    def miss(self, request: MemoryRequest, delay: int) -> None:
+        """Let a request wait for its translation."""
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake when there may be room."""

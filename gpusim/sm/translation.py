@@ -38,10 +38,11 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
         tag = access.asid_tag | vline >> self._page_lines_shift
         pfn = tlb.lookup(tag, access.slot, access.app)
         if pfn == NO_PAGE:
+            if tlb.refuses(tag, access.app):
+                return self._stalled(tlb, _TLB)
             request = self._request(access, tag, now)
             request.path.append(self._translated)
-            if not tlb.miss(request, 0):
-                return self._stalled(tlb, _TLB)
+            tlb.miss(request, 0)
         else:
             line = pfn << self._page_lines_shift | vline & self._page_lines_mask
             latency = self._latency + self.array.extra_cycles
@@ -152,11 +153,11 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
             request.pfn = pfn
             request.address = self._physical(pfn, request.vline)
             return self._send(request, delay + tlb.latency + self.array.extra_cycles)
+        if tlb.refuses(request.tag, request.app):
+            return self._stalled(tlb, _TLB)
         request.path.append(self._translated)
-        if tlb.miss(request, delay):
-            return True
-        request.path.pop()
-        return self._stalled(tlb, _TLB)
+        tlb.miss(request, delay)
+        return True
 
 
 LOAD_STORE_UNITS: dict[str, type[LoadStoreUnit]] = {

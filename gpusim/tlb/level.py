@@ -10,7 +10,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Probe, Wakeable
-from gpusim.mshr import FULL, MERGED, Mshrs
+from gpusim.mshr import MERGED, Mshrs
 from gpusim.request import NO_PAGE, MemoryRequest, Translation, Traveller
 from gpusim.states import State
 from gpusim.tlb.array import TlbArray
@@ -97,15 +97,23 @@ class TlbLevel:
             self._used = self._ports
         return pfn
 
-    def miss(self, request: MemoryRequest, delay: int) -> bool:
-        """Let `request` wait for its translation; it comes back on ``request.path[-1]``.
+    def refuses(self, tag: int, app: int) -> bool:
+        """Whether a miss on this page has to wait, for an MSHR or for room below (`when_free`)."""
+        mshrs = self._mshrs
+        if tag in mshrs.pending or (len(mshrs) < mshrs.capacity and not self.below.full):
+            return False
+        self.counters[app].stalls += 1
+        return True
 
-        The miss is sent on `delay` cycles later than a lookup alone would take.  Returns False,
-        and changes nothing, if there is no MSHR or no room below: ask `when_free`, try again.
+    def miss(self, request: MemoryRequest, delay: int) -> None:
+        """Let `request` wait for its translation, which the level does not refuse.
+
+        It comes back on ``request.path[-1]``.  The miss is sent on `delay` cycles later than a
+        lookup alone would take.
         """
         access = request.access
         assert access is not None
-        return self._miss(request, access.slot, access.warp_slot, delay)
+        self._miss(request, access.slot, access.warp_slot, delay)
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when what it was refused for is free: an MSHR, or room below."""
@@ -143,31 +151,25 @@ class TlbLevel:
             translation.pfn = pfn
             translation.answer(self.latency + self.array.extra_cycles)
             return True
-        if self._miss(translation, slot, translation.warp_slot, 0):
-            return True
-        self._used -= 1
-        self.when_free(self.process.wake)
-        return False
+        if self.refuses(translation.tag, translation.app):
+            self._used -= 1
+            self.when_free(self.process.wake)
+            return False
+        self._miss(translation, slot, translation.warp_slot, 0)
+        return True
 
-    def _miss(self, waiter: Traveller, slot: int, warp_slot: int, delay: int) -> bool:
+    def _miss(self, waiter: Traveller, slot: int, warp_slot: int, delay: int) -> None:
         tag = waiter.tag
         counters = self.counters[waiter.app]
         now = self.env._now
-        if tag not in self._primary and self.below.full:
-            counters.stalls += 1
-            return False
-        admission = self._mshrs.admit(tag, waiter)
-        if admission == FULL:
-            counters.stalls += 1
-            return False
         counters.lookups += 1
         counters.misses += 1
         if self.on_lookup.listeners:
             self.on_lookup(self._level, self._index, tag, False, now)
-        if admission == MERGED:
+        if self._mshrs.admit(tag, waiter) == MERGED:
             counters.merged += 1
             waiter.follow(self._primary[tag], now)
-            return True
+            return
         if isinstance(waiter, Translation):
             primary = waiter
         else:
@@ -180,7 +182,6 @@ class TlbLevel:
         primary.trail += (self._below_state, now + delay)
         primary.path.append(self.fills)
         self.below.send(primary, delay)
-        return True
 
     def _fill(self, translation: Translation) -> None:
         counters = self.counters[translation.app]
