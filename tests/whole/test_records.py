@@ -50,9 +50,7 @@ def test_intervals_tile_each_life(recorded: Result) -> None:
 def test_intervals_add_up_to_the_stall_sums(recorded: Result) -> None:
     intervals = recorded.table("intervals")
     sums = np.zeros(recorded.stall_sums.shape, np.int64)
-    np.add.at(
-        sums, (intervals.sm, intervals.app, intervals.state), intervals.end - intervals.begin
-    )
+    np.add.at(sums, (intervals.sm, intervals.app, intervals.state), intervals.end - intervals.begin)
     assert np.array_equal(sums, recorded.stall_sums.values)
 
 
