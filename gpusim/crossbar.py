@@ -133,7 +133,8 @@ class Entrance:
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
-        network.link_of(request).put(start + flits - 1 + network.latency, request, self, flits)
+        link = network.link_of(request)
+        link.put(start + flits - 1 + network.latency, request, self, flits)
 
     def wake_blocked(self) -> None:
         """There is room again."""

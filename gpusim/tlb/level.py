@@ -29,6 +29,14 @@ class TlbCounters:
     stalls: int = count("times that a lookup had to wait for an MSHR or for the next level")
 
 
+@define(slots=True)
+class TlbQueueCounters:
+    """The queue in front of one TLB, all applications together."""
+
+    queued: int = count("translations that came through the queue")
+    queue_cycles: int = count("waiting for a port or an MSHR, summed over them", "cycles")
+
+
 class TlbLevel:
     """TLB number `index` of level `level` (0 is next to the SM).
 
@@ -220,3 +228,5 @@ class TlbLevel:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, instance, app, counters)
+        queue = TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
+        yield from counter_rows(component, instance, "", queue)
