@@ -161,16 +161,20 @@ def main() -> None:
     if arguments.json:
         print(json.dumps({"model": MODEL, "prices": [asdict(price) for price in prices]}))
         return
-    table = Table(title=f"price of a transaction on {MODEL}")
-    for heading in ("case", "transactions", "per second", "events each", "timeout",
-                    "timeouts each", "aim"):  # fmt: skip
-        table.add_column(heading, justify="left" if heading == "case" else "right")
+    table = Table(title=f"price of a transaction on {MODEL}, in bare SimPy timeouts")
+    table.add_column("case", no_wrap=True)
+    for heading in ("count", "a second", "events", "timeout", "price", "aim"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for price in prices:
         table.add_row(
-            price.case, f"{price.transactions:,}", f"{price.transactions_per_second:,.0f}",
-            f"{price.events_per_transaction:.2f}", f"{price.timeout_ns:.0f} ns",
-            f"{price.timeouts_per_transaction:.1f}", f"≤ {price.aim:g}",
-        )  # fmt: skip
+            price.case,
+            f"{price.transactions:,}",
+            f"{price.transactions_per_second:,.0f}",
+            f"{price.events_per_transaction:.2f}",
+            f"{price.timeout_ns:.0f} ns",
+            f"{price.timeouts_per_transaction:.1f}",
+            f"≤ {price.aim:g}",
+        )
     Console().print(table)
 
 
