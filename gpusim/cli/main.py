@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -83,7 +85,14 @@ def _add_commands() -> None:
 _add_commands()
 
 
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """Ctrl-C: what is torn down half-way from now on keeps its complaints to itself."""
+    sys.unraisablehook = lambda _: None
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Entry point of the `gpusim` script; modules in the current folder can be named in models."""
+    signal.signal(signal.SIGINT, _interrupt)
     sys.path.append(str(Path.cwd()))
     app(prog_name="gpusim")
