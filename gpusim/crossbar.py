@@ -12,12 +12,11 @@ from attrs import define
 from gpusim.config.schema import CrossbarConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import NEVER, Environment, Process, Wake, Wakeable
-from gpusim.request import Kind, MemoryRequest
+from gpusim.engine import NEVER, Environment, Process, Waiters, Wake, Wakeable
+from gpusim.request import SECTOR_BYTES, Kind, MemoryRequest
 
 _LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
 _HEADER_BYTES = 8
-_SECTOR_BYTES = 32
 
 
 @define(slots=True)
@@ -83,7 +82,7 @@ class Link:
         self._counters.queue_cycles += now - arrival
         entrance.inside -= 1
         if entrance.blocked:
-            entrance.wake_blocked()
+            entrance.blocked.wake()
         return request
 
     def next_cycle(self) -> int:
@@ -105,7 +104,7 @@ class Entrance:
         self._network = network
         self._free_at = 0
         self.inside = 0
-        self.blocked: list[Wakeable] = []
+        self.blocked = Waiters()
 
     @property
     def full(self) -> bool:
@@ -114,8 +113,7 @@ class Entrance:
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when one of this source's packets leaves the network."""
-        if sender not in self.blocked:
-            self.blocked.append(sender)
+        self.blocked.add(sender)
 
     def send(self, request: MemoryRequest, extra_cycles: int = 0) -> None:
         """Put in a packet, `extra_cycles` from now."""
@@ -135,12 +133,6 @@ class Entrance:
         self._free_at = start + flits
         link = network.link_of(request)
         link.put(start + flits - 1 + network.latency, request, self, flits)
-
-    def wake_blocked(self) -> None:
-        """There is room again."""
-        blocked, self.blocked = self.blocked, []
-        for sender in blocked:
-            sender.now()
 
 
 class Network:
@@ -199,11 +191,11 @@ def request_bytes(request: MemoryRequest) -> int:
     """Bytes of a packet towards the L2 cache."""
     if request.kind == _LOAD:
         return _HEADER_BYTES
-    return _SECTOR_BYTES * request.sectors.bit_count()
+    return SECTOR_BYTES * request.sectors.bit_count()
 
 
 def reply_bytes(request: MemoryRequest) -> int:
     """Bytes of a packet back to an SM."""
     if request.kind == _LOAD or request.kind == _ATOMIC:
-        return _SECTOR_BYTES * request.sectors.bit_count()
+        return SECTOR_BYTES * request.sectors.bit_count()
     return _HEADER_BYTES

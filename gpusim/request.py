@@ -19,6 +19,9 @@ the address space."""
 
 VPN_MASK = (1 << ASID_SHIFT) - 1
 
+SECTOR_BYTES = 32
+"""The grain of `MemoryRequest.sectors`."""
+
 NO_PAGE = -1
 """The frame number of a translation that is not (yet) known."""
 
@@ -164,11 +167,6 @@ class MemoryRequest(Traveller):
         self.sectors = sectors
         self.depth = depth
         self.access = access
-
-    @property
-    def is_write(self) -> bool:
-        """Whether it changes memory without reading a value back."""
-        return self.kind == Kind.STORE or self.kind == Kind.WRITEBACK
 
 
 class Translation(Traveller):

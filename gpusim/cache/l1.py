@@ -10,11 +10,10 @@ from gpusim.cache.array import CacheArray
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import Environment, Wakeable
+from gpusim.engine import Environment, Waiters, Wakeable
 from gpusim.mshr import FULL, MERGED, Admission, Mshrs
-from gpusim.request import ASID_SHIFT, MemoryRequest
+from gpusim.request import ASID_SHIFT, SECTOR_BYTES, MemoryRequest
 
-SECTOR_BYTES = 32
 _SECTOR_KEY_BITS = 8
 
 
@@ -51,7 +50,7 @@ class L1Cache:
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
         self._group = (1 << (config.sector // SECTOR_BYTES)) - 1
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
-        self._blocked: list[Wakeable] = []
+        self._blocked = Waiters()
 
     def key(self, request: MemoryRequest) -> int:
         """The name of a request's line in this cache."""
@@ -103,8 +102,7 @@ class L1Cache:
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when an MSHR becomes free."""
-        if sender not in self._blocked:
-            self._blocked.append(sender)
+        self._blocked.add(sender)
 
     def _fetched(self, missing: int) -> int:
         """The sectors that are fetched for `missing` ones: those of whole fetch sectors."""
@@ -130,9 +128,7 @@ class L1Cache:
             assert waiter.access is not None
             waiter.access.answered(waiter)
         if self._blocked:
-            blocked, self._blocked = self._blocked, []
-            for sender in blocked:
-                sender.now()
+            self._blocked.wake()
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Process, Stall
 from gpusim.mshr import FULL, Mshrs
-from gpusim.request import Kind, MemoryRequest, Sink
+from gpusim.request import SECTOR_BYTES, Kind, MemoryRequest, Sink
 from gpusim.states import State
 
 _LOAD, _WALK = int(Kind.LOAD), int(Kind.WALK)
@@ -83,7 +83,7 @@ class L2Bank:
         self.counters = [L2Counters() for _ in range(apps)]
         self._latency = config.latency.cycles(clock)
         self._shift = config.line.bit_length() - 1
-        self._whole = (1 << (config.line // 32)) - 1
+        self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
         lines = config.size // config.line // config.banks
         self._array = CacheArray(lines, config.ways, config.banks)
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)

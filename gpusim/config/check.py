@@ -9,11 +9,11 @@ from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkC
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
 from gpusim.errors import nearest
+from gpusim.request import SECTOR_BYTES
 
 SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
 """Scopes of a TLB level, from the narrowest to the widest."""
 PAGES = (4 << 10, 64 << 10, 2 << 20)
-_SECTOR_BYTES = 32
 
 
 def check_machine(config: GpuConfig) -> Iterator[Problem]:
@@ -68,7 +68,7 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
 def _check_cache(cache: L1Config | L2Config, key: Key, banks: int) -> Iterator[Problem]:
     yield from _at_least(1, cache, key, ("ways", "mshrs", "mshr_merge", "size"))
     yield from _one_of(cache.line, (32, 64, 128, 256), (*key, "line"), size=True)
-    if cache.ways < 1 or cache.line < _SECTOR_BYTES:
+    if cache.ways < 1 or cache.line < SECTOR_BYTES:
         return
     set_bytes = cache.line * cache.ways * banks
     if cache.size < set_bytes or cache.size % set_bytes:

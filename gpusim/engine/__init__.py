@@ -1,6 +1,6 @@
 """The ground that every component stands on: whole-cycle time, ports, probes, the watchdog."""
 
-from gpusim.engine.environment import NEVER, Environment, Process, Stall, Wake, Wakeable
+from gpusim.engine.environment import NEVER, Environment, Process, Stall, Waiters, Wake, Wakeable
 from gpusim.engine.port import Port
 from gpusim.engine.probe import Probe
 from gpusim.engine.watchdog import DeadlockError, Watchdog
@@ -13,6 +13,7 @@ __all__ = [
     "Probe",
     "Process",
     "Stall",
+    "Waiters",
     "Wake",
     "Wakeable",
     "Watchdog",

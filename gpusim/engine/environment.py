@@ -37,6 +37,24 @@ class Wakeable(Protocol):
         """There is room: wake up later in this cycle."""
 
 
+class Waiters(list[Wakeable]):
+    """Those who wait for room, in the order in which they asked, each once."""
+
+    __slots__ = ()
+
+    def add(self, sender: Wakeable) -> None:
+        """Let `sender` wait, unless it does already."""
+        if sender not in self:
+            self.append(sender)
+
+    def wake(self, room: int | None = None) -> None:
+        """Wake the first `room` of them (None: all); they no longer wait."""
+        woken = self[:room]
+        del self[:room]
+        for sender in woken:
+            sender.now()
+
+
 class Stall:
     """Wakes a process for one reason, and tells it that this was the reason.
 
@@ -362,4 +380,13 @@ def _is_live(cycle: int) -> Callable[[Wake | Event], bool]:
     return lambda entry: not isinstance(entry, Wake) or entry.due == cycle
 
 
-__all__ = ["NEVER", "Environment", "Process", "ProcessGenerator", "Stall", "Wake", "Wakeable"]
+__all__ = [
+    "NEVER",
+    "Environment",
+    "Process",
+    "ProcessGenerator",
+    "Stall",
+    "Waiters",
+    "Wake",
+    "Wakeable",
+]

@@ -7,7 +7,7 @@ from collections import deque
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-from gpusim.engine.environment import NEVER, Environment, Process, Wake, Wakeable
+from gpusim.engine.environment import NEVER, Environment, Process, Waiters, Wake, Wakeable
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Port(Generic[T]):
         self.taken = 0
         self.waited_cycles = 0
         self.queue: deque[tuple[int, T]] = deque()
-        self._blocked: list[Wakeable] = []
+        self._blocked = Waiters()
         self._receiver: Wake | None = None
         self._cycle = -1
         self._left = 0
@@ -72,8 +72,7 @@ class Port(Generic[T]):
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when there is room for an item, after those who asked before."""
-        if sender not in self._blocked:
-            self._blocked.append(sender)
+        self._blocked.add(sender)
 
     def send(self, item: T, extra_cycles: int = 0) -> None:
         """Send `item`; it arrives after the latency and `extra_cycles` more.
@@ -129,11 +128,7 @@ class Port(Generic[T]):
         One that has no use for its room leaves it to the next, who is woken with the next item
         that is taken; when none is left to be taken, all are woken.
         """
-        blocked = self._blocked
-        room = self.depth - len(self.queue) if self.queue else len(blocked)
-        self._blocked = blocked[room:]
-        for sender in blocked[:room]:
-            sender.now()
+        self._blocked.wake(self.depth - len(self.queue) if self.queue else None)
 
     def next_cycle(self) -> int:
         """The first cycle, now or later, in which `take` can return an item; `NEVER` if empty."""

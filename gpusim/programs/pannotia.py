@@ -32,8 +32,8 @@ def _inside(k: BlockTracer, vertices: int) -> Mask:
 
 
 @define(kw_only=True, eq=False)
-class PagerankStart(Kernel):
-    """Every vertex starts with 1 / vertices.
+class _Ranks(Kernel):
+    """A kernel with one thread a vertex.
 
     Attributes:
         rank, incoming: `pr1` and `pr2`.
@@ -43,6 +43,12 @@ class PagerankStart(Kernel):
     rank: Floats
     incoming: Floats
     vertices: int
+
+
+@define(kw_only=True, eq=False)
+class PagerankStart(_Ranks):
+    """Every vertex starts with 1 / vertices."""
+
     name: str = "inibuffer"
     registers_per_thread: int = 14
 
@@ -53,7 +59,7 @@ class PagerankStart(Kernel):
 
 
 @define(kw_only=True, eq=False)
-class PagerankPush(Kernel):
+class PagerankPush(_Ranks):
     """Every vertex adds its rank, divided by its degree, to its neighbours: one vertex a thread.
 
     The rank is loaded again for every arc, since the reductions may alias it; the loop therefore
@@ -63,15 +69,10 @@ class PagerankPush(Kernel):
     Attributes:
         row: (vertices,) where the arcs start; the last vertex's end is known to the kernel.
         col: targets of the arcs.
-        rank, incoming: `pr1` and `pr2`.
-        vertices: their number.
     """
 
     row: Ints
     col: Ints
-    rank: Floats
-    incoming: Floats
-    vertices: int
     name: str = "pagerank1"
     registers_per_thread: int = 24
 
@@ -96,17 +97,9 @@ class PagerankPush(Kernel):
 
 
 @define(kw_only=True, eq=False)
-class PagerankUpdate(Kernel):
-    """New ranks from what came in.
+class PagerankUpdate(_Ranks):
+    """New ranks from what came in."""
 
-    Attributes:
-        rank, incoming: `pr1` and `pr2`.
-        vertices: their number.
-    """
-
-    rank: Floats
-    incoming: Floats
-    vertices: int
     name: str = "pagerank2"
     registers_per_thread: int = 21
 

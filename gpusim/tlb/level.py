@@ -9,7 +9,7 @@ from attrs import define
 from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import NEVER, Environment, Port, Probe, Wakeable
+from gpusim.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
 from gpusim.mshr import MERGED, Mshrs
 from gpusim.request import NO_PAGE, MemoryRequest, Translation, Traveller
 from gpusim.states import State
@@ -72,7 +72,7 @@ class TlbLevel:
         self._ports = config.ports
         self._cycle = -1
         self._used = 0
-        self._blocked: list[Wakeable] = []
+        self._blocked = Waiters()
         self.process = env.start(self._run())
         self.requests.connect(self.process)
         self.fills.connect(self.process)
@@ -126,8 +126,7 @@ class TlbLevel:
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when what it was refused for is free: an MSHR, or room below."""
         if len(self._mshrs) >= self._mshrs.capacity or not self.below.full:
-            if sender not in self._blocked:
-                self._blocked.append(sender)
+            self._blocked.add(sender)
         else:
             self.below.when_free(sender)
 
@@ -201,9 +200,7 @@ class TlbLevel:
             waiter.pfn = pfn
             waiter.answer()
         if self._blocked:
-            blocked, self._blocked = self._blocked, []
-            for sender in blocked:
-                sender.now()
+            self._blocked.wake()
 
     # -- reports ---------------------------------------------------------------------------------
 
