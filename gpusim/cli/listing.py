@@ -52,7 +52,10 @@ def _workloads() -> Iterator[Row]:
 
     for name in workload_names():
         workload = summarize_workload(name)
-        sizes = (f"{getattr(workload.footprint, scale) / _MIB:.3g}" for scale in SCALES)
+        sizes = (
+            f"{getattr(workload.footprint, scale) / _MIB:.3g}" if workload.footprint else "?"
+            for scale in SCALES
+        )
         yield {
             "name": name,
             "description": workload.description,

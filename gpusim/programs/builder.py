@@ -15,9 +15,9 @@ from gpusim.config.document import Document, Key
 from gpusim.config.structure import StructureError, structure
 from gpusim.errors import UserError, nearest
 from gpusim.programs.catalog import ProgramKind, find_program
-from gpusim.programs.generators import GENERATORS, GraphGenerator
-from gpusim.programs.graph_files import read_graph
-from gpusim.programs.graphs import Graph
+from gpusim.programs.graphs.files import read_graph
+from gpusim.programs.graphs.generators import GENERATORS, GraphGenerator
+from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
 
 T = TypeVar("T")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar
 
 from attrs import frozen
 
 from gpusim.errors import UserError, nearest
-from gpusim.programs.graphs import Graph
+from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
 
 ProgramClass = TypeVar("ProgramClass", bound=Callable[..., Program])
@@ -39,7 +41,11 @@ class ProgramKind:
 
 
 _PROGRAMS: dict[str, ProgramKind] = {}
-_HOMES = ("polybench", "rodinia", "pannotia")
+_SUITES = (
+    "amd_sdk", "cuda_sdk", "dnn_mark", "hetero_mark", "ispass", "pannotia", "parboil", "polybench",
+    "proxy_apps", "rodinia", "shoc",
+)  # fmt: skip
+"""Packages of `gpusim.programs` with a module a program."""
 
 
 def program(
@@ -58,9 +64,16 @@ def program(
 
 def program_names() -> tuple[str, ...]:
     """Names of gpusim's programs and of those registered since, sorted."""
-    for home in _HOMES:
-        importlib.import_module(f"gpusim.programs.{home}")
+    _import_suites()
     return tuple(sorted(_PROGRAMS))
+
+
+@cache
+def _import_suites() -> None:
+    for suite in _SUITES:
+        package = importlib.import_module(f"gpusim.programs.{suite}")
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
 
 
 def find_program(name: str) -> ProgramKind:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
+from attrs.validators import in_
 
 from gpusim.config.document import Document, read_document
 from gpusim.config.layers import parse_scalar
@@ -23,6 +24,14 @@ SCALES = ("smoke", "quick", "paper")
 """Sizes of a workload: a simulation of seconds, of minutes, and the papers' sizes."""
 
 
+PATTERNS = (
+    "streaming", "strided", "stencil", "tiled dense", "separable filter", "layered stream",
+    "butterfly", "wavefront", "reduction", "histogram scatter", "uniform random", "graph gather",
+    "tree gather", "unstructured gather", "sparse matrix", "clustering scan",
+)  # fmt: skip
+"""Classes of access patterns."""
+
+
 @frozen
 class Footprints:
     """Bytes of all arrays of a workload, by scale."""
@@ -37,9 +46,10 @@ class _WorkloadTable:
     """A workload file."""
 
     description: str
-    footprint: Footprints
     applications: tuple[ApplicationTable, ...]
+    footprint: Footprints | None = None
     suite: str = ""
+    pattern: str = field(default="", validator=in_(("", *PATTERNS)))
     papers: tuple[str, ...] = ()
 
 
@@ -57,7 +67,7 @@ class WorkloadSummary:
     description: str
     suite: str
     papers: tuple[str, ...]
-    footprint: Footprints
+    footprint: Footprints | None
 
 
 @frozen(eq=False)

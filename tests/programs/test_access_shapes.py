@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from gpusim.programs.graphs import graph_from_arcs
-from gpusim.programs.pannotia import Pagerank, PagerankParameters
-from gpusim.programs.polybench import Atax, Bicg, MatrixParameters, Mvt
-from gpusim.programs.rodinia import Bfs, BfsParameters
+from gpusim.programs.graphs.graph import graph_from_arcs
+from gpusim.programs.pannotia.pagerank import Pagerank, PagerankParameters
+from gpusim.programs.polybench.matrix_vector import Atax, Bicg, MatrixParameters, Mvt
+from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
 from gpusim.warp_program import Launch, Op
 from tests.programs.drain import chunks, warp_operations
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gpusim.programs.co_papers import CoPapers
-from gpusim.programs.generators import Grid, RodiniaRandom
-from gpusim.programs.graphs import Graph
+from gpusim.programs.graphs.co_papers import CoPapers
+from gpusim.programs.graphs.generators import Grid, RodiniaRandom
+from gpusim.programs.graphs.graph import Graph
 
 
 def clustering(graph: Graph) -> tuple[float, float]:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import UserError
-from gpusim.programs.graph_files import read_graph
-from gpusim.programs.graphs import Graph
+from gpusim.programs.graphs.files import read_graph
+from gpusim.programs.graphs.graph import Graph
 
 
 def neighbours(graph: Graph) -> list[list[int]]:

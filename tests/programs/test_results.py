@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.programs.co_papers import CoPapers
-from gpusim.programs.generators import Grid, RodiniaRandom
-from gpusim.programs.graphs import Graph, graph_from_arcs
-from gpusim.programs.pannotia import Pagerank, PagerankParameters
-from gpusim.programs.polybench import Atax, Bicg, MatrixParameters, Mvt
-from gpusim.programs.rodinia import Bfs, BfsParameters
+from gpusim.programs.graphs.co_papers import CoPapers
+from gpusim.programs.graphs.generators import Grid, RodiniaRandom
+from gpusim.programs.graphs.graph import Graph, graph_from_arcs
+from gpusim.programs.pannotia.pagerank import Pagerank, PagerankParameters
+from gpusim.programs.polybench.matrix_vector import Atax, Bicg, MatrixParameters, Mvt
+from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
 from tests.programs.drain import drain
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import field, frozen
 from attrs.validators import ge
 
-from gpusim.programs.co_papers import CoPapers
-from gpusim.programs.graphs import Graph, graph_from_arcs
+from gpusim.programs.graphs.co_papers import CoPapers
+from gpusim.programs.graphs.graph import Graph, graph_from_arcs
 
 
 class GraphGenerator(Protocol):

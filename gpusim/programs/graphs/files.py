@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpusim.errors import UserError
-from gpusim.programs.edge_formats import read_dimacs, read_matrix_market, read_snap
-from gpusim.programs.graphs import Graph
-from gpusim.programs.list_formats import read_metis, read_rodinia
-from gpusim.programs.tokens import Lines
+from gpusim.programs.graphs.edge_formats import read_dimacs, read_matrix_market, read_snap
+from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.graphs.list_formats import read_metis, read_rodinia
+from gpusim.programs.graphs.tokens import Lines
 
 _READERS: dict[str, Callable[[Lines, str], Graph]] = {
     "METIS": read_metis,

@@ -1,4 +1,4 @@
-"""Rodinia's programs: bfs."""
+"""bfs: breadth-first search by levels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.graphs import Graph
+from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
 from gpusim.warp_program import Launch

@@ -1,4 +1,4 @@
-"""PolyBench/GPU's matrix-vector programs: atax, bicg and mvt."""
+"""atax, bicg and mvt: matrix-vector products."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
+from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
 from gpusim.warp_program import Launch
 
 BLOCK = 256
-PROLOGUE = 8
-"""Instructions before the loop: thread number, bound, addresses (our choice)."""
-
 Floats = DeviceArray[np.float32]
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.errors import UserError
-from gpusim.programs.graphs import Graph
-from gpusim.programs.tokens import Lines, Tokens
+from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.graphs.tokens import Lines, Tokens
 
 MOST_ARCS = (1 << 31) - 1
 """Arc numbers are 32-bit integers in every kernel."""

@@ -7,7 +7,7 @@ from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.programs.graphs import Graph, undirected_graph
+from gpusim.programs.graphs.graph import Graph, undirected_graph
 
 Ints = NDArray[np.int64]
 

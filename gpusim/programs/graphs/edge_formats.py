@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.errors import UserError
-from gpusim.programs.graphs import Graph, graph_from_arcs
-from gpusim.programs.list_formats import MOST_ARCS
-from gpusim.programs.tokens import Lines, Tokens
+from gpusim.programs.graphs.graph import Graph, graph_from_arcs
+from gpusim.programs.graphs.list_formats import MOST_ARCS
+from gpusim.programs.graphs.tokens import Lines, Tokens
 
 _FIELDS = ("pattern", "integer", "real")
 _SYMMETRIES = ("general", "symmetric")

@@ -1,4 +1,4 @@
-"""Pannotia's programs: pagerank."""
+"""pagerank: ranks pushed along the arcs."""
 
 from __future__ import annotations
 
@@ -10,25 +10,17 @@ from attrs.validators import ge
 
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.graphs import Graph
+from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.idioms import PROLOGUE, threads_below
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.programs.tracer import BlockTracer, Shape
 from gpusim.warp_program import Launch
 
 BLOCK = 256
-PROLOGUE = 8
-"""Instructions before the first memory access: thread number, bound, addresses (our choice)."""
-
 DAMPING = 0.85
 
 Floats = DeviceArray[np.float32]
 Ints = DeviceArray[np.int32]
-
-
-def _inside(k: BlockTracer, vertices: int) -> Mask:
-    inside = k.t < vertices
-    k.compute(PROLOGUE, inside)
-    return inside
 
 
 @define(kw_only=True, eq=False)
@@ -53,7 +45,7 @@ class PagerankStart(_Ranks):
     registers_per_thread: int = 14
 
     def body(self, k: BlockTracer) -> None:
-        inside = _inside(k, self.vertices)
+        inside = threads_below(k, self.vertices)
         k.store(self.rank, k.t, 1 / self.vertices, inside)
         k.store(self.incoming, k.t, 0.0, inside)
 
@@ -78,7 +70,7 @@ class PagerankPush(_Ranks):
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t
-        inside = _inside(k, self.vertices)
+        inside = threads_below(k, self.vertices)
         start = k.load(self.row, t, inside)
         end = np.where(inside, self.col.length, start)
         inner = t < self.vertices - 1
@@ -104,7 +96,7 @@ class PagerankUpdate(_Ranks):
     registers_per_thread: int = 21
 
     def body(self, k: BlockTracer) -> None:
-        inside = _inside(k, self.vertices)
+        inside = threads_below(k, self.vertices)
         incoming = k.load(self.incoming, k.t, inside)
         k.wait(0, inside)
         k.compute(18 - PROLOGUE, inside)

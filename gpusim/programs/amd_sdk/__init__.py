@@ -1,0 +1,1 @@
+"""Programs of the AMD APP SDK."""

@@ -1,0 +1,1 @@
+"""Programs of the CUDA SDK 4.2."""

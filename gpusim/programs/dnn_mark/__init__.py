@@ -1,0 +1,1 @@
+"""DNN-Mark's layers."""

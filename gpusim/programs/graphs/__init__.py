@@ -1,0 +1,1 @@
+"""Graphs: as kernels use them, from files, and from generators."""

@@ -1,0 +1,1 @@
+"""Hetero-Mark's programs."""

@@ -1,0 +1,1 @@
+"""The programs of the ISPASS 2009 collection."""

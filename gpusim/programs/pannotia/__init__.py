@@ -1,0 +1,1 @@
+"""Pannotia's graph programs."""

@@ -1,0 +1,1 @@
+"""PolyBench/GPU 1.0's programs."""

@@ -1,0 +1,1 @@
+"""Proxy applications: LULESH, and GUPS of the HPC Challenge."""

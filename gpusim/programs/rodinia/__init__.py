@@ -1,0 +1,1 @@
+"""Rodinia 3.1's programs."""

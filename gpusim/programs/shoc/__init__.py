@@ -1,0 +1,1 @@
+"""SHOC's programs (level 1)."""
