@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -37,11 +37,29 @@ class Tenant:
         name: for results.
         application: the program, freshly started.
         sms: indices of its SMs.
+        restart: makes a fresh application, which runs when it has ended and others have not yet
+            run once; None: it runs only once.
     """
 
     name: str
     application: Application
     sms: Sequence[int]
+    restart: Callable[[], Application] | None = None
+
+
+@frozen
+class FirstRun:
+    """What an application that was started again did in its first complete run.
+
+    Attributes:
+        counters: its counters.
+        state_sums: (SMs, states) warp-cycles.
+        warps: its warps.
+    """
+
+    counters: tuple[CounterRow, ...]
+    state_sums: tuple[tuple[int, ...], ...]
+    warps: int
 
 
 def make_policy(slot: Slot, config: PolicyConfig, *args: Any) -> Any:
@@ -58,6 +76,7 @@ class Machine:
         tlbs: the TLBs of each level, from the SM outward.
         walkers, page_table, banks, channels, networks: the rest of the memory system.
         schedulers: one block scheduler a tenant.
+        first_runs: by index, the first run of each application that may be started again.
         on_interval: see `gpusim.sm.ledger.Ledger`.
     """
 
@@ -68,6 +87,7 @@ class Machine:
         self.states = state_names(tuple(config.tlb))
         self.env = Environment()
         self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
+        self.first_runs: dict[int, FirstRun] = {}
         self._warps = 0
         self._build_page_table(seed)
         self._build_memory()
@@ -201,7 +221,7 @@ class Machine:
             scheduler = BlockScheduler(
                 self.env, app, app, tenant.application, self.config.sm,
                 make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler),
-                self._number_warps,
+                self._number_warps, self._run_ended,
             )  # fmt: skip
             scheduler.start([self.sms[index] for index in tenant.sms])
             self.schedulers.append(scheduler)
@@ -210,6 +230,21 @@ class Machine:
         first = self._warps
         self._warps += count
         return first
+
+    def _run_ended(self, app: int) -> Application | None:
+        """Keep the statistics of a first run; start again while others have not had theirs."""
+        tenant, scheduler = self.tenants[app], self.schedulers[app]
+        if tenant.restart is not None and app not in self.first_runs:
+            self.first_runs[app] = FirstRun(
+                tuple(row for row in self.counter_rows() if row.app == tenant.name),
+                tuple(tuple(sm.ledger.sums[app]) for sm in self.sms),
+                scheduler.warps_launched,
+            )
+        if any(other.in_flight() for other in self.schedulers):
+            return tenant.restart() if tenant.restart is not None else None
+        for other in self.schedulers:
+            other.stop()
+        return None
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -255,6 +290,19 @@ class Machine:
             yield from bank.counter_rows("l2", index, names)
         for channel in self.channels:
             yield from channel.counters(names)
+
+    def first_run_rows(self) -> Iterator[CounterRow]:
+        """All counters; of applications that were started again, those of the first run."""
+        names = {self.names[app] for app in self.first_runs}
+        yield from (row for row in self.counter_rows() if row.app not in names)
+        for first_run in self.first_runs.values():
+            yield from first_run.counters
+
+    def first_run_state_sums(self, app: int) -> Sequence[Sequence[int]]:
+        """(SMs, states) warp-cycles of an application, in its first run."""
+        if app in self.first_runs:
+            return self.first_runs[app].state_sums
+        return [sm.ledger.sums[app] for sm in self.sms]
 
     def _progress(self) -> int:
         """Changes whenever a transaction is issued or answered, a page walked, a warp ended."""

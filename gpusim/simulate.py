@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 from attrs import frozen
@@ -30,6 +30,7 @@ from gpusim.results.run_data import (
 )
 from gpusim.results.summary import headline
 from gpusim.results.writer import ResultWriter
+from gpusim.sm.block_scheduler import BlockScheduler
 from gpusim.version import __version__
 
 HEARTBEAT_CYCLES = 1000
@@ -85,7 +86,7 @@ def simulate(
     """
     check_records(record)
     started = time.perf_counter()
-    tenants = _tenants(model, workload)
+    tenants = assign_sms(model, workload)
     with ResultWriter(output) as writer, own_code_errors(_own_modules(model, tenants)):
         machine = Machine(model.config, tenants, workload.seed)
         _listen(machine, Recorder(writer, record))
@@ -116,28 +117,46 @@ def _rare_garbage_collection() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _tenants(model: LoadedModel, workload: Workload) -> list[Tenant]:
-    """The applications of a workload on disjoint SMs, by their shares (equal where none is given).
+def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
+    """The applications of a workload on disjoint SMs.
 
     Raises:
-        UserError: an application would get no SM.
+        UserError: there are too few SMs.
     """
-    specs = workload.applications
-    count = model.config.sm.count
+    tenants = []
+    first = 0
+    for spec, count in zip(workload.applications, _sm_counts(model, workload), strict=True):
+        if not count:
+            raise UserError(
+                f"workload {workload.name!r}: application {spec.name!r} gets no SM: {model.name} "
+                f"has sm.count = {model.config.sm.count} for {len(workload.applications)} "
+                "applications"
+            )
+        restart = spec.start if workload.relaunch and len(workload.applications) > 1 else None
+        tenants.append(Tenant(spec.name, spec.start(), range(first, first + count), restart))
+        first += count
+    return tenants
+
+
+def _sm_counts(model: LoadedModel, workload: Workload) -> list[int]:
+    """SMs of each application: by their instances, or by their shares (equal if not given)."""
+    specs, config = workload.applications, model.config
+    count = config.sm.count
+    slices = [spec.instance for spec in specs if spec.instance is not None]
+    if slices:
+        sms_per_slice = config.sms_per_tpc * config.tpcs_per_gpc
+        if sms_per_slice == 1 or sum(slices) * sms_per_slice > count:
+            raise UserError(
+                f"workload {workload.name!r} needs MIG instances of {'+'.join(map(str, slices))} "
+                f"slices; {model.name} has {count // sms_per_slice if sms_per_slice > 1 else 0} "
+                "(GPCs with several SMs each)"
+            )
+        return [number * sms_per_slice for number in slices]
     given = [spec.share for spec in specs if spec.share is not None]
     equal = (1 - sum(given)) / max(len(specs) - len(given), 1)
     shares = [equal if spec.share is None else spec.share for spec in specs]
     bounds = [round(count * share) for share in accumulate(shares, initial=0.0)]
-    for spec, first, last in zip(specs, bounds, bounds[1:], strict=False):
-        if first == last:
-            raise UserError(
-                f"workload {workload.name!r}: application {spec.name!r} gets no SM: "
-                f"{model.name} has sm.count = {count} for {len(specs)} applications"
-            )
-    return [
-        Tenant(spec.name, spec.start(), range(first, last))
-        for spec, first, last in zip(specs, bounds, bounds[1:], strict=False)
-    ]
+    return [last - first for first, last in pairwise(bounds)]
 
 
 def _own_modules(model: LoadedModel, tenants: Sequence[Tenant]) -> frozenset[str]:
@@ -186,8 +205,10 @@ def _progress(machine: Machine, done: bool = False) -> Progress:
 
 
 def _run_data(model: LoadedModel, workload: Workload, machine: Machine, started: float) -> RunData:
-    counters = list(machine.counter_rows())
-    sums = np.array([sm.ledger.sums for sm in machine.sms], dtype=np.int64)
+    counters = list(machine.first_run_rows())
+    apps = range(len(machine.tenants))
+    sums = np.array([machine.first_run_state_sums(app) for app in apps], dtype=np.int64)
+    sums = sums.swapaxes(0, 1)
     applications = _applications(machine)
     cycles = max(application.end for application in applications)
     provenance = Provenance(
@@ -223,11 +244,16 @@ def _applications(machine: Machine) -> list[ApplicationFacts]:
             sms=tuple(tenant.sms),
             launches=len(scheduler.records),
             blocks=sum(record.blocks for record in scheduler.records),
-            warps=scheduler.warps_launched,
+            warps=_first_warps(machine, scheduler),
             end=scheduler.finished_at,
         )
         for tenant, scheduler in zip(machine.tenants, machine.schedulers, strict=True)
     ]
+
+
+def _first_warps(machine: Machine, scheduler: BlockScheduler) -> int:
+    first_run = machine.first_runs.get(scheduler.app)
+    return first_run.warps if first_run else scheduler.warps_launched
 
 
 def _launches(machine: Machine) -> list[LaunchFacts]:

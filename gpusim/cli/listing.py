@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpusim.cli.options import Json
 from gpusim.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    from gpusim.programs.library import Entry
 
 Row = dict[str, str]
 
@@ -18,6 +21,9 @@ _MIB = 1 << 20
 
 def list_things(
     what: Annotated[str, typer.Argument(help="models, workloads, policies or records")],
+    paper: Annotated[
+        str | None, typer.Option(help="Only the workloads of a paper, by its names, such as mask.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List what a run can be made of."""
@@ -26,7 +32,9 @@ def list_things(
             f"there is nothing to list named {what!r}{nearest(what, _LISTS)}; "
             f"allowed: {', '.join(_LISTS)}"
         )
-    rows = list(_LISTS[what]())
+    if paper is not None and what != "workloads":
+        raise UserError("--paper goes with workloads: gpusim list workloads --paper mask")
+    rows = list(_LISTS[what]() if paper is None else _workloads_of(paper))
     if as_json:
         print(json.dumps(rows, indent=2))
     else:
@@ -48,20 +56,72 @@ def _models() -> Iterator[Row]:
 
 
 def _workloads() -> Iterator[Row]:
-    from gpusim.programs.workload import SCALES, summarize_workload, workload_names
+    from gpusim.programs.library import (
+        find_workload,
+        paper_names,
+        read_paper,
+        referenced_names,
+        workload_names,
+    )
 
+    papers = {paper: referenced_names(read_paper(paper)) for paper in paper_names()}
     for name in workload_names():
-        workload = summarize_workload(name)
-        sizes = (
-            f"{getattr(workload.footprint, scale) / _MIB:.3g}" if workload.footprint else "?"
-            for scale in SCALES
-        )
+        entry = find_workload(name)
         yield {
             "name": name,
-            "description": workload.description,
-            "suite": workload.suite,
-            f"MiB ({', '.join(SCALES)})": ", ".join(sizes),
+            "suite": entry.table.suite,
+            "pattern": entry.table.pattern,
+            "papers": ", ".join(paper for paper in papers if name in papers[paper]),
+            **_sizes(entry),
+            "description": entry.table.description,
         }
+
+
+def _workloads_of(paper: str) -> Iterator[Row]:
+    from gpusim.programs.library import default_name, paper_workloads
+
+    for entry in paper_workloads(paper):
+        applications = entry.table.applications
+        asked = [one.instance or (f"{one.share:g}" if one.share else "") for one in applications]
+        yield {
+            "name": entry.name,
+            "applications": ", ".join(
+                f"{default_name(one)} {part}".strip()
+                for one, part in zip(applications, asked, strict=True)
+            ),
+            "relaunch": entry.table.relaunch if len(applications) > 1 else "",
+            "stated by the paper": ", ".join(
+                f"{key} {value}" for key, value in entry.table.stated.items()
+            ),
+            **_sizes(entry),
+        }
+
+
+def _sizes(entry: Entry) -> Row:
+    """Footprint and transactions at each scale; ``~`` before an extrapolated number."""
+    from gpusim.programs.sizes import size_of
+    from gpusim.programs.tables import SCALES
+
+    sizes = [size_of(entry, scale) for scale in SCALES]
+    return {
+        f"MiB ({', '.join(SCALES)})": ", ".join(
+            "?" if size is None else f"{size.footprint / _MIB:.3g}" for size in sizes
+        ),
+        f"transactions ({', '.join(SCALES)})": ", ".join(
+            "?"
+            if size is None or size.transactions is None
+            else f"{'~' * size.estimated}{_short(size.transactions)}"
+            for size in sizes
+        ),
+    }
+
+
+def _short(count: int) -> str:
+    """A count with three digits and its unit."""
+    for limit, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if count >= limit:
+            return f"{count / limit:.3g}{unit}"
+    return str(count)
 
 
 def _policies() -> Iterator[Row]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
-from attrs import field, frozen
-from attrs.validators import gt, le, optional
+from attrs import evolve, frozen
 
-from gpusim.config.document import Document, Key
+from gpusim.config.document import Key
 from gpusim.config.structure import StructureError, structure
 from gpusim.errors import UserError, nearest
 from gpusim.programs.catalog import ProgramKind, find_program
@@ -19,27 +20,11 @@ from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.generators import GENERATORS, GraphGenerator
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
+from gpusim.programs.library import Entry, default_name, referenced
+from gpusim.programs.tables import SCALES, ApplicationTable
+from gpusim.warp_program import Application
 
 T = TypeVar("T")
-
-
-@frozen
-class ApplicationTable:
-    """An ``[[applications]]`` table; each scale holds the program's parameters."""
-
-    program: str
-    smoke: Mapping[str, Any]
-    quick: Mapping[str, Any]
-    paper: Mapping[str, Any]
-    name: str | None = None
-    share: float | None = field(default=None, validator=optional([gt(0), le(1)]))
-
-
-def place(document: Document, key: Key) -> str:
-    """File, line and key; no line where a file with several applications leaves it open."""
-    several = len(document.data.get("applications", ())) > 1
-    note = None if several else document.note(tuple(name for name in key if not name.isdigit()))
-    return f"{document.path}{f':{note.line}' if note else ''}: {'.'.join(key)}"
 
 
 @frozen(eq=False)
@@ -48,11 +33,28 @@ class ApplicationSpec:
 
     Attributes:
         name: unique in its workload.
+        start: a fresh application, with freshly initialised arrays; raises `UserError` if its
+            parameters do not fit its input.
+        share: share of the SMs that it asks for; None: an equal one.
+        instance: slices of its MIG instance, in a workload for multi-instance GPUs.
+    """
+
+    name: str
+    start: Callable[[], Application]
+    share: float | None = None
+    instance: int | None = None
+
+
+@frozen(eq=False)
+class ProgramStart:
+    """Starts a program.
+
+    Attributes:
+        name: what the application is called.
         kind: the program.
         parameters: an instance of ``kind.parameters``.
         graph: its input, if it uses one; shared by all starts.
         seed: for its other input.
-        share: share of the SMs that it asks for; None: an equal one.
     """
 
     name: str
@@ -60,14 +62,8 @@ class ApplicationSpec:
     parameters: object
     graph: Graph | None
     seed: int
-    share: float | None
 
-    def start(self) -> Program:
-        """A fresh application, with freshly initialised arrays.
-
-        Raises:
-            UserError: the parameters do not fit the graph.
-        """
+    def __call__(self) -> Program:
         try:
             application = self.kind.start(self.parameters, self.graph, self.seed)
         except ValueError as error:
@@ -76,58 +72,138 @@ class ApplicationSpec:
         return application
 
 
-class ApplicationBuilder:
-    """Collects an application's parameters, then makes its spec."""
+class ApplicationBuilder(ABC):
+    """Collects an application's parameters, then makes its spec.
 
-    def __init__(self, document: Document, index: int, table: ApplicationTable, scale: str) -> None:
-        self._document = document
-        self._key: Key = ("applications", str(index))
-        try:
-            self.kind = find_program(table.program)
-        except UserError as error:
-            raise UserError(f"{place(document, (*self._key, 'program'))}: {error}") from error
-        self.name = table.name or table.program
-        self._share = table.share
-        self._scale = scale
-        self._values: dict[str, object] = dict(getattr(table, scale))
-        self._folder = document.path.parent
-        self._overridden: set[str] = set()
+    Attributes:
+        name: of the application.
+        allowed: names of its parameters.
+    """
 
-    @property
-    def allowed(self) -> tuple[str, ...]:
-        """Names of the program's parameters."""
-        names: tuple[str, ...] = tuple(a.name for a in attrs.fields(self.kind.parameters))
-        return ("graph", *names) if self.kind.uses_graph else names
+    allowed: tuple[str, ...] = ()
 
-    def has(self, name: str) -> bool:
-        """Whether the program has this parameter."""
-        return name in self.allowed
+    def __init__(self, outer: ApplicationTable) -> None:
+        self.name = default_name(outer)
+        self._share = outer.share
+        self._slices = None if outer.instance is None else int(outer.instance[0])
 
+    @abstractmethod
     def override(self, key: str, value: object) -> None:
         """Replace a parameter, or with ``graph.option`` one option of the graph's generator."""
+
+    def build(self, seed: int) -> ApplicationSpec:
+        """The application; `seed` is for all its input.
+
+        Raises:
+            UserError: a parameter, the graph or the trace is wrong.
+        """
+        return ApplicationSpec(self.name, self._start(seed), self._share, self._slices)
+
+    @abstractmethod
+    def _start(self, seed: int) -> Callable[[], Application]: ...
+
+
+def application_builder(entry: Entry, index: int, scale: str) -> ApplicationBuilder:
+    """The builder of an application of a workload.
+
+    Raises:
+        UserError: what it refers to is not there, or does not have this scale.
+    """
+    chain = list(_chain(entry, index))
+    home, position = chain[-1]
+    if home.table.applications[position].trace is not None:
+        return _TraceBuilder(chain)
+    return _ProgramBuilder(chain, scale)
+
+
+class _TraceBuilder(ApplicationBuilder):
+    """A trace: it has no parameters."""
+
+    def __init__(self, chain: list[tuple[Entry, int]]) -> None:
+        super().__init__(_table(*chain[0]))
+        self._home, index = chain[-1]
+        self._key: Key = ("applications", str(index), "trace")
+        for entry, position in chain:
+            for scale in SCALES:
+                if getattr(_table(entry, position), scale) is not None:
+                    where = entry.place(("applications", str(position), scale))
+                    raise UserError(f"{where}: a trace has no parameters")
+
+    def override(self, key: str, value: object) -> None:
+        raise AssertionError(f"a trace has no parameter {key}")
+
+    def _start(self, seed: int) -> Callable[[], Application]:
+        from gpusim.programs.traces.files import open_trace
+
+        name = _table(self._home, int(self._key[1])).trace
+        assert name is not None
+        applications = open_trace(self._home.path.parent / name).applications
+        if len(applications) != 1:
+            raise UserError(
+                f"{self._home.place(self._key)} = {name!r}: holds {len(applications)} "
+                "applications; here it must be one"
+            )
+        return partial(_renamed, applications[0].start, self.name)
+
+
+def _renamed(start: Callable[[], Application], name: str) -> Application:
+    return evolve(start(), name=name)  # type: ignore[misc]
+
+
+class _ProgramBuilder(ApplicationBuilder):
+    """A program: where its table refers to another workload, that one's parameters come first."""
+
+    def __init__(self, chain: list[tuple[Entry, int]], scale: str) -> None:
+        super().__init__(_table(*chain[0]))
+        self._scale = scale
+        self._values: dict[str, object] = {}
+        self._homes: dict[str, tuple[Entry, int]] = {}
+        self._overridden: set[str] = set()
+        self._home = chain[-1]
+        self._kind = self._program()
+        names = tuple(a.name for a in attrs.fields(self._kind.parameters))
+        self.allowed = ("graph", *names) if self._kind.uses_graph else names
+        for home in reversed(chain):
+            self._add_layer(*home)
+
+    def _program(self) -> ProgramKind:
+        entry, index = self._home
+        try:
+            return find_program(_table(entry, index).program or "")
+        except UserError as error:
+            where = entry.place(("applications", str(index), "program"))
+            raise UserError(f"{where}: {error}") from error
+
+    def _add_layer(self, entry: Entry, index: int) -> None:
+        table = _table(entry, index)
+        values = getattr(table, self._scale)
+        if values is None and (entry, index) == self._home:
+            there = [scale for scale in SCALES if getattr(table, scale) is not None]
+            raise UserError(
+                f"{entry.place(('applications', str(index)))}: has no table {self._scale!r}; "
+                f"there are: {', '.join(there) or 'none'}"
+            )
+        for name, value in (values or {}).items():
+            self._values[name] = _merged(self._values.get(name), value)
+            self._homes[name] = entry, index
+
+    def override(self, key: str, value: object) -> None:
         name, _, option = key.partition(".")
         if option:
             options = self._values.get(name)
             if not isinstance(options, Mapping):
                 raise UserError(f"--set workload.{key}: {name!r} is not made by a generator here")
             value = {**options, option: value}
-        elif name == "graph":
-            self._folder = Path()
         self._values[name] = value
         self._overridden.add(name)
 
-    def build(self, seed: int) -> ApplicationSpec:
-        """The application; `seed` is for all its input.
-
-        Raises:
-            UserError: a parameter or the graph is wrong.
-        """
+    def _start(self, seed: int) -> Callable[[], Application]:
         values = dict(self._values)
         graph = None
-        if self.kind.uses_graph:
+        if self._kind.uses_graph:
             graph = self._graph(values.pop("graph", None), seed)
-        parameters: object = self._structure(values, self.kind.parameters, ())
-        return ApplicationSpec(self.name, self.kind, parameters, graph, seed, self._share)
+        parameters: object = self._structure(values, self._kind.parameters, ())
+        return ProgramStart(self.name, self._kind, parameters, graph, seed)
 
     def _structure(self, values: Mapping[str, object], cls: type[T], prefix: Key) -> T:
         try:
@@ -146,12 +222,15 @@ class ApplicationBuilder:
     def _place(self, key: Key) -> str:
         if key and key[0] in self._overridden:
             return f"--set workload.{'.'.join(key)}"
-        return place(self._document, (*self._key, self._scale, *key))
+        entry, index = self._homes.get(key[0] if key else "", self._home)
+        return entry.place(("applications", str(index), self._scale, *key))
 
     def _graph(self, value: object, seed: int) -> Graph:
         where = self._place(("graph",))
         if isinstance(value, str):
-            return read_graph(self._folder / value)
+            entry, _ = self._homes.get("graph", self._home)
+            folder = Path() if "graph" in self._overridden else entry.path.parent
+            return read_graph(folder / value)
         if not isinstance(value, Mapping) or not isinstance(value.get("generator"), str):
             raise UserError(
                 f"{where} = {value!r}: must be the path of a graph file, or a table with the key "
@@ -169,3 +248,28 @@ class ApplicationBuilder:
             return generator.generate(seed)
         except ValueError as error:
             raise UserError(f"{where}: {error}") from error
+
+
+def _table(entry: Entry, index: int) -> ApplicationTable:
+    return entry.table.applications[index]
+
+
+def _chain(entry: Entry, index: int) -> Iterator[tuple[Entry, int]]:
+    """An application's table, the one that it refers to, and so on to the one with a program."""
+    seen = []
+    while True:
+        yield entry, index
+        if _table(entry, index).workload is None:
+            return
+        seen.append((entry.path, entry.name))
+        where = entry.place(("applications", str(index), "workload"))
+        entry, index = referenced(entry, index), 0
+        if (entry.path, entry.name) in seen:
+            raise UserError(f"{where}: refers to itself")
+
+
+def _merged(old: object, new: object) -> object:
+    """`new`, or both where they are tables of which `new` changes only some keys."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping) and "generator" not in new:
+        return {**old, **new}
+    return new

@@ -1,73 +1,17 @@
-"""Workload files: which programs run, on which input, at which size."""
+"""`load_workload`: which programs run, on which input, at which size."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from attrs import field, frozen
-from attrs.validators import in_
+from attrs import frozen
 
-from gpusim.config.document import Document, read_document
 from gpusim.config.layers import parse_scalar
-from gpusim.config.structure import StructureError, structure
-from gpusim.config.units import Bytes
-from gpusim.datafiles import data_names, find_data
 from gpusim.errors import UserError, nearest
-from gpusim.programs.builder import (
-    ApplicationBuilder,
-    ApplicationSpec,
-    ApplicationTable,
-    place,
-)
-
-SCALES = ("smoke", "quick", "paper")
-"""Sizes of a workload: a simulation of seconds, of minutes, and the papers' sizes."""
-
-
-PATTERNS = (
-    "streaming", "strided", "stencil", "tiled dense", "separable filter", "layered stream",
-    "butterfly", "wavefront", "reduction", "histogram scatter", "uniform random", "graph gather",
-    "tree gather", "unstructured gather", "sparse matrix", "clustering scan",
-)  # fmt: skip
-"""Classes of access patterns."""
-
-
-@frozen
-class Footprints:
-    """Bytes of all arrays of a workload, by scale."""
-
-    smoke: Bytes
-    quick: Bytes
-    paper: Bytes
-
-
-@frozen
-class _WorkloadTable:
-    """A workload file."""
-
-    description: str
-    applications: tuple[ApplicationTable, ...]
-    footprint: Footprints | None = None
-    suite: str = ""
-    pattern: str = field(default="", validator=in_(("", *PATTERNS)))
-    papers: tuple[str, ...] = ()
-
-
-@frozen
-class WorkloadSummary:
-    """What a workload file says about itself.
-
-    Attributes:
-        name: the file's name without its ending.
-        description, suite, papers: what it is, where it is from, which papers run it.
-        footprint: bytes of all arrays, by scale.
-    """
-
-    name: str
-    description: str
-    suite: str
-    papers: tuple[str, ...]
-    footprint: Footprints | None
+from gpusim.programs.builder import ApplicationBuilder, ApplicationSpec, application_builder
+from gpusim.programs.library import Entry, find_workload
+from gpusim.programs.tables import SCALES
 
 
 @frozen(eq=False)
@@ -75,37 +19,18 @@ class Workload:
     """One or more applications, at one size.
 
     Attributes:
-        name, description, suite, papers: as in `WorkloadSummary`.
-        scale: one of `SCALES`.
+        name: of its file, or as in ``gpusim list workloads``.
+        scale: one of `SCALES`, or what a trace says.
         seed: of everything random in the input.
         applications: in the order of their address spaces.
+        relaunch: whether an application that has ended starts again until all have run once.
     """
 
     name: str
-    description: str
-    suite: str
-    papers: tuple[str, ...]
     scale: str
     seed: int
     applications: tuple[ApplicationSpec, ...]
-
-
-def workload_names() -> tuple[str, ...]:
-    """Names of the shipped workloads, sorted."""
-    return data_names("workloads")
-
-
-def summarize_workload(name_or_path: str) -> WorkloadSummary:
-    """What a workload file says about itself; no input is read or made.
-
-    Raises:
-        UserError: there is no such workload, or its file is wrong.
-    """
-    document = read_document(find_data("workloads", name_or_path))
-    table = _read_table(document)
-    return WorkloadSummary(
-        document.path.stem, table.description, table.suite, table.papers, table.footprint
-    )
+    relaunch: bool = False
 
 
 def load_workload(
@@ -117,9 +42,9 @@ def load_workload(
     """A workload with its input graphs read or generated.
 
     Args:
-        name_or_path: a shipped workload, or the path of a TOML file.
-        scale: one of `SCALES`.
-        seed: of everything random in the input; 0 or more.
+        name_or_path: a shipped workload, the path of a TOML file, or that of a trace.
+        scale: one of `SCALES`; a trace has its own.
+        seed: of everything random in the input; 0 or more.  A trace has its own.
         overrides: parameters that replace those of the scale, such as ``{"n": 4096}``,
             ``{"graph": "/path/to/file"}`` or ``{"graph.vertices": 5000}``; ``"NAME.n"`` is meant
             for the application of that name, any other for each that has the parameter.
@@ -133,40 +58,37 @@ def load_workload(
         )
     if seed < 0:
         raise UserError(f"the seed is {seed}; must be 0 or more")
-    document = read_document(find_data("workloads", name_or_path))
-    table = _read_table(document)
+    path = Path(name_or_path)
+    if path.suffix != ".toml" and path.is_file():
+        return _trace(path, overrides)
+    entry = find_workload(name_or_path)
     builders = [
-        ApplicationBuilder(document, index, application, scale)
-        for index, application in enumerate(table.applications)
+        application_builder(entry, index, scale) for index in range(len(entry.table.applications))
     ]
-    _check_names([builder.name for builder in builders], document)
+    _check_names([builder.name for builder in builders], entry)
     for key, value in (overrides or {}).items():
         _override(builders, key, value)
-    return Workload(
-        document.path.stem, table.description, table.suite, table.papers, scale, seed,
-        tuple(builder.build(seed) for builder in builders),
-    )  # fmt: skip
+    specs = tuple(builder.build(seed) for builder in builders)
+    return Workload(entry.name, scale, seed, specs, entry.table.relaunch != "never")
 
 
-def _read_table(document: Document) -> _WorkloadTable:
-    try:
-        table = structure(document.data, _WorkloadTable)
-    except StructureError as error:
-        messages = [f"{place(document, p.key)}: {p.message}" for p in error.problems]
-        raise UserError("\n".join(messages)) from error
-    if not table.applications:
-        raise UserError(f"{document.path}: has no [[applications]]; at least one is needed")
-    shares = sum(application.share or 0 for application in table.applications)
-    if shares > 1:
-        raise UserError(f"{document.path}: the shares add up to {shares}; at most 1 is allowed")
-    return table
+def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
+    from gpusim.programs.traces.files import open_trace
+
+    if overrides:
+        raise UserError(f"--set workload.{next(iter(overrides))}: a trace has no parameters")
+    trace = open_trace(path)
+    specs = tuple(
+        ApplicationSpec(one.name, one.start, one.share, one.instance) for one in trace.applications
+    )
+    return Workload(trace.name, trace.scale, trace.seed, specs, trace.relaunch)
 
 
-def _check_names(names: list[str], document: Document) -> None:
+def _check_names(names: list[str], entry: Entry) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UserError(
-                f"{document.path}: there are two applications {name!r}; give each its own `name`"
+                f"{entry.path}: there are two applications {name!r}; give each its own `name`"
             )
 
 
@@ -175,7 +97,7 @@ def _override(builders: list[ApplicationBuilder], dotted: str, value: object) ->
     first, _, rest = dotted.partition(".")
     chosen = [builder for builder in builders if builder.name == first and rest]
     key = rest if chosen else dotted
-    chosen = [builder for builder in chosen or builders if builder.has(key.split(".")[0])]
+    chosen = [one for one in chosen or builders if key.split(".")[0] in one.allowed]
     if not chosen:
         allowed = sorted({name for builder in builders for name in builder.allowed})
         raise UserError(

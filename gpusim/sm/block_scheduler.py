@@ -57,17 +57,19 @@ class BlockScheduler:
     """Runs one application: its launches in turn, each when the one before has drained.
 
     One block is placed a cycle [our choice]; a block has ended when all its warps have, their
-    loads and stores answered.
+    loads and stores answered.  An application that has ended may be run again; `records` and
+    `finished_at` tell of its first run.
 
     Args:
         app, asid: index and address space of the application.
-        sms: the SMs it may use.
         first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
+        run_ended: told when a run has ended; returns what is to be run next, if anything.
     """
 
     def __init__(
         self, env: Environment, app: int, asid: int, application: Application, config: SmConfig,
         placement: BlockPlacement, first_warp: Callable[[int], int],
+        run_ended: Callable[[int], Application | None],
     ) -> None:  # fmt: skip
         self.env = env
         self.app = app
@@ -82,6 +84,8 @@ class BlockScheduler:
         self._config = config
         self._placement = placement
         self._first_warp = first_warp
+        self._run_ended = run_ended
+        self._stopped = False
         self._sms: Sequence[Sm] = ()
         self._rooms: list[Occupancy] = []
         self._live = 0
@@ -93,8 +97,25 @@ class BlockScheduler:
         self.process = self.env.start(self._run())
         self.ended.connect(self.process)
 
+    def stop(self) -> None:
+        """Place no more blocks: what is in residence ends, the rest is not run."""
+        self._stopped = True
+
     def _run(self) -> Generator[int | None, None, None]:
-        for index, launch in enumerate(self.application.launches()):
+        application: Application | None = self.application
+        while application is not None and not self._stopped:
+            begin = self.env._now
+            yield from self._run_once(application)
+            if self.finished_at < 0:
+                self.finished_at = self.env._now
+            application = self._run_ended(self.app)
+            if self.env._now == begin:  # nothing to run: again would be for ever
+                return
+
+    def _run_once(self, application: Application) -> Generator[int | None, None, None]:
+        for index, launch in enumerate(application.launches()):
+            if self._stopped:
+                return
             self._check(launch)
             begin = self.env._now
             warps = self._rooms[0].warps_of(launch)
@@ -102,10 +123,10 @@ class BlockScheduler:
             yield from self._run_launch(launch)
             for sm in self._sms:
                 sm.end_kernel()
-            self.records.append(
-                LaunchRecord(self.app, index, launch.name, launch.blocks, begin, self.env._now)
-            )
-        self.finished_at = self.env._now
+            if self.finished_at < 0:
+                self.records.append(
+                    LaunchRecord(self.app, index, launch.name, launch.blocks, begin, self.env._now)
+                )
 
     def _run_launch(self, launch: Launch) -> Generator[int | None, None, None]:
         """Place all blocks of a launch, and wait until the last has ended."""
@@ -113,6 +134,8 @@ class BlockScheduler:
         while block < launch.blocks or self._live:
             while (ended := self.ended.take()) is not None:
                 self._free(ended)
+            if self._stopped:
+                block = launch.blocks
             placed = block < launch.blocks and self._place(launch, block)
             block += placed
             if placed and block < launch.blocks:

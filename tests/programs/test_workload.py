@@ -8,16 +8,14 @@ import pytest
 
 from gpusim.errors import UserError
 from gpusim.programs.kernel import Program
-from gpusim.programs.workload import load_workload, summarize_workload, workload_names
+from gpusim.programs.builder import ProgramStart
+from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.library import find_workload, read_paper, workload_names
+from gpusim.programs.workload import Workload, load_workload
 from tests.programs.drain import chunks, drain
 
 GOOD = """\
 description = "two of a kind"
-
-[footprint]
-smoke = "1KiB"
-quick = "1KiB"
-paper = "1KiB"
 
 [[applications]]
 program = "atax"
@@ -39,26 +37,15 @@ def write(tmp_path: Path, text: str) -> str:
     return str(path)
 
 
+def graph_of(workload: Workload) -> Graph:
+    start = workload.applications[0].start
+    assert isinstance(start, ProgramStart)
+    assert start.graph is not None
+    return start.graph
+
+
 def test_the_first_programs_are_there() -> None:
     assert {"atax", "bicg", "bfs", "mvt", "pagerank"} <= set(workload_names())
-
-
-@pytest.mark.parametrize("name", workload_names())
-@pytest.mark.parametrize("scale", ["smoke", "quick"])
-def test_stated_footprints_are_right(name: str, scale: str) -> None:
-    workload = load_workload(name, scale)
-    summary = summarize_workload(name)
-    total = sum(buffer.bytes for spec in workload.applications for buffer in spec.start().buffers)
-    assert getattr(summary.footprint, scale) == -(-total // 1024) * 1024
-    assert (workload.name, workload.scale, workload.seed) == (name, scale, 0)
-    assert workload.description == summary.description
-
-
-@pytest.mark.parametrize("name", ["atax", "bicg", "mvt"])
-def test_stated_footprints_at_the_papers_size(name: str) -> None:
-    (spec,) = load_workload(name, "paper").applications
-    total = sum(buffer.bytes for buffer in spec.start().buffers)
-    assert summarize_workload(name).footprint.paper == -(-total // 1024) * 1024
 
 
 @pytest.mark.parametrize("name", workload_names())
@@ -85,9 +72,7 @@ def test_every_start_is_fresh() -> None:
 
 def test_the_seed_changes_the_graph() -> None:
     def arcs(seed: int) -> list[int]:
-        graph = load_workload("pagerank", "smoke", seed).applications[0].graph
-        assert graph is not None
-        return graph.col.tolist()
+        return graph_of(load_workload("pagerank", "smoke", seed)).col.tolist()
 
     assert arcs(1) == arcs(1)
     assert arcs(1) != arcs(2)
@@ -114,9 +99,7 @@ def test_graph_files_lie_beside_the_workload(tmp_path: Path) -> None:
     text = GOOD.replace('"atax"', '"bfs"')
     text = re.sub(r"n = \d+", 'graph = "own.graph"', text)
     workload = load_workload(write(tmp_path, text), "paper")
-    graph = workload.applications[0].graph
-    assert graph is not None
-    assert graph.vertices == 2
+    assert graph_of(workload).vertices == 2
 
 
 def test_several_applications_with_names_and_shares(tmp_path: Path) -> None:
@@ -155,7 +138,7 @@ def test_a_users_own_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 BAD = [
-    (GOOD.replace("n = 16", "m = 16"), "toml:15: applications.0.quick.m = 16: unknown key; allow"),
+    (GOOD.replace("n = 16", "m = 16"), "toml:10: applications.0.quick.m = 16: unknown key; allow"),
     (GOOD.replace("n = 16", 'n = "16"'), "applications.0.quick.n = '16': must be a whole number"),
     (GOOD.replace("n = 16", "n = 0"), "applications.0.quick.n = 0: .*>= 1"),
     (GOOD.replace("n = 16", "n = 16\ncolumns = 17"), "'columns' must be from 1 to n = 16: 17"),
@@ -163,10 +146,22 @@ BAD = [
     (GOOD.replace('"atax"', '"no.module:X"'), "cannot load the program 'no.module:X'"),
     (GOOD.replace('"atax"', '"pathlib:Path"'), "not marked with @program"),
     (GOOD.replace("program =", "programme ="), "programme: unknown key; did you mean 'program'"),
-    (GOOD.replace("[applications.paper]\nn = 32\n", ""), "applications.0.paper: is missing"),
-    (GOOD.replace('"1KiB"', '"1 kilo"', 1), "footprint.smoke: .*'1 kilo' is not a size"),
+    (GOOD.replace("[applications.quick]\nn = 16\n", ""),
+     "applications.0: has no table 'quick'; there are: smoke, paper"),
+    (GOOD.replace('"atax"', '"atax"\nworkload = "bfs"'), "exactly one of the keys program, workl"),
+    (GOOD.replace('program = "atax"', ""), "exactly one of the keys program, workload, trace"),
+    (GOOD.replace('program = "atax"', 'workload = "atacks"'),
+     "applications.0.workload: there is no workload named 'atacks'; did you mean 'atax'"),
+    (GOOD.replace('program = "atax"', 'workload = "mine.toml"'), "refers to itself"),
+    (GOOD.replace('program = "atax"', 'workload = "HISTO_GUP"'), "'HISTO_GUP': has 2 applications"),
+    (GOOD.replace('program = "atax"', 'workload = "bfs"'),
+     "applications.0.quick.n = 16: unknown key; allowed: source"),
+    (GOOD.replace('"atax"', '"atax"\ninstance = "8g"'), "'instance' must match regex"),
+    (GOOD.replace('"atax"', '"atax"\ninstance = "3g"\nshare = 0.5'), "at most one of the keys sha"),
+    ('pattern = "stream"\n' + GOOD, "'pattern' must be in .*'streaming'"),
+    ('relaunch = "always"\n' + GOOD, "'relaunch' must be in .*'never', 'until-all-have-run'"),
     (GOOD[: GOOD.index("[[app")], "applications: is missing"),
-    ("applications = []\n" + GOOD[: GOOD.index("[[app")], r"has no \[\[applications\]\]"),
+    ("applications = []\n" + GOOD[: GOOD.index("[[app")], "applications: is empty"),
     (GOOD + GOOD[GOOD.index("[[app") :], "two applications 'atax'"),
     (GOOD.replace('"atax"', '"atax"\nshare = 1.5'), "applications.0: 'share' must be <= 1: 1.5"),
     (GOOD.replace('"atax"', '"bfs"').replace("n = 16", ""), "graph = None: must be the path"),
@@ -229,6 +224,52 @@ def test_a_source_outside_of_the_graph() -> None:
     (spec,) = load_workload("bfs", "smoke", overrides={"source": 256}).applications
     with pytest.raises(UserError, match=r"application 'bfs': source = 256: .* has 256 vertices"):
         spec.start()
+
+
+def test_a_workload_can_refer_to_another_and_change_its_parameters(tmp_path: Path) -> None:
+    text = GOOD.replace('program = "atax"', 'workload = "bfs"')
+    text = re.sub("n = 16", "graph.vertices = 2000", text)
+    (spec,) = load_workload(write(tmp_path, text), "quick").applications
+    assert spec.name == "bfs"
+    assert spec.start().buffers[0].bytes == 2000 * 8
+    (spec,) = load_workload(write(tmp_path, text), overrides={"graph.vertices": 2100}).applications
+    assert spec.start().buffers[0].bytes == 2100 * 8
+
+
+def test_the_same_trace_of_references(tmp_path: Path) -> None:
+    (tmp_path / "inner.toml").write_text(GOOD)
+    outer = '[[applications]]\nworkload = "inner.toml"\nname = "x"\nquick.columns = 4\n'
+    (spec,) = load_workload(write(tmp_path, outer)).applications
+    assert (spec.name, spec.start().buffers[0].bytes) == ("x", 16 * 16 * 4)
+    with pytest.raises(UserError, match=r"mine.toml: applications.0.quick.colums = 4|colums"):
+        load_workload(write(tmp_path, outer.replace("columns", "colums")))
+    with pytest.raises(UserError, match=r"inner.toml:10: applications.0.quick.n = 0"):
+        (tmp_path / "inner.toml").write_text(GOOD.replace("n = 16", "n = 0"))
+        load_workload(write(tmp_path, outer))
+
+
+def test_instances(tmp_path: Path) -> None:
+    second = GOOD[GOOD.index("[[applications]]") :].replace('"atax"', '"mvt"')
+    text = GOOD.replace('"atax"', '"atax"\ninstance = "3g"')
+    with pytest.raises(UserError, match="some have an instance and some have none"):
+        load_workload(write(tmp_path, text + second))
+    text += second.replace('"mvt"', '"mvt"\ninstance = "4g"')
+    workload = load_workload(write(tmp_path, 'relaunch = "until-all-have-run"\n' + text))
+    assert [spec.instance for spec in workload.applications] == [3, 4]
+    assert workload.relaunch
+
+
+def test_workloads_of_papers_have_names_of_their_own() -> None:
+    assert len(read_paper("mask").workloads) == 27 + 35 + 5
+    assert find_workload("BFS2").name == "mask/BFS2"
+    assert find_workload("mask/BFS2").table == find_workload("BFS2").table
+    assert find_workload("bfs").path.name == "bfs.toml"
+    with pytest.raises(UserError, match="several papers have a workload 'NW': write mask/NW or"):
+        find_workload("NW")
+    with pytest.raises(UserError, match="'mask/BFS3'; did you mean 'mask/BFS2'"):
+        find_workload("mask/BFS3")
+    with pytest.raises(UserError, match="no paper 'maks'; did you mean 'mask'"):
+        read_paper("maks")
 
 
 def test_names_scales_and_seeds() -> None:

@@ -1,0 +1,174 @@
+"""How the papers' programs behave here, beside what the papers state of them.
+
+``python -m experiments.workload_table [--paper PAPER ...] [--scale SCALE] [--keep FOLDER]``
+
+Every program of a paper runs alone on the model of its GPU.  Numbers that are in FOLDER already are
+not made again.  With ``--doc`` the tables replace those of the page docs/workloads.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import gpusim
+from gpusim.programs.library import Entry, paper_names, paper_workloads, read_paper
+from gpusim.programs.tables import SCALES
+
+Row = dict[str, float]
+
+HIGH_MISS = 0.20
+"""MASK, section 6: a TLB miss rate is high from 20 % on."""
+MPKI_BOUNDS = ((1.0, "L"), (100.0, "M"), (float("inf"), "H"))
+"""STAR, section VI: classes of L2 TLB misses per thousand instructions."""
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def programs_of(paper: str) -> Iterator[Entry]:
+    """The workloads of a paper with one application."""
+    for entry in paper_workloads(paper):
+        if len(entry.table.applications) == 1 and entry.table.relaunch == "never":
+            yield entry
+
+
+def measure(model: str, name: str, scale: str) -> Row:
+    """Run a program alone on a model."""
+    result = gpusim.simulate(gpusim.load_model(model), gpusim.load_workload(name, scale))
+    summary = result.summary
+    with result:
+        return {
+            "instructions": summary["instructions"],
+            "transactions": summary["transactions"],
+            "cycles": summary["cycles"],
+            "l1_miss": 1 - summary["tlb_L1_hit_rate"],
+            "l2_miss": 1 - summary.get("tlb_L2_hit_rate", 1.0),
+            "l2_mpki": summary.get("tlb_L2_mpki", 0.0),
+            "l2_per_cycle": summary.get("tlb_L2_lookups", 0) / summary["cycles"],
+            "share_translation": summary["share_translation"],
+        }
+
+
+def verdict(stated: dict[str, object], row: Row) -> tuple[str, str, str]:
+    """What the paper states, what is measured in its terms, and whether they agree."""
+    if "l1_miss" in stated:
+        said = f"{stated['l1_miss']} / {stated['l2_miss']}"
+        ours = f"{_level(row['l1_miss'])} / {_level(row['l2_miss'])}"
+    elif "mpki" in stated:
+        ours = mpki_class(row["l2_mpki"])
+        return f"{stated['class']} ({stated['mpki']})", ours, _agree(str(stated["class"]), ours)
+    elif "bandwidth" in stated:
+        return f"{stated['bandwidth']} bandwidth", f"{row['l2_per_cycle']:.2f} a cycle", ""
+    else:
+        return ", ".join(f"{key} {value}" for key, value in stated.items()), "", ""
+    return said, ours, _agree(said, ours)
+
+
+def mpki_class(mpki: float) -> str:
+    """STAR's class of a number of L2 TLB misses per thousand instructions."""
+    return next(name for bound, name in MPKI_BOUNDS if mpki < bound)
+
+
+def _level(miss: float) -> str:
+    return "high" if miss >= HIGH_MISS else "low"
+
+
+def _agree(said: str, ours: str) -> str:
+    return "yes" if said == ours else "no"
+
+
+def rows_of(paper: str, scale: str, keep: Path | None, workers: int) -> dict[str, Row]:
+    """The numbers of all programs of a paper, made in several processes."""
+    model = read_paper(paper).model
+    names = [entry.name for entry in programs_of(paper)]
+    rows: dict[str, Row] = {}
+    files = (
+        {name: keep / f"{name.replace('/', '-')}-{scale}.json" for name in names} if keep else {}
+    )
+    for name, path in files.items():
+        if path.exists():
+            rows[name] = json.loads(path.read_text())
+    with ProcessPoolExecutor(workers) as pool, Progress() as progress:
+        task = progress.add_task(f"{paper} on {model}", total=len(names), completed=len(rows))
+        jobs = {
+            pool.submit(measure, model, name, scale): name for name in names if name not in rows
+        }
+        for job in as_completed(jobs):
+            name = jobs[job]
+            rows[name] = job.result()
+            if name in files:
+                files[name].write_text(json.dumps(rows[name]))
+            progress.advance(task)
+    return {name: rows[name] for name in names}
+
+
+HEADER = (
+    "program", "L1 TLB miss", "L2 TLB miss", "L2 TLB MPKI", "warp-cycles on translation",
+    "the paper states", "here", "agree",
+)  # fmt: skip
+
+
+def lines_of(paper: str, rows: dict[str, Row]) -> Iterator[tuple[str, ...]]:
+    """The table of a paper."""
+    for entry in programs_of(paper):
+        row = rows[entry.name]
+        yield (
+            entry.name.partition("/")[2],
+            f"{row['l1_miss']:.1%}",
+            f"{row['l2_miss']:.1%}",
+            f"{row['l2_mpki']:.3g}",
+            f"{row['share_translation']:.0%}",
+            *verdict(dict(entry.table.stated), row),
+        )
+
+
+def write_page(page: Path, text: str) -> None:
+    """Replace what stands between the marks of a page."""
+    old = page.read_text(encoding="utf-8")
+    new = re.sub(
+        f"{re.escape(BEGIN)}.*{re.escape(END)}",
+        lambda _: f"{BEGIN}\n{text}\n{END}",
+        old,
+        flags=re.DOTALL,
+    )
+    page.write_text(new, encoding="utf-8")
+
+
+def main() -> None:
+    """Measure, tell, and write the page."""
+    parser = argparse.ArgumentParser(description="How the papers' programs behave here.")
+    parser.add_argument("--paper", action="append", choices=paper_names())
+    parser.add_argument("--scale", default="quick", choices=SCALES)
+    parser.add_argument("--keep", type=Path, help="folder of the numbers that are there already")
+    parser.add_argument("--doc", type=Path, help="page whose tables are replaced")
+    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
+    arguments = parser.parse_args()
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+    parts = []
+    for paper in arguments.paper or paper_names():
+        rows = rows_of(paper, arguments.scale, arguments.keep, arguments.j)
+        lines = list(lines_of(paper, rows))
+        model = read_paper(paper).model
+        table = Table(*HEADER, title=f"{paper} on {model}, scale {arguments.scale}")
+        for line in lines:
+            table.add_row(*line)
+        Console().print(table)
+        parts.append(f"### {paper}, on `{model}`, scale {arguments.scale}\n")
+        parts.append(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
+        parts += [f"| {' | '.join(line)} |" for line in lines]
+        parts.append("")
+    if arguments.doc:
+        write_page(arguments.doc, "\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Every shipped workload runs at smoke scale, and does what its row of sizes.csv says."""
+
+import pytest
+
+import gpusim
+from gpusim.programs.library import find_workload, paper_names, read_paper, workload_names
+from gpusim.programs.sizes import size_of
+from gpusim.programs.workload import load_workload
+
+MIXES = [
+    f"{paper}/{name}"
+    for paper in paper_names()
+    for name, table in read_paper(paper).workloads.items()
+    if len(table["applications"]) > 1
+]
+PROGRAMS_OF_PAPERS = [
+    f"{paper}/{name}"
+    for paper in paper_names()
+    for name in read_paper(paper).workloads
+    if f"{paper}/{name}" not in MIXES
+]
+
+
+@pytest.mark.parametrize("name", workload_names())
+def test_every_workload_runs(name: str) -> None:
+    workload = load_workload(name, "smoke")
+    size = size_of(find_workload(name), "smoke")
+    assert size is not None
+    buffers = [buffer for spec in workload.applications for buffer in spec.start().buffers]
+    assert sum(buffer.bytes for buffer in buffers) == size.footprint
+    with gpusim.simulate(gpusim.load_model("kepler-uvm"), workload) as result:
+        assert result.summary["transactions"] == size.transactions
+        assert set(result.launches.app) == {spec.name for spec in workload.applications}
+
+
+@pytest.mark.parametrize("name", MIXES)
+def test_every_mix_runs(name: str) -> None:
+    model = gpusim.load_model(read_paper(name.partition("/")[0]).model)
+    workload = load_workload(name, "smoke")
+    with gpusim.simulate(model, workload) as result:
+        assert set(result.launches.app) == {spec.name for spec in workload.applications}
+        size = size_of(find_workload(name), "smoke")
+        assert size is not None
+        assert result.summary["transactions"] == size.transactions
+
+
+@pytest.mark.parametrize("name", PROGRAMS_OF_PAPERS)
+def test_every_name_of_a_paper_resolves(name: str) -> None:
+    paper, _, short = name.partition("/")
+    (spec,) = load_workload(name, "smoke").applications
+    assert spec.start().buffers
+    entry = find_workload(name)
+    assert entry.name == name
+    assert short in read_paper(paper).workloads
+
+
+def test_the_papers_sets_are_complete() -> None:
+    names = {paper: read_paper(paper).workloads for paper in paper_names()}
+    single = {p: [n for n in names[p] if f"{p}/{n}" in PROGRAMS_OF_PAPERS] for p in names}
+    assert len(single["orchestrated"]) == 10
+    assert len(single["virtual-caching"]) == 15
+    assert len(single["compression"]) == 22
+    assert all("proxy" in table["stated"]["class"] for table in names["compression"].values())
+    assert len([n for n in single["mask"] if n != "APPS1"]) == 27
+    assert len([n for n in names["mask"] if "_" in n]) == 35
+    assert [n for n in names["star"] if n.startswith("W")] == [f"W{i}" for i in range(1, 19)]
+    assert len([n for n in single["star"] if not n.endswith("_s")]) == 10
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("name", workload_names())
+def test_footprints_of_larger_scales_are_known(name: str, scale: str) -> None:
+    size = size_of(find_workload(name), scale)
+    assert size is not None
+    assert size.footprint > 0
+    if scale == "quick":
+        assert size.transactions is not None
+        assert 100_000 < size.transactions < 3_000_000
