@@ -26,7 +26,7 @@ def launch(application: Atax | Bicg | Mvt | Bfs | Pagerank, number: int) -> Laun
 
 
 def test_the_strided_kernel_touches_a_page_with_each_lane() -> None:
-    program = Atax(MatrixParameters(n=4096, columns=3), 0)
+    program = Atax(MatrixParameters(n=4096, iterations=3), 0)
     kernel = launch(program, 0)
     assert (kernel.blocks, kernel.threads_per_block) == (16, 256)
     assert (kernel.registers_per_thread, kernel.shared_bytes) == (16, 0)
@@ -42,7 +42,7 @@ def test_the_strided_kernel_touches_a_page_with_each_lane() -> None:
 
 
 def test_order_and_count_of_the_strided_kernel() -> None:
-    program = Atax(MatrixParameters(n=64, columns=2), 0)
+    program = Atax(MatrixParameters(n=64, iterations=2), 0)
     rows = [64 * lane for lane in LANES]
     assert warp_operations(launch(program, 0), program) == [
         ("COMPUTE", 8, []),

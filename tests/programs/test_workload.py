@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from gpusim.errors import UserError
-from gpusim.programs.kernel import Program
 from gpusim.programs.builder import ProgramStart
 from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.kernel import Program
 from gpusim.programs.library import find_workload, read_paper, workload_names
 from gpusim.programs.workload import Workload, load_workload
 from tests.programs.drain import chunks, drain
@@ -79,7 +79,7 @@ def test_the_seed_changes_the_graph() -> None:
 
 
 def test_parameters_can_be_overridden(tmp_path: Path) -> None:
-    (spec,) = load_workload("mvt", "smoke", overrides={"n": 64, "columns": "32"}).applications
+    (spec,) = load_workload("mvt", "smoke", overrides={"n": 64, "iterations": "32"}).applications
     assert spec.start().buffers[0].bytes == 64 * 64 * 4
     (spec,) = load_workload("mvt", "smoke", overrides={"mvt.n": "128"}).applications
     assert spec.start().buffers[0].bytes == 128 * 128 * 4
@@ -106,12 +106,12 @@ def test_several_applications_with_names_and_shares(tmp_path: Path) -> None:
     second = GOOD[GOOD.index("[[applications]]") :]
     head = 'program = "atax"\nshare = 0.25\nname = "other"'
     text = GOOD + second.replace('program = "atax"', head)
-    workload = load_workload(write(tmp_path, text), overrides={"other.n": 24, "columns": 4})
+    workload = load_workload(write(tmp_path, text), overrides={"other.n": 24, "iterations": 4})
     first, other = workload.applications
     assert (first.name, first.share, other.name, other.share) == ("atax", None, "other", 0.25)
     assert [spec.start().name for spec in workload.applications] == ["atax", "other"]
     assert [spec.start().buffers[0].bytes for spec in workload.applications] == [1024, 2304]
-    assert [spec.start().buffers[1].bytes for spec in workload.applications] == [16, 16]
+    assert [spec.start().buffers[1].bytes for spec in workload.applications] == [64, 96]
 
 
 def test_a_users_own_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,8 @@ BAD = [
     (GOOD.replace("n = 16", "m = 16"), "toml:10: applications.0.quick.m = 16: unknown key; allow"),
     (GOOD.replace("n = 16", 'n = "16"'), "applications.0.quick.n = '16': must be a whole number"),
     (GOOD.replace("n = 16", "n = 0"), "applications.0.quick.n = 0: .*>= 1"),
-    (GOOD.replace("n = 16", "n = 16\ncolumns = 17"), "'columns' must be from 1 to n = 16: 17"),
+    (GOOD.replace("n = 16", "n = 16\niterations = 17"),
+     "'iterations' must be from 1 to n = 16: 17"),
     (GOOD.replace('"atax"', '"atacks"'), "no program named 'atacks'; did you mean 'atax'"),
     (GOOD.replace('"atax"', '"no.module:X"'), "cannot load the program 'no.module:X'"),
     (GOOD.replace('"atax"', '"pathlib:Path"'), "not marked with @program"),
@@ -194,9 +195,12 @@ def test_shares_add_up_to_one_at_most(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"colums": 5}, "--set workload.colums: unknown parameter; did you mean 'columns'"),
+        (
+            {"iteration": 5},
+            "--set workload.iteration: unknown parameter; did you mean 'iterations'",
+        ),
         ({"n": "many"}, "--set workload.n = 'many': must be a whole number"),
-        ({"columns": 0}, "--set workload.columns = 0"),
+        ({"iterations": 0}, "--set workload.iterations = 0"),
         ({"n.x": 1}, "--set workload.n.x: 'n' is not made by a generator"),
         ({"graph": "x"}, "--set workload.graph: unknown parameter"),
     ],
@@ -236,15 +240,15 @@ def test_a_workload_can_refer_to_another_and_change_its_parameters(tmp_path: Pat
     assert spec.start().buffers[0].bytes == 2100 * 8
 
 
-def test_the_same_trace_of_references(tmp_path: Path) -> None:
+def test_mistakes_are_told_where_they_are(tmp_path: Path) -> None:
     (tmp_path / "inner.toml").write_text(GOOD)
-    outer = '[[applications]]\nworkload = "inner.toml"\nname = "x"\nquick.columns = 4\n'
+    outer = '[[applications]]\nworkload = "inner.toml"\nname = "x"\nquick.iterations = 4\n'
     (spec,) = load_workload(write(tmp_path, outer)).applications
     assert (spec.name, spec.start().buffers[0].bytes) == ("x", 16 * 16 * 4)
-    with pytest.raises(UserError, match=r"mine.toml: applications.0.quick.colums = 4|colums"):
-        load_workload(write(tmp_path, outer.replace("columns", "colums")))
+    with pytest.raises(UserError, match=r"mine.toml:4: .*quick.iteration = 4: unknown key"):
+        load_workload(write(tmp_path, outer.replace("iterations", "iteration")))
+    (tmp_path / "inner.toml").write_text(GOOD.replace("n = 16", "n = 0"))
     with pytest.raises(UserError, match=r"inner.toml:10: applications.0.quick.n = 0"):
-        (tmp_path / "inner.toml").write_text(GOOD.replace("n = 16", "n = 0"))
         load_workload(write(tmp_path, outer))
 
 

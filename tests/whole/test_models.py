@@ -10,7 +10,7 @@ from gpusim.datafiles import data_names, find_data
 from gpusim.results.result import Result
 from tests.whole.running import run
 
-PARAMETERS = {"atax": {"n": 512, "columns": 4}, "bfs": {"graph.vertices": 128}}
+PARAMETERS = {"atax": {"n": 512, "iterations": 4}, "bfs": {"graph.vertices": 128}}
 MODELS = data_names("models")
 
 

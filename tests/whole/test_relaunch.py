@@ -17,12 +17,12 @@ relaunch = "{rule}"
 [[applications]]
 workload = "mvt"
 name = "short"
-smoke = {{ n = 64, columns = 8 }}
+smoke = {{ n = 64, iterations = 8 }}
 
 [[applications]]
 workload = "mvt"
 name = "long"
-smoke = {{ n = 512, columns = 16 }}
+smoke = {{ n = 512, iterations = 16 }}
 """
 
 

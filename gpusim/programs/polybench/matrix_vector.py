@@ -69,21 +69,21 @@ class MatrixVector(Kernel):
 
 @frozen
 class MatrixParameters:
-    """Size of a matrix-vector program.
+    """Size and length of a matrix-vector program.
 
     Attributes:
-        n: rows of the matrix, and the distance of its rows in elements (the suite: 4096).
-        columns: columns that are computed with; None: all n.  Fewer columns shorten the program
-            and keep what decides the cost of translation: n rows, 4 n bytes apart.
+        n: rows and columns of the matrix (the suite: 4096).
+        iterations: elements that each thread sums up; None: all n.  Fewer shorten both kernels
+            alike and keep what decides the cost of translation: n threads, rows of 4 n bytes.
     """
 
     n: int = field(default=4096, validator=[ge(1), le(32768)])
-    columns: int | None = field(default=None)
+    iterations: int | None = field(default=None)
 
-    @columns.validator
-    def _fits(self, _: object, columns: int | None) -> None:
-        if columns is not None and not 1 <= columns <= self.n:
-            raise ValueError(f"'columns' must be from 1 to n = {self.n}: {columns}")
+    @iterations.validator
+    def _fits(self, _: object, iterations: int | None) -> None:
+        if iterations is not None and not 1 <= iterations <= self.n:
+            raise ValueError(f"'iterations' must be from 1 to n = {self.n}: {iterations}")
 
 
 class _MatrixProgram(Program):
@@ -91,11 +91,12 @@ class _MatrixProgram(Program):
 
     def __init__(self, name: str, matrix: str, parameters: MatrixParameters) -> None:
         super().__init__(name)
-        self.rows = parameters.n
-        self.columns = parameters.columns or parameters.n
-        values = np.zeros((self.rows, self.rows), dtype=np.float32)
-        i = np.arange(self.rows, dtype=np.float32)
-        np.multiply(i[:, None], i[None, : self.columns] / self.rows, out=values[:, : self.columns])
+        self.n = n = parameters.n
+        self.iterations = used = parameters.iterations or n
+        values = np.zeros((n, n), dtype=np.float32)
+        i = np.arange(n, dtype=np.float32)
+        np.multiply(i[:, None], i[:used] / n, out=values[:, :used])
+        np.multiply(i[:used, None], i / n, out=values[:used])
         values.flags.writeable = False
         self.matrix = self.memory.allocate(matrix, values)
 
@@ -107,9 +108,9 @@ class _MatrixProgram(Program):
     ) -> MatrixVector:
         """A thread per row: neighbouring lanes are 4 n bytes apart."""
         return MatrixVector(
-            shape=Shape.linear(self.rows, BLOCK), name=name, registers_per_thread=16,
-            matrix=self.matrix, vector=vector, result=result, threads=self.rows,
-            iterations=self.columns, lane_step=self.rows, loop_step=1, clear=clear,
+            shape=Shape.linear(self.n, BLOCK), name=name, registers_per_thread=16,
+            matrix=self.matrix, vector=vector, result=result, threads=self.n,
+            iterations=self.iterations, lane_step=self.n, loop_step=1, clear=clear,
         )  # fmt: skip
 
     def _column_sums(
@@ -117,9 +118,9 @@ class _MatrixProgram(Program):
     ) -> MatrixVector:
         """A thread per column: coalesced."""
         return MatrixVector(
-            shape=Shape.linear(self.columns, BLOCK), name=name, registers_per_thread=20,
-            matrix=self.matrix, vector=vector, result=result, threads=self.columns,
-            iterations=self.rows, lane_step=1, loop_step=self.rows, clear=clear,
+            shape=Shape.linear(self.n, BLOCK), name=name, registers_per_thread=20,
+            matrix=self.matrix, vector=vector, result=result, threads=self.n,
+            iterations=self.iterations, lane_step=1, loop_step=self.n, clear=clear,
         )  # fmt: skip
 
 
@@ -129,9 +130,9 @@ class Atax(_MatrixProgram):
 
     def __init__(self, parameters: MatrixParameters, seed: int) -> None:
         super().__init__("atax", "A", parameters)
-        self.x = self._vector("x", np.arange(self.columns) * np.pi)
-        self.y = self._vector("y", np.zeros(self.columns))
-        self.tmp = self._vector("tmp", np.zeros(self.rows))
+        self.x = self._vector("x", np.arange(self.n) * np.pi)
+        self.y = self._vector("y", np.zeros(self.n))
+        self.tmp = self._vector("tmp", np.zeros(self.n))
 
     def launches(self) -> Iterator[Launch]:
         yield self._row_sums("atax_kernel1", self.x, self.tmp)
@@ -144,10 +145,10 @@ class Bicg(_MatrixProgram):
 
     def __init__(self, parameters: MatrixParameters, seed: int) -> None:
         super().__init__("bicg", "A", parameters)
-        self.r = self._vector("r", np.arange(self.rows) * np.pi)
-        self.s = self._vector("s", np.zeros(self.columns))
-        self.p = self._vector("p", np.arange(self.columns) * np.pi)
-        self.q = self._vector("q", np.zeros(self.rows))
+        self.r = self._vector("r", np.arange(self.n) * np.pi)
+        self.s = self._vector("s", np.zeros(self.n))
+        self.p = self._vector("p", np.arange(self.n) * np.pi)
+        self.q = self._vector("q", np.zeros(self.n))
 
     def launches(self) -> Iterator[Launch]:
         yield self._column_sums("bicg_kernel1", self.r, self.s, clear=True)
@@ -158,17 +159,16 @@ class Bicg(_MatrixProgram):
 class Mvt(_MatrixProgram):
     """x1 += a y1 and x2 += a^T y2.
 
-    Arrays in the order a, x1, x2, y1, y2, with (i, i + 1, i + 3, i + 4) / n (our choices).  With
-    fewer columns than rows, y1 and x2 are as long as a row.
+    Arrays in the order a, x1, x2, y1, y2, with (i, i + 1, i + 3, i + 4) / n (our choices).
     """
 
     def __init__(self, parameters: MatrixParameters, seed: int) -> None:
         super().__init__("mvt", "a", parameters)
-        rows, columns = np.arange(self.rows), np.arange(self.columns)
-        self.x1 = self._vector("x1", rows / self.rows)
-        self.x2 = self._vector("x2", (columns + 1) / self.rows)
-        self.y1 = self._vector("y1", (columns + 3) / self.rows)
-        self.y2 = self._vector("y2", (rows + 4) / self.rows)
+        i = np.arange(self.n)
+        self.x1 = self._vector("x1", i / self.n)
+        self.x2 = self._vector("x2", (i + 1) / self.n)
+        self.y1 = self._vector("y1", (i + 3) / self.n)
+        self.y2 = self._vector("y2", (i + 4) / self.n)
 
     def launches(self) -> Iterator[Launch]:
         yield self._row_sums("mvt_kernel1", self.y1, self.x1)
