@@ -10,6 +10,8 @@ from attrs.validators import ge
 
 from gpusim.programs.graphs.co_papers import CoPapers
 from gpusim.programs.graphs.graph import Graph, graph_from_arcs
+from gpusim.programs.graphs.k_way_tree import KWayTree
+from gpusim.programs.graphs.uniform_random import UniformRandom
 
 
 class GraphGenerator(Protocol):
@@ -75,4 +77,6 @@ GENERATORS: dict[str, type[GraphGenerator]] = {
     "co-papers": CoPapers,
     "rodinia-random": RodiniaRandom,
     "grid": Grid,
+    "uniform-random": UniformRandom,
+    "k-way-tree": KWayTree,
 }

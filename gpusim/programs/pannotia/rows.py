@@ -1,0 +1,96 @@
+"""What Pannotia's kernels with one vertex a thread share: rows of the graph and their arcs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from gpusim.programs.device import DeviceArray
+from gpusim.programs.graphs.graph import Graph, graph_from_arcs
+from gpusim.programs.kernel import Kernel
+from gpusim.programs.tracer import BlockTracer, Mask
+
+UNROLL = 4
+"""Arcs a pass of a loop without stores: their loads are issued together."""
+
+VALUES = 2048
+"""Vertex values of color and mis are from 0 to VALUES - 1."""
+
+FAR = 999_999
+"""Larger than every vertex value and every weight."""
+
+Ints = DeviceArray[np.int32]
+Arcs = NDArray[np.int32]
+
+
+@define(kw_only=True, eq=False)
+class VertexKernel(Kernel):
+    """A kernel with one vertex a thread.
+
+    Attributes:
+        row: (vertices,) or more, where each vertex's arcs start.
+        col: targets of the arcs.
+        vertices: their number.
+    """
+
+    row: Ints
+    col: Ints
+    vertices: int
+
+    def bounds(self, k: BlockTracer, where: Mask) -> tuple[Arcs, Arcs]:
+        """Each thread's first arc, and the one after its last.
+
+        L row[t + 1], then L row[t]; the end of the last vertex is known to the kernel.
+        """
+        inner = where & (k.t < self.vertices - 1)
+        end = np.where(inner, k.load(self.row, k.t + 1, inner), np.int32(self.col.length))
+        start = k.load(self.row, k.t, where)
+        k.wait(0, where)
+        return start, np.where(where, end, start)
+
+
+def load_bounds(k: BlockTracer, row: Ints, where: Mask) -> tuple[Arcs, Arcs]:
+    """Each thread's first arc, and the one after its last: L row[t], then L row[t + 1]; no wait."""
+    start = k.load(row, k.t, where)
+    return start, np.where(where, k.load(row, k.t + 1, where), start)
+
+
+def unrolled(start: Arcs, end: Arcs) -> Iterator[list[tuple[Arcs, Mask]]]:
+    """The arcs of all threads, `UNROLL` at a time: (threads,) arcs, and which threads have one."""
+    while (start < end).any():
+        group = [(start + i, start + i < end) for i in range(UNROLL)]
+        yield [(arc, where) for arc, where in group if where.any()]
+        start = start + UNROLL
+
+
+def transposed(graph: Graph) -> Graph:
+    """The same graph with its arcs turned around; their order follows the old tails."""
+    tail = np.repeat(np.arange(graph.vertices), graph.degrees)
+    head = graph.col.astype(np.int64)
+    return graph_from_arcs(graph.name, graph.vertices, head, tail, graph.weight)
+
+
+def vertex_values(vertices: int, seed: int) -> NDArray[np.int32]:
+    """(vertices,) random values from 0 to VALUES - 1; large graphs have many equal ones."""
+    return np.random.default_rng(seed).integers(0, VALUES, vertices, dtype=np.int32)
+
+
+def whole_weights(graph: Graph, seed: int) -> NDArray[np.int32]:
+    """(arcs,) the arcs' weights; where the input has none, random ones from 1 to 10 (our choice).
+
+    Raises:
+        ValueError: a weight is not a whole number from 0 to FAR - 1.
+    """
+    if graph.weight is None:
+        return np.random.default_rng(seed).integers(1, 11, graph.arcs, dtype=np.int32)
+    whole = graph.weight.astype(np.int64)
+    wrong = (whole != graph.weight) | (whole < 0) | (whole >= FAR)
+    if wrong.any():
+        raise ValueError(
+            f"the weights of {graph.name} must be whole numbers from 0 to {FAR - 1}: "
+            f"{graph.weight[wrong][0]}"
+        )
+    return whole.astype(np.int32)
