@@ -19,12 +19,15 @@ from gpusim.programs.catalog import ProgramKind, find_program
 from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.generators import GENERATORS, GraphGenerator
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.kernel import Program
 from gpusim.programs.library import Entry, default_name, referenced
+from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.tables import SCALES, ApplicationTable
 from gpusim.warp_program import Application
 
 T = TypeVar("T")
+
+SAMPLE = "sample"
+"""The parameter that every program has: only one of so many thread blocks is run."""
 
 
 @frozen(eq=False)
@@ -55,6 +58,7 @@ class ProgramStart:
         parameters: an instance of ``kind.parameters``.
         graph: its input, if it uses one; shared by all starts.
         seed: for its other input.
+        sample: one of so many thread blocks is run.
     """
 
     name: str
@@ -62,14 +66,15 @@ class ProgramStart:
     parameters: object
     graph: Graph | None
     seed: int
+    sample: int = 1
 
-    def __call__(self) -> Program:
+    def __call__(self) -> Application:
         try:
             application = self.kind.start(self.parameters, self.graph, self.seed)
         except ValueError as error:
             raise UserError(f"application {self.name!r}: {error}") from error
         application.name = self.name
-        return application
+        return application if self.sample == 1 else SampledProgram(application, self.sample)
 
 
 class ApplicationBuilder(ABC):
@@ -161,7 +166,7 @@ class _ProgramBuilder(ApplicationBuilder):
         self._overridden: set[str] = set()
         self._home = chain[-1]
         self._kind = self._program()
-        names = tuple(a.name for a in attrs.fields(self._kind.parameters))
+        names = (SAMPLE, *(a.name for a in attrs.fields(self._kind.parameters)))
         self.allowed = ("graph", *names) if self._kind.uses_graph else names
         for home in reversed(chain):
             self._add_layer(*home)
@@ -202,8 +207,11 @@ class _ProgramBuilder(ApplicationBuilder):
         graph = None
         if self._kind.uses_graph:
             graph = self._graph(values.pop("graph", None), seed)
+        sample = values.pop(SAMPLE, 1)
+        if type(sample) is not int or sample < 1:
+            raise UserError(f"{self._place((SAMPLE,))} = {sample!r}: must be a whole number >= 1")
         parameters: object = self._structure(values, self._kind.parameters, ())
-        return ProgramStart(self.name, self._kind, parameters, graph, seed)
+        return ProgramStart(self.name, self._kind, parameters, graph, seed, sample)
 
     def _structure(self, values: Mapping[str, object], cls: type[T], prefix: Key) -> T:
         try:
