@@ -8,6 +8,7 @@ A discrete-event, cycle-level simulator of a GPU's memory system.  The whole roa
     print(result.summary)
 """
 
+from gpusim.characterize import Characterization, characterize, read_characterization
 from gpusim.config.load import LoadedModel, load_model
 from gpusim.errors import UserError
 from gpusim.programs.workload import Workload, load_workload
@@ -16,14 +17,17 @@ from gpusim.simulate import Progress, simulate
 from gpusim.version import __version__
 
 __all__ = [
+    "Characterization",
     "LoadedModel",
     "Progress",
     "Result",
     "UserError",
     "Workload",
     "__version__",
+    "characterize",
     "load_model",
     "load_workload",
     "open_result",
+    "read_characterization",
     "simulate",
 ]

@@ -75,11 +75,13 @@ def _options(
 
 
 def _add_commands() -> None:
-    from gpusim.cli import listing, run, show
+    from gpusim.cli import characterize, listing, run, show, trace
 
     app.command("run")(run.run)
+    app.command("characterize")(characterize.characterize)
     app.command("list")(listing.list_things)
     app.command("show")(show.show)
+    app.add_typer(trace.app, name="trace")
 
 
 _add_commands()

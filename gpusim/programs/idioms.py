@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gpusim.programs.tracer import BlockTracer, Mask
+
+FLOAT4 = np.dtype("f4,f4,f4,f4")
+"""Four floats that a thread loads or stores at once: an element of 16 bytes."""
 
 PROLOGUE = 8
 """Instructions before the first memory access where the suite's count is not known: thread number,

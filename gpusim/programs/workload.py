@@ -59,7 +59,7 @@ def load_workload(
     if seed < 0:
         raise UserError(f"the seed is {seed}; must be 0 or more")
     path = Path(name_or_path)
-    if path.suffix != ".toml" and path.is_file():
+    if path.suffix != ".toml" and (path.is_file() or (path / "kernelslist.g").is_file()):
         return _trace(path, overrides)
     entry = find_workload(name_or_path)
     builders = [

@@ -7,48 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from gpusim.storage.columns import TEXT, Column, Table
 
 FORMAT = "gpusim result"
 """The attribute `format` of every result file."""
 
 SCHEMA_VERSION = 1
 """The attribute `schema`.  A change that an older reader would misread raises it."""
-
-TEXT = "text"
-"""The type of a column of UTF-8 strings, stored with a fixed length."""
-
-
-@frozen
-class Column:
-    """One dataset.
-
-    Attributes:
-        name: of the dataset.
-        type: a numpy type such as ``"u4"``, or `TEXT`.
-        unit: ``"1"`` for plain numbers, empty for names and texts.
-        description: what it tells.
-        many: in a table that is one record: whether it is a list.
-    """
-
-    name: str
-    type: str
-    unit: str
-    description: str
-    many: bool = False
-
-
-@frozen
-class Table:
-    """A group of columns of equal length.
-
-    Attributes:
-        description: what a row is.
-        columns: in order.
-    """
-
-    description: str
-    columns: tuple[Column, ...]
 
 
 def _text(name: str, description: str, many: bool = False) -> Column:

@@ -11,8 +11,9 @@ import h5py
 from numpy.typing import NDArray
 
 from gpusim.errors import UserError
-from gpusim.results.hdf5 import get_text, read_column
-from gpusim.results.schema import FORMAT, SCHEMA_VERSION, Table
+from gpusim.results.schema import FORMAT, SCHEMA_VERSION
+from gpusim.storage.columns import Table
+from gpusim.storage.hdf5 import get_text, read_column
 
 
 class Source:

@@ -12,14 +12,6 @@ import h5py
 import numpy as np
 
 from gpusim.results.digest import digest
-from gpusim.results.hdf5 import (
-    CHUNK_ROWS,
-    create_event_column,
-    fit,
-    set_text,
-    write_column,
-    write_table,
-)
 from gpusim.results.result import Result, open_result
 from gpusim.results.run_data import Provenance, RunData, WallClock
 from gpusim.results.schema import (
@@ -37,11 +29,18 @@ from gpusim.results.schema import (
     STATES,
     SUMMARY,
     WALL,
-    Column,
-    Table,
 )
 from gpusim.results.source import Source
-from gpusim.results.target import Target
+from gpusim.storage.columns import Column, Table
+from gpusim.storage.hdf5 import (
+    CHUNK_ROWS,
+    create_event_column,
+    fit,
+    set_text,
+    write_column,
+    write_table,
+)
+from gpusim.storage.target import Target
 
 
 class TableWriter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Protocol, runtime_checkable
 
 from attrs import define
 
@@ -16,13 +17,27 @@ from gpusim.sm.sm import Sm
 from gpusim.sm.warp import Block
 from gpusim.warp_program import Application, Launch
 
+Fits = Callable[[int], bool]
+"""Whether a block of the launch fits on an SM now."""
+
+
+@runtime_checkable
+class RecordedPlacement(Protocol):
+    """What a launch can tell whose blocks ran somewhere before: a launch of a trace."""
+
+    def recorded_sm(self, block: int) -> int | None:
+        """The SM on which a block ran; None: not recorded."""
+
 
 class BlockPlacement(ABC):
-    """Decides which SM gets the next thread block."""
+    """Decides which SM gets the next thread block; blocks are placed in the order of the grid."""
 
     @abstractmethod
-    def pick(self, count: int, fits: Callable[[int], bool]) -> int | None:
-        """One of SMs ``0 .. count - 1`` on which the block fits; None if there is none."""
+    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
+        """One of SMs ``0 .. count - 1`` on which the block fits.
+
+        None lets the block, and those after it, wait until some block has ended.
+        """
 
 
 @policy(Slot.BLOCK_SCHEDULER, "round-robin")
@@ -32,13 +47,32 @@ class RoundRobinPlacement(BlockPlacement):
     def __init__(self) -> None:
         self._next = 0
 
-    def pick(self, count: int, fits: Callable[[int], bool]) -> int | None:
+    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
         for step in range(count):
             index = (self._next + step) % count
             if fits(index):
                 self._next = (index + 1) % count
                 return index
         return None
+
+
+@policy(Slot.BLOCK_SCHEDULER, "recorded")
+class RecordedSm(RoundRobinPlacement):
+    """Each block goes where it ran when it was traced, and waits until there is room.
+
+    Blocks of which that is not known are placed round-robin [our choice].
+    """
+
+    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
+        sm = launch.recorded_sm(block) if isinstance(launch, RecordedPlacement) else None
+        if sm is None:
+            return super().pick(launch, block, count, fits)
+        if sm >= count:
+            raise UserError(
+                f"block {block} of kernel {launch.name!r} was recorded on SM {sm}, but its "
+                f'application has {count} (sm.count); block_scheduler = "round-robin" ignores that'
+            )
+        return sm if fits(sm) else None
 
 
 @define
@@ -144,7 +178,9 @@ class BlockScheduler:
                 yield self.ended.pause()
 
     def _place(self, launch: Launch, index: int) -> bool:
-        chosen = self._placement.pick(len(self._sms), lambda sm: self._rooms[sm].fits(launch))
+        chosen = self._placement.pick(
+            launch, index, len(self._sms), lambda sm: self._rooms[sm].fits(launch)
+        )
         if chosen is None:
             return False
         slot, warp_slots = self._rooms[chosen].take(launch)

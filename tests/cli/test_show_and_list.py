@@ -7,7 +7,7 @@ from gpusim.cli.main import app
 from gpusim.config.load import load_model
 from gpusim.version import __version__
 
-MODELS = ["a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "tiny"]
+MODELS = ["a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny"]
 
 
 def gpusim(*arguments, code=0):

@@ -9,7 +9,7 @@ from gpusim.config.layers import variants_of
 from gpusim.config.load import load_model
 from gpusim.datafiles import data_names, find_data
 
-MODELS = ("a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "tiny")
+MODELS = ("a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny")
 CASES = [
     (model, variant)
     for model in MODELS
@@ -17,7 +17,7 @@ CASES = [
 ]
 LABELS = {"name", "description", "source"}
 SOURCE = re.compile(
-    r"(ORCH|VC|MASK|STAR|Ramulator|JEDEC)\b|our choice: .{5,}|this level is .*VC Table 1"
+    r"(ORCH|VC|MASK|STAR|MGPUSim|Ramulator|JEDEC)\b|our choice: .{5,}|this level is .*VC Table 1"
 )
 
 

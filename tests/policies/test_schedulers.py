@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+import pytest
+from attrs import define, field, frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.sm.block_scheduler import RoundRobinPlacement
+from gpusim.errors import UserError
+from gpusim.programs.kernel import Kernel
+from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.sm.block_scheduler import RecordedSm, RoundRobinPlacement
 from gpusim.sm.schedulers import GreedyThenOldest, LooseRoundRobin
 
 
@@ -14,6 +18,28 @@ from gpusim.sm.schedulers import GreedyThenOldest, LooseRoundRobin
 class Ready:
     age: int
     warp_slot: int
+
+
+@define(kw_only=True, eq=False)
+class Placed(Kernel):
+    """A launch that tells where some of its blocks ran."""
+
+    shape: Shape = field(factory=lambda: Shape.linear(8 * 32, 32))
+    name: str = "placed"
+    registers_per_thread: int = 0
+    recorded: tuple[int | None, ...] = ()
+
+    def body(self, k: BlockTracer) -> None:
+        k.compute(1)
+
+    def recorded_sm(self, block: int) -> int | None:
+        return self.recorded[block]
+
+
+class Unplaced(Placed):
+    """A launch that cannot tell."""
+
+    recorded_sm = None  # type: ignore[assignment]
 
 
 calls = st.lists(st.one_of(st.none(), st.integers(0, 15)), max_size=80)
@@ -63,10 +89,36 @@ def test_round_robin_placement(count: int, rooms: list[set[int]]) -> None:
     placement = RoundRobinPlacement()
     pointer = 0
     for free in rooms:
-        picked = placement.pick(count, lambda sm, free=free: sm in free)  # type: ignore[misc]
+        picked = placement.pick(Placed(), 0, count, lambda sm, free=free: sm in free)  # type: ignore[misc]
         candidates = sorted(free & set(range(count)))
         if not candidates:
             assert picked is None
             continue
         assert picked == min(candidates, key=lambda sm: (sm - pointer) % count)
         pointer = (picked + 1) % count
+
+
+def test_recorded_placement_waits_for_the_recorded_sm() -> None:
+    placement = RecordedSm()
+    launch = Placed(recorded=(2, 0, None, None))
+    asked: list[int] = []
+
+    def fits(sm: int) -> bool:
+        asked.append(sm)
+        return sm != 2
+
+    assert placement.pick(launch, 0, 3, fits) is None
+    assert placement.pick(launch, 1, 3, fits) == 0
+    assert asked == [2, 0]
+    assert [placement.pick(launch, block, 3, fits) for block in (2, 3)] == [0, 1]
+
+
+def test_recorded_placement_is_round_robin_for_other_launches() -> None:
+    placement = RecordedSm()
+    picked = [placement.pick(Unplaced(), block, 3, lambda sm: True) for block in range(4)]
+    assert picked == [0, 1, 2, 0]
+
+
+def test_recorded_placement_refuses_sms_that_are_not_there() -> None:
+    with pytest.raises(UserError, match=r"block 1 .*'placed'.* SM 3, .* has 3 \(sm\.count\)"):
+        RecordedSm().pick(Placed(recorded=(0, 3)), 1, 3, lambda sm: True)

@@ -28,10 +28,9 @@ from gpusim.results.schema import (
     STATES,
     SUMMARY,
     WALL,
-    Column,
-    Table,
 )
 from gpusim.states import state_names
+from gpusim.storage.columns import Column, Table
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from gpusim.counters import CounterRow
 from gpusim.errors import UserError
 from gpusim.results import Result, ResultWriter, RunData, digest, open_result
-from gpusim.results.hdf5 import CHUNK_ROWS
-from gpusim.results.schema import Column
+from gpusim.storage.columns import Column
+from gpusim.storage.hdf5 import CHUNK_ROWS
 
 
 @pytest.fixture(params=["file", "memory"])

@@ -13,7 +13,7 @@ from pathlib import Path
 import h5py
 
 from gpusim.errors import UserError
-from gpusim.results.hdf5 import LIBVER
+from gpusim.storage.hdf5 import LIBVER
 
 _MEMORY_NAMES = count()
 

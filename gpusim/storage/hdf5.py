@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.results.schema import TEXT, Column, Table
+from gpusim.storage.columns import TEXT, Column, Table
 
 LIBVER = ("v110", "v110")
 """Lowest and highest version of the file format."""

@@ -1,0 +1,215 @@
+"""What a machine counts while it replays a trace, what MGPUSim counted, and what a replay counts.
+
+All three come as `Figures`: a number for each of `NAMES`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from attrs import frozen
+
+from experiments.trace_replay import Columns, Counts
+from gpusim.cache.array import CacheArray
+from gpusim.config.load import LoadedModel
+from gpusim.errors import UserError
+from gpusim.machine import Machine
+from gpusim.programs.traces.table_columns import DAMAGES
+from gpusim.programs.workload import load_workload
+from gpusim.request import Kind, MemoryRequest
+from gpusim.simulate import assign_sms, run
+from gpusim.states import State
+
+Figures = dict[str, float]
+
+NAMES = {
+    "L1 TLB hits": "L1 TLB", "L1 TLB misses": "L1 TLB",
+    "L2 TLB hits": "L2 TLB", "L2 TLB misses": "L2 TLB", "page walks": "L2 TLB",
+    "L1 read hits": "L1", "L1 read misses": "L1", "L1 write hits": "L1", "L1 write misses": "L1",
+    "L2 read hits": "L2", "L2 read misses": "L2", "L2 write hits": "L2", "L2 write misses": "L2",
+    "DRAM reads": "DRAM", "DRAM writes": "DRAM",
+}  # fmt: skip
+"""The counts that are compared, and the unit of each; hits include what is merged into a miss."""
+
+_COLUMNS = (
+    "kernel", "cu", "wavefront", "order", "inst", "inst_idx", "vaddr", "is_write", "used_bytes",
+    "issue_time", "pc", "s_kernel", "s_cu", "s_vaddr", "s_issue_time", "page_vaddr", "page_paddr",
+)  # fmt: skip
+
+
+@frozen(eq=False)
+class Trace:
+    """A trace of MGPUSim and what it counted.
+
+    Attributes:
+        path: of the table.
+        columns: of the table, as far as replays need them.
+        counters: by unit and name, summed over units.
+        cycles: of all kernels.
+    """
+
+    path: Path
+    columns: Columns
+    counters: dict[str, dict[str, int]]
+    cycles: int
+
+    @property
+    def name(self) -> str:
+        """Of the trace."""
+        return self.path.stem
+
+    def counter(self, unit: str, *names: str) -> int:
+        """The sum of some counters of MGPUSim."""
+        try:
+            return sum(int(self.counters[unit][name]) for name in names)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"{self.path.with_suffix('.json')}: mgpusim_counters.{unit} has no number "
+                f"{error.args[0]!r}"
+            ) from error
+
+
+def read_trace(path: Path) -> Trace:
+    """A trace with its counters.
+
+    Raises:
+        UserError: something is missing or damaged.
+    """
+    side = path.with_suffix(".json")
+    try:
+        counters = json.loads(side.read_text(encoding="utf-8"))["mgpusim_counters"]
+        cycles = int(counters["Driver"]["kernel_cycles_1GHz"])
+    except OSError as error:
+        raise UserError(f"{side}: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{side}: damaged, or without MGPUSim's counters: {error}") from error
+    try:
+        with np.load(path, allow_pickle=False) as table:
+            columns = {name: table[name].astype(np.int64) for name in _COLUMNS}
+    except DAMAGES as error:
+        raise UserError(f"{path}: damaged, or without a column of MGPUSim's: {error}") from error
+    return Trace(path, columns, counters, cycles)
+
+
+def reference_figures(trace: Trace) -> Figures:
+    """What MGPUSim counted."""
+    count = trace.counter
+    return {
+        "L1 TLB hits": count("L1VTLB", "hit", "mshr-hit"),
+        "L1 TLB misses": count("L1VTLB", "miss"),
+        "L2 TLB hits": count("L2TLB", "hit", "mshr-hit"),
+        "L2 TLB misses": count("L2TLB", "miss"),
+        "page walks": count("L2TLB", "miss"),
+        "L1 read hits": count("L1VCache", "read-hit", "read-mshr-hit"),
+        "L1 read misses": count("L1VCache", "read-miss"),
+        "L1 write hits": count("L1VCache", "write-hit", "write-mshr-hit"),
+        "L1 write misses": count("L1VCache", "write-miss"),
+        "L2 read hits": count("L2Cache", "read-hit", "read-mshr-hit"),
+        "L2 read misses": count("L2Cache", "read-miss"),
+        "L2 write hits": count("L2Cache", "write-hit", "write-mshr-hit"),
+        "L2 write misses": count("L2Cache", "write-miss"),
+        "DRAM reads": count("DRAM", "read_trans_count"),
+        "DRAM writes": count("DRAM", "write_trans_count"),
+    }
+
+
+class _StoreWatch(CacheArray):
+    """An L1 array that counts the stores (which want no sectors) that find their line."""
+
+    __slots__ = ("hits",)
+
+    def __init__(self, lines: int, ways: int) -> None:
+        super().__init__(lines, ways)
+        self.hits = 0
+
+    def missing(self, line: int, sectors: int) -> int:
+        if not sectors and super().missing(line, 1) == 0:
+            self.hits += 1
+        return super().missing(line, sectors)
+
+
+def measured_figures(trace: Trace, model: LoadedModel) -> tuple[Figures, int]:
+    """What our machine counts, and the cycles that it takes."""
+    workload = load_workload(str(trace.path))
+    machine = Machine(model.config, assign_sms(model, workload), workload.seed)
+    l1 = model.config.l1
+    watches = [_StoreWatch(l1.size // l1.line, l1.ways) for _ in machine.l1s]
+    for cache, watch in zip(machine.l1s, watches, strict=True):
+        cache.array = watch
+    stores_missed = 0
+
+    def note(request: MemoryRequest, _issued: int, _answered: int) -> None:
+        nonlocal stores_missed
+        stores_missed += request.kind == Kind.STORE and _reached_dram(request)
+
+    for sm in machine.sms:
+        sm.lsu.on_request.listen(note)
+    run(machine)
+    sums: Counter[tuple[str, str]] = Counter()
+    for row in machine.counter_rows():
+        sums[row.component, row.name] += row.value
+    store_hits = sum(watch.hits for watch in watches)
+    first, *_, last = (f"tlb/{name}" for name in machine.tlbs)
+
+    def missed(component: str) -> int:
+        return sums[component, "misses"] - sums[component, "merged"]
+
+    loads_passed = sums["l2", "lookups"] - sums["l2", "stores"]
+    loads_missed = missed("l2") - stores_missed
+    figures: Figures = {
+        "L1 TLB hits": sums[first, "lookups"] - missed(first),
+        "L1 TLB misses": missed(first),
+        "L2 TLB hits": sums[last, "lookups"] - missed(last),
+        "L2 TLB misses": missed(last),
+        "page walks": sums["walk", "walks"],
+        "L1 read hits": sums["l1", "lookups"] - missed("l1"),
+        "L1 read misses": missed("l1"),
+        "L1 write hits": store_hits,
+        "L1 write misses": sums["l1", "stores"] - store_hits,
+        "L2 read hits": loads_passed - loads_missed,
+        "L2 read misses": loads_missed,
+        "L2 write hits": sums["l2", "stores"] - stores_missed,
+        "L2 write misses": stores_missed,
+        "DRAM reads": sums["dram", "data_reads"],
+        "DRAM writes": sums["dram", "writes"],
+    }
+    return figures, max(scheduler.finished_at for scheduler in machine.schedulers)
+
+
+def _reached_dram(request: MemoryRequest) -> bool:
+    """Whether a finished request was sent to DRAM itself, rather than merged or a hit."""
+    return State.DRAM in request.trail[::2]
+
+
+def replayed_figures(trace: Trace, counts: Counts, *, whole_stores_fetch: bool) -> Figures:
+    """What a replay counts.
+
+    Args:
+        trace: that was replayed.
+        counts: of the replay.
+        whole_stores_fetch: whether a store of a whole line that misses the L2 cache fetches it.
+    """
+    rows = len(trace.columns["vaddr"])
+    writes = int(trace.columns["is_write"].sum())
+    fetching = counts.l2_write_misses if whole_stores_fetch else counts.l2_partial_misses
+    own_misses = counts.l2_read_misses - counts.other_misses
+    return {
+        "L1 TLB hits": rows - counts.l1_tlb_misses,
+        "L1 TLB misses": counts.l1_tlb_misses,
+        "L2 TLB hits": counts.l1_tlb_misses - counts.l2_tlb_misses,
+        "L2 TLB misses": counts.l2_tlb_misses,
+        "page walks": counts.l2_tlb_misses,
+        "L1 read hits": rows - writes - counts.l1_read_misses,
+        "L1 read misses": counts.l1_read_misses,
+        "L1 write hits": counts.l1_write_hits,
+        "L1 write misses": writes - counts.l1_write_hits,
+        "L2 read hits": counts.l1_read_misses - own_misses,
+        "L2 read misses": counts.l2_read_misses,
+        "L2 write hits": writes - counts.l2_write_misses,
+        "L2 write misses": counts.l2_write_misses,
+        "DRAM reads": counts.l2_read_misses + fetching,
+        "DRAM writes": counts.writebacks,
+    }

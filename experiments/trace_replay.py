@@ -1,0 +1,225 @@
+"""An untimed replay of a table of transactions, in the order in which they were issued.
+
+It asks the arrays of the simulator (`gpusim.tlb`, `gpusim.cache`) but knows no time: a miss is
+filled at once, so what a machine merges into an outstanding miss is a hit here.  It tells what the
+shapes of a machine make of the traced order; comparing two replays tells what one difference
+between two machines amounts to on this very trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from gpusim.cache.array import DIRTY, CacheArray
+from gpusim.config.schema import GpuConfig
+from gpusim.request import NO_PAGE
+from gpusim.tlb import SetAssociativeArray
+
+Columns = Mapping[str, NDArray[np.int64]]
+"""Columns of a table by name, with those that only MGPUSim's logs have."""
+
+LINE_SHIFT = 6
+PAGE_SHIFT = 12
+LOAD, PARTIAL_STORE, WHOLE_STORE, OTHER = range(4)
+"""Kinds of events: loads, stores of a part of a line and of all of it, and lines that the scalar
+and instruction caches of a group of SMs fetch for the first time."""
+
+_VALID = 1
+_MEAN_BYTES = 6
+"""Of an instruction of GCN, which has 4 or 8 bytes."""
+
+
+@define
+class Counts:
+    """What a replay counted; hits include what would have been merged.
+
+    Attributes:
+        l1_tlb_misses, l2_tlb_misses: of the TLBs, by loads and stores.
+        l1_read_misses, l1_write_hits: of the L1 caches.
+        l2_read_misses: of the L2 cache, those of `OTHER` included.
+        l2_write_misses, l2_partial_misses: by stores, and those of them that fetch a line.
+        writebacks: dirty lines evicted, or written when the L2 cache is emptied.
+        dirty: lines that are dirty at the end.
+        other_misses: misses of the L2 cache by `OTHER`.
+    """
+
+    l1_tlb_misses: float = 0
+    l2_tlb_misses: float = 0
+    l1_read_misses: float = 0
+    l1_write_hits: float = 0
+    l2_read_misses: float = 0
+    l2_write_misses: float = 0
+    l2_partial_misses: float = 0
+    writebacks: float = 0
+    dirty: float = 0
+    other_misses: float = 0
+
+
+class Replay:
+    """One machine's arrays.
+
+    Args:
+        config: of the machine.
+        keep_l2: whether the L2 cache keeps its lines from launch to launch; L1 caches do not.
+    """
+
+    def __init__(self, config: GpuConfig, *, keep_l2: bool) -> None:
+        self.counts = Counts()
+        self._keep_l2 = keep_l2
+        first, *_, last = config.tlb.values()
+        l1, l2 = config.l1, config.l2
+        self._tlbs = [SetAssociativeArray(first) for _ in range(config.sm.count)]
+        self._l2_tlb = SetAssociativeArray(last)
+        self._l1s = [CacheArray(l1.size // l1.line, l1.ways) for _ in range(config.sm.count)]
+        self._l2 = CacheArray(l2.size // l2.line, l2.ways)
+        self._dirty: set[int] = set()
+
+    def run(self, columns: Columns, group: int) -> Counts:
+        """Replay all rows; `group` SMs share scalar and instruction caches (0: there are none)."""
+        for launch, events in groupby(_events(columns, group), key=lambda event: event[0]):
+            if launch:
+                self._new_launch()
+            for _, sm, line, frame_line, kind in events:
+                if kind == OTHER:
+                    self._fetch(frame_line)
+                else:
+                    self._translate(sm, line >> PAGE_SHIFT - LINE_SHIFT)
+                    self._access(sm, frame_line, kind)
+        self.counts.dirty = len(self._dirty)
+        return self.counts
+
+    def _new_launch(self) -> None:
+        for l1 in self._l1s:
+            l1.clear()
+        if not self._keep_l2:
+            self.counts.writebacks += len(self._dirty)
+            self._dirty.clear()
+            self._l2.clear()
+
+    def _translate(self, sm: int, page: int) -> None:
+        tlb = self._tlbs[sm]
+        if tlb.lookup(page, 0) == NO_PAGE:
+            self.counts.l1_tlb_misses += 1
+            tlb.insert(page, page, 0)
+            if self._l2_tlb.lookup(page, 0) == NO_PAGE:
+                self.counts.l2_tlb_misses += 1
+                self._l2_tlb.insert(page, page, 0)
+
+    def _access(self, sm: int, line: int, kind: int) -> None:
+        hit = not self._l1s[sm].missing(line, _VALID)
+        counts = self.counts
+        if kind != LOAD:
+            counts.l1_write_hits += hit
+            if self._miss_l2(line, dirty=True):
+                counts.l2_write_misses += 1
+                counts.l2_partial_misses += kind == PARTIAL_STORE
+        elif not hit:
+            counts.l1_read_misses += 1
+            self._l1s[sm].fill(line, _VALID)
+            counts.l2_read_misses += self._miss_l2(line, dirty=False)
+
+    def _fetch(self, line: int) -> None:
+        missed = self._miss_l2(line, dirty=False)
+        self.counts.l2_read_misses += missed
+        self.counts.other_misses += missed
+
+    def _miss_l2(self, line: int, dirty: bool) -> bool:
+        """Look up a line, fetch it if it is not there; whether it was not."""
+        missed = bool(self._l2.missing(line, _VALID))
+        if missed:
+            victim = self._l2.fill(line, _VALID, dirty)
+            if victim is not None and victim[1] & DIRTY:
+                self.counts.writebacks += 1
+                self._dirty.discard(victim[0])
+        elif dirty:
+            self._l2.mark_dirty(line)
+        if dirty:
+            self._dirty.add(line)
+        return missed
+
+
+def other_lines(columns: Columns, group: int) -> NDArray[np.int64]:
+    """Lines that scalar and instruction caches fetch, each once for a group of SMs.
+
+    Instructions are not in the table.  Between an access and a later one at a higher address, a
+    wavefront is taken to have fetched all lines, or, if it issued fewer instructions than these
+    hold, so many lines in equal distances; up to its first access, to have run straight.
+
+    Returns:
+        (n, 4) time, launch, SM, line.
+    """
+    order = np.lexsort((columns["order"], columns["wavefront"]))
+    wave, pc = columns["wavefront"][order], columns["pc"][order]
+    index = columns["inst_idx"][order]
+    begin = pc - _MEAN_BYTES * index
+    same = np.diff(wave) == 0
+    begin[1:][same] = pc[:-1][same]
+    index[1:][same] = np.diff(index)[same]
+    begin = np.where(begin > pc, pc, begin) >> LINE_SHIFT
+    span = (pc >> LINE_SHIFT) - begin + 1
+    count = np.minimum(span, (_MEAN_BYTES * index >> LINE_SHIFT) + 1)
+    row = np.repeat(order, count)
+    step = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    code = np.repeat(begin, count) + step * np.repeat(span, count) // np.repeat(count, count)
+    found = np.concatenate((
+        np.stack([columns[name][row] for name in ("issue_time", "kernel", "cu")] + [code], axis=1),
+        np.stack([columns[f"s_{name}"] for name in ("issue_time", "kernel", "cu")]
+                 + [columns["s_vaddr"] >> LINE_SHIFT], axis=1),
+    ))  # fmt: skip
+    found = found[np.argsort(found[:, 0], kind="stable")]
+    _, first = np.unique((found[:, 2] // group) << 58 | found[:, 3], return_index=True)
+    fetched: NDArray[np.int64] = found[np.sort(first)]
+    return fetched
+
+
+def reverse_instructions(columns: Columns) -> Columns:
+    """The table with the transactions of each instruction issued in the opposite order."""
+    order = np.lexsort((columns["inst"], columns["wavefront"]))
+    wave, inst = columns["wavefront"][order], columns["inst"][order]
+    time = columns["issue_time"][order]
+    first = np.flatnonzero(np.append(True, (wave[1:] != wave[:-1]) | (inst[1:] != inst[:-1])))
+    both_ends = np.minimum.reduceat(time, first) + np.maximum.reduceat(time, first)
+    mirrored = np.empty_like(time)
+    mirrored[order] = np.repeat(both_ends, np.diff(np.append(first, len(time)))) - time
+    return {**columns, "issue_time": mirrored}
+
+
+def _events(columns: Columns, group: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """Launch, SM, virtual and physical line, and kind, by launch and time."""
+    line = columns["vaddr"] >> LINE_SHIFT
+    whole = columns["used_bytes"] == 1 << LINE_SHIFT
+    kind = np.where(columns["is_write"], np.where(whole, WHOLE_STORE, PARTIAL_STORE), LOAD)
+    events = np.stack(
+        [columns[name] for name in ("issue_time", "kernel", "cu")] + [line, kind],
+        axis=1,
+    )
+    if group:
+        others = other_lines(columns, group)
+        kinds = np.full((len(others), 1), OTHER)
+        events = np.concatenate((np.hstack((others, kinds)), events))
+    events = events[np.lexsort((events[:, 0], events[:, 1]))]
+    _, launch, sm, line, kind = events.T
+    return zip(
+        launch.tolist(), sm.tolist(), line.tolist(), _physical(columns, line).tolist(),
+        kind.tolist(), strict=True,
+    )  # fmt: skip
+
+
+def _physical(columns: Columns, line: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Physical line numbers, by the table of pages; a page that is not in it stays where it is."""
+    shift = PAGE_SHIFT - LINE_SHIFT
+    pages = columns["page_vaddr"] >> PAGE_SHIFT
+    order = np.argsort(pages)
+    at = order[np.minimum(np.searchsorted(pages[order], line >> shift), len(order) - 1)]
+    frame = np.where(
+        pages[at] == line >> shift,
+        columns["page_paddr"][at] >> PAGE_SHIFT,
+        line >> shift,
+    )
+    physical: NDArray[np.int64] = frame << shift | line & (1 << shift) - 1
+    return physical

@@ -1,0 +1,176 @@
+"""`gpusim characterize`: what a program's blocks and SMs access, without timing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpusim.cli.options import Json, Settings, Variants, split_settings
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from gpusim.characterize import ApplicationCharacterization, Characterization
+
+
+def characterize(
+    workload: Annotated[
+        str, typer.Argument(help="Name of a shipped workload, or path of a .toml file or a trace.")
+    ],
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="Its SMs, occupancy, line and page size count.")
+    ] = "kepler-uvm",
+    variant: Variants = None,
+    settings: Settings = None,
+    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="HDF5 file of all numbers.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Picture to draw, such as reuse.png or reuse.pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell reuse, reuse distances and footprint of a workload before any TLB."""
+    from gpusim.characterize import characterize as characterize_workload
+    from gpusim.characterize.plot import check_picture, plot_characterization
+    from gpusim.config.load import load_model
+    from gpusim.programs.workload import load_workload
+
+    if plot is not None:
+        check_picture(plot)
+    of_model, of_workload = split_settings(settings)
+    machine = load_model(model, variant or (), of_model)
+    program = load_workload(workload, scale, seed, of_workload)
+    with _block_progress() as progress:
+        found = characterize_workload(program, machine, output=output, progress=progress)
+    if plot is not None:
+        plot_characterization(found, plot)
+    if as_json:
+        print(json.dumps(found.to_json()))
+    else:
+        _print(found, [path for path in (output, plot) if path is not None])
+
+
+@contextmanager
+def _block_progress() -> Iterator[Callable[[str, int], None] | None]:
+    """A callback that shows an application and its blocks; None where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed:,} blocks", justify="right"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        refresh_per_second=4,
+    ) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda name, blocks: bar.update(task, description=name, completed=blocks)
+
+
+def _print(found: Characterization, written: list[Path]) -> None:
+    from rich.text import Text
+
+    from gpusim.cli.console import stdout_console
+
+    console = stdout_console()
+    console.print(_summary(found))
+    for app in found.applications:
+        console.print(_intensity(app))
+        console.print(_kernels(app))
+        console.print(_arrays(app))
+        if app.pairs_counted < app.pairs:
+            console.print(
+                Text(
+                    f"{app.name}: reuse between blocks was counted for {app.pairs_counted:,} of "
+                    f"{app.pairs:,} ordered pairs, of blocks that were drawn"
+                )
+            )
+    for path in written:
+        console.print(Text(f"written to {path}"))
+
+
+def _summary(found: Characterization) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    run = found.provenance
+    title = f"{' + '.join((run.model, *run.variants))} · {run.workload} · {run.scale}"
+    table = Table(title=title, header_style="bold")
+    table.add_column("what")
+    for app in found.applications:
+        table.add_column(Text(app.name), justify="right")
+    table.add_column("unit")
+    summaries = [app.summary(found.page_bytes) for app in found.applications]
+    for name, (_, unit) in summaries[0].items():
+        values = [_value(summary[name][0]) for summary in summaries]
+        table.add_row(name.replace("_", " "), *values, "" if unit == "1" else unit)
+    return table
+
+
+def _intensity(app: ApplicationCharacterization) -> Table:
+    from rich.table import Table
+
+    from gpusim.characterize.intensity import BIN_NAMES
+
+    table = Table(title=f"{app.name}: reuse intensity", header_style="bold")
+    table.add_column("share of")
+    for name in BIN_NAMES:
+        table.add_column(name, justify="right")
+    table.add_row("blocks, by reuse within", *map(_percent, app.intra_shares.tolist()))
+    table.add_row("pairs of blocks, by reuse between", *map(_percent, app.inter_shares.tolist()))
+    return table
+
+
+def _kernels(app: ApplicationCharacterization) -> Table:
+    import attrs
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"{app.name}: kernels", header_style="bold")
+    table.add_column("kernel", overflow="fold")
+    for name in ("launches", "blocks", "warps", "warp instr.", "memory instr.", "transactions"):
+        table.add_column(name, justify="right")
+    for kernel in app.kernels:
+        name, *counts = attrs.astuple(kernel)
+        table.add_row(Text(name), *(f"{count:,}" for count in counts))
+    return table
+
+
+def _arrays(app: ApplicationCharacterization) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"{app.name}: arrays", header_style="bold")
+    table.add_column("array", overflow="fold")
+    for name in ("bytes", "pages", "pages touched"):
+        table.add_column(name, justify="right")
+    for array in app.arrays:
+        table.add_row(
+            Text(array.name), f"{array.bytes:,}", f"{array.pages:,}", f"{array.touched:,}"
+        )
+    return table
+
+
+def _value(value: int | float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "–" if math.isnan(value) else f"{value:.4g}"
+
+
+def _percent(share: float) -> str:
+    return "–" if math.isnan(share) else f"{share:.1%}"

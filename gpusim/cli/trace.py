@@ -1,0 +1,154 @@
+"""`gpusim trace`: record a workload, import the trace of another tool, tell what a trace holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpusim.cli.options import Json, Settings, split_settings
+from gpusim.errors import UserError
+
+if TYPE_CHECKING:
+    from gpusim.programs.traces.application import TraceFile
+
+app = typer.Typer(no_args_is_help=True, help="Record, import and examine trace files.")
+
+Output = Annotated[Path, typer.Option("--output", "-o", help="HDF5 file of the trace.")]
+File = Annotated[Path, typer.Argument(help="Trace file; see docs/traces.md for the formats.")]
+
+
+@app.command()
+def record(
+    workload: Annotated[
+        str, typer.Argument(help="Name of a shipped workload, or path of a .toml file.")
+    ],
+    output: Output,
+    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    settings: Settings = None,
+    warp_size: Annotated[
+        int, typer.Option(min=1, help="Threads of a warp of the models that shall run it.")
+    ] = 32,
+) -> None:
+    """Run a workload's programs without a machine, and keep what their warps do."""
+    from gpusim.programs.traces.recorder import record_trace
+    from gpusim.programs.workload import load_workload
+
+    of_model, of_workload = split_settings(settings)
+    if of_model:
+        raise UserError(
+            f"--set {next(iter(of_model))}: a recording has no model; allowed: workload.KEY=VALUE"
+        )
+    program = load_workload(workload, scale, seed, of_workload)
+    with _block_progress(f"recording {program.name}") as progress:
+        record_trace(program, output, warp_size, progress)
+    print(f"wrote {output}")
+
+
+@app.command("import")
+def import_trace(file: File, output: Output) -> None:
+    """Turn a trace of another tool into gpusim's own HDF5, of which any block is read quickly."""
+    from gpusim.programs.traces.files import open_trace
+    from gpusim.programs.traces.recorder import record_trace
+
+    with _block_progress(f"importing {file.name}") as progress:
+        trace = open_trace(file)
+        record_trace(trace, output, trace.warp_size, progress)
+    print(f"wrote {output}")
+
+
+@app.command()
+def info(file: File, as_json: Json = False) -> None:
+    """Count the instructions of a trace, and the memory that they touch."""
+    from gpusim.programs.traces.files import open_trace
+    from gpusim.programs.traces.survey import survey_application
+
+    with _block_progress(f"reading {file.name}") as progress:
+        trace = open_trace(file)
+        counts = {
+            application.name: survey_application(
+                application.start(), trace.warp_size, progress
+            ).to_json()
+            for application in trace.applications
+        }
+    if as_json:
+        print(json.dumps({**_head(trace), "applications": counts}))
+    else:
+        _print_counts(trace, counts)
+
+
+@contextmanager
+def _block_progress(title: str) -> Iterator[Callable[[int], None] | None]:
+    """A callback that shows the number of blocks; None where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed:,} blocks", justify="right"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        refresh_per_second=4,
+    ) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda blocks: bar.update(task, completed=blocks)
+
+
+def _head(trace: TraceFile) -> dict[str, object]:
+    return {
+        "file": str(trace.path),
+        "format": trace.format,
+        "workload": trace.name,
+        "scale": trace.scale,
+        "seed": trace.seed,
+        "warp_size": trace.warp_size,
+    }
+
+
+def _print_counts(trace: TraceFile, counts: dict[str, dict[str, Any]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from gpusim.cli.console import stdout_console
+
+    console = stdout_console()
+    for name, value in _head(trace).items():
+        console.print(Text(f"{name.replace('_', ' ')}: {value}"))
+    table = Table(header_style="bold")
+    table.add_column("application")
+    for application in counts:
+        table.add_column(Text(application), justify="right")
+    for row in zip(*(_flat(count) for count in counts.values()), strict=True):
+        table.add_row(row[0][0], *(f"{value:,}" for _, value in row))
+    console.print(table)
+    kernels = Table(header_style="bold")
+    for column in ("application", "kernel"):
+        kernels.add_column(column, overflow="fold")
+    kernels.add_column("launches", justify="right")
+    for application, count in counts.items():
+        for kernel, launches in count["kernels"].items():
+            kernels.add_row(Text(application), Text(kernel), f"{launches:,}")
+    console.print(kernels)
+
+
+def _flat(counts: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    """Nested counts by their names in a row; the kernels have a table of their own."""
+    for name, value in counts.items():
+        if name == "kernels":
+            continue
+        title = f"{prefix}{name.replace('_', ' ')}"
+        if isinstance(value, dict):
+            yield from _flat(value, f"{title}: ")
+        else:
+            yield title, value

@@ -1,0 +1,118 @@
+"""matrix_transpose: a transposition through shared memory, a 4 x 4 piece a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import define, field, frozen
+from attrs.validators import ge, le
+
+from gpusim.programs.catalog import program
+from gpusim.programs.device import DeviceArray
+from gpusim.programs.idioms import FLOAT4
+from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.warp_program import Launch
+
+SIDE = 16
+"""Threads of a block's side."""
+PIECE = 4
+"""Floats of a vector, and rows of a thread's piece."""
+TILE = SIDE * PIECE
+
+IN_INSTRUCTIONS = 40
+"""Before the loads: indices and the remainder by the grid's width, half of it a division (our
+estimate)."""
+OUT_INSTRUCTIONS = 16
+"""Before the stores: indices and exchange of components (our estimate)."""
+WRITE_PASSES = 4
+"""32 lanes write two rows of 16 vectors: 512 bytes, without bank conflicts."""
+READ_PASSES = 32
+"""16 lanes read vectors that are 1 KiB apart, so all in the same four banks; a second set of 16
+lanes reads the vectors beside them, but vectors are served 8 lanes at a time: 4 times 8 passes."""
+
+
+@define(kw_only=True, eq=False)
+class TransposeKernel(Kernel):
+    """A tile of 64 x 64 floats a block.
+
+    Four loads of 16 bytes, of four successive rows: 16 lanes read 256 bytes, the next 16 lanes are
+    four rows further down; into shared memory, barrier, four loads from there, exchange of the
+    components, four stores like the loads.  Blocks are renumbered along diagonals, to spread them
+    over the banks of memory.  Neighbouring blocks therefore differ in row *and* column.
+
+    Attributes:
+        source, result: n x n floats as vectors of four, row-major.
+        n: rows and columns.
+    """
+
+    source: DeviceArray[np.void]
+    result: DeviceArray[np.void]
+    n: int
+    name: str = "matrixTranspose"
+    registers_per_thread: int = 24  # our estimate: four vectors and their addresses
+    shared_bytes: int = 4 * TILE * TILE
+
+    def body(self, k: BlockTracer) -> None:
+        tile_row = k.bx
+        tile_column = (k.bx + k.by) % self.shape.grid[0]
+        width = self.n // PIECE
+        place = PIECE * k.ty * width + k.tx
+        start = tile_row * TILE * width + tile_column * SIDE
+        k.compute(IN_INSTRUCTIONS)
+        rows = [k.load(self.source, start + place + r * width) for r in range(PIECE)]
+        k.wait()
+        for _ in range(PIECE):
+            k.shared(WRITE_PASSES)
+        k.barrier()
+        for _ in range(PIECE):
+            k.shared(READ_PASSES)
+        k.compute(OUT_INSTRUCTIONS)
+        # [ty, tx, r, component] is element (4 ty + r, 4 tx + component) of the tile
+        tile = np.stack(rows, axis=1).view(np.float32).reshape(SIDE, SIDE, PIECE, PIECE)
+        turned = np.ascontiguousarray(tile.transpose(1, 0, 3, 2)).reshape(-1, PIECE, PIECE)
+        start = tile_column * TILE * width + tile_row * SIDE
+        for r in range(PIECE):
+            row = np.ascontiguousarray(turned[:, r]).view(FLOAT4).reshape(-1)
+            k.store(self.result, start + place + r * width, row)
+
+
+@frozen
+class MatrixTransposeParameters:
+    """Size of matrix_transpose.
+
+    Attributes:
+        n: rows and columns, a multiple of 64 (the suite: 256).
+    """
+
+    n: int = field(default=256, validator=[ge(1), le(32768)])
+
+    @n.validator
+    def _whole(self, _: object, n: int) -> None:
+        if n % TILE:
+            raise ValueError(f"'n' must be a multiple of {TILE}: {n}")
+
+
+@program("matrix_transpose", MatrixTransposeParameters)
+class MatrixTranspose(Program):
+    """The transpose of a square matrix.
+
+    Arrays in the order input, output; element (i, j) is i n + j (our choice), rounded to a float.
+    """
+
+    def __init__(self, parameters: MatrixTransposeParameters, seed: int) -> None:
+        super().__init__("matrix_transpose")
+        self.n = n = parameters.n
+        values = np.arange(n * n, dtype=np.float32)
+        values.flags.writeable = False
+        empty = np.zeros(n * n // PIECE, dtype=FLOAT4)
+        self.source = self.memory.allocate("input", values.view(FLOAT4))
+        self.result = self.memory.allocate("output", empty)
+
+    def launches(self) -> Iterator[Launch]:
+        tiles = self.n // TILE
+        yield TransposeKernel(
+            shape=Shape((tiles, tiles, 1), (SIDE, SIDE, 1)), source=self.source,
+            result=self.result, n=self.n,
+        )  # fmt: skip

@@ -1,0 +1,216 @@
+"""conv: a layer of convolutions, as a copy of the input's patches and a matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import define, field, frozen
+from attrs.validators import ge
+from numpy.typing import NDArray
+
+from gpusim.programs.catalog import program
+from gpusim.programs.device import DeviceArray
+from gpusim.programs.idioms import PROLOGUE, threads_below
+from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
+from gpusim.warp_program import Launch
+
+PATCH_BLOCK = 64
+TILE = 16
+INDEX_INSTRUCTIONS = 16
+"""Divisions and comparisons for an element of a patch (our estimate)."""
+
+Floats = DeviceArray[np.float32]
+
+
+@frozen
+class ConvParameters:
+    """Sizes of conv.
+
+    Attributes:
+        batch: images.
+        channels: of an image.
+        side: its rows and columns.
+        filters: output channels.
+        kernel: rows and columns of a filter.
+        padding: zeros around an image.
+        stride: rows and columns from one output to the next.
+    """
+
+    batch: int = field(default=1, validator=ge(1))
+    channels: int = field(default=1, validator=ge(1))
+    side: int = field(default=28, validator=ge(1))
+    filters: int = field(default=3, validator=ge(1))
+    kernel: int = field(default=3, validator=ge(1))
+    padding: int = field(default=0, validator=ge(0))
+    stride: int = field(default=1, validator=ge(1))
+
+    @kernel.validator
+    def _fits(self, _: object, kernel: int) -> None:
+        if kernel > self.side:
+            raise ValueError(f"'kernel' must be at most side = {self.side}: {kernel}")
+
+    @property
+    def out(self) -> int:
+        """Rows and columns of an output image."""
+        return (self.side + 2 * self.padding - self.kernel) // self.stride + 1
+
+    @property
+    def outputs(self) -> int:
+        """Output positions of all images: columns of the matrix of patches."""
+        return self.batch * self.out**2
+
+    @property
+    def weights(self) -> int:
+        """Weights of a filter: rows of the matrix of patches."""
+        return self.channels * self.kernel**2
+
+
+@define(kw_only=True, eq=False)
+class Im2col(Kernel):
+    """Each output position's patch becomes a column of a matrix: a position a thread.
+
+    For each channel, row and column of the filter: L input, unless it is padding, and S to the
+    matrix, coalesced.  The pointers may alias, so every load is waited for.
+
+    Attributes:
+        images: [batch][channel][row][column].
+        patches: (weights, outputs) the matrix.
+        sizes: the layer.
+    """
+
+    images: Floats
+    patches: Floats
+    sizes: ConvParameters
+    name: str = "im2col"
+    registers_per_thread: int = 32  # our estimate
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        sizes = self.sizes
+        inside = threads_below(k, sizes.outputs)
+        image, position = np.divmod(k.t, sizes.out**2)
+        top, left = np.divmod(position, sizes.out)
+        top = top * sizes.stride - sizes.padding
+        left = left * sizes.stride - sizes.padding
+        for weight in range(sizes.weights):
+            channel, offset = divmod(weight, sizes.kernel**2)
+            row = top + offset // sizes.kernel
+            column = left + offset % sizes.kernel
+            real = inside & (row >= 0) & (row < sizes.side) & (column >= 0) & (column < sizes.side)
+            element = (image * sizes.channels + channel) * sizes.side + row
+            element = element * sizes.side + column
+            k.compute(INDEX_INSTRUCTIONS, inside)
+            value = k.load(self.images, element, real)
+            k.wait(0, real)
+            value = np.where(real, value, np.float32(0))
+            k.store(self.patches, weight * sizes.outputs + k.t, value, inside)
+            yield
+
+
+@define(kw_only=True, eq=False)
+class TiledGemm(Kernel):
+    """d = a b + c, a tile of 16 x 16 elements a block.
+
+    S d = 0; then for each 16 of the inner dimension: L a[row][16 i + x], L b[16 i + y][column] (0
+    outside), both into shared memory, barrier, 16 times two shared-memory loads and an instruction,
+    barrier; then L c, S d.  Shared memory has no bank conflicts.
+
+    Attributes:
+        a, b: (rows, inner) and (inner, columns).
+        c, d: (rows, columns).
+        rows, columns, inner: their sizes.
+    """
+
+    a: Floats
+    b: Floats
+    c: Floats
+    d: Floats
+    rows: int
+    columns: int
+    inner: int
+    name: str = "gemm"
+    registers_per_thread: int = 28  # our estimate
+    shared_bytes: int = 2 * 4 * TILE * TILE
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        row, column = TILE * k.by + k.ty, k.t
+        inside = (row < self.rows) & (column < self.columns)
+        element = row * self.columns + column
+        total = np.zeros((TILE, TILE), dtype=np.float32)
+        k.compute(PROLOGUE)
+        k.store(self.d, element, 0.0, inside)
+        for start in range(0, self.inner, TILE):
+            k.compute(PROLOGUE)
+            total += self._tile_product(k, row, column, start)
+            yield
+        bias = k.load(self.c, element, inside)
+        k.wait(0, inside)
+        k.compute(1, inside)
+        k.store(self.d, element, total.ravel() + bias, inside)
+
+    def _tile_product(
+        self, k: BlockTracer, row: Lanes, column: Lanes, start: int
+    ) -> NDArray[np.float32]:
+        across, down = start + k.tx, start + k.ty
+        in_a: Mask = (row < self.rows) & (across < self.inner)
+        in_b: Mask = (column < self.columns) & (down < self.inner)
+        a = k.load(self.a, row * self.inner + across, in_a)
+        b = k.load(self.b, down * self.columns + column, in_b)
+        k.wait()
+        k.shared(1)
+        k.shared(1)
+        k.barrier()
+        for _ in range(TILE):
+            k.shared(1)
+            k.shared(1)
+            k.compute(1)
+        k.barrier()
+        left = np.where(in_a, a, np.float32(0)).reshape(TILE, TILE)
+        right = np.where(in_b, b, np.float32(0)).reshape(TILE, TILE)
+        product: NDArray[np.float32] = left @ right
+        return product
+
+
+@program("conv", ConvParameters)
+class Conv(Program):
+    """The forward pass of a convolutional layer.
+
+    DNNMark calls a vendor's library, whose source is not public.  This is the open way of doing it
+    (MGPUSim's): patches to columns, then filters times columns plus bias.  Sizes of its example are
+    the defaults.  The output stays [filter][image][row][column].  Arrays in the order input,
+    weights, bias (one value for each output element), columns, output (our choice); images,
+    weights and bias are random in -1..1.
+    """
+
+    def __init__(self, parameters: ConvParameters, seed: int) -> None:
+        super().__init__("conv")
+        self.sizes = sizes = parameters
+        generator = np.random.default_rng(seed)
+
+        def values(name: str, count: int, repeat: int = 1) -> Floats:
+            found = 2 * generator.random(count, dtype=np.float32) - 1
+            found = np.repeat(found, repeat)
+            found.flags.writeable = False
+            return self.memory.allocate(name, found)
+
+        def empty(name: str, count: int) -> Floats:
+            return self.memory.allocate(name, np.zeros(count, dtype=np.float32))
+
+        self.images = values("input", sizes.batch * sizes.channels * sizes.side**2)
+        self.weights = values("weights", sizes.filters * sizes.weights)
+        self.bias = values("bias", sizes.filters, sizes.outputs)
+        self.patches = empty("columns", sizes.weights * sizes.outputs)
+        self.output = empty("output", sizes.filters * sizes.outputs)
+
+    def launches(self) -> Iterator[Launch]:
+        sizes = self.sizes
+        yield Im2col(
+            shape=Shape.linear(sizes.outputs, PATCH_BLOCK), images=self.images,
+            patches=self.patches, sizes=sizes,
+        )  # fmt: skip
+        grid = (-(-sizes.outputs // TILE), -(-sizes.filters // TILE), 1)
+        yield TiledGemm(
+            shape=Shape(grid, (TILE, TILE, 1)), a=self.weights, b=self.patches, c=self.bias,
+            d=self.output, rows=sizes.filters, columns=sizes.outputs, inner=sizes.weights,
+        )  # fmt: skip

@@ -1,0 +1,317 @@
+"""mummer: exact matches of many short queries in a genome, by a suffix tree (mummergpu)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+import numpy as np
+from attrs import define, field, frozen
+from attrs.validators import and_, ge, le
+from numpy.typing import NDArray
+
+from gpusim.programs.catalog import program
+from gpusim.programs.device import DeviceArray
+from gpusim.programs.idioms import threads_below
+from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.rodinia.suffix_tree import NOWHERE, ROOT, SuffixTree, suffix_tree
+from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.warp_program import Launch
+
+BLOCK = 256
+
+TEXTURE_NODES = 4096 * 32
+"""Nodes of a strip of the texture: 32 rows of 4096 texels of 16 bytes."""
+
+GC_SHARE = 0.35
+REPEAT, BASES_PER_REPEAT = 5000, 475_000
+"""Length of the one repeated sequence, and bases for each of its copies."""
+
+NODE = np.dtype([(name, np.int32) for name in ("parent", "suffix", "start", "end")])
+CHILDREN = np.dtype([(base, np.int32) for base in "acgt"])
+MATCH = np.dtype([("node", np.int32), ("edge_match_length", np.int32)])
+
+Letters = DeviceArray[np.uint8]
+Ints = DeviceArray[np.int32]
+Records = DeviceArray[np.void]
+Values = NDArray[np.int64]
+
+
+def texel(node: Values) -> Values:
+    """Where a node lies in its texture, in texels.
+
+    The suite gives 32 neighbouring nodes a column of 32 rows.  How a device lays out a texture is
+    not published in full; ours: tiles of 4 x 32 texels, made of groups of 4 x 8 (our choice).  So
+    128 nodes share 2 KiB.
+    """
+    row, column = node % 32, node // 32 % 4
+    return node // 128 * 128 + row // 8 * 32 + row % 8 * 4 + column
+
+
+@define
+class _Walk:
+    """Where each thread is in the tree and in its query.
+
+    Attributes:
+        node, previous: the current node, and its parent.
+        matched: letters of the query that match so far, plus 1.
+        must_match: letters that are known to match, and need not be compared.
+        place: in the reference, the next letter to compare.
+        start: where the edge to the current node begins.
+    """
+
+    node: Values
+    previous: Values
+    matched: Values
+    must_match: Values
+    place: Values
+    start: Values
+
+
+@define(kw_only=True, eq=False)
+class MummerKernel(Kernel):
+    """The longest match from each place of a query on: one query a thread.
+
+    For each place: L query letter; down the tree {texture L children[node]; texture L
+    node[child]; L query letter; along the edge {L reference letter, L query letter}}; S result
+    if the match is long enough; texture L node[previous], whose suffix link is where the next
+    place begins.  Every load is used at once, so none is batched.  Threads of a warp meet again at
+    the next place.  Bases are read as bytes; references into the texture are 4 bytes instead of 3.
+    32 registers; 12 instructions for a node, 4 for a letter (our choices).
+
+    Attributes:
+        reference: the genome; letters 1 to 4, 0 at its end.
+        nodes, children: the tree, by `texel`.
+        queries: letters of all queries; each is preceded by a mark and followed by a 0.
+        address, length: (count,) the queries' places and lengths.
+        matches: (node, letters on the edge to it) for each place of each query.
+        count: queries.
+        min_match: shortest match to report.
+    """
+
+    reference: Letters
+    nodes: Records
+    children: Records
+    queries: Letters
+    address: Ints
+    length: Ints
+    matches: Records
+    count: int
+    min_match: int
+    name: str = "mummergpuKernel"
+    registers_per_thread: int = 32
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        t = k.t
+        inside = threads_below(k, self.count)
+        length = k.load(self.length, t, inside)
+        address = k.load(self.address, t, inside).astype(np.int64)
+        k.wait(0, inside)
+        last = length - self.min_match
+        walk = _Walk(*(np.zeros(k.threads, dtype=np.int64) for _ in range(6)))
+        result = address - t * (self.min_match + 1)
+        position = 0
+        while (active := inside & (position <= last)).any():
+            k.compute(6, active)
+            again = (walk.node == NOWHERE) | (walk.matched < 1)
+            walk.node[again] = ROOT
+            walk.matched[again] = 1
+            walk.must_match[again] = 0
+            stuck = yield from self._descend(k, walk, address + position, active, result)
+            found = active & ~stuck
+            edge = walk.place - walk.start
+            self._report(k, walk.node, edge, walk.matched, result, found)
+            walk.must_match[found] = edge[found]
+            walk.matched[found] -= edge[found] + 1
+            node = k.load(self.nodes, texel(walk.previous), active)
+            k.wait(0, active)
+            k.compute(4, active)
+            walk.node = np.where(active, node["suffix"], walk.node).astype(np.int64)
+            position += 1
+            result = result + 1
+            yield
+
+    def _descend(
+        self, k: BlockTracer, walk: _Walk, query: Values, active: Mask, result: Values
+    ) -> Generator[None, None, Mask]:
+        """Down the tree as far as the query matches; returns who found no edge at all."""
+        stuck = np.zeros(k.threads, dtype=bool)
+        walking = active
+        letter = self._letter(k, query + walk.matched, walking)
+        while walking.any():
+            children = k.load(self.children, texel(walk.node), walking)
+            k.wait(0, walking)
+            k.compute(6, walking)
+            walk.previous = np.where(walking, walk.node, walk.previous)
+            links = children.view(np.int32).reshape(-1, 4)
+            child = links[k.tid, np.maximum(letter, 1) - 1]
+            walk.node = np.where(walking, child, walk.node)
+            none = walking & (walk.node == NOWHERE)
+            self._report(k, walk.previous, 0 * walk.start, walk.matched, result, none)
+            walk.matched[none] -= 1
+            walk.must_match[none] = 0
+            stuck |= none
+            walking = walking & ~none
+            node = k.load(self.nodes, texel(walk.node), walking)
+            k.wait(0, walking)
+            k.compute(12, walking)
+            start, end = node["start"].astype(np.int64), node["end"].astype(np.int64)
+            self._enter(walk, start, end, walking)
+            letter = self._letter(k, query + walk.matched, walking)
+            comparing = walking & (walk.place <= end) & (letter != 0)
+            while comparing.any():
+                base = k.load(self.reference, walk.place, comparing)
+                k.wait(0, comparing)
+                k.compute(4, comparing)
+                walking = walking & ~(comparing & (base != letter))
+                comparing = comparing & walking
+                walk.matched[comparing] += 1
+                walk.place[comparing] += 1
+                following = self._letter(k, query + walk.matched, comparing)
+                letter = np.where(comparing, following, letter)
+                comparing = comparing & (walk.place <= end) & (letter != 0)
+                yield
+            walking = walking & (letter != 0)
+        return stuck
+
+    @staticmethod
+    def _enter(walk: _Walk, start: Values, end: Values, where: Mask) -> None:
+        """Enter an edge; letters that must match are skipped, else the first one matches."""
+        must = where & (walk.must_match > 0)
+        free = where & ~must
+        edge = np.minimum(walk.must_match, end - start + 1)
+        walk.start[where] = start[where]
+        walk.place[must] = (start + edge)[must]
+        walk.matched[must] += edge[must]
+        walk.must_match[must] -= edge[must]
+        walk.matched[free] += 1
+        walk.place[free] = start[free] + 1
+
+    def _letter(self, k: BlockTracer, place: Values, where: Mask) -> NDArray[np.uint8]:
+        letter = np.where(where, k.load(self.queries, place, where), np.uint8(0))
+        k.wait(0, where)
+        return letter
+
+    def _report(
+        self, k: BlockTracer, node: Values, edge: Values, matched: Values, result: Values,
+        where: Mask,
+    ) -> None:  # fmt: skip
+        """S the match if it is long enough."""
+        k.compute(2, where)
+        match = np.zeros(k.threads, dtype=MATCH)
+        match["node"], match["edge_match_length"] = node, edge
+        k.store(self.matches, result, match, where & (matched > self.min_match))
+
+
+@frozen
+class MummerParameters:
+    """Parameters of mummer.
+
+    Attributes:
+        reference: bases of the genome (the suite's NC_003997: 5227293).
+        queries: their number (our choice: 50000).
+        query_length: bases of a query (the suite's: 100).
+        min_match: shortest match that is reported (the suite: 20).
+        matching: share of the queries that are a piece of the genome (our choice: 0.9); the others
+            are random.
+    """
+
+    reference: int = field(default=5_227_293, validator=ge(1))
+    queries: int = field(default=50_000, validator=ge(1))
+    query_length: int = field(default=100, validator=ge(1))
+    min_match: int = field(default=20, validator=ge(1))
+    matching: float = field(default=0.9, validator=and_(ge(0.0), le(1.0)))
+
+    @query_length.validator
+    def _fits(self, _: object, length: int) -> None:
+        if length > self.reference:
+            raise ValueError(
+                f"'query_length' must be at most reference = {self.reference}: {length}"
+            )
+
+    @min_match.validator
+    def _is_no_longer(self, _: object, shortest: int) -> None:
+        if shortest > self.query_length:
+            raise ValueError(
+                f"'min_match' must be at most query_length = {self.query_length}: {shortest}"
+            )
+
+
+@program("mummer", MummerParameters)
+class Mummer(Program):
+    """One launch of mummergpuKernel; the printing of matches is left out.
+
+    Arrays in the order reference, nodes, children, queries, query addresses, query lengths, match
+    coordinates.  Nodes are numbered in breadth-first order (our choice).  The genome is random,
+    35 % of its bases are G or C as in Bacillus anthracis, and a sequence of 5000 bases is copied to
+    a random place for every 475,000 bases, about as often as that genome's ribosomal operon.
+
+    Attributes:
+        text: the genome, letters 1 to 4, and a 0.
+        tree: its suffix tree.
+    """
+
+    def __init__(self, parameters: MummerParameters, seed: int) -> None:
+        super().__init__("mummer")
+        self.parameters = parameters
+        rng = np.random.default_rng(seed)
+        self.text = make_genome(parameters.reference, rng)
+        self.tree = suffix_tree(self.text)
+        length, count = parameters.query_length, parameters.queries
+        queries = np.zeros((count, length + 2), dtype=np.uint8)
+        queries[:, 0] = ord("q")
+        first = rng.integers(0, parameters.reference - length + 1, count)
+        queries[:, 1:-1] = self.text[first[:, None] + np.arange(length)]
+        foreign = rng.random(count) >= parameters.matching
+        queries[foreign, 1:-1] = rng.integers(1, 5, (np.count_nonzero(foreign), length))
+        self.reference = self.memory.allocate("reference", self.text)
+        self.nodes = self.memory.allocate("nodes", _nodes(self.tree))
+        self.children = self.memory.allocate("children", _children(self.tree))
+        self.queries = self.memory.allocate("queries", queries)
+        address = np.arange(count, dtype=np.int32) * np.int32(length + 2)
+        self.address = self.memory.allocate("query_addresses", address)
+        lengths = np.full(count, length, dtype=np.int32)
+        self.lengths = self.memory.allocate("query_lengths", lengths)
+        places = count * (length - parameters.min_match + 1)
+        self.matches = self.memory.allocate("match_coords", np.zeros(places, dtype=MATCH))
+
+    def launches(self) -> Iterator[Launch]:
+        yield MummerKernel(
+            shape=Shape.linear(self.parameters.queries, BLOCK), reference=self.reference,
+            nodes=self.nodes, children=self.children, queries=self.queries, address=self.address,
+            length=self.lengths, matches=self.matches, count=self.parameters.queries,
+            min_match=self.parameters.min_match,
+        )  # fmt: skip
+
+
+def make_genome(bases: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """(bases + 1,) letters 1 to 4 for A, C, G, T, and a 0."""
+    bound = np.array([(1 - GC_SHARE) / 2, 0.5, 0.5 + GC_SHARE / 2])
+    text = np.zeros(bases + 1, dtype=np.uint8)
+    text[:-1] = 1 + np.searchsorted(bound, rng.random(bases, dtype=np.float32), side="right")
+    copies = bases // BASES_PER_REPEAT
+    for place in rng.integers(0, max(bases - REPEAT, 1), copies):
+        text[place : place + REPEAT] = text[:REPEAT]
+    return text
+
+
+def _texture(tree: SuffixTree, kind: np.dtype[np.void]) -> NDArray[np.void]:
+    strips = -(-len(tree.start) // TEXTURE_NODES)
+    return np.zeros(strips * TEXTURE_NODES, dtype=kind)
+
+
+def _nodes(tree: SuffixTree) -> NDArray[np.void]:
+    """The texture of nodes."""
+    texture = _texture(tree, NODE)
+    place = texel(np.arange(len(tree.start)))
+    for name, column in (("suffix", tree.suffix), ("start", tree.start), ("end", tree.end)):
+        texture[name][place] = column
+    parent, letter = np.nonzero(tree.children)
+    texture["parent"][place[tree.children[parent, letter]]] = parent
+    return texture
+
+
+def _children(tree: SuffixTree) -> NDArray[np.void]:
+    """The texture of children."""
+    texture = _texture(tree, CHILDREN)
+    texture.view(np.int32).reshape(-1, 4)[texel(np.arange(len(tree.start)))] = tree.children
+    return texture

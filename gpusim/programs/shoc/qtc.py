@@ -1,0 +1,334 @@
+"""qtc: quality threshold clustering; the largest cluster of limited diameter, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+import numpy as np
+from attrs import define, field, frozen
+from attrs.validators import ge, gt, optional
+
+from gpusim.programs.catalog import program
+from gpusim.programs.idioms import PROLOGUE
+from gpusim.programs.kernel import Program
+from gpusim.programs.shoc.qtc_growing import THREADS, Arrays, Growing, QtcKernel, better
+from gpusim.programs.shoc.qtc_points import neighbourhood, random_points
+from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.warp_program import Launch
+
+HELD = 12
+"""Neighbours of a seed that each thread keeps in registers."""
+
+UNROLL = 4
+
+
+@define(kw_only=True, eq=False)
+class ComputeDegrees(QtcKernel):
+    """Neighbours of every point, counted: one point a thread, a stretch of points a block.
+
+    L neighbours[(start + t) * most + j] for all j, four at a time (lanes 4 most bytes apart); S
+    degrees.
+    """
+
+    name: str = "compute_degrees"
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        k.compute(PROLOGUE)
+        stretch = -(-self.points // self.blocks)
+        first = k.bx * stretch
+        for begin in range(first, min(first + stretch, self.points), k.threads):
+            point = begin + k.tid
+            inside = point < min(first + stretch, self.points)
+            count = np.zeros(k.threads, dtype=np.int32)
+            for j in range(0, self.most, UNROLL):
+                columns = range(j, min(j + UNROLL, self.most))
+                loads = [
+                    k.load(self.arrays.neighbours, point * self.most + column, inside)
+                    for column in columns
+                ]
+                k.wait(0, inside)
+                k.compute(2 * len(columns), inside)
+                count += sum(found >= 0 for found in loads)
+                yield
+            k.store(self.arrays.degrees, point, count, inside)
+
+
+@define(kw_only=True, eq=False)
+class QtcDevice(Growing):
+    """Each block grows the clusters of its seeds, and keeps the size of its largest.
+
+    For each seed, every `blocks`-th ungrouped point: L ungrouped, L degrees, the same for all
+    threads; a seed with no more neighbours than the largest cluster has points is left out.  Then
+    `Growing.begin`; L neighbours, the first 768, into registers; until no neighbour fits: for
+    each of them that is still free {L members, L clustered, L distance}, for others
+    `from_memory`; the block's nearest one joins.  At the end the first thread stores two words.
+
+    Attributes:
+        ungrouped: points that are in no cluster yet.
+        seeds: most seeds of a block; None: all.
+    """
+
+    ungrouped: int
+    seeds: int | None
+    name: str = "QTC_device"
+    registers_per_thread: int = 48
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        k.compute(PROLOGUE)
+        largest, winner = -1, -1
+        for place in range(k.bx, self.ungrouped, self.blocks)[: self.seeds]:
+            seed = int(k.load(self.arrays.ungrouped, place)[0])
+            k.wait()
+            degree = int(k.load(self.arrays.degrees, seed)[0])
+            k.wait()
+            k.compute(4)
+            if degree <= largest:
+                continue
+            size = yield from self._grow(k, seed, degree)
+            if size > largest:
+                largest, winner = size, seed
+        leader = k.tid == 0
+        for word, value in enumerate((largest, winner)):
+            place_of = np.full(k.threads, 2 * k.bx + word)
+            k.store(self.arrays.cardinalities, place_of, value, leader)
+
+    def _grow(self, k: BlockTracer, seed: int, degree: int) -> Generator[None, None, int]:
+        """Grow the cluster of a seed; returns its size."""
+        yield from self.begin(k, seed)
+        held, reach = [], []
+        for first in range(0, min(degree, HELD * k.threads), k.threads):
+            inside = first + k.tid < degree
+            row = k.load(self.arrays.neighbours, seed * self.most + first + k.tid, inside)
+            held.append(np.where(inside, row.astype(np.int64), -1))
+            reach.append(np.zeros(k.threads, dtype=np.float32))
+        k.wait()
+        k.barrier()
+        size, latest = 1, seed
+        while size < self.ungrouped and latest >= 0:
+            least, found = self.nobody(k)
+            for slot, candidate in enumerate(held):
+                k.compute(1)
+                fit = self.free(k, candidate, candidate >= 0)
+                held[slot] = np.where(fit, candidate, -1)
+                distance = self.distances(k, candidate, latest, fit)
+                k.wait(0, fit)
+                k.compute(4, fit)
+                reach[slot] = np.where(fit, np.maximum(reach[slot], distance), reach[slot])
+                least, found = better(least, found, reach[slot], candidate, fit)
+                yield
+            others = range(HELD * k.threads, degree, k.threads)
+            least, found = yield from self.from_memory(k, seed, latest, others, (least, found))
+            latest = self.nearest(k, least, found)
+            if latest >= 0:
+                self.join(k, latest)
+                size += 1
+            else:
+                k.barrier()
+        k.barrier()
+        return size
+
+
+@define(kw_only=True, eq=False)
+class ReduceCardinalities(QtcKernel):
+    """One thread finds the largest of the blocks' clusters: the first one of that size.
+
+    L cardinalities[2 b], four at a time; where larger, L the seed beside it; S both in front.
+
+    Attributes:
+        clusters: blocks that have one.
+    """
+
+    clusters: int
+    name: str = "reduce_card_device"
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        k.compute(PROLOGUE)
+        array = self.arrays.cardinalities
+        largest, winner = -1, -1
+        for first in range(0, self.clusters, UNROLL):
+            blocks = range(first, min(first + UNROLL, self.clusters))
+            sizes = [int(k.load(array, 2 * block)[0]) for block in blocks]
+            k.wait()
+            k.compute(2 * len(blocks))
+            for block, size in zip(blocks, sizes, strict=True):
+                if size > largest:
+                    largest, winner = size, int(k.load(array, 2 * block + 1)[0])
+            yield
+        k.wait()
+        k.store(array, 0, largest)
+        k.store(array, 1, winner)
+
+
+@define(kw_only=True, eq=False)
+class TrimUngrouped(Growing):
+    """One block grows the winning cluster again, and takes its points off the list.
+
+    All neighbours are gone through in memory (`from_memory`); S result for each member.  Then, 64
+    points at a time: L ungrouped, STS, L members; S ungrouped of those that stay, barrier; if one
+    left, the first thread stores all of them again, closed up; barrier.
+
+    Attributes:
+        ungrouped: points on the list.
+        seed: of the winning cluster.
+    """
+
+    ungrouped: int
+    seed: int
+    name: str = "trim_ungrouped_pnts_indr_array"
+    registers_per_thread: int = 32
+    shared_bytes: int = 3 * THREADS * 4 + 8
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        k.compute(PROLOGUE)
+        leader = k.tid == 0
+        yield from self.begin(k, self.seed)
+        k.store(self.arrays.result, np.zeros(k.threads, dtype=np.int64), self.seed, leader)
+        size, latest = 1, self.seed
+        while size < self.ungrouped:
+            slots = range(0, self.most, k.threads)
+            best = yield from self.from_memory(k, self.seed, latest, slots, self.nobody(k))
+            latest = self.nearest(k, *best)
+            if latest < 0:
+                k.barrier()
+                break
+            k.store(self.arrays.result, np.full(k.threads, size), latest, leader)
+            self.join(k, latest)
+            size += 1
+        k.barrier()
+        yield from self._close_up(k, leader)
+
+    def _close_up(self, k: BlockTracer, leader: Mask) -> Iterator[None]:
+        ungrouped = self.arrays.ungrouped
+        kept = 0
+        k.shared(1, leader)
+        k.barrier()
+        for first in range(0, self.ungrouped, k.threads):
+            inside = first + k.tid < self.ungrouped
+            point = k.load(ungrouped, first + k.tid, inside)
+            k.wait(0, inside)
+            k.shared(1, inside)
+            member = inside & k.load(self.arrays.members, point, inside)
+            k.wait(0, inside)
+            stays = inside & ~member
+            k.shared(1, member)
+            k.shared(1, stays)
+            k.store(ungrouped, kept + k.tid, point, stays)
+            k.barrier()
+            k.shared(1, leader)
+            if member.any():
+                for value in point[inside].tolist():
+                    k.shared(1, leader)
+                    if not member[point == value].any():
+                        k.store(ungrouped, np.full(k.threads, kept), value, leader)
+                        kept += 1
+            else:
+                kept += k.threads
+            k.shared(1, leader)
+            k.barrier()
+            yield
+
+
+@define(kw_only=True, eq=False)
+class UpdateClustered(QtcKernel):
+    """One block marks the points of the winning cluster: {L clustered, L members, S clustered}."""
+
+    name: str = "update_clustered_pnts_mask"
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        k.compute(PROLOGUE)
+        clustered = self.arrays.clustered
+        for first in range(0, self.points, k.threads):
+            point = first + k.tid
+            inside = point < self.points
+            before = k.load(clustered, point, inside)
+            member = k.load(self.arrays.members, point, inside)
+            k.wait(0, inside)
+            k.compute(1, inside)
+            k.store(clustered, point, before | member, inside)
+            yield
+        k.barrier()
+
+
+@frozen
+class QtcParameters:
+    """Parameters of qtc.
+
+    Attributes:
+        points: their number (the suite, size 1: 4096).
+        threshold: largest diameter of a cluster; the points' square is 20 wide (the suite: 1).
+        blocks: most thread blocks (the suite: 16 for each of 16 SMs).
+        seeds: most seeds that a block tries in a launch; None: all (the suite).
+        clusters: clusters that are found, a round of four launches each; None: all (the suite).
+    """
+
+    points: int = field(default=4096, validator=ge(60))
+    threshold: float = field(default=1.0, validator=gt(0.0))
+    blocks: int = field(default=256, validator=ge(1))
+    seeds: int | None = field(default=None, validator=optional(ge(1)))
+    clusters: int | None = field(default=None, validator=optional(ge(1)))
+
+
+@program("qtc", QtcParameters)
+class Qtc(Program):
+    """compute_degrees, then a round of four launches for each cluster, until one has one point.
+
+    Launch geometry, arrays and the order of accesses follow the public source with the full
+    distance matrix in global memory (the suite's default).  The distance matrix is read by
+    columns: each lane touches another row, 4 points bytes apart.
+
+    Attributes:
+        arrays: on the device.
+        found: points of the clusters, in the order in which they were found.
+    """
+
+    def __init__(self, parameters: QtcParameters, seed: int) -> None:
+        super().__init__("qtc")
+        self.parameters = parameters
+        n = parameters.points
+        points = random_points(n, np.random.default_rng(seed))
+        near = neighbourhood(points, parameters.threshold)
+        self.most = near.neighbours.shape[1]
+        self.blocks = blocks = min(parameters.blocks, n)
+        self.found: list[list[int]] = []
+        allocate = self.memory.allocate
+        self.arrays = Arrays(
+            allocate("distance_matrix", near.distance),
+            allocate("indr_mtrx", near.neighbours),
+            allocate("degrees", np.zeros(n, dtype=np.int32)),
+            allocate("ungrpd_pnts_indr", np.arange(n, dtype=np.int32)),
+            allocate("Ai_mask", np.zeros(blocks * n, dtype=bool), 1),
+            allocate("dist_to_clust", np.zeros(blocks * self.most, dtype=np.float32)),
+            allocate("clustered_pnts_mask", np.zeros(n, dtype=bool), 1),
+            allocate("cardinalities", np.zeros(2 * blocks, dtype=np.int32)),
+            allocate("result", np.zeros(n, dtype=np.int32)),
+        )
+
+    def launches(self) -> Iterator[Launch]:
+        arrays, n, most = self.arrays, self.parameters.points, self.most
+        threshold = self.parameters.threshold
+        one = Shape((1, 1, 1), (THREADS, 1, 1))
+        grid = Shape((self.blocks, 1, 1), (min(THREADS, n), 1, 1))
+        yield ComputeDegrees(shape=grid, arrays=arrays, points=n, most=most)
+        ungrouped = n
+        rounds = self.parameters.clusters or n
+        while ungrouped and len(self.found) < rounds:
+            blocks = min(self.blocks, ungrouped)
+            yield QtcDevice(
+                shape=Shape((blocks, 1, 1), (THREADS, 1, 1)), arrays=arrays, points=n, most=most,
+                threshold=threshold, ungrouped=ungrouped, seeds=self.parameters.seeds,
+            )  # fmt: skip
+            if blocks > 1:
+                yield ReduceCardinalities(
+                    shape=Shape((1, 1, 1), (1, 1, 1)), arrays=arrays, points=n, most=most,
+                    clusters=blocks,
+                )  # fmt: skip
+            size, winner = arrays.cardinalities.data[:2].tolist()
+            yield TrimUngrouped(
+                shape=one, arrays=arrays, points=n, most=most, threshold=threshold,
+                ungrouped=ungrouped, seed=winner,
+            )  # fmt: skip
+            yield UpdateClustered(shape=one, arrays=arrays, points=n, most=most)
+            self.found.append(arrays.result.data[:size].tolist())
+            ungrouped -= size
+            if size <= 1:
+                return

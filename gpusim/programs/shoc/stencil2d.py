@@ -1,0 +1,136 @@
+"""stencil2d: nine-point smoothing of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import define, field, frozen
+from attrs.validators import ge, le
+from numpy.typing import NDArray
+
+from gpusim.programs.catalog import program
+from gpusim.programs.device import DeviceArray
+from gpusim.programs.idioms import PROLOGUE
+from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.warp_program import Launch
+
+STRIP_ROWS = 8
+STRIP_COLUMNS = 256
+PAD = 16
+"""Rows begin at multiples of so many elements."""
+CENTER, CARDINAL, DIAGONAL = np.float32(0.25), np.float32(0.15), np.float32(0.05)
+"""Weights of an element and of its neighbours beside and across."""
+
+Floats = DeviceArray[np.float32]
+
+
+def pitch_of(columns: int) -> int:
+    """Elements from one row to the next: the columns and both borders, padded."""
+    return -(-(columns + 2) // PAD) * PAD
+
+
+def smoothed(tile: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The inner elements of a matrix, each averaged with its eight neighbours."""
+    middle, above, below = tile[1:-1], tile[:-2], tile[2:]
+    cardinal = above[:, 1:-1] + below[:, 1:-1] + middle[:, :-2] + middle[:, 2:]
+    diagonal = above[:, :-2] + above[:, 2:] + below[:, :-2] + below[:, 2:]
+    smooth: NDArray[np.float32] = CENTER * middle[:, 1:-1] + CARDINAL * cardinal
+    smooth += DIAGONAL * diagonal
+    return smooth
+
+
+@define(kw_only=True, eq=False)
+class StencilKernel(Kernel):
+    """A block of (1, 256) threads for a strip of 8 rows and 256 columns: a column a thread.
+
+    Each thread loads its column of 10 rows, borders included, and writes it to shared memory; then
+    the first thread loads the 10 elements left of the strip and the last one those right of it
+    (their order is our choice).  After a barrier, 9 shared-memory loads, 10 instructions and a
+    store for each row.  Shared memory is read along rows: no bank conflicts.
+
+    Attributes:
+        source, result: the matrix with its border of one element, before and after.
+        pitch: elements of a row.
+    """
+
+    source: Floats
+    result: Floats
+    pitch: int
+    name: str = "StencilKernel"
+    registers_per_thread: int = 32
+    shared_bytes: int = 4 * (STRIP_ROWS + 2) * (STRIP_COLUMNS + 2)
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        column = STRIP_COLUMNS * k.by + k.ty + 1
+        top = STRIP_ROWS * k.bx * self.pitch
+        rows = top + self.pitch * np.arange(STRIP_ROWS + 2)
+        k.compute(PROLOGUE)
+        tile = np.empty((STRIP_ROWS + 2, STRIP_COLUMNS + 2), dtype=np.float32)
+        tile[:, 1:-1] = [k.load(self.source, row + column) for row in rows]
+        k.wait()
+        for _ in rows:
+            k.shared(1)
+        for edge, beside in ((0, -1), (STRIP_COLUMNS - 1, 1)):
+            where = k.ty == edge
+            border = [k.load(self.source, row + column + beside, where) for row in rows]
+            k.wait(0, where)
+            tile[:, edge + beside + 1] = [values[edge] for values in border]
+            for _ in rows:
+                k.shared(1, where)
+        k.barrier()
+        yield
+        for row, smooth in zip(rows[1:-1], smoothed(tile), strict=True):
+            for _ in range(9):
+                k.shared(1)
+            k.compute(10)
+            k.store(self.result, row + column, smooth)
+            yield
+
+
+@frozen
+class Stencil2dParameters:
+    """Size and length of stencil2d.
+
+    Attributes:
+        rows: of the matrix without its border, a multiple of 8 (the suite: 512 to 4096).
+        columns: likewise, a multiple of 256.
+        iterations: launches (the suite: 1000).
+    """
+
+    rows: int = field(default=512, validator=[ge(1), le(32768)])
+    columns: int = field(default=512, validator=[ge(1), le(32768)])
+    iterations: int = field(default=1000, validator=ge(1))
+
+    def __attrs_post_init__(self) -> None:
+        for name, unit in (("rows", STRIP_ROWS), ("columns", STRIP_COLUMNS)):
+            if (value := getattr(self, name)) % unit:
+                raise ValueError(f"{name!r} must be a multiple of {unit}: {value}")
+
+
+@program("stencil2d", Stencil2dParameters)
+class Stencil2d(Program):
+    """Repeated smoothing of a matrix whose border stays.
+
+    Arrays in the order da, db; each iteration reads one and writes the other.  Elements are random
+    in 0..1, the border 0 (our choice).
+    """
+
+    def __init__(self, parameters: Stencil2dParameters, seed: int) -> None:
+        super().__init__("stencil2d")
+        rows, columns = parameters.rows, parameters.columns
+        self.pitch = pitch_of(columns)
+        self.grid = Shape((rows // STRIP_ROWS, columns // STRIP_COLUMNS, 1), (1, STRIP_COLUMNS, 1))
+        self.iterations = parameters.iterations
+        matrix = np.zeros((rows + 2, self.pitch), dtype=np.float32)
+        inside = np.random.default_rng(seed).random((rows, columns), dtype=np.float32)
+        matrix[1:-1, 1 : columns + 1] = inside
+        self.da = self.memory.allocate("da", matrix)
+        self.db = self.memory.allocate("db", np.zeros_like(matrix))
+
+    def launches(self) -> Iterator[Launch]:
+        source, result = self.da, self.db
+        for _ in range(self.iterations):
+            yield StencilKernel(shape=self.grid, source=source, result=result, pitch=self.pitch)
+            source, result = result, source

@@ -1,0 +1,1 @@
+"""Trace files as programs: what other tools recorded, and what gpusim recorded itself."""

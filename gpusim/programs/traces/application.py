@@ -1,0 +1,115 @@
+"""What every trace file becomes: applications whose launches come from the file.
+
+A reader of a format subclasses `TraceLaunch` (`chunks`) and `TraceApplication` (`launches`), and
+offers a function ``open_FORMAT(path) -> TraceFile``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from gpusim.errors import UserError
+from gpusim.warp_program import Application, Buffer, LaneChunk, Launch
+
+
+@define(kw_only=True, eq=False)
+class TraceLaunch(ABC):
+    """A launch of a trace (a `gpusim.warp_program.Launch`).
+
+    Attributes:
+        name: the kernel's name.
+        blocks: thread blocks; a three-dimensional grid is numbered with x fastest.
+        threads_per_block: threads of a block.
+        warp_size: threads of a warp, as recorded.
+        registers_per_thread: 32-bit registers.
+        shared_bytes: shared memory of a block.
+        idle_accesses: memory instructions without an active lane in the blocks read so far, by
+            memory space; they count as arithmetic.
+    """
+
+    name: str
+    blocks: int
+    threads_per_block: int
+    warp_size: int
+    registers_per_thread: int = 0
+    shared_bytes: int = 0
+    idle_accesses: Counter[str] = field(factory=Counter, init=False)
+
+    @property
+    def warps_per_block(self) -> int:
+        """Warps of a block."""
+        return -(-self.threads_per_block // self.warp_size)
+
+    def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
+        """What thread block `block` did; yields its chunks in order, all warps together.
+
+        Raises:
+            UserError: the trace was recorded with another warp size, or its file is damaged.
+        """
+        if warp_size != self.warp_size:
+            raise UserError(
+                f"kernel {self.name!r} was traced with warps of {self.warp_size} threads; "
+                f"the model has sm.warp_size = {warp_size}"
+            )
+        yield from self.chunks(block)
+
+    @abstractmethod
+    def chunks(self, block: int) -> Iterator[LaneChunk]:
+        """The chunks of a block.  Each block is asked for once, in about increasing order."""
+
+
+@define(kw_only=True, eq=False)
+class TraceApplication(ABC):
+    """An application of a trace (a `gpusim.warp_program.Application`).
+
+    It holds nothing of a run: a reader's state belongs to the launches, and `launches` makes new
+    ones each time.  So it can be started as often as needed.
+
+    Attributes:
+        name: for results.
+        buffers: its arrays; empty where the format does not tell them, and then a page is mapped
+            when it is first touched.
+        share, instance: what it asks for in its workload, as in `ApplicationSpec`.
+    """
+
+    name: str
+    buffers: tuple[Buffer, ...] = ()
+    share: float | None = None
+    instance: int | None = None
+
+    def start(self) -> Application:
+        """The application at the begin of its run."""
+        return self
+
+    @abstractmethod
+    def launches(self) -> Iterator[Launch]:
+        """The launches of one complete run, each with its own place in the file."""
+
+
+@frozen(eq=False)
+class TraceFile:
+    """An opened trace file: its header is read and checked, its blocks are not.
+
+    Attributes:
+        path: the file.
+        format: as people call it, such as ``"Accel-Sim traceg"``.
+        name: of the workload that it holds.
+        applications: in the order of their address spaces.
+        warp_size: threads of a warp, as recorded.
+        scale, seed: of the workload that it holds; of little meaning where nobody recorded them.
+        relaunch: whether an application that has ended starts again until all have run once.
+    """
+
+    path: Path
+    format: str
+    name: str
+    applications: tuple[TraceApplication, ...]
+    warp_size: int = 32
+    scale: str = "trace"
+    seed: int = 0
+    relaunch: bool = False

@@ -1,0 +1,67 @@
+"""A thread block under construction from the warp instructions of a trace of SASS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusim.programs.traces.application import TraceLaunch
+from gpusim.programs.traces.lanes import interleave_local, shared_passes
+from gpusim.programs.traces.sass import Space
+from gpusim.programs.traces.warps import WarpTrace, chunks_of
+from gpusim.warp_program import LaneChunk, Op
+
+WARP_SIZE = 32
+"""Threads of a warp of NVIDIA's GPUs."""
+
+
+class BlockTrace:
+    """What the warps of one thread block did.
+
+    Args:
+        launch: of the block.
+        number: of the block in the grid.
+
+    Attributes:
+        warps: one a warp of the block; a warp that does not appear in the trace does nothing.
+    """
+
+    def __init__(self, launch: TraceLaunch, number: int) -> None:
+        self.warps = [WarpTrace() for _ in range(launch.warps_per_block)]
+        self._idle = launch.idle_accesses
+        self._first_thread = number * launch.threads_per_block
+        self._threads = launch.blocks * launch.threads_per_block
+
+    def access(
+        self, warp: int, place: int, space: Space, op: Op, address: NDArray[np.int64], size: int
+    ) -> None:
+        """A memory instruction.
+
+        Args:
+            warp: number of the warp in the block.
+            place: program counter, or anything by which warps meet (see `chunks_of`).
+            space: generic counts as global.
+            op: LOAD, STORE, ATOMIC or REDUCE.
+            address: (32,) byte addresses, `INACTIVE` where a lane takes no part; one does.
+            size: bytes a lane.
+        """
+        trace = self.warps[warp]
+        if space == Space.SHARED:
+            trace.add(Op.SHARED, shared_passes(address, size, op == Op.ATOMIC))
+            return
+        if space == Space.LOCAL:
+            threads = self._first_thread + warp * WARP_SIZE + np.arange(WARP_SIZE)
+            address, size = interleave_local(address, size, threads, self._threads)
+        trace.access(place, op, address, size)
+
+    def idle_access(self, warp: int, space: Space) -> None:
+        """A memory instruction in which no lane takes part; generic counts as global."""
+        told = Space.GLOBAL if space == Space.GENERIC else space
+        self._idle[told.value] += 1
+        self.warps[warp].add(Op.COMPUTE, 1)
+
+    def chunks(self) -> Iterator[LaneChunk]:
+        """The block's chunks; uses it up."""
+        return chunks_of(self.warps)

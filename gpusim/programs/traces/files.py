@@ -1,0 +1,62 @@
+"""`open_trace`: any trace file, by its name and content."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gpusim.errors import UserError
+from gpusim.programs.traces.application import TraceFile
+from gpusim.programs.traces.nvbit import open_nvbit
+from gpusim.programs.traces.nvbit_index import MARK
+from gpusim.programs.traces.recorded import open_recorded
+from gpusim.programs.traces.text import DAMAGES, damage, open_binary
+from gpusim.programs.traces.traceg import KERNELS_LIST, is_kernel, open_kernel, open_kernels_list
+
+TABLE_SUFFIXES = (".npz", ".parquet")
+"""Endings of columnar tables."""
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_LOOKED_AT = 1 << 16
+"""Bytes in which the first line of NVBit's mem_trace must lie."""
+
+FORMATS = (
+    "a trace of gpusim (HDF5), kernelslist.g or KERNEL.traceg[.xz, .gz] of Accel-Sim, "
+    "text of NVBit's mem_trace [.gz, .xz], or a table (.npz, .parquet)"
+)
+"""What can be opened."""
+
+
+def open_trace(path: str | os.PathLike[str]) -> TraceFile:
+    """Open a trace file, or a folder with a kernelslist.g.
+
+    Raises:
+        UserError: there is no such file, its format is not known, or its header is wrong.
+    """
+    path = Path(path)
+    if path.is_dir():
+        path /= KERNELS_LIST
+    if not path.is_file():
+        raise UserError(f"cannot open {path}: there is no such file")
+    if path.name == KERNELS_LIST:
+        return open_kernels_list(path)
+    if is_kernel(path):
+        return open_kernel(path)
+    if path.suffix in TABLE_SUFFIXES:
+        from gpusim.programs.traces.table import open_table
+
+        return open_table(path)
+    begin = _begin(path)
+    if begin.startswith(_HDF5):
+        return open_recorded(path)
+    if MARK in begin:
+        return open_nvbit(path)
+    raise UserError(f"{path} is no trace that gpusim knows; it reads {FORMATS}")
+
+
+def _begin(path: Path) -> bytes:
+    try:
+        with open_binary(path) as stream:
+            return stream.read(_LOOKED_AT)
+    except DAMAGES as error:
+        raise UserError(damage(path, 0, error)) from error

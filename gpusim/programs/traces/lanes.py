@@ -1,0 +1,100 @@
+"""Lane addresses of one warp instruction: split at sectors, local memory, shared memory's banks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusim.warp_program import INACTIVE
+
+SECTOR_BYTES = 32
+"""What a lane of a `LaneChunk` does not cross."""
+
+WINDOW_BYTES = 1 << 24
+"""The generic addresses of a block's shared and of a thread's local memory span 16 MiB each."""
+
+LOCAL_BASE = 0xC000_0000_0000
+"""Where the region of local memory lies (our choice): above all user addresses, which have 47 bits,
+so that no array of a trace overlaps it."""
+
+LOCAL_REGION = 1 << 47
+"""All addresses from here on are local memory."""
+
+_WORD_BYTES = 4
+_BANKS = 32
+
+Lanes = NDArray[np.int64]
+
+
+def split_at_sectors(address: Lanes, size: int) -> tuple[Lanes, int]:
+    """Extra lanes for an instruction of which some lane crosses a sector.
+
+    All its lanes are cut into pieces of the largest power of two that divides the size and all
+    addresses.
+
+    Args:
+        address: (lanes,) byte addresses, `INACTIVE` where a lane takes no part.
+        size: bytes a lane.
+
+    Returns:
+        (lanes,) addresses, or (lanes * pieces,), the pieces of a lane side by side; and the bytes
+        of each.
+    """
+    used = address[address != INACTIVE]
+    if not ((used % SECTOR_BYTES + size) > SECTOR_BYTES).any():
+        return address, size
+    common = int(np.bitwise_or.reduce(used)) | size | SECTOR_BYTES
+    piece = common & -common
+    return _cut(address, np.arange(0, size, piece)), piece
+
+
+def interleave_local(address: Lanes, size: int, threads: Lanes, total: int) -> tuple[Lanes, int]:
+    """Where the local memory of threads lies: word by word, the words of all threads side by side.
+
+    "Consecutive 32-bit words are accessed by consecutive thread IDs" (CUDA programming guide, local
+    memory).  Our choice: all threads of the launch have memory of their own; the words of a thread,
+    counted from the middle of its window, lie around `LOCAL_BASE`.
+
+    Args:
+        address: (lanes,) addresses as each thread sees them, `INACTIVE` elsewhere.
+        size: bytes a lane.
+        threads: (lanes,) number of each thread in its grid.
+        total: threads of the grid.
+
+    Returns:
+        as `split_at_sectors`: lanes that access a word or less.
+    """
+    piece = min(size & -size, _WORD_BYTES)
+    offset = (address + WINDOW_BYTES // 2) % WINDOW_BYTES - WINDOW_BYTES // 2
+    offset -= offset % piece
+    own = _cut(
+        np.where(address == INACTIVE, INACTIVE, offset + LOCAL_BASE), np.arange(0, size, piece)
+    )
+    word = (own - LOCAL_BASE) // _WORD_BYTES
+    place = (word * total + threads.repeat(len(own) // len(address))) * _WORD_BYTES
+    return np.where(own == INACTIVE, INACTIVE, LOCAL_BASE + place + own % _WORD_BYTES), piece
+
+
+def shared_passes(address: Lanes, size: int, atomic: bool = False) -> int:
+    """Conflict-free passes of a shared-memory access: the most that any of 32 banks is asked for.
+
+    Lanes that ask for one 4-byte word get it together, except in atomics.
+
+    Args:
+        address: (lanes,) byte addresses, `INACTIVE` where a lane takes no part; at least one does.
+        size: bytes a lane.
+        atomic: whether lanes with one word take turns.
+    """
+    used = address[address != INACTIVE]
+    steps = np.arange(0, max(size, _WORD_BYTES), _WORD_BYTES)
+    words = (used[:, None] // _WORD_BYTES + steps // _WORD_BYTES).ravel()
+    if not atomic:
+        words = np.unique(words)
+    return int(np.bincount(words % _BANKS).max())
+
+
+def _cut(address: Lanes, steps: Lanes) -> Lanes:
+    """Each lane as several: (lanes * steps,)."""
+    pieces = address[:, None] + steps
+    pieces[address == INACTIVE] = INACTIVE
+    return pieces.ravel()

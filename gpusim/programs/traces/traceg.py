@@ -1,0 +1,171 @@
+"""Traces of Accel-Sim: a list of kernels (kernelslist.g) or one kernel (.traceg, .xz, .gz).
+
+The format is that of tracer versions 0 to 6; see `docs/traces.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import define, field
+
+from gpusim.errors import UserError
+from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
+from gpusim.programs.traces.blocks import WARP_SIZE
+from gpusim.programs.traces.text import Line, plain_name, plain_stem, read_lines
+from gpusim.programs.traces.traceg_block import parse_block
+from gpusim.programs.traces.traceg_header import KernelHeader, read_header
+from gpusim.warp_program import Buffer, LaneChunk
+
+FORMAT = "Accel-Sim traceg"
+
+KERNELS_LIST = "kernelslist.g"
+"""Name of a list of kernels."""
+
+_MEMCPY = "MemcpyHtoD"
+
+
+def open_kernels_list(path: Path) -> TraceFile:
+    """A list of kernels: copies to the device tell arrays, kernels run one after the other.
+
+    Raises:
+        UserError: the list, or the header of one of its kernels, is wrong.
+    """
+    buffers: list[Buffer] = []
+    kernels: list[KernelHeader] = []
+    for number, line in read_lines(path):
+        command = line.strip()
+        if command.startswith(_MEMCPY):
+            buffer = _buffer(command, f"{path}:{number}", len(buffers))
+            if not any(_contains(other, buffer) for other in buffers):
+                buffers.append(buffer)
+        elif command.startswith("kernel"):
+            kernel = path.parent / command
+            if not is_kernel(kernel):
+                raise UserError(
+                    f"{path}:{number}: {command}: must end in .traceg, .traceg.xz or .traceg.gz"
+                )
+            if not kernel.is_file():
+                raise UserError(f"{path}:{number}: there is no file {kernel}")
+            kernels.append(read_header(kernel))
+    if not kernels:
+        raise UserError(f"{path}: names no kernel; a kernel's line begins with 'kernel'")
+    name = path.resolve().parent.name
+    return TraceFile(
+        path, FORMAT, name, (TracegApplication(name=name, buffers=tuple(buffers), kernels=kernels),)
+    )
+
+
+def open_kernel(path: Path) -> TraceFile:
+    """A single kernel.
+
+    Raises:
+        UserError: its header is wrong.
+    """
+    name = plain_stem(path)
+    return TraceFile(
+        path, FORMAT, name, (TracegApplication(name=name, kernels=[read_header(path)]),)
+    )
+
+
+def is_kernel(path: Path) -> bool:
+    """Whether a file's name is that of a kernel."""
+    return plain_name(path).endswith(".traceg")
+
+
+def _buffer(command: str, place: str, index: int) -> Buffer:
+    """``MemcpyHtoD,0x<address>,<bytes>``."""
+    try:
+        _, address, size = command.split(",")
+        return Buffer(f"memcpy {index}", int(address, 16), int(size))
+    except ValueError as error:
+        raise UserError(
+            f"{place}: {command!r}: must be {_MEMCPY},0x<address in hex>,<bytes>"
+        ) from error
+
+
+def _contains(outer: Buffer, inner: Buffer) -> bool:
+    return outer.base <= inner.base and inner.base + inner.bytes <= outer.base + outer.bytes
+
+
+@define(kw_only=True, eq=False)
+class TracegApplication(TraceApplication):
+    """All kernels of a list, one after the other, whatever stream they were in.
+
+    Attributes:
+        kernels: their headers.
+    """
+
+    kernels: list[KernelHeader]
+
+    def launches(self) -> Iterator[TraceLaunch]:
+        for header in self.kernels:
+            yield TracegLaunch(
+                name=header.name,
+                blocks=header.blocks,
+                threads_per_block=header.threads_per_block,
+                warp_size=WARP_SIZE,
+                registers_per_thread=header.registers,
+                shared_bytes=header.shared_bytes,
+                header=header,
+            )
+
+
+@define(kw_only=True, eq=False)
+class TracegLaunch(TraceLaunch):
+    """A kernel whose file is read forward, once.
+
+    Blocks that are passed over on the way to the one that is asked for are kept as text until it is
+    their turn: none, if the file has them in increasing order.
+
+    Attributes:
+        header: of the file.
+    """
+
+    header: KernelHeader
+    _blocks: Iterator[tuple[int, list[Line]]] = field(init=False)
+    _passed: dict[int, list[Line]] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._blocks = _read_blocks(self.header)
+
+    def chunks(self, block: int) -> Iterator[LaneChunk]:
+        while block not in self._passed:
+            number, lines = next(self._blocks, (-1, []))
+            if number < 0:
+                raise UserError(
+                    f"{self.header.path}: ends without thread block {block} of {self.blocks} "
+                    "(x runs fastest); it is truncated or was filtered"
+                )
+            self._passed[number] = lines
+        yield from parse_block(self, self.header, block, self._passed.pop(block)).chunks()
+
+
+def _read_blocks(header: KernelHeader) -> Iterator[tuple[int, list[Line]]]:
+    """The blocks in the order of the file: number in the grid, and lines between begin and end."""
+    inside: list[Line] | None = None
+    number = -1
+    seen = bytearray(header.blocks)
+    for line in read_lines(header.path):
+        text = line[1]
+        if text.startswith("#BEGIN_TB"):
+            if inside is not None:
+                raise UserError(f"{header.path}:{line[0]}: a block begins inside another")
+            inside, number = [], -1
+        elif inside is None or not text.strip():
+            continue
+        elif text.startswith("thread block"):
+            number = header.block_number(text, line[0])
+            if seen[number]:
+                raise UserError(f"{header.path}:{line[0]}: {text!r} comes a second time")
+            seen[number] = True
+        elif text.startswith("#END_TB"):
+            if number < 0:
+                raise UserError(f"{header.path}:{line[0]}: a block without 'thread block = x,y,z'")
+            yield number, inside
+            inside = None
+        else:
+            inside.append(line)
+    if inside is not None:
+        raise UserError(f"{header.path}: ends inside a thread block; it is truncated")

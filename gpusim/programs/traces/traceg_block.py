@@ -1,0 +1,182 @@
+"""The instructions of one thread block of a .traceg file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusim.errors import UserError
+from gpusim.programs.traces.application import TraceLaunch
+from gpusim.programs.traces.blocks import WARP_SIZE, BlockTrace
+from gpusim.programs.traces.lanes import WINDOW_BYTES
+from gpusim.programs.traces.sass import MEMORY_OPCODES, Space, access_bytes, base_opcode, moves_data
+from gpusim.programs.traces.scoreboard import Scoreboard
+from gpusim.programs.traces.text import Line
+from gpusim.programs.traces.traceg_header import KernelHeader
+from gpusim.warp_program import INACTIVE, Op
+
+_FIRST_WITHOUT_BLOCK = 3
+"""Before this tracer version, block and warp number (4 fields) precede each instruction."""
+
+_FIRST_WITH_IMMEDIATES = 5
+
+
+def parse_block(
+    launch: TraceLaunch, header: KernelHeader, number: int, lines: Sequence[Line]
+) -> BlockTrace:
+    """What a block did.
+
+    Args:
+        launch: of its kernel.
+        header: of its kernel's file.
+        number: of the block in the grid.
+        lines: between the begin and the end of the block, none of them empty.
+
+    Raises:
+        UserError: a line is wrong.
+    """
+    parser = _Parser(header, BlockTrace(launch, number))
+    for line, text in lines:
+        try:
+            parser.line(text)
+        except (ValueError, IndexError, OverflowError) as error:
+            reason = "too few fields" if isinstance(error, IndexError) else str(error)
+            raise UserError(f"{header.path}:{line}: {text[:80]!r}: {reason}") from error
+    if parser.missing:
+        raise UserError(
+            f"{header.path}:{lines[-1][0]}: thread block {number} ends, but its last warp lacks "
+            f"{parser.missing} instructions; the file is damaged"
+        )
+    return parser.block
+
+
+class _Parser:
+    """Reads a block line by line; a wrong one raises ValueError, IndexError or OverflowError."""
+
+    def __init__(self, header: KernelHeader, block: BlockTrace) -> None:
+        self.block = block
+        self.missing = 0
+        self._header = header
+        self._skipped = (4 if header.version < _FIRST_WITHOUT_BLOCK else 0) + header.line_info
+        self._seen: set[int] = set()
+        self._warp = -1
+        self._scoreboard = Scoreboard(self.block.warps[0])
+
+    def line(self, text: str) -> None:
+        """Any line."""
+        if text.startswith("warp ="):
+            self._begin_warp(int(text.partition("=")[2]))
+        elif text.startswith("insts ="):
+            self.missing = int(text.partition("=")[2])
+        elif not text.startswith("cluster "):
+            if not self.missing:
+                raise ValueError("more instructions than 'insts = N' of its warp tells")
+            self.missing -= 1
+            self._instruction(text.split())
+
+    def _begin_warp(self, number: int) -> None:
+        if self.missing:
+            raise ValueError(f"the warp before lacks {self.missing} instructions")
+        warps = len(self.block.warps)
+        if not 0 <= number < warps or number in self._seen:
+            raise ValueError(f"must be a warp that did not come yet, of 0 to {warps - 1}")
+        self._seen.add(number)
+        self._warp = number
+        self._scoreboard = Scoreboard(self.block.warps[number])
+
+    def _instruction(self, fields: list[str]) -> None:
+        at = self._skipped
+        place, mask = int(fields[at], 16), int(fields[at + 1], 16)
+        at += 3 + int(fields[at + 2])
+        destinations = _registers(fields[self._skipped + 3 : at])
+        opcode = fields[at]
+        first = at + 2
+        at = first + int(fields[at + 1])
+        self._scoreboard.touch((*_registers(fields[first:at]), *destinations))
+        has_address = int(fields[at]) > 0
+        rest = fields[at + 1 :]
+        base = base_opcode(opcode)
+        if has_address and moves_data(base):
+            if not mask:
+                self.block.idle_access(self._warp, MEMORY_OPCODES[base][0])
+                return
+            lanes = _lanes(mask)
+            address = np.full(WARP_SIZE, INACTIVE)
+            address[lanes] = _addresses(rest, len(lanes))
+            self._memory(place, opcode, address, destinations)
+        elif base == "BAR" and mask:
+            self.block.warps[self._warp].add(Op.BARRIER, 0)
+        else:
+            self.block.warps[self._warp].add(Op.COMPUTE, 1)
+            if base == "LDGDEPBAR":
+                self._scoreboard.commit()
+            elif base == "DEPBAR":
+                told = self._header.version >= _FIRST_WITH_IMMEDIATES and rest
+                self._scoreboard.wait_groups(int(rest[0]) if told else 0)
+
+    def _memory(
+        self, place: int, opcode: str, address: NDArray[np.int64], destinations: Sequence[int]
+    ) -> None:
+        base = base_opcode(opcode)
+        space, op = MEMORY_OPCODES[base]
+        if space == Space.GENERIC:
+            space = self._space(int(address.max()))
+        size = access_bytes(opcode)
+        self.block.access(self._warp, place, space, op, address, size)
+        if space == Space.SHARED or op not in {Op.LOAD, Op.ATOMIC}:
+            return
+        if base == "LDGSTS":
+            self._scoreboard.copy()
+        else:
+            self._scoreboard.load(destinations, size)
+
+    def _space(self, address: int) -> Space:
+        """Where a generic address lies.
+
+        Without the bases of the windows it counts as shared memory, as Accel-Sim's reader has it.
+        """
+        shared, local = self._header.shared_base, self._header.local_base
+        if not shared or not local or 0 <= address - shared < WINDOW_BYTES:
+            return Space.SHARED
+        return Space.LOCAL if 0 <= address - local < WINDOW_BYTES else Space.GLOBAL
+
+
+def _registers(fields: Sequence[str]) -> tuple[int, ...]:
+    """Numbers of the general registers among the operands; others, such as UR4, do not count."""
+    return tuple(
+        int(field[1:]) for field in fields if field.startswith("R") and field[1:].isdecimal()
+    )
+
+
+@lru_cache(maxsize=4096)
+def _lanes(mask: int) -> NDArray[np.int64]:
+    """The lanes of a mask, from 0 up."""
+    if mask >> WARP_SIZE:
+        raise ValueError(f"the mask has more than {WARP_SIZE} bits")
+    return np.array([lane for lane in range(WARP_SIZE) if mask >> lane & 1], dtype=np.int64)
+
+
+def _addresses(fields: Sequence[str], count: int) -> NDArray[np.int64]:
+    """The addresses of the active lanes, from lane 0 up."""
+    mode = int(fields[0])
+    if mode == 0:
+        listed = fields[1 : count + 1]
+        if len(listed) < count:
+            raise ValueError(f"{len(listed)} addresses for {count} active lanes")
+        address = np.array([int(field, 16) for field in listed], dtype=np.int64)
+    elif mode == 1:
+        address = int(fields[1], 16) + int(fields[2]) * np.arange(count, dtype=np.int64)
+    elif mode == 2:
+        deltas = [int(field) for field in fields[2 : count + 1]]
+        if len(deltas) < count - 1:
+            raise ValueError(f"{len(deltas)} address deltas for {count} active lanes")
+        address = np.array(list(accumulate(deltas, initial=int(fields[1], 16))), dtype=np.int64)
+    else:
+        raise ValueError(f"address mode {mode}; allowed: 0 (list), 1 (stride), 2 (deltas)")
+    if (address < 0).any():
+        raise ValueError("an address is negative")
+    return address

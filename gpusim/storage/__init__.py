@@ -1,0 +1,1 @@
+"""HDF5 files that are whole or absent, and their columns: the ground of results and traces."""

@@ -1,0 +1,159 @@
+"""The validation command on a small trace whose counts can be worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.trace_replay import Replay, other_lines, reverse_instructions
+from experiments.validate_traces import main
+from gpusim.config.load import load_model
+
+LINES = 4
+"""Lines that each of two wavefronts, on CUs 0 and 1, loads from a page and stores to another."""
+
+
+def _table() -> dict[str, Any]:
+    wavefront, inst, line = np.indices((2, 2, LINES)).reshape(3, -1)
+    zero = np.zeros(len(line), dtype=np.int64)
+    return {
+        "kernel": zero, "workgroup": wavefront, "wavefront": wavefront, "cu": wavefront,
+        "order": inst * LINES + line, "inst": inst, "inst_idx": 4 + 3 * inst,
+        "vaddr": (16 + 16 * inst + wavefront) * 4096 + 64 * line, "is_write": inst == 1,
+        "first_byte": zero, "last_byte": zero + 63, "used_bytes": zero + 64, "bytes": zero + 64,
+        "wait_vm": np.where(inst == 1, 0, 255), "wait_lgkm": zero + 255, "barriers": zero,
+        "issue_time": 1000 * inst + line, "pc": 64 * 4096 + 96 + 8 * inst,
+        "s_kernel": [0], "s_workgroup": [0], "s_wavefront": [0], "s_cu": [0], "s_inst_idx": [1],
+        "s_wait_vm": [255], "s_wait_lgkm": [255], "s_barriers": [0], "s_issue_time": [0],
+        "s_vaddr": [80 * 4096],
+        "wf_kernel": [0, 0], "wf_workgroup": [0, 1], "wf_in_wg": [0, 0], "wf_cu": [0, 1],
+        "wf_insts": [9, 9],
+        "page_vaddr": np.array([16, 17, 32, 33, 64, 80]) * 4096,
+        "page_paddr": np.array([16, 17, 32, 33, 64, 80]) * 4096 + (1 << 32),
+    }  # fmt: skip
+
+
+def _counters() -> dict[str, dict[str, int]]:
+    """With code on one line and a page of its own, and so the scalar load."""
+    tlb = {"hit": 0, "miss": 1, "mshr-hit": 0}
+    cache = {"read-hit": 0, "read-miss": 1, "read-mshr-hit": 0,
+             "write-hit": 0, "write-miss": 0, "write-mshr-hit": 0}  # fmt: skip
+    moved = 2 * LINES
+    return {
+        "Driver": {"kernel_cycles_1GHz": 2000},
+        "L1VTLB": {"hit": 0, "miss": 4, "mshr-hit": 2 * moved - 4},
+        "L1STLB": tlb, "L1ITLB": tlb,
+        "L2TLB": {**tlb, "miss": 4 + 2},
+        "L1VCache": {**cache, "read-miss": moved, "write-miss": moved},
+        "L1SCache": cache, "L1ICache": cache,
+        "L2Cache": {**cache, "read-miss": moved + 2, "write-miss": moved},
+        "DRAM": {"read_trans_count": moved + 2 + moved, "write_trans_count": moved + moved},
+    }  # fmt: skip
+
+
+def _folder(path: Path, **changes: dict[str, int]) -> Path:
+    np.savez_compressed(path / "toy.npz", **_table())
+    counters = _counters()
+    for unit, values in changes.items():
+        counters[unit] |= values
+    (path / "toy.json").write_text(json.dumps({"mgpusim_counters": counters}))
+    return path
+
+
+def _run(folder: Path, capsys: pytest.CaptureFixture[str], code: int) -> dict[str, Any]:
+    assert main(["--reference", str(folder), "--json", "-j", "1"]) == code
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["passed"] == (code == 0)
+    (trace,) = printed["traces"]
+    return {row["name"]: row for row in trace["rows"]}
+
+
+def test_counts_worked_out_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = _run(_folder(tmp_path), capsys, 0)
+    for name in ("L1 TLB hits", "L1 TLB misses", "L1 read hits", "L1 read misses", "L1 write hits",
+                 "L1 write misses", "L2 write hits", "L2 write misses"):  # fmt: skip
+        assert rows[name]["ours"] == rows[name]["replayed"] == rows[name]["reference"], name
+        assert rows[name]["verdict"] == "ok"
+    assert (rows["L2 TLB misses"]["ours"], rows["page walks"]["ours"]) == (4, 4)
+    assert rows["L2 TLB misses"]["verdict"] == rows["page walks"]["verdict"] == "explained"
+    told = {one["name"]: (one["low"], one["high"]) for one in rows["L2 TLB misses"]["differences"]}
+    assert told == {"scalar and instruction requests": (2, 2)}
+    told = {one["name"]: (one["low"], one["high"]) for one in rows["DRAM reads"]["differences"]}
+    assert told == {
+        "whole-line stores fetch nothing": (-2 * LINES, -2 * LINES),
+        "scalar and instruction lines": (0, 2),
+        "copies to the host": (0, 6 * 64),
+    }
+    assert rows["DRAM writes"]["ours"] == 0
+
+
+@pytest.mark.parametrize(
+    ("unit", "counter", "value", "name"),
+    [
+        ("L1VTLB", "miss", 6, "L1 TLB misses"),
+        ("L2TLB", "miss", 8, "L2 TLB misses"),
+        ("L1VCache", "read-hit", 2, "L1 read hits"),
+        ("L2Cache", "write-miss", 11, "L2 write misses"),
+        ("DRAM", "read_trans_count", 6, "DRAM reads"),
+        ("DRAM", "read_trans_count", 500, "DRAM reads"),
+        ("DRAM", "write_trans_count", 12, "DRAM writes"),
+    ],
+)
+def test_what_nothing_explains_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], unit: str, counter: str, value: int,
+    name: str,
+) -> None:  # fmt: skip
+    rows = _run(_folder(tmp_path, **{unit: {counter: value}}), capsys, 1)
+    assert rows[name]["verdict"] == "OUT"
+    assert main(["--reference", str(tmp_path), "-j", "1"]) == 1
+    assert "OUT: 1 of 15" in capsys.readouterr().out or name == "L2 TLB misses"
+
+
+def test_bad_folders_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused() -> str:
+        assert main(["--reference", str(tmp_path), "-j", "1"]) == 2
+        return capsys.readouterr().err
+
+    assert "there is no NAME.npz with a NAME.json" in refused()
+    _folder(tmp_path)
+    (tmp_path / "toy.json").write_text(
+        '{"mgpusim_counters": {"Driver": {"kernel_cycles_1GHz": 1}}}'
+    )
+    assert "toy.json: mgpusim_counters.L1VTLB has no number" in refused()
+    (tmp_path / "toy.json").write_text("{")
+    assert "toy.json: damaged" in refused()
+    _folder(tmp_path)
+    table = {name: values for name, values in _table().items() if name != "s_cu"}
+    np.savez_compressed(tmp_path / "toy.npz", **table)
+    assert "toy.npz: damaged, or without a column of MGPUSim's: 's_cu" in refused()
+
+
+def test_replays_differ_where_machines_do() -> None:
+    config = load_model("r9-nano").config
+    table = {name: np.asarray(values, dtype=np.int64) for name, values in _table().items()}
+    later = {
+        name: np.concatenate((values, values + (name == "kernel")))
+        for name, values in table.items()
+        if not name.startswith(("s_", "wf_", "page_"))
+    }
+    twice = {**table, **later}
+    kept = Replay(config, keep_l2=True).run(twice, 0)
+    emptied = Replay(config, keep_l2=False).run(twice, 0)
+    assert (kept.l1_read_misses, emptied.l1_read_misses) == (4 * LINES, 4 * LINES)
+    assert (kept.l2_write_misses, emptied.l2_write_misses) == (2 * LINES, 4 * LINES)
+    assert (kept.writebacks, kept.dirty) == (0, 2 * LINES)
+    assert (emptied.writebacks, emptied.dirty) == (2 * LINES, 2 * LINES)
+    assert kept.l1_tlb_misses == emptied.l1_tlb_misses == 4
+
+
+def test_instructions_backward_and_other_lines() -> None:
+    table = {name: np.asarray(values, dtype=np.int64) for name, values in _table().items()}
+    back = reverse_instructions(table)
+    assert back["issue_time"].tolist() == 2 * [3, 2, 1, 0, 1003, 1002, 1001, 1000]
+    # One line of code and one of scalar data for all CUs of the group, code again for each alone.
+    assert other_lines(table, 4)[:, 2:].tolist() == [[0, 64 * 64 + 1], [0, 80 * 64]]
+    assert sorted(other_lines(table, 1)[:, 2].tolist()) == [0, 0, 1]
