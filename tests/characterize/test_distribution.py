@@ -5,6 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.characterize import distribution
 from gpusim.characterize.distribution import Distribution, Tally
 
 values = st.lists(st.integers(-5, 40), max_size=60)
@@ -23,7 +24,7 @@ def test_a_tally_counts_like_a_counter(parts):
 
 
 def test_a_tally_merges_when_much_waits_and_goes_on(monkeypatch):
-    monkeypatch.setattr("gpusim.characterize.distribution._MERGE_AT", 4)
+    monkeypatch.setattr(distribution, "_MERGE_AT", 4)
     tally = Tally()
     for begin in range(10):
         tally.add(np.arange(begin, begin + 5))
