@@ -13,7 +13,8 @@ from gpusim.config.schema import CrossbarConfig
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Process, Waiters, Wake, Wakeable
-from gpusim.request import SECTOR_BYTES, Kind, MemoryRequest
+from gpusim.request import Kind, MemoryRequest
+from gpusim.warp_program import SECTOR_BYTES
 
 _LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
 _HEADER_BYTES = 8

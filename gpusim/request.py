@@ -19,9 +19,6 @@ the address space."""
 
 VPN_MASK = (1 << ASID_SHIFT) - 1
 
-SECTOR_BYTES = 32
-"""The grain of `MemoryRequest.sectors`."""
-
 NO_PAGE = -1
 """The frame number of a translation that is not (yet) known."""
 

@@ -40,6 +40,9 @@ class Op(IntEnum):
 
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
 
+SECTOR_BYTES = 32
+"""The grain of transactions: what a lane of an instruction does not cross."""
+
 INACTIVE = -1
 """The address of a lane that takes no part in an instruction."""
 
@@ -54,7 +57,7 @@ class LaneChunk:
         active: (n, warps) bool, which warps execute it.
         address: (m, warps, lanes) int64, byte addresses of the m memory operations among the n,
             in order; `INACTIVE` where a lane takes no part.
-        size: (m,) int64, bytes that each lane accesses.
+        size: (m,) int64, bytes that each lane accesses; a lane does not cross a sector.
     """
 
     kind: NDArray[np.uint8]

@@ -12,7 +12,8 @@ from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import Environment, Waiters, Wakeable
 from gpusim.mshr import FULL, MERGED, Admission, Mshrs
-from gpusim.request import ASID_SHIFT, SECTOR_BYTES, MemoryRequest
+from gpusim.request import ASID_SHIFT, MemoryRequest
+from gpusim.warp_program import SECTOR_BYTES
 
 _SECTOR_KEY_BITS = 8
 

@@ -14,8 +14,9 @@ from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Process, Stall
 from gpusim.mshr import FULL, Mshrs
-from gpusim.request import SECTOR_BYTES, Kind, MemoryRequest, Sink
+from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.states import State
+from gpusim.warp_program import SECTOR_BYTES
 
 _LOAD, _WALK = int(Kind.LOAD), int(Kind.WALK)
 _L2, _INTERCONNECT = int(State.L2), int(State.INTERCONNECT)

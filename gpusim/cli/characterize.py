@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +39,7 @@ def characterize(
     """Tell reuse, reuse distances and footprint of a workload before any TLB."""
     from gpusim.characterize import characterize as characterize_workload
     from gpusim.characterize.plot import check_picture, plot_characterization
+    from gpusim.cli.progress import block_progress
     from gpusim.config.load import load_model
     from gpusim.programs.workload import load_workload
 
@@ -49,7 +48,7 @@ def characterize(
     of_model, of_workload = split_settings(settings)
     machine = load_model(model, variant or (), of_model)
     program = load_workload(workload, scale, seed, of_workload)
-    with _block_progress() as progress:
+    with block_progress() as progress:
         found = characterize_workload(program, machine, output=output, progress=progress)
     if plot is not None:
         plot_characterization(found, plot)
@@ -57,29 +56,6 @@ def characterize(
         print(json.dumps(found.to_json()))
     else:
         _print(found, [path for path in (output, plot) if path is not None])
-
-
-@contextmanager
-def _block_progress() -> Iterator[Callable[[str, int], None] | None]:
-    """A callback that shows an application and its blocks; None where stderr is no terminal."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.completed:,} blocks", justify="right"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        refresh_per_second=4,
-    ) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda name, blocks: bar.update(task, description=name, completed=blocks)
 
 
 def _print(found: Characterization, written: list[Path]) -> None:

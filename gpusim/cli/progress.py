@@ -7,7 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
 
 if TYPE_CHECKING:
@@ -36,6 +42,26 @@ def live_progress(title: str) -> Iterator[Callable[[Progress], None] | None]:
             )
 
         yield update
+
+
+@contextmanager
+def block_progress(title: str = "") -> Iterator[Callable[[str, int], None] | None]:
+    """A callback that shows an application and its blocks; None where stderr is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with Bar(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed:,} blocks", justify="right"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        refresh_per_second=4,
+    ) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda name, blocks: bar.update(task, description=name, completed=blocks)
 
 
 def make_bar(console: Console) -> Bar:

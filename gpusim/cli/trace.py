@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +35,7 @@ def record(
     ] = 32,
 ) -> None:
     """Run a workload's programs without a machine, and keep what their warps do."""
+    from gpusim.cli.progress import block_progress
     from gpusim.programs.traces.recorder import record_trace
     from gpusim.programs.workload import load_workload
 
@@ -45,7 +45,7 @@ def record(
             f"--set {next(iter(of_model))}: a recording has no model; allowed: workload.KEY=VALUE"
         )
     program = load_workload(workload, scale, seed, of_workload)
-    with _block_progress(f"recording {program.name}") as progress:
+    with block_progress(f"recording {program.name}") as progress:
         record_trace(program, output, warp_size, progress)
     print(f"wrote {output}")
 
@@ -53,10 +53,11 @@ def record(
 @app.command("import")
 def import_trace(file: File, output: Output) -> None:
     """Turn a trace of another tool into gpusim's own HDF5, of which any block is read quickly."""
+    from gpusim.cli.progress import block_progress
     from gpusim.programs.traces.files import open_trace
     from gpusim.programs.traces.recorder import record_trace
 
-    with _block_progress(f"importing {file.name}") as progress:
+    with block_progress(f"importing {file.name}") as progress:
         trace = open_trace(file)
         record_trace(trace, output, trace.warp_size, progress)
     print(f"wrote {output}")
@@ -65,10 +66,11 @@ def import_trace(file: File, output: Output) -> None:
 @app.command()
 def info(file: File, as_json: Json = False) -> None:
     """Count the instructions of a trace, and the memory that they touch."""
+    from gpusim.cli.progress import block_progress
     from gpusim.programs.traces.files import open_trace
     from gpusim.programs.traces.survey import survey_application
 
-    with _block_progress(f"reading {file.name}") as progress:
+    with block_progress(f"reading {file.name}") as progress:
         trace = open_trace(file)
         counts = {
             application.name: survey_application(
@@ -80,29 +82,6 @@ def info(file: File, as_json: Json = False) -> None:
         print(json.dumps({**_head(trace), "applications": counts}))
     else:
         _print_counts(trace, counts)
-
-
-@contextmanager
-def _block_progress(title: str) -> Iterator[Callable[[int], None] | None]:
-    """A callback that shows the number of blocks; None where stderr is no terminal."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.completed:,} blocks", justify="right"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        refresh_per_second=4,
-    ) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda blocks: bar.update(task, completed=blocks)
 
 
 def _head(trace: TraceFile) -> dict[str, object]:

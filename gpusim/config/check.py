@@ -9,7 +9,7 @@ from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkC
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
 from gpusim.errors import nearest
-from gpusim.request import SECTOR_BYTES
+from gpusim.warp_program import SECTOR_BYTES
 
 SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
 """Scopes of a TLB level, from the narrowest to the widest."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 import numpy as np
 
 from gpusim.programs.tracer import BlockTracer, Mask
@@ -19,3 +21,11 @@ def threads_below(k: BlockTracer, count: int, instructions: int = PROLOGUE) -> M
     inside: Mask = k.t < count
     k.compute(instructions, inside)
     return inside
+
+
+def strided_passes(lanes: int, stride: int) -> int:
+    """Passes of a shared-memory access by `lanes` lanes whose words are `stride` words apart.
+
+    Shared memory has 32 banks, each 4 bytes wide.
+    """
+    return -(-lanes * gcd(stride, 32) // 32)

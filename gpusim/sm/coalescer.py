@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.request import SECTOR_BYTES
-from gpusim.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Segment
+from gpusim.warp_program import INACTIVE, MEMORY_OPS, SECTOR_BYTES, LaneChunk, Segment
 
 _IS_MEMORY = np.zeros(256, dtype=bool)
 _IS_MEMORY[list(MEMORY_OPS)] = True

@@ -32,7 +32,7 @@ def record_trace(
     workload: Workload | TraceFile,
     path: str | os.PathLike[str],
     warp_size: int = 32,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[str, int], None] | None = None,
 ) -> None:
     """Run all blocks of a workload, one after the other, without a machine, and store their chunks.
 
@@ -40,7 +40,7 @@ def record_trace(
         workload: each of its applications is started once.
         path: HDF5 file; it gets its name when it is complete.
         warp_size: threads of a warp of the machines that shall run it.
-        progress: called with the number of blocks so far.
+        progress: called with the application's name and the number of blocks so far.
 
     Raises:
         UserError: the file cannot be written, or the workload cannot be run.
@@ -53,7 +53,7 @@ def record_trace(
             with own_code_errors(_own_modules(application)):
                 for blocks in recorder.add(application):
                     if progress is not None:
-                        progress(blocks)
+                        progress(spec.name, blocks)
         recorder.finish(workload)
         target.commit()
     except BaseException:

@@ -10,8 +10,16 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from gpusim.programs.traces.application import TraceLaunch
-from gpusim.programs.traces.lanes import LOCAL_REGION, SECTOR_BYTES
-from gpusim.warp_program import INACTIVE, MEMORY_OPS, Application, LaneChunk, Launch, Op
+from gpusim.programs.traces.lanes import LOCAL_REGION
+from gpusim.warp_program import (
+    INACTIVE,
+    MEMORY_OPS,
+    SECTOR_BYTES,
+    Application,
+    LaneChunk,
+    Launch,
+    Op,
+)
 
 PAGES = {"4 KiB": 4 << 10, "64 KiB": 64 << 10, "2 MiB": 2 << 20}
 """Page sizes to count by."""
@@ -162,18 +170,18 @@ class Survey:
 
 
 def survey_application(
-    application: Application, warp_size: int, progress: Callable[[int], None] | None = None
+    application: Application, warp_size: int, progress: Callable[[str, int], None] | None = None
 ) -> Survey:
     """Run an application without a machine, and count.
 
     Args:
         application: at the begin of its run.
         warp_size: threads of a warp.
-        progress: called with the number of blocks so far.
+        progress: called with the application's name and the number of blocks so far.
     """
     survey = Survey()
     for launch in application.launches():
         for blocks in survey.add(launch, warp_size):
             if progress is not None:
-                progress(blocks)
+                progress(application.name, blocks)
     return survey

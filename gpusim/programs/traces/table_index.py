@@ -9,7 +9,6 @@ from attrs import define
 from numpy.typing import NDArray
 
 from gpusim.errors import UserError
-from gpusim.programs.traces.lanes import SECTOR_BYTES
 from gpusim.programs.traces.table_columns import (
     PAGES,
     SCALARS,
@@ -19,7 +18,7 @@ from gpusim.programs.traces.table_columns import (
     TableFile,
 )
 from gpusim.programs.traces.warps import WarpTrace
-from gpusim.warp_program import Op
+from gpusim.warp_program import SECTOR_BYTES, Op
 
 Ints = NDArray[np.int64]
 
