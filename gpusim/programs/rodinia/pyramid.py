@@ -1,0 +1,53 @@
+"""Blocks that compute several steps of a stencil on their own, on a shrinking part of their cells."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+
+from gpusim.programs.tracer import Lanes, Mask
+
+
+@frozen
+class PyramidAxis:
+    """One axis of such a block: it loads more cells than it stores, those of its neighbours too.
+
+    Attributes:
+        lane: (threads,) cell of the block along the axis.
+        position: (threads,) cell of the whole grid; may lie outside.
+        below, above: (threads,) neighbours in the block; at an end of the grid, the cell itself.
+        inside: (threads,) whether the cell lies in the grid.
+        size: cells of the block.
+    """
+
+    lane: Lanes
+    position: Lanes
+    below: Lanes
+    above: Lanes
+    inside: Mask
+    size: int
+
+    @classmethod
+    def of_block(
+        cls, lane: Lanes, block: int, size: int, steps: int, border: int, length: int
+    ) -> PyramidAxis:
+        """Where the cells of a block lie.
+
+        Args:
+            lane: (threads,) cell of the block along the axis.
+            block: its index.
+            size: cells of the block.
+            steps: that this launch computes; size - 2 * steps cells are stored.
+            border: steps of a full launch, cells before the grid where block 0 begins; the last
+                launch may have fewer steps.
+            length: cells of the grid.
+        """
+        first = (size - 2 * steps) * block - border
+        position = lane + first
+        below = np.clip(lane - 1, max(0, -first), size - 1)
+        above = np.clip(lane + 1, 0, max(0, min(size, length - first) - 1))
+        return cls(lane, position, below, above, (position >= 0) & (position < length), size)
+
+    def computed(self, step: int) -> Mask:
+        """(threads,) cells that step 0, 1, ... can compute."""
+        return self.inside & (self.lane > step) & (self.lane < self.size - 1 - step)
