@@ -11,7 +11,7 @@ from gpusim.programs.traces.table_columns import PAGES, SCALARS, TRANSACTIONS, W
 PAGE = (Path(__file__).parents[3] / "docs" / "traces.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("column", (*TRANSACTIONS, *SCALARS, *WAVEFRONTS, *PAGES))
+@pytest.mark.parametrize("column", [*TRANSACTIONS, *SCALARS, *WAVEFRONTS, *PAGES])
 def test_every_column_is_told(column) -> None:
     required = "yes" if column.required else ""
     assert f"| `{column.name}` | {required} | {column.meaning} |" in PAGE
