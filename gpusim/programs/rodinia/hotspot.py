@@ -109,11 +109,8 @@ class CalculateTemp(Kernel):
         k.shared(1, inside)
         k.shared(1, inside)
         k.barrier()
+        computed = inside
         for step in range(self.steps):
-            if step:
-                k.shared(1, computed)
-                k.shared(1, computed)
-                k.barrier()
             computed = x.computed(step) & y.computed(step)
             for _ in range(6):
                 k.shared(1, computed)
@@ -123,6 +120,10 @@ class CalculateTemp(Kernel):
             neighbours = own[TILE * y.above + k.tx] + own[TILE * y.below + k.tx]
             neighbours += own[TILE * k.ty + x.above] + own[TILE * k.ty + x.below]
             own = np.where(computed, self.heat.warmed(own, neighbours, power), own)
+            if step < self.steps - 1:
+                k.shared(1, computed)
+                k.shared(1, computed)
+                k.barrier()
             yield
         k.store(self.result, cell, own, computed)
 
@@ -161,7 +162,7 @@ class Hotspot(Program):
         start = 320 + 20 * rng.random(cells, dtype=np.float32)
         self.first = self.memory.allocate("temperature 0", start)
         self.second = self.memory.allocate("temperature 1", np.zeros_like(start))
-        power = rng.random(cells, dtype=np.float32) / 100
+        power = rng.random(cells, dtype=np.float32) * np.float32(0.01)
         self.power = self.memory.allocate("power", power)
         self.final = self.first
 

@@ -56,11 +56,8 @@ class Dynproc(Kernel):
         k.wait(0, x.inside)
         k.shared(1, x.inside)
         k.barrier()
+        computed = x.inside
         for step in range(self.steps):
-            if step:
-                k.shared(1, computed)
-                k.shared(1, computed)
-                k.barrier()
             computed = x.computed(step)
             for _ in range(3):
                 k.shared(1, computed)
@@ -72,6 +69,10 @@ class Dynproc(Kernel):
             k.barrier()
             cheapest = np.minimum(np.minimum(cost[x.below], cost), cost[x.above])
             cost = np.where(computed, cheapest + wall, cost)
+            if step < self.steps - 1:
+                k.shared(1, computed)
+                k.shared(1, computed)
+                k.barrier()
             yield
         k.store(self.result, x.position, cost, computed)
 

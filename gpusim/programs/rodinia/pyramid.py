@@ -1,4 +1,4 @@
-"""Blocks that compute several steps of a stencil on their own, on a shrinking part of their cells."""
+"""Blocks that compute several steps of a stencil, each on a part of its cells that shrinks."""
 
 from __future__ import annotations
 
