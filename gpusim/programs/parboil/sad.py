@@ -96,8 +96,8 @@ class SadSmall(SadKernel):
 class SadJoin(SadKernel):
     """Sums of larger blocks from four smaller ones, two sums a word: 17 words a thread.
 
-    An 18th turn with 4 lanes joins the last position's.  In each turn, 4 x L, 5 instructions, 5 x S, coalesced along x; rows of sums are 2192 bytes apart.  Registers
-    are our choice.
+    An 18th turn with 4 lanes joins the last position's.  In each turn, 4 x L, 5 instructions,
+    5 x S, coalesced along x; rows of sums are 2192 bytes apart.  Registers are our choice.
 
     Attributes:
         words: the results as 32-bit words.
