@@ -1,0 +1,173 @@
+"""lps: one Jacobi step after the other for Laplace's equation on a volume (laplace3d)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import define, field, frozen
+from attrs.validators import ge, le
+from numpy.typing import NDArray
+
+from gpusim.programs.catalog import program
+from gpusim.programs.device import DeviceArray
+from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
+from gpusim.warp_program import Launch
+
+COLUMNS, ROWS = 32, 4
+"""A block's threads: columns of points, x along the lanes."""
+
+TILE = (ROWS + 2, COLUMNS + 2)
+"""Rows and columns of a plane in shared memory, with a border of one point."""
+
+PITCH_BYTES = 512
+"""Rows begin at multiples of it (our choice; what current devices give to pitched arrays)."""
+
+SIXTH = np.float32(1 / 6)
+
+Floats = DeviceArray[np.float32]
+
+
+def pitch_of(width: int) -> int:
+    """Elements from one row to the next."""
+    words = PITCH_BYTES // 4
+    return -(-width // words) * words
+
+
+@define(kw_only=True, eq=False)
+class Laplace3d(Kernel):
+    """A block of 32 x 4 threads marches along z with three planes of its tile in shared memory.
+
+    The first 76 threads also load a point of the border each: 32 the row before, 32 the row behind,
+    12 the columns on both sides, corners included, left and right in turn.  For each plane: the
+    planes in shared memory move down by one (two loads and two stores there), L u[next plane], L
+    border, both stored to shared memory; barrier; six shared loads and 6 instructions, or one
+    shared load on the volume's surface, which stays; S v; barrier.  Both loads are under way before
+    the first use (our choice), and the set-up takes 20 instructions (our choice).
+
+    Attributes:
+        source, result: the volume, its rows pitched, before and after.
+        width, height, depth: points.
+    """
+
+    source: Floats
+    result: Floats
+    width: int
+    height: int
+    depth: int
+    name: str = "GPU_laplace3d"
+    registers_per_thread: int = 21
+    shared_bytes: int = 4 * 3 * TILE[0] * TILE[1]
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        pitch = pitch_of(self.width)
+        plane = pitch * self.height
+        x, y = COLUMNS * k.bx + k.tx, ROWS * k.by + k.ty
+        active = (x < self.width) & (y < self.height)
+        column, row, halo = self._border(k)
+        own = y * pitch + x
+        beside = (ROWS * k.by + row) * pitch + COLUMNS * k.bx + column
+        tile = np.zeros((3, *TILE), dtype=np.float32)
+        surface = (x == 0) | (x == self.width - 1) | (y == 0) | (y == self.height - 1)
+        k.compute(20)
+        places = ((own, k.tx, k.ty, active), (beside, column, row, halo))
+        self._load(k, places, tile[2])
+        for z in range(self.depth):
+            tile[:2] = tile[1:]
+            for where in (active, halo):
+                for _ in range(4):
+                    k.shared(1, where)
+            if z < self.depth - 1:
+                places = tuple((place + plane, *rest) for place, *rest in places)
+                self._load(k, places, tile[2])
+            k.barrier()
+            fixed = active & (surface | (z in (0, self.depth - 1)))
+            inner = active & ~fixed
+            k.shared(1, fixed)
+            for _ in range(6):
+                k.shared(1, inner)
+            k.compute(6, inner)
+            value = np.where(fixed, tile[1, 1:-1, 1:-1].ravel(), jacobi(tile).ravel())
+            k.store(self.result, own + z * plane, value, active)
+            k.barrier()
+            yield
+
+    def _border(self, k: BlockTracer) -> tuple[Lanes, Lanes, Mask]:
+        """Column and row of each thread's border point in the tile, from -1 on, and who has one."""
+        rows = k.tid < 2 * COLUMNS
+        column = np.where(rows, k.tx, k.tid % 2 * (COLUMNS + 1) - 1)
+        row = np.where(rows, k.ty * (ROWS + 1), k.tid // 2 - COLUMNS) - 1
+        x, y = COLUMNS * k.bx + column, ROWS * k.by + row
+        inside = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height)
+        return column, row, inside & (k.tid < 2 * (COLUMNS + ROWS + 2))
+
+    def _load(
+        self,
+        k: BlockTracer,
+        places: tuple[tuple[Lanes, Lanes, Lanes, Mask], ...],
+        tile: NDArray[np.float32],
+    ) -> None:
+        """Load a plane of the tile: its points and its border."""
+        for place, column, row, where in places:
+            values = k.load(self.source, place, where)
+            tile[row[where] + 1, column[where] + 1] = values[where]
+        for *_, where in places:
+            k.wait(0, where)
+            k.shared(1, where)
+
+
+def jacobi(tile: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(rows, columns) the mean of each point's six neighbours, from three planes of a tile."""
+    below, here, above = tile
+    total = here[1:-1, :-2] + here[1:-1, 2:] + here[:-2, 1:-1] + here[2:, 1:-1]
+    mean: NDArray[np.float32] = (total + below[1:-1, 1:-1] + above[1:-1, 1:-1]) * SIXTH
+    return mean
+
+
+@frozen
+class LpsParameters:
+    """Size and length of lps.
+
+    Attributes:
+        width, height, depth: points in each direction (the suite: 100 each).
+        iterations: launches (the suite: 1).
+    """
+
+    width: int = field(default=100, validator=[ge(1), le(1024)])
+    height: int = field(default=100, validator=[ge(1), le(1024)])
+    depth: int = field(default=100, validator=[ge(1), le(1024)])
+    iterations: int = field(default=1, validator=ge(1))
+
+
+@program("lps", LpsParameters)
+class Lps(Program):
+    """Jacobi steps from one volume into the other, in turn.
+
+    Arrays in the order u1, u2; u1 begins with 1 on its surface and 0 inside, as in the suite.
+    """
+
+    def __init__(self, parameters: LpsParameters, seed: int) -> None:
+        del seed  # nothing is random
+        super().__init__("lps")
+        self.parameters = parameters
+        sizes = (parameters.depth, parameters.height, parameters.width)
+        self.outer = (*sizes[:2], pitch_of(parameters.width))
+        volume = np.zeros(self.outer, dtype=np.float32)
+        volume[:, :, : parameters.width] = 1
+        volume[1:-1, 1:-1, 1 : parameters.width - 1] = 0
+        self.volumes = [
+            self.memory.allocate("u1", volume),
+            self.memory.allocate("u2", np.zeros_like(volume)),
+        ]
+
+    def launches(self) -> Iterator[Launch]:
+        sizes = self.parameters
+        grid = (-(-sizes.width // COLUMNS), -(-sizes.height // ROWS), 1)
+        source, result = self.volumes
+        for _ in range(sizes.iterations):
+            yield Laplace3d(
+                shape=Shape(grid, (COLUMNS, ROWS, 1)), source=source, result=result,
+                width=sizes.width, height=sizes.height, depth=sizes.depth,
+            )  # fmt: skip
+            source, result = result, source
