@@ -16,7 +16,7 @@ Dim3 = tuple[int, int, int]
 Lanes = NDArray[np.int64]
 Index = NDArray[np.int32] | NDArray[np.int64] | int
 Mask = NDArray[np.bool_]
-Number = TypeVar("Number", np.int32, np.int64, np.uint32, np.float32, np.float64)
+Number = TypeVar("Number", np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64)
 
 _IS_MEMORY = np.zeros(256, dtype=bool)
 _IS_MEMORY[list(MEMORY_OPS)] = True
@@ -134,11 +134,31 @@ class BlockTracer:
         where: Mask | None = None,
     ) -> None:
         """Add to ``array[index]`` atomically, without a return value."""
+        self._reduce(np.add, array, index, value, where)
+
+    def reduce_max(
+        self,
+        array: DeviceArray[Number],
+        index: NDArray[np.int32] | NDArray[np.int64],
+        value: NDArray[Number] | int | float,
+        where: Mask | None = None,
+    ) -> None:
+        """Raise ``array[index]`` to at least `value` atomically, without a return value."""
+        self._reduce(np.maximum, array, index, value, where)
+
+    def _reduce(
+        self,
+        combine: np.ufunc,
+        array: DeviceArray[Number],
+        index: NDArray[np.int32] | NDArray[np.int64],
+        value: NDArray[Number] | int | float,
+        where: Mask | None,
+    ) -> None:
         self._access(Op.REDUCE, array, index, where)
         if where is None:
-            np.add.at(array.data, index, value)
+            combine.at(array.data, index, value)
         else:
-            np.add.at(array.data, index[where], _at(value, where))
+            combine.at(array.data, index[where], _at(value, where))
 
     def atomic_add(
         self,

@@ -222,3 +222,14 @@ def test_arrays_do_not_overlap() -> None:
     graph = CoPapers(400, 16.0, 64, 32).generate(0)
     for program in (Atax(MatrixParameters(n=100), 0), Bfs(BfsParameters(), graph, 0)):
         assert all(a.base + a.bytes <= b.base for a, b in pairwise(program.buffers))
+
+
+def test_reduce_max_raises_cells() -> None:
+    memory = AddressSpace()
+    cells = memory.allocate("cells", np.array([5, 5, 5], dtype=np.int32))
+    k = BlockTracer(Shape.linear(4, 4), 0, 32)
+    k.reduce_max(cells, np.array([0, 0, 1, 2]), np.array([7, 6, 3, 9], dtype=np.int32), k.t < 3)
+    assert cells.data.tolist() == [7, 5, 5]
+    chunk = k.take()
+    assert chunk is not None
+    assert chunk.kind.tolist() == [Op.REDUCE]

@@ -28,6 +28,9 @@ SIXTH = np.float32(1 / 6)
 
 Floats = DeviceArray[np.float32]
 
+Points = tuple[Lanes, Lanes, Lanes, Mask]
+"""Of each thread: an element of the first plane, its column and row in the tile, who has one."""
+
 
 def pitch_of(width: int) -> int:
     """Elements from one row to the next."""
@@ -71,16 +74,15 @@ class Laplace3d(Kernel):
         tile = np.zeros((3, *TILE), dtype=np.float32)
         surface = (x == 0) | (x == self.width - 1) | (y == 0) | (y == self.height - 1)
         k.compute(20)
-        places = ((own, k.tx, k.ty, active), (beside, column, row, halo))
-        self._load(k, places, tile[2])
+        points = ((own, k.tx, k.ty, active), (beside, column, row, halo))
+        self._load(k, points, 0, tile[2])
         for z in range(self.depth):
             tile[:2] = tile[1:]
             for where in (active, halo):
                 for _ in range(4):
                     k.shared(1, where)
             if z < self.depth - 1:
-                places = tuple((place + plane, *rest) for place, *rest in places)
-                self._load(k, places, tile[2])
+                self._load(k, points, (z + 1) * plane, tile[2])
             k.barrier()
             fixed = active & (surface | (z in (0, self.depth - 1)))
             inner = active & ~fixed
@@ -103,16 +105,13 @@ class Laplace3d(Kernel):
         return column, row, inside & (k.tid < 2 * (COLUMNS + ROWS + 2))
 
     def _load(
-        self,
-        k: BlockTracer,
-        places: tuple[tuple[Lanes, Lanes, Lanes, Mask], ...],
-        tile: NDArray[np.float32],
+        self, k: BlockTracer, points: tuple[Points, ...], start: int, tile: NDArray[np.float32]
     ) -> None:
-        """Load a plane of the tile: its points and its border."""
-        for place, column, row, where in places:
-            values = k.load(self.source, place, where)
+        """Load the tile's part of the plane that begins at element `start`, and its border."""
+        for place, column, row, where in points:
+            values = k.load(self.source, place + start, where)
             tile[row[where] + 1, column[where] + 1] = values[where]
-        for *_, where in places:
+        for *_, where in points:
             k.wait(0, where)
             k.shared(1, where)
 

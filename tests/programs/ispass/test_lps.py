@@ -7,9 +7,11 @@ from gpusim.programs.ispass.lps import Lps, LpsParameters, pitch_of
 from tests.programs.drain import drain, warp_operations
 from tests.programs.graph_inputs import nth_launch, run_backwards, run_forwards
 
-SHARED = ("SHARED", 1, [])
-WAIT = ("WAIT", 0, [])
-BARRIER = ("BARRIER", 0, [])
+Operation = tuple[str, str | int, list[int]]
+
+SHARED: Operation = ("SHARED", 1, [])
+WAIT: Operation = ("WAIT", 0, [])
+BARRIER: Operation = ("BARRIER", 0, [])
 
 
 def step(old: np.ndarray) -> np.ndarray:
@@ -67,16 +69,18 @@ def test_a_warp_marches_over_planes(warp: int) -> None:
         3: [],
     }[warp]
 
-    def loads(z: int) -> list[tuple]:
-        found: list[tuple] = []
-        for places in filter(None, (own, border)):
-            found.append(("LOAD", "u2", [place + z * 12800 for place in places]))
+    def loads(z: int) -> list[Operation]:
+        found: list[Operation] = [
+            ("LOAD", "u2", [place + z * 12800 for place in places])
+            for places in (own, border)
+            if places
+        ]
         return [*found, *[WAIT, SHARED] * len(found)]
 
-    def plane(z: int) -> list[tuple]:
+    def plane(z: int) -> list[Operation]:
         shuffle = [SHARED] * (8 if border else 4)
-        value = [*[SHARED] * 6, ("COMPUTE", 6, [])] if z == 1 else [SHARED]
-        store = ("STORE", "u1", [place + z * 12800 for place in own])
+        value: list[Operation] = [*[SHARED] * 6, ("COMPUTE", 6, [])] if z == 1 else [SHARED]
+        store: Operation = ("STORE", "u1", [place + z * 12800 for place in own])
         return [*shuffle, *(loads(z + 1) if z < 2 else []), BARRIER, *value, store, BARRIER]
 
     operations = warp_operations(nth_launch(program, 1), program, block=4 + 1, warp=warp)
