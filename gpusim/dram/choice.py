@@ -96,11 +96,17 @@ class Choice:
                 at = clock
                 self._choice = REFRESH
         elif at > self._bus:
-            if self._activates:
-                at = self._choose_activate(at)
-            if self._precharges and self._precharges[0].due <= at:
-                at = self._choose_precharge(at)
+            at = self._choose_row(at)
         self._choice_at = at
+        return at
+
+    def _choose_row(self, before: int) -> int:
+        """Choose an activation or precharge, if one goes before clock `before`; its clock."""
+        at = before
+        if self._activates:
+            at = self._choose_activate(at)
+        if self._precharges and self._precharges[0].due <= at:
+            at = self._choose_precharge(at)
         return at
 
     def _choose_column(self) -> int:

@@ -121,8 +121,9 @@ class Commands(Choice):
             if clock >= self._refresh_at and not self._refreshing:
                 self._begin_refresh()
                 continue
+            choice = self._choice
             self._issue(clock)
-            if self._choice != PRECHARGE and not queue.full(request):
+            if choice != PRECHARGE and not queue.full(request):
                 return clock
 
     def next_finish(self) -> int:
@@ -150,19 +151,29 @@ class Commands(Choice):
         if choice == COLUMN:
             self._access(waiting, clock)
         else:
-            self._activate(waiting, clock + self._activate_ahead)
+            self._activate(waiting, clock)
         self._plan(waiting.place)
         if self._queue.changed:
             self._plan_changed()
+        if choice == COLUMN and self._bus <= clock:
+            self._issue_row(clock)
 
-    def _take_row_bus(self, clock: int) -> None:
-        """A row command ends in `clock`."""
-        self._bus = clock + 1
-        if not self._row_bus:
-            self._column_bus = clock + 1
+    def _issue_row(self, clock: int) -> None:
+        """Issue a row command in the clock of a column access, if one is ready."""
+        self._bus = clock
+        if not self._refreshing and self._choose_row(clock + 1) == clock:
+            self._issue(clock)
+        else:
+            self._bus = clock + 1
+
+    def _take_row_bus(self, clock: int, clocks: int = 1) -> None:
+        """A row command begins in `clock`; no column access goes in that clock any more."""
+        self._bus = clock + clocks
+        self._column_bus = clock + (1 if self._row_bus else clocks)
 
     def _activate(self, waiting: Waiting, clock: int) -> None:
-        self._take_row_bus(clock)
+        self._take_row_bus(clock, self._activate_ahead + 1)
+        clock += self._activate_ahead
         bank = waiting.place
         bank.activate(waiting.row, clock, self._timing)
         ranks = self._ranks

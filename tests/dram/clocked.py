@@ -83,7 +83,7 @@ class Clocked:
         return requests
 
     def tick(self, clock: int) -> None:
-        """One clock."""
+        """One clock: one command, or, with two buses, a column access and then a row command."""
         high = self.config.drain_high * self.config.write_queue
         low = self.config.drain_low * self.config.write_queue
         if not self.draining and (len(self.writes) > high or not self.reads):
@@ -91,17 +91,26 @@ class Clocked:
         elif self.draining and len(self.writes) < low and self.reads:
             self.draining = False
         queue = self.writes if self.draining else self.reads
+        columns, rows = ("RD", "WR"), ("ACT", "PRE")
+        for names in (columns, rows) if self.config.row_bus else (columns + rows,):
+            self.look(queue, clock, names)
+
+    def look(self, queue: list[Request], clock: int, names: tuple[str, ...]) -> None:
+        """Issue one of the named commands, if one is ready."""
         ready = [r for r in self.opened if self.ready(self.next_command(r), r, clock)]
+        ready = [r for r in ready if self.next_command(r) in names]
         if not ready and self.protects_hits:
-            ready = self.choose(queue, clock)
-        elif not ready and queue and self.ready(self.next_command(queue[0]), queue[0], clock):
-            ready = queue[:1]
+            ready = self.choose(queue, clock, names)
+        elif not ready:
+            ready = [r for r in queue[:1] if self.ready(self.next_command(r), r, clock)]
+            ready = [r for r in ready if self.next_command(r) in names]
         if ready:
             self.issue(min(ready, key=lambda r: r.accepted), queue, clock)
 
-    def choose(self, queue: list[Request], clock: int) -> list[Request]:
+    def choose(self, queue: list[Request], clock: int, names: tuple[str, ...]) -> list[Request]:
         """Ready row hits if there are any, else whatever is ready and closes no wanted row."""
         ready = [r for r in queue if self.ready(self.next_command(r), r, clock)]
+        ready = [r for r in ready if self.next_command(r) in names]
         hits = [r for r in ready if self.rows.get(r.bank) == r.row]
         if hits:
             return hits[:1]

@@ -63,6 +63,13 @@ def test_full_queues_equal_a_look_in_every_clock(stream: list[tuple[int, int, bo
     check_same(config, stream, protects_hits=True)
 
 
+@settings(max_examples=20, deadline=None)
+@given(scattered())
+def test_two_buses_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
+    config = evolve(PSEUDO, row_bus=True, read_queue=32, write_queue=32)
+    check_same(config, stream, protects_hits=True)
+
+
 @settings(max_examples=150, deadline=None)
 @given(streams())
 def test_fr_fcfs_equals_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
