@@ -17,6 +17,7 @@ from gpusim.config.load import LoadedModel
 from gpusim.conservation import check_conservation
 from gpusim.errors import UserError, own_code_errors
 from gpusim.machine import Machine, Tenant
+from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.workload import Workload
 from gpusim.registry import find_policy
 from gpusim.results.recorder import Recorder, check_records
@@ -32,6 +33,7 @@ from gpusim.results.summary import headline
 from gpusim.results.writer import ResultWriter
 from gpusim.sm.block_scheduler import BlockScheduler
 from gpusim.version import __version__
+from gpusim.warp_program import Application
 
 HEARTBEAT_CYCLES = 1000
 """How often `simulate` tells its progress."""
@@ -162,9 +164,13 @@ def _sm_counts(model: LoadedModel, workload: Workload) -> list[int]:
 def _own_modules(model: LoadedModel, tenants: Sequence[Tenant]) -> frozenset[str]:
     """Modules of the policies and programs that are not gpusim's."""
     classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
-    classes += [type(tenant.application) for tenant in tenants]
+    classes += [type(_whole(tenant.application)) for tenant in tenants]
     names = {cls.__module__ for cls in classes}
     return frozenset(name for name in names if name.partition(".")[0] != "gpusim")
+
+
+def _whole(application: Application) -> Application:
+    return application.program if isinstance(application, SampledProgram) else application
 
 
 def _listen(machine: Machine, recorder: Recorder) -> None:
@@ -223,6 +229,7 @@ def _run_data(model: LoadedModel, workload: Workload, machine: Machine, started:
     return RunData(
         provenance=provenance,
         config_toml=model.to_toml(),
+        workload_toml=workload.to_toml(),
         origins=model.origins,
         summary=headline(
             counters, sums, machine.states, applications, cycles, machine.config.clock

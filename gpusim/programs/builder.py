@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import attrs
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from gpusim.config.document import Key
 from gpusim.config.structure import StructureError, structure
@@ -40,12 +40,14 @@ class ApplicationSpec:
             parameters do not fit its input.
         share: share of the SMs that it asks for; None: an equal one.
         instance: slices of its MIG instance, in a workload for multi-instance GPUs.
+        origin: what it is, for the record: its program with all parameters, or its trace.
     """
 
     name: str
     start: Callable[[], Application]
     share: float | None = None
     instance: int | None = None
+    origin: Mapping[str, object] = field(factory=dict)
 
 
 @frozen(eq=False)
@@ -102,10 +104,12 @@ class ApplicationBuilder(ABC):
         Raises:
             UserError: a parameter, the graph or the trace is wrong.
         """
-        return ApplicationSpec(self.name, self._start(seed), self._share, self._slices)
+        start, origin = self._start(seed)
+        return ApplicationSpec(self.name, start, self._share, self._slices, origin)
 
     @abstractmethod
-    def _start(self, seed: int) -> Callable[[], Application]: ...
+    def _start(self, seed: int) -> tuple[Callable[[], Application], dict[str, object]]:
+        """What starts the application, and its origin."""
 
 
 def application_builder(entry: Entry, index: int, scale: str) -> ApplicationBuilder:
@@ -137,7 +141,7 @@ class _TraceBuilder(ApplicationBuilder):
     def override(self, key: str, value: object) -> None:
         raise AssertionError(f"a trace has no parameter {key}")
 
-    def _start(self, seed: int) -> Callable[[], Application]:
+    def _start(self, seed: int) -> tuple[Callable[[], Application], dict[str, object]]:
         from gpusim.programs.traces.files import open_trace
 
         name = _table(self._home, int(self._key[1])).trace
@@ -148,7 +152,7 @@ class _TraceBuilder(ApplicationBuilder):
                 f"{self._home.place(self._key)} = {name!r}: holds {len(applications)} "
                 "applications; here it must be one"
             )
-        return partial(_renamed, applications[0].start, self.name)
+        return partial(_renamed, applications[0].start, self.name), {"trace": name}
 
 
 def _renamed(start: Callable[[], Application], name: str) -> Application:
@@ -202,16 +206,18 @@ class _ProgramBuilder(ApplicationBuilder):
         self._values[name] = value
         self._overridden.add(name)
 
-    def _start(self, seed: int) -> Callable[[], Application]:
+    def _start(self, seed: int) -> tuple[Callable[[], Application], dict[str, object]]:
         values = dict(self._values)
+        origin: dict[str, object] = {"program": self._kind.name}
         graph = None
         if self._kind.uses_graph:
-            graph = self._graph(values.pop("graph", None), seed)
+            graph, origin["graph"] = self._graph(values.pop("graph", None), seed)
         sample = values.pop(SAMPLE, 1)
         if type(sample) is not int or sample < 1:
             raise UserError(f"{self._place((SAMPLE,))} = {sample!r}: must be a whole number >= 1")
         parameters: object = self._structure(values, self._kind.parameters, ())
-        return ProgramStart(self.name, self._kind, parameters, graph, seed, sample)
+        start = ProgramStart(self.name, self._kind, parameters, graph, seed, sample)
+        return start, {**origin, SAMPLE: sample, **_plain(parameters)}
 
     def _structure(self, values: Mapping[str, object], cls: type[T], prefix: Key) -> T:
         try:
@@ -233,12 +239,13 @@ class _ProgramBuilder(ApplicationBuilder):
         entry, index = self._homes.get(key[0] if key else "", self._home)
         return entry.place(("applications", str(index), self._scale, *key))
 
-    def _graph(self, value: object, seed: int) -> Graph:
+    def _graph(self, value: object, seed: int) -> tuple[Graph, object]:
+        """The graph, and its origin: its file, or its generator with all options."""
         where = self._place(("graph",))
         if isinstance(value, str):
             entry, _ = self._homes.get("graph", self._home)
             folder = Path() if "graph" in self._overridden else entry.path.parent
-            return read_graph(folder / value)
+            return read_graph(folder / value), value
         if not isinstance(value, Mapping) or not isinstance(value.get("generator"), str):
             raise UserError(
                 f"{where} = {value!r}: must be the path of a graph file, or a table with the key "
@@ -253,7 +260,7 @@ class _ProgramBuilder(ApplicationBuilder):
             )
         generator: GraphGenerator = self._structure(options, GENERATORS[name], ("graph",))
         try:
-            return generator.generate(seed)
+            return generator.generate(seed), {"generator": name, **_plain(generator)}
         except ValueError as error:
             raise UserError(f"{where}: {error}") from error
 
@@ -274,6 +281,12 @@ def _chain(entry: Entry, index: int) -> Iterator[tuple[Entry, int]]:
         entry, index = referenced(entry, index), 0
         if (entry.path, entry.name) in seen:
             raise UserError(f"{where}: refers to itself")
+
+
+def _plain(parameters: object) -> dict[str, object]:
+    """The fields of an attrs object that have a value."""
+    fields: dict[str, object] = attrs.asdict(parameters)  # type: ignore[arg-type]
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _merged(old: object, new: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import tomli_w
 from attrs import frozen
 
 from gpusim.config.layers import parse_scalar
@@ -31,6 +32,20 @@ class Workload:
     seed: int
     applications: tuple[ApplicationSpec, ...]
     relaunch: bool = False
+
+    def to_toml(self) -> str:
+        """What is run, for the record: each application with all parameters of its program."""
+        applications = []
+        for spec in self.applications:
+            facts = {
+                "name": spec.name,
+                "share": spec.share,
+                "instance": spec.instance,
+                **spec.origin,
+            }
+            applications.append({key: value for key, value in facts.items() if value is not None})
+        whole = {"name": self.name, "scale": self.scale, "seed": self.seed}
+        return tomli_w.dumps({**whole, "relaunch": self.relaunch, "applications": applications})
 
 
 def load_workload(
@@ -78,8 +93,10 @@ def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
     if overrides:
         raise UserError(f"--set workload.{next(iter(overrides))}: a trace has no parameters")
     trace = open_trace(path)
+    origin = {"trace": path.name}
     specs = tuple(
-        ApplicationSpec(one.name, one.start, one.share, one.instance) for one in trace.applications
+        ApplicationSpec(one.name, one.start, one.share, one.instance, origin)
+        for one in trace.applications
     )
     return Workload(trace.name, trace.scale, trace.seed, specs, trace.relaunch)
 

@@ -119,6 +119,7 @@ class RunData:
     Attributes:
         provenance: what was run with what.
         config_toml: the fully resolved model.
+        workload_toml: the applications with all parameters of their programs.
         origins: where each value of it came from, by dotted key.
         summary: headline numbers (`gpusim.results.summary.headline`).
         counters: all counters.
@@ -131,6 +132,7 @@ class RunData:
 
     provenance: Provenance
     config_toml: str
+    workload_toml: str
     origins: Mapping[str, str]
     summary: Sequence[SummaryValue]
     counters: Sequence[CounterRow]

@@ -53,6 +53,11 @@ CONFIG = Table(
     (_text("toml", "the model after variants and overrides, as one TOML text"),),
 )
 
+WORKLOAD = Table(
+    "The fully resolved workload; older files do not have it.",
+    (_text("toml", "the applications with all parameters of their programs, as one TOML text"),),
+)
+
 ORIGINS = Table(
     "Where each value of the model came from.",
     (

@@ -29,6 +29,7 @@ from gpusim.results.schema import (
     STATES,
     SUMMARY,
     WALL,
+    WORKLOAD,
 )
 from gpusim.results.source import Source
 from gpusim.storage.columns import Column, Table
@@ -172,6 +173,7 @@ def _write_run(file: h5py.File, run: RunData) -> None:
         config.create_group("origins"), ORIGINS,
         {"key": [key for key, _ in origins], "origin": [origin for _, origin in origins]},
     )  # fmt: skip
+    write_table(file.create_group("workload"), WORKLOAD, {"toml": [run.workload_toml]})
     whole = [isinstance(value.value, int) for value in run.summary]
     _write_rows(file.create_group("summary"), SUMMARY, run.summary, whole=np.array(whole, "u1"))
     _write_rows(

@@ -1,6 +1,7 @@
 """Workload files: shipped ones, overrides, and everything that can be wrong in one."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,17 @@ def test_parameters_can_be_overridden(tmp_path: Path) -> None:
     grid = '{ generator = "grid", width = 5, height = 4 }'
     workload = load_workload("pagerank", "quick", overrides={"graph": grid, "iterations": "3"})
     assert len(drain(workload.applications[0].start())) == 7
+
+
+def test_the_resolved_workload_as_text() -> None:
+    changes = {"graph.vertices": 300, "sample": 2}
+    resolved = tomllib.loads(load_workload("bfs", "smoke", 3, changes).to_toml())
+    (application,) = resolved.pop("applications")
+    assert resolved == {"name": "bfs", "scale": "smoke", "seed": 3, "relaunch": False}
+    graph = application.pop("graph")
+    assert application == {"name": "bfs", "program": "bfs", "sample": 2}
+    assert (graph["generator"], graph["vertices"], graph["max_degree"]) == ("co-papers", 300, 64)
+    assert 0 < graph["isolated"] < 1  # a default of the generator
 
 
 def test_graph_files_lie_beside_the_workload(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def make_run(**changes: Any) -> RunData:
             command_line=("gpusim", "run", "kepler-uvm", "atax"),
         ),
         config_toml=CONFIG,
+        workload_toml='name = "atax"\n',
         origins={"sm.count": "kepler-uvm.toml", "tlb.L1.entries": "[variants.l1-tlb-256]"},
         summary=headline(COUNTERS, make_sums(), STATES, applications, 1000, 10**9),
         counters=COUNTERS,

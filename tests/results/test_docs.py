@@ -28,6 +28,7 @@ from gpusim.results.schema import (
     STATES,
     SUMMARY,
     WALL,
+    WORKLOAD,
 )
 from gpusim.states import state_names
 from gpusim.storage.columns import Column, Table
@@ -38,6 +39,7 @@ GROUPS = {
     "provenance": PROVENANCE,
     "config": CONFIG,
     "config/origins": ORIGINS,
+    "workload": WORKLOAD,
     "summary": SUMMARY,
     "counters": COUNTERS,
     "stalls": Table("Where the cycles of all warps went.", (STATES, STATE_SUMS)),

@@ -72,7 +72,8 @@ class WalshShared(Kernel):
 
     4 x L, stored in shared memory; radix-4 steps with strides points / 4, points / 16, ... (4
     shared loads, 13 instructions, 4 shared stores, barrier each) and, for an odd logarithm, a
-    radix-2 step; 4 x S.  Strides below 32 have bank conflicts of up to 4 passes.
+    radix-2 step; 4 x S.  Strides below 32 have bank conflicts of 2
+    (stride 16) or 4 passes.
 
     Attributes:
         data: (batch * points,) transformed in place.
@@ -98,7 +99,7 @@ class WalshShared(Kernel):
             k.barrier()
             first = _first_of_four(k.tid, stride)
             parts = [first + step * stride for step in range(4)]
-            passes = 1 if stride >= 32 else 4
+            passes = {16: 2, 8: 4, 4: 4, 2: 4, 1: 4}.get(stride, 1)
             for _ in range(4):
                 k.shared(passes)
             k.compute(13)
@@ -156,7 +157,8 @@ class WalshParameters:
     """Parameters of fast_walsh_transform.
 
     Attributes:
-        log2_data: logarithm of the points (the sample: 21 and 19).
+        log2_data: logarithm of the points (GPGPU-Sim's run lines: 21 and 19; the stock sample:
+            23).
         log2_kernel: logarithm of the convolution kernel's length (the sample: 7).
     """
 

@@ -38,3 +38,30 @@ def test_four_coalesced_accesses_a_stride_apart() -> None:
     ]  # fmt: skip
     assert [o[2] for o in found if o[0] == "LOAD"] == strided
     assert [o[2] for o in found if o[0] == "STORE"] == strided
+
+
+@pytest.mark.parametrize(("log2_data", "points"), [(11, 2048), (12, 1024)])
+def test_bank_conflicts_of_the_steps_in_shared_memory(log2_data: int, points: int) -> None:
+    program = FastWalshTransform(WalshParameters(log2_data=log2_data), 0)
+    kernel = next(one for one in program.launches() if one.name == "fwtBatch1Kernel")
+    passes = [one[1] for one in warp_operations(kernel, program, block=0, warp=0)
+              if one[0] == "SHARED"]  # fmt: skip
+    lanes = np.arange(32)
+    expected = [1] * 4  # where the loaded values are put
+    stride = points // 4
+    while stride > 0:
+        banks = (4 * (lanes - lanes % stride) + lanes % stride) % 32
+        expected += [int(np.bincount(banks).max())] * 8  # four read, four written
+        stride //= 4
+    expected += [2] * 8 if points == 2048 else []  # a radix-2 step: neighbours, two words a lane
+    assert passes == [*expected, *[1] * 4]
+
+
+def test_modulation_reads_both_spectra_at_the_same_place() -> None:
+    program = FastWalshTransform(WalshParameters(log2_data=11), 0)
+    kernel = list(program.launches())[2]
+    found = warp_operations(kernel, program, block=1, warp=1)
+    places = list(range(256 + 32, 256 + 64))
+    accesses = [one for one in found if one[0] in ("LOAD", "STORE")]
+    assert accesses == [("LOAD", "data", places), ("LOAD", "kernel", places),
+                        ("STORE", "data", places)]  # fmt: skip
