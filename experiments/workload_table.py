@@ -2,7 +2,8 @@
 
 ``python -m experiments.workload_table [--paper PAPER ...] [--scale SCALE] [--keep FOLDER]``
 
-Every program of a paper runs alone on the model of its GPU.  Numbers that are in FOLDER already are
+Every program of a paper runs alone on the model of its GPU; where the paper states bins of reuse
+intensity (ORCH), it is characterized, too.  Numbers that are in FOLDER already are
 not made again.  With ``--doc`` the tables replace those of the page docs/workloads.md.
 """
 
@@ -12,24 +13,30 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 import gpusim
-from gpusim.programs.library import Entry, paper_names, paper_workloads, read_paper
+from gpusim.characterize.intensity import BIN_NAMES
+from gpusim.programs.library import Entry, find_workload, paper_names, paper_workloads, read_paper
 from gpusim.programs.tables import SCALES
 
-Row = dict[str, float]
+Row = dict[str, Any]
 
 HIGH_MISS = 0.20
 """MASK, section 6: a TLB miss rate is high from 20 % on."""
 MPKI_BOUNDS = ((1.0, "L"), (100.0, "M"), (float("inf"), "H"))
 """STAR, section VI: classes of L2 TLB misses per thousand instructions."""
+REUSE = {"intra", "inter"}
+"""What ORCH states of reuse within and between thread blocks, in bins of 20 percentage points."""
+MENTIONED = 0.05
+"""Share of a bin from which on it is told."""
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
@@ -41,11 +48,15 @@ def programs_of(paper: str) -> Iterator[Entry]:
 
 
 def measure(model: str, name: str, scale: str) -> Row:
-    """Run a program alone on a model."""
-    result = gpusim.simulate(gpusim.load_model(model), gpusim.load_workload(name, scale))
-    summary = result.summary
-    with result:
-        return {
+    """Run a program alone on a model, and characterize it if its paper states reuse."""
+    machine, workload = gpusim.load_model(model), gpusim.load_workload(name, scale)
+    row: Row = {}
+    if REUSE & set(find_workload(name).table.stated):
+        (app,) = gpusim.characterize(workload, machine).applications
+        row = {"intra": app.intra_shares.tolist(), "inter": app.inter_shares.tolist()}
+    with gpusim.simulate(machine, workload) as result:
+        summary = result.summary
+        return row | {
             "instructions": summary["instructions"],
             "transactions": summary["transactions"],
             "cycles": summary["cycles"],
@@ -68,8 +79,17 @@ def verdict(stated: dict[str, object], row: Row) -> tuple[str, str, str]:
     elif "bandwidth" in stated:
         return f"{stated['bandwidth']} bandwidth", f"{row['l2_per_cycle']:.2f} a cycle", ""
     else:
-        return ", ".join(f"{key} {value}" for key, value in stated.items()), "", ""
+        said = ", ".join(f"{key} {value}" for key, value in stated.items())
+        return said, ", ".join(f"{key} {bins(row[key])}" for key in sorted(REUSE & set(row))), ""
     return said, ours, _agree(said, ours)
+
+
+def bins(shares: Sequence[float]) -> str:
+    """The bins of reuse intensity that hold at least 5 %."""
+    named = zip(BIN_NAMES, shares, strict=True)
+    return ", ".join(
+        f"{name.partition(':')[0]} {share:.0%}" for name, share in named if share >= MENTIONED
+    )
 
 
 def mpki_class(mpki: float) -> str:
