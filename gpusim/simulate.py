@@ -224,7 +224,10 @@ def _run_data(model: LoadedModel, workload: Workload, machine: Machine, started:
         scale=workload.scale,
         seed=workload.seed,
         variants=tuple(model.variants),
-        overrides=tuple(f"{key}={value}" for key, value in model.overrides.items()),
+        overrides=(
+            *(f"{key}={value}" for key, value in model.overrides.items()),
+            *(f"workload.{key}={value}" for key, value in workload.overrides.items()),
+        ),
     )
     return RunData(
         provenance=provenance,

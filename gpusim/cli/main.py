@@ -75,10 +75,12 @@ def _options(
 
 
 def _add_commands() -> None:
-    from gpusim.cli import characterize, listing, run, show, trace
+    from gpusim.cli import characterize, compare, follow, listing, run, show, trace
 
     app.command("run")(run.run)
     app.command("characterize")(characterize.characterize)
+    app.command("compare")(compare.compare)
+    app.command("follow")(follow.follow)
     app.command("list")(listing.list_things)
     app.command("show")(show.show)
     app.add_typer(trace.app, name="trace")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import tomli_w
-from attrs import frozen
+from attrs import field, frozen
 
 from gpusim.config.layers import parse_scalar
 from gpusim.errors import UserError, nearest
@@ -25,6 +25,7 @@ class Workload:
         seed: of everything random in the input.
         applications: in the order of their address spaces.
         relaunch: whether an application that has ended starts again until all have run once.
+        overrides: parameters that the caller replaced.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Workload:
     seed: int
     applications: tuple[ApplicationSpec, ...]
     relaunch: bool = False
+    overrides: Mapping[str, object] = field(factory=dict)
 
     def to_toml(self) -> str:
         """What is run, for the record: each application with all parameters of its program."""
@@ -84,7 +86,8 @@ def load_workload(
     for key, value in (overrides or {}).items():
         _override(builders, key, value)
     specs = tuple(builder.build(seed) for builder in builders)
-    return Workload(entry.name, scale, seed, specs, entry.table.relaunch != "never")
+    relaunch = entry.table.relaunch != "never"
+    return Workload(entry.name, scale, seed, specs, relaunch, dict(overrides or {}))
 
 
 def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:

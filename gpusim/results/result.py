@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,9 @@ from gpusim.storage.columns import Table
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+CHUNK_ROWS = 1 << 18
+"""Rows of an event table that `Result.chunks` reads at once."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -81,6 +84,13 @@ class Result:
     def config_toml(self) -> str:
         """The fully resolved model."""
         return str(self._source.column("config", "toml")[0])
+
+    @cached_property
+    def workload_toml(self) -> str:
+        """The fully resolved workload; empty in files of versions that did not keep it."""
+        if not self._source.has("workload"):
+            return ""
+        return str(self._source.column("workload", "toml")[0])
 
     @cached_property
     def origins(self) -> dict[str, str]:
@@ -212,6 +222,16 @@ class Result:
         frame = pd.DataFrame(data)
         frame.index = pd.RangeIndex(begin, begin + len(frame))
         return frame
+
+    def chunks(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """An event table in order, `CHUNK_ROWS` rows at a time (one empty frame if it has none).
+
+        Raises:
+            UserError: there is no such table or column.
+        """
+        self._expect("table", name, self._columns)
+        for start in range(0, max(self.tables[name], 1), CHUNK_ROWS):
+            yield self.table(name, start, start + CHUNK_ROWS, columns)
 
     # -- for other programs ----------------------------------------------------------------------
 

@@ -61,6 +61,11 @@ class Source:
         except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise UserError(f"{self.name} is damaged: {error}") from error
 
+    def has(self, group: str) -> bool:
+        """Whether it has a group, which older files may lack."""
+        with self.reading() as file:
+            return group in file
+
     def column(
         self, group: str, name: str, start: int | None = None, stop: int | None = None
     ) -> NDArray[Any]:

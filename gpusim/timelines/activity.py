@@ -54,7 +54,7 @@ def activity(result: Result, window: Window, selection: Selection = ALL_WARPS) -
 
     Recorded intervals give `resident_warps`, and `ready_warps`: those that issue, compute, or
     could.  Requests give `outstanding` transactions by `state`; walks `walks_running` and
-    `walks_queued` for a walker; DRAM requests `dram_bytes` a cycle by `class` (in the bin in which
+    `walks_queued` for a walker; DRAM requests `dram_bytes` a cycle by `traffic` (in the bin in which
     their data end), and the mean length of the `dram_queue`; TLB lookups `tlb_lookups` a cycle and
     `tlb_hit_rate` by `level`, NaN where there was no lookup.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,11 @@ def test_a_resolved_model_runs_the_same(tmp_path: Path) -> None:
     again = run(str(path), "bfs")
     assert again.summary == first.summary
     assert again.counter_tree() == first.counter_tree()
+
+
+def test_overrides_of_model_and_workload_are_kept() -> None:
+    model = gpusim.load_model("tiny", (), {"tlb.L1.entries": 16})
+    workload = gpusim.load_workload("atax", "smoke", 0, {"iterations": 4})
+    with gpusim.simulate(model, workload) as result:
+        assert result.provenance.overrides == ("tlb.L1.entries=16", "workload.iterations=4")
+        assert tomllib.loads(result.workload_toml)["applications"][0]["iterations"] == 4

@@ -14,10 +14,6 @@ from tests.programs.traces.writing import EXIT, block, header, write
 BASE = 0x7F1000000000
 
 
-def as_workload(trace):
-    return Workload(trace.name, trace.scale, trace.seed, trace.applications, trace.relaunch)
-
-
 def same_array(one, other):
     return one.dtype == other.dtype and np.array_equal(one, other)
 
@@ -29,7 +25,7 @@ def test_a_recording_runs_like_its_workload(tmp_path, name, seed):
     record_trace(workload, path)
     assert list(tmp_path.iterdir()) == [path]
     model = load_model("tiny")
-    with simulate(model, workload) as run, simulate(model, as_workload(open_trace(path))) as again:
+    with simulate(model, workload) as run, simulate(model, load_workload(str(path))) as again:
         assert again.digest == run.digest
 
 
@@ -91,8 +87,8 @@ def test_an_imported_trace_runs_like_the_original(tmp_path):
     record_trace(trace, tmp_path / "toy.h5", trace.warp_size)
     model = load_model("tiny")
     with (
-        simulate(model, as_workload(trace)) as run,
-        simulate(model, as_workload(open_trace(tmp_path / "toy.h5"))) as again,
+        simulate(model, load_workload(str(tmp_path / "toy.traceg"))) as run,
+        simulate(model, load_workload(str(tmp_path / "toy.h5"))) as again,
     ):
         assert again.digest == run.digest
         assert run.summary["memory_instructions"] == 3 * 3
@@ -104,7 +100,7 @@ def test_another_warp_size_is_refused(tmp_path):
     trace = open_trace(path)
     assert trace.warp_size == 16
     with pytest.raises(UserError, match=r"warps of 16 threads; the model has sm.warp_size = 32"):
-        simulate(load_model("tiny"), as_workload(trace))
+        simulate(load_model("tiny"), load_workload(str(path)))
 
 
 def test_nothing_is_left_of_a_recording_that_fails(tmp_path):
