@@ -12,11 +12,16 @@ from gpusim.cli.options import Json
 from gpusim.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
     from rich.table import Table
 
     from gpusim.results import Life, WalkWait
 
 _BAR_WIDTH = 24
+_FOLDED_FROM = 3
+"""Times that two stages take turns from which on they are one line."""
 
 
 def follow(
@@ -85,12 +90,33 @@ def _stages(life: Life) -> Table:
     for name in ("begin", "end", "cycles", "share"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    for stage in life.stages.to_dict("records"):
-        begin, end = stage["begin"], stage["end"]
-        cells = (stage["stage"], f"{begin:,}", f"{end:,}", f"{stage['cycles']:,}",
-                 f"{stage['share'] * 100:.1f} %", _bar(life, begin, end))  # fmt: skip
+    for name, begin, end in _folded(life.stages):
+        cells = (name, f"{begin:,}", f"{end:,}", f"{end - begin:,}",
+                 f"{(end - begin) / life.cycles * 100:.1f} %", _bar(life, begin, end))  # fmt: skip
         table.add_row(*map(Text, cells))
     return table
+
+
+def _folded(stages: pd.DataFrame) -> Iterator[tuple[str, int, int]]:
+    """Name, begin and end of each stage; those that take turns are one line.
+
+    A miss that finds no MSHR goes back and forth like that until there is one.
+    """
+    names = stages["stage"].tolist()
+    begins, ends = stages["begin"].tolist(), stages["end"].tolist()
+    first = 0
+    while first < len(names):
+        last = first + 2
+        while last < len(names) and names[last] == names[last - 2]:
+            last += 1
+        turns = (last - first) // 2
+        if turns < _FOLDED_FROM:
+            turns, last = 0, first + 1
+        else:
+            last = first + 2 * turns
+        name = f"{names[first]}, {names[first + 1]} ({turns} times)" if turns else names[first]
+        yield name, begins[first], ends[last - 1]
+        first = last
 
 
 def _bar(life: Life, begin: int, end: int) -> str:

@@ -4,9 +4,11 @@ import json
 import re
 from itertools import pairwise
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from gpusim.cli.follow import _folded
 from gpusim.cli.main import app
 from gpusim.results import compare, follow, open_result, slowest_requests
 
@@ -144,3 +146,14 @@ def test_mistakes_are_one_message_and_exit_code_2(arguments, words, runs, monkey
     assert result.stderr.startswith("gpusim: ")
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
+
+
+def test_stages_that_take_turns_are_one_line():
+    names = ["lsu", "tlb_L1"] * 3 + ["lsu", "tlb_L2", "walk"]
+    begins = list(range(0, 90, 10))
+    stages = pd.DataFrame({"stage": names, "begin": begins, "end": [b + 10 for b in begins]})
+    assert list(_folded(stages)) == [
+        ("lsu, tlb_L1 (3 times)", 0, 60), ("lsu", 60, 70), ("tlb_L2", 70, 80), ("walk", 80, 90),
+    ]  # fmt: skip
+    twice = stages.iloc[:4]
+    assert [name for name, _, _ in _folded(twice)] == names[:4]
