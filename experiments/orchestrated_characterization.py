@@ -25,8 +25,9 @@ import gpusim
 from gpusim.characterize import ApplicationCharacterization, characterize
 from gpusim.characterize.characterization import TLB_MARK
 from gpusim.characterize.intensity import BIN_NAMES
-from gpusim.characterize.plot import plot_bins, plot_distances, save
+from gpusim.characterize.plot import plot_bins, plot_distances
 from gpusim.errors import UserError
+from gpusim.plots import new_figure, save, style
 from gpusim.programs.library import workload_names
 from gpusim.programs.tables import SCALES
 
@@ -243,10 +244,8 @@ def claims_table(found: Found) -> Table:
 
 def draw(found: Found, folder: Path, scale: str) -> list[Path]:
     """Figures 3 and 4 as one picture, 5 and 6 as another."""
-    from matplotlib.figure import Figure
-
     names = list(found)
-    bins = Figure(figsize=(11, 6), layout="constrained")
+    bins = new_figure("page", height=4)
     inter, intra = bins.subplots(2)
     for axes, title, what, shares in (
         (inter, "Reuse between blocks (ORCH Fig. 3)", "pairs",
@@ -255,7 +254,7 @@ def draw(found: Found, folder: Path, scale: str) -> list[Path]:
          [app.intra_shares for app in found.values()]),
     ):  # fmt: skip
         plot_bins(axes, names, shares, title, what)
-    distances = Figure(figsize=(11, 5), layout="constrained")
+    distances = new_figure("page", height=3)
     for axes, title, measure in zip(
         distances.subplots(1, 2, sharey=True),
         ("Blocks of an SM interleaved (ORCH Fig. 5)", "One block at a time (ORCH Fig. 6)"),
@@ -265,7 +264,8 @@ def draw(found: Found, folder: Path, scale: str) -> list[Path]:
         plot_distances(axes, {n: app.distributions[measure] for n, app in found.items()}, title)
     written = []
     for figure, name in ((bins, "reuse_intensity.png"), (distances, "reuse_distance.png")):
-        figure.suptitle(f"Translation reuse on {MODEL}, scale {scale}")
+        with style():
+            figure.suptitle(f"Translation reuse on {MODEL}, scale {scale}")
         save(figure, folder / name)
         written.append(folder / name)
     return written

@@ -38,12 +38,13 @@ def characterize(
 ) -> None:
     """Tell reuse, reuse distances and footprint of a workload before any TLB."""
     from gpusim.characterize import characterize as characterize_workload
-    from gpusim.characterize.plot import check_picture, plot_characterization
     from gpusim.cli.progress import block_progress
     from gpusim.config.load import load_model
     from gpusim.programs.workload import load_workload
 
     if plot is not None:
+        from gpusim.plots import check_picture
+
         check_picture(plot)
     of_model, of_workload = split_settings(settings)
     machine = load_model(model, variant or (), of_model)
@@ -51,6 +52,8 @@ def characterize(
     with block_progress() as progress:
         found = characterize_workload(program, machine, output=output, progress=progress)
     if plot is not None:
+        from gpusim.characterize.plot import plot_characterization
+
         plot_characterization(found, plot)
     if as_json:
         print(json.dumps(found.to_json()))
