@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from gpusim.errors import UserError, nearest
 from gpusim.plots.style import style
+from gpusim.storage.files import whole_file
 
 _NO_DATE: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """Equal pictures are equal files."""
@@ -54,11 +54,5 @@ def save(picture: Axes | Figure | SubFigure, path: str | os.PathLike[str]) -> No
     stream = io.BytesIO()
     with style():
         figure.savefig(stream, format=kind, metadata=_NO_DATE.get(kind))
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    try:
-        beside.write_bytes(stream.getbuffer())
-        beside.replace(path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(stream.getbuffer())

@@ -127,7 +127,7 @@ def slowest_requests(
                 chosen = chosen[chosen[column] == value]
         winners.append(chosen.nlargest(count, "cycles"))
     found = pd.concat(winners).nlargest(count, "cycles").rename_axis("request")
-    found.insert(5, "vpn", found.vline // _line_and_page(result)[1])
+    found.insert(5, "vpn", found.vline // line_and_page(result)[1])
     found["app"] = [apps[index] for index in found.app]
     found["kind"] = [_kind_name(kind) for kind in found.kind]
     return found
@@ -146,7 +146,7 @@ def follow(result: Result, row: int) -> Life:
     request, *following = result.table("requests", row, row + 2).to_dict("records")
     last = following[0]["first_stage"] if following else None
     stages = result.table("stages", request["first_stage"], last, ["state", "begin", "end"])
-    line_bytes, lines_per_page = _line_and_page(result)
+    line_bytes, lines_per_page = line_and_page(result)
     vpn = request["vline"] // lines_per_page
     app = result.applications.to_dict("records")[request["app"]]
     return Life(
@@ -218,7 +218,7 @@ def _looked_up(result: Result, stages: pd.DataFrame) -> bool:
     return int((lookups.end - lookups.begin).sum()) >= whole
 
 
-def _line_and_page(result: Result) -> tuple[int, int]:
+def line_and_page(result: Result) -> tuple[int, int]:
     """Bytes of a line, and lines of a page."""
     config = by_dotted_key(result.config_toml)
     line_bytes = parse_bytes(str(config["l1.line"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -13,6 +12,7 @@ from pathlib import Path
 import h5py
 
 from gpusim.errors import UserError
+from gpusim.storage.files import temporary_name
 from gpusim.storage.hdf5 import LIBVER
 
 _MEMORY_NAMES = count()
@@ -40,7 +40,7 @@ class Target:
             self.file = h5py.File(name, "w", driver="core", backing_store=False, libver=LIBVER)
             return
         with self.writing():
-            self._temporary = _temporary_name(path)
+            self._temporary = temporary_name(path)
             self._stream = _Stream(self._temporary, "x+")
         try:
             with self.writing():
@@ -117,14 +117,3 @@ class _Stream(io.FileIO):
             except OSError as error:
                 self.failure = error
         return size or 0
-
-
-def _temporary_name(path: Path) -> Path:
-    """A free name beside `path`, if `path` can become a file."""
-    if path.exists() and not path.is_file():
-        raise UserError(f"cannot write {path}: it is not a file")
-    if not path.parent.is_dir():
-        raise UserError(f"cannot write {path}: there is no folder {path.parent}")
-    if path.exists() and not os.access(path, os.W_OK):
-        raise UserError(f"cannot write {path}: it is write-protected")
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

@@ -54,9 +54,9 @@ def activity(result: Result, window: Window, selection: Selection = ALL_WARPS) -
 
     Recorded intervals give `resident_warps`, and `ready_warps`: those that issue, compute, or
     could.  Requests give `outstanding` transactions by `state`; walks `walks_running` and
-    `walks_queued` for a walker; DRAM requests `dram_bytes` a cycle by `traffic` (in the bin in which
-    their data end), and the mean length of the `dram_queue`; TLB lookups `tlb_lookups` a cycle and
-    `tlb_hit_rate` by `level`, NaN where there was no lookup.
+    `walks_queued` for a walker; DRAM requests `dram_bytes` a cycle by `traffic` (in the bin in
+    which their data end), and the mean length of the `dram_queue`; TLB lookups `tlb_lookups` a
+    cycle and `tlb_hit_rate` by `level`, NaN where there was no lookup.
 
     DRAM requests and TLB lookups know their application, but neither SM nor warp; walks know no
     warp.  A selection by what events do not know leaves out what they give.

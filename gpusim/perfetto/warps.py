@@ -1,0 +1,48 @@
+"""Warps as tracks: what each of them did, or waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpusim.perfetto.arrows import Arrows
+from gpusim.perfetto.packets import TraceWriter
+from gpusim.perfetto.view import View
+from gpusim.results import Result
+from gpusim.states import State
+
+_FAMILIES = {
+    State.WALKER: "translation", State.CACHE: "memory", State.LSU: "sm", State.ISSUING: "working",
+}  # fmt: skip
+"""Categories by their first states, downwards."""
+
+
+def family(state: int) -> str:
+    """The category of a state: the warp is working, or waits for its SM, memory or translation."""
+    return next(name for first, name in _FAMILIES.items() if state >= first)
+
+
+def write_warps(
+    writer: TraceWriter, result: Result, view: View, arrows: Arrows, sms: Mapping[int, int]
+) -> None:
+    """All intervals of the view, each warp on a track of its own.
+
+    Args:
+        writer: where they go.
+        result: a run with recorded `intervals`.
+        view: what is wanted of it.
+        arrows: which intervals are joined with page walks.
+        sms: tracks of the SMs.
+    """
+    apps = result.applications.name.tolist()
+    labels = [writer.label(name, family(state)) for state, name in enumerate(result.states)]
+    tracks: dict[int, int] = {}
+    for chunk in result.chunks("intervals"):
+        kept = view.within(chunk[chunk.sm.isin(view.sms)], "begin", "end")
+        names = ("sm", "warp", "slot", "app", "state", "begin", "end")
+        columns = (kept[name].tolist() for name in names)
+        flows = arrows.from_intervals(kept.index.to_numpy()).tolist()
+        for sm, warp, slot, app, state, begin, end, flow in zip(*columns, flows, strict=True):
+            if warp not in tracks:
+                name = f"warp {warp} (slot {slot}, {apps[app]})"
+                tracks[warp] = writer.track(name, sms[sm], rank=warp)
+            writer.slice(tracks[warp], labels[state], begin, end, flow)

@@ -1,0 +1,29 @@
+"""Runs with everything recorded, shared by the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpusim.perfetto import export
+from gpusim.results import RECORDS, Result
+from tests.perfetto.reader import ReadTrace
+from tests.whole.running import run
+
+
+@pytest.fixture(scope="package", params=[("tiny", "bfs"), ("apu-hsa", "atax")], ids="-".join)
+def recorded(request: pytest.FixtureRequest) -> Iterator[Result]:
+    """Runs with few page walks, and with many that queue."""
+    with run(*request.param, record=tuple(RECORDS)) as result:
+        yield result
+
+
+@pytest.fixture(scope="package")
+def trace(recorded: Result, tmp_path_factory: pytest.TempPathFactory) -> ReadTrace:
+    """The whole run, exported and read back."""
+    path = tmp_path_factory.mktemp("perfetto") / "run.pftrace"
+    packets = export(recorded, path)
+    found = ReadTrace(path)
+    assert packets == found.packets
+    return found
