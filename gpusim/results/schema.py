@@ -26,7 +26,7 @@ PROVENANCE = Table(
         _text("gpusim", "version of gpusim"),
         _text("model", "model file or name"),
         _text("variants", "variants in the order in which they were applied", many=True),
-        _text("overrides", "single keys that were set, 'key=value' or 'workload.key=value'", many=True),
+        _text("overrides", "keys that were set, 'key=value' or 'workload.key=value'", many=True),
         _text("workload", "workload file or name"),
         _text("scale", "problem size: smoke, quick or paper"),
         Column("seed", "i8", "1", "seed of all random choices"),
