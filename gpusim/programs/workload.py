@@ -76,7 +76,7 @@ def load_workload(
     if seed < 0:
         raise UserError(f"the seed is {seed}; must be 0 or more")
     path = Path(name_or_path)
-    if path.suffix != ".toml" and (path.is_file() or (path / "kernelslist.g").is_file()):
+    if _is_trace(path):
         return _trace(path, overrides)
     entry = find_workload(name_or_path)
     builders = [
@@ -88,6 +88,14 @@ def load_workload(
     specs = tuple(builder.build(seed) for builder in builders)
     relaunch = entry.table.relaunch != "never"
     return Workload(entry.name, scale, seed, specs, relaunch, dict(overrides or {}))
+
+
+def _is_trace(path: Path) -> bool:
+    if not path.is_dir():
+        return path.suffix != ".toml" and path.is_file()
+    from gpusim.programs.traces.files import LISTS
+
+    return any((path / name).is_file() for name in LISTS)
 
 
 def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gpusim.errors import UserError
 from gpusim.programs.traces.application import TraceFile
+from gpusim.programs.traces.macsim import KERNEL_CONFIG, MARKS, open_macsim
 from gpusim.programs.traces.nvbit import open_nvbit
 from gpusim.programs.traces.nvbit_index import MARK
 from gpusim.programs.traces.recorded import open_recorded
@@ -16,26 +17,31 @@ from gpusim.programs.traces.traceg import KERNELS_LIST, is_kernel, open_kernel, 
 TABLE_SUFFIXES = (".npz", ".parquet")
 """Endings of columnar tables."""
 
+LISTS = (KERNELS_LIST, KERNEL_CONFIG)
+"""Names of the lists of kernels that make a folder a trace."""
+
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_TAR = b"ustar"
+_TAR_AT = 257
 _LOOKED_AT = 1 << 16
 """Bytes in which the first line of NVBit's mem_trace must lie."""
 
 FORMATS = (
     "a trace of gpusim (HDF5), kernelslist.g or KERNEL.traceg[.xz, .gz] of Accel-Sim, "
-    "text of NVBit's mem_trace [.gz, .xz], or a table (.npz, .parquet)"
+    "kernel_config.txt of MacSim, text of NVBit's mem_trace [.gz, .xz], or a table (.npz, .parquet)"
 )
 """What can be opened."""
 
 
 def open_trace(path: str | os.PathLike[str]) -> TraceFile:
-    """Open a trace file, or a folder with a kernelslist.g.
+    """Open a trace file, or a folder with a list of kernels.
 
     Raises:
         UserError: there is no such file, its format is not known, or its header is wrong.
     """
     path = Path(path)
     if path.is_dir():
-        path /= KERNELS_LIST
+        path = _list_in(path)
     if not path.is_file():
         raise UserError(f"cannot open {path}: there is no such file")
     if path.name == KERNELS_LIST:
@@ -49,9 +55,20 @@ def open_trace(path: str | os.PathLike[str]) -> TraceFile:
     begin = _begin(path)
     if begin.startswith(_HDF5):
         return open_recorded(path)
+    if begin.startswith(MARKS):
+        return open_macsim(path)
     if MARK in begin:
         return open_nvbit(path)
+    if begin[_TAR_AT:].startswith(_TAR):
+        raise UserError(f"{path} is an archive: unpack it, and give the folder with the trace")
     raise UserError(f"{path} is no trace that gpusim knows; it reads {FORMATS}")
+
+
+def _list_in(folder: Path) -> Path:
+    for name in LISTS:
+        if (folder / name).is_file():
+            return folder / name
+    raise UserError(f"cannot open {folder}: there is no {' or '.join(LISTS)} in it")
 
 
 def _begin(path: Path) -> bytes:

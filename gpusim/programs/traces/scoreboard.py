@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpusim.programs.traces.sass import MEMORY_OPCODES, Space
 from gpusim.programs.traces.warps import WarpTrace
 from gpusim.warp_program import Op
 
@@ -33,6 +34,22 @@ class Scoreboard:
         """An instruction reads or overwrites these: wait for exactly the loads that fill them."""
         needed = max((self._pending.get(register, -1) for register in registers), default=-1)
         self._wait(needed)
+
+    def access(self, base: str, space: Space, registers: Iterable[int], size: int) -> None:
+        """The memory instruction just recorded: what loads from global or local memory is pending.
+
+        Args:
+            base: its opcode, without modifiers.
+            space: that it accessed.
+            registers: its destinations.
+            size: bytes a lane.
+        """
+        if space == Space.SHARED or MEMORY_OPCODES[base][1] not in {Op.LOAD, Op.ATOMIC}:
+            return
+        if base == "LDGSTS":
+            self.copy()
+        else:
+            self.load(registers, size)
 
     def load(self, registers: Iterable[int], size: int) -> None:
         """The load or atomic just recorded fills these and, if it is wide, the next ones."""

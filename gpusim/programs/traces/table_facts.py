@@ -17,7 +17,7 @@ WARP_SIZES = (32, 64)
 
 @frozen
 class KernelFacts:
-    """One launch, as the JSON file tells; 0: it does not.
+    """One launch, as a text file beside the trace tells; 0: it does not.
 
     Attributes:
         name: the kernel's name.

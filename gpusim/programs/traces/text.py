@@ -44,10 +44,10 @@ def read_lines(path: Path) -> Iterator[Line]:
         raise UserError(damage(path, number, error)) from error
 
 
-def damage(path: Path, line: int, error: Exception) -> str:
-    """The message for a file that could be read up to a line."""
+def damage(path: Path, last: int, error: Exception, unit: str = "line") -> str:
+    """The message for a file that could be read up to a line, or another unit."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return f"{path}: cannot be read{f' after line {line}' if line else ''}: {reason}"
+    return f"{path}: cannot be read{f' after {unit} {last}' if last else ''}: {reason}"
 
 
 def plain_name(path: Path) -> str:

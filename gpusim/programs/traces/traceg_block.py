@@ -127,12 +127,7 @@ class _Parser:
             space = self._space(int(address.max()))
         size = access_bytes(opcode)
         self.block.access(self._warp, place, space, op, address, size)
-        if space == Space.SHARED or op not in {Op.LOAD, Op.ATOMIC}:
-            return
-        if base == "LDGSTS":
-            self._scoreboard.copy()
-        else:
-            self._scoreboard.load(destinations, size)
+        self._scoreboard.access(base, space, destinations, size)
 
     def _space(self, address: int) -> Space:
         """Where a generic address lies.
