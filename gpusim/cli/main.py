@@ -75,7 +75,7 @@ def _options(
 
 
 def _add_commands() -> None:
-    from gpusim.cli import characterize, compare, follow, listing, run, show, trace
+    from gpusim.cli import characterize, compare, follow, listing, run, show, timeline, trace
 
     app.command("run")(run.run)
     app.command("characterize")(characterize.characterize)
@@ -83,6 +83,7 @@ def _add_commands() -> None:
     app.command("follow")(follow.follow)
     app.command("list")(listing.list_things)
     app.command("show")(show.show)
+    app.command("timeline")(timeline.timeline)
     app.add_typer(trace.app, name="trace")
 
 

@@ -1,4 +1,4 @@
-"""The guide and the page on own mechanisms: their commands and examples run, in order.
+"""The guide and pages on single subjects: their commands and examples run, in order.
 
 In a page, a block marked ``<!-- file: NAME -->`` is that file of `docs/examples`, one marked
 ``<!-- append to: NAME -->`` goes to the end of a file, and all ``bash`` and ``python`` blocks
@@ -50,7 +50,7 @@ def run_block(language: str, text: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("page", ["guide.md", "extend.md"])
+@pytest.mark.parametrize("page", ["guide.md", "extend.md", "timelines.md"])
 def test_a_page_runs(page: str, tmp_path: Path) -> None:
     output, ran = "", 0
     for mark, name, language, text in blocks(page):
