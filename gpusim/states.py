@@ -47,6 +47,17 @@ class State(IntEnum):
     """Waits for the first TLB level; level *n* is ``TLB + n``, queueing included."""
 
 
+_FAMILIES = {
+    State.WALKER: "translation", State.CACHE: "memory", State.LSU: "sm", State.ISSUING: "working",
+}  # fmt: skip
+"""Names by their first states, downwards."""
+
+
+def family(state: int) -> str:
+    """Whether a warp in the state is working, or waits for its SM, memory or translation."""
+    return next(name for first, name in _FAMILIES.items() if state >= first)
+
+
 def state_names(tlb_levels: Sequence[str]) -> tuple[str, ...]:
     """Names of all states of a machine whose TLB levels are called `tlb_levels`, in order."""
     fixed = tuple(state.name.lower() for state in State if state is not State.TLB)

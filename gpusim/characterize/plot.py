@@ -48,14 +48,10 @@ def plot_characterization(found: Characterization, path: Path) -> None:
         (together, "distance_interleaved", "Reuse distance, blocks interleaved"),
     ):
         plot_distances(axes, {app.name: app.distributions[name] for app in apps}, title)
-    run = found.provenance
-    model = " + ".join((run.model, *run.variants))
     with style():
         _plot_instruction_pages(pages, apps)
         _plot_strides(strides, apps)
-        figure.suptitle(
-            f"{run.workload} ({run.scale}) on {model}, pages of {found.page_bytes >> 10} KiB"
-        )
+        figure.suptitle(f"{found.provenance.title}, pages of {found.page_bytes >> 10} KiB")
     save(figure, path)
 
 

@@ -42,8 +42,7 @@ def compare(
 
 def _name(result: Result) -> str:
     run = result.provenance
-    parts = (" + ".join((run.model, *run.variants)), *run.overrides, run.workload, run.scale)
-    return f"{' · '.join(parts)} · seed {run.seed} ({result.name})"
+    return f"{run.machine} · {run.workload} · {run.scale} · seed {run.seed} ({result.name})"
 
 
 def _print(comparison: Comparison, names: list[str], rows: int) -> None:

@@ -49,7 +49,7 @@ def print_summary(
 
 def _headline(result: Result) -> Table:
     run = result.provenance
-    title = f"{' + '.join((run.model, *run.variants))} · {run.workload} · {run.scale}"
+    title = f"{run.machine} · {run.workload} · {run.scale}"
     table = Table(title=title, header_style="bold")
     table.add_column("what", overflow="fold")
     table.add_column("value", justify="right", no_wrap=True)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from gpusim.perfetto.packets import TraceWriter
 from gpusim.perfetto.view import View
-from gpusim.perfetto.warps import family
 from gpusim.results import Result
+from gpusim.states import family
 from gpusim.timelines import Window, timeline
 from gpusim.timelines.binning import Occupancy
 

@@ -52,8 +52,7 @@ def export(
 
 def _write(writer: TraceWriter, result: Result, view: View) -> None:
     """All of the trace; tracks stand in the order in which they are announced."""
-    run = result.provenance
-    root = writer.track(f"{run.workload} ({run.scale}) on {' + '.join((run.model, *run.variants))}")
+    root = writer.track(result.provenance.title)
     _write_launches(writer, result, view, writer.track("kernels", root))
     gpu = writer.track("GPU", root)
     walkers = writer.track("walkers", root) if "walks" in result.tables else None

@@ -8,17 +8,7 @@ from gpusim.perfetto.arrows import Arrows
 from gpusim.perfetto.packets import TraceWriter
 from gpusim.perfetto.view import View
 from gpusim.results import Result
-from gpusim.states import State
-
-_FAMILIES = {
-    State.WALKER: "translation", State.CACHE: "memory", State.LSU: "sm", State.ISSUING: "working",
-}  # fmt: skip
-"""Categories by their first states, downwards."""
-
-
-def family(state: int) -> str:
-    """The category of a state: the warp is working, or waits for its SM, memory or translation."""
-    return next(name for first, name in _FAMILIES.items() if state >= first)
+from gpusim.states import family
 
 
 def write_warps(

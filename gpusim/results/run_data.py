@@ -34,6 +34,16 @@ class Provenance:
     simpy: str = simpy.__version__
     command_line: tuple[str, ...] = field(factory=lambda: tuple(sys.argv))
 
+    @property
+    def machine(self) -> str:
+        """The model with its variants and all keys that were set, for titles."""
+        return " + ".join((self.model, *self.variants, *self.overrides))
+
+    @property
+    def title(self) -> str:
+        """What was run on what."""
+        return f"{self.workload} ({self.scale}) on {self.machine}"
+
 
 @frozen
 class WallClock:

@@ -67,9 +67,7 @@ def draw_timeline(result: Result, window: Window, selection: Selection = ALL_WAR
 
 def heading(result: Result) -> str:
     """What was run on what."""
-    run = result.provenance
-    machine = " + ".join((run.model, *run.variants, *run.overrides))
-    return fill(f"{run.workload} ({run.scale}) on {machine}", 100)
+    return fill(result.provenance.title, 100)
 
 
 def describe(window: Window, selection: Selection) -> str:

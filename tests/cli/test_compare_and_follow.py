@@ -44,7 +44,7 @@ def test_compare_tells_everything_in_tables(runs):
         expected = compare(a, b)
         cycles = a.summary["cycles"], b.summary["cycles"]
     assert text.splitlines()[0] == expected.sentence
-    assert "B: tiny + ideal-tlb · workload.n=64 · atax · smoke · seed 0" in text
+    assert "B: tiny + ideal-tlb + workload.n=64 · atax · smoke · seed 0" in text
     assert "warning" not in text
     rows = cells(text)
     assert ["tlb.L1.ideal", "False", "True"] in rows

@@ -9,9 +9,8 @@ import pytest
 
 import gpusim
 from gpusim.perfetto import export
-from gpusim.perfetto.warps import family
 from gpusim.results import Result
-from gpusim.states import state_names
+from gpusim.states import family, state_names
 from tests.perfetto.reader import ReadTrace, Slice
 from tests.whole.test_relaunch import pair
 
