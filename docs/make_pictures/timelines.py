@@ -1,0 +1,30 @@
+"""The pictures of `docs/timelines.md` and the README: ``python docs/make_pictures/timelines.py``.
+
+Takes some seconds; the pictures go to `docs/pictures`, or to a folder that is named.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import gpusim
+from gpusim import plots
+from gpusim.results import RECORDS
+from gpusim.timelines import Selection, window_of
+from gpusim.timelines.picture import draw_timeline
+from gpusim.timelines.warp_picture import draw_warps
+
+
+def main(folder: Path) -> None:
+    """Run bfs at smoke scale; draw all of it, and one SM while its second launch begins."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model, workload = gpusim.load_model("kepler-uvm"), gpusim.load_workload("bfs", "smoke")
+    with gpusim.simulate(model, workload, record=tuple(RECORDS)) as result:
+        plots.save(draw_timeline(result, window_of(result)), folder / "timeline_run.png")
+        window = window_of(result, 5_020, 6_000)
+        plots.save(draw_warps(result, window, Selection(sm=2)), folder / "timeline_warps.png")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "pictures")
