@@ -11,9 +11,10 @@ A discrete-event, cycle-level simulator of a GPU's memory system.  The whole roa
 from gpusim.characterize import Characterization, characterize, read_characterization
 from gpusim.config.load import LoadedModel, load_model
 from gpusim.errors import UserError
+from gpusim.monitor import Progress
 from gpusim.programs.workload import Workload, load_workload
 from gpusim.results.result import Result, open_result
-from gpusim.simulate import Progress, simulate
+from gpusim.simulate import simulate
 from gpusim.version import __version__
 
 __all__ = [

@@ -5,18 +5,18 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import accumulate, pairwise
 
 import numpy as np
-from attrs import frozen
 
 from gpusim.config.check_policies import policies_of
 from gpusim.config.load import LoadedModel
 from gpusim.conservation import check_conservation
 from gpusim.errors import UserError, own_code_errors
 from gpusim.machine import Machine, Tenant
+from gpusim.monitor import Progress, every, now_and_then, sample
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.workload import Workload
 from gpusim.registry import find_policy
@@ -31,33 +31,13 @@ from gpusim.results.run_data import (
 )
 from gpusim.results.summary import headline
 from gpusim.results.writer import ResultWriter
+from gpusim.run_log import LOG_EVERY, RunLog
 from gpusim.sm.block_scheduler import BlockScheduler
 from gpusim.version import __version__
 from gpusim.warp_program import Application
 
-HEARTBEAT_CYCLES = 1000
-"""How often `simulate` tells its progress."""
-
 GARBAGE_OBJECTS = 500_000
 """Objects allocated, and not freed, between two collections of reference cycles."""
-
-
-@frozen
-class Progress:
-    """How far a run is.
-
-    Attributes:
-        cycle: simulated time.
-        warps_done, warps_total: of the launches so far.
-        transactions: coalesced memory transactions issued.
-        done: whether this is the last report.
-    """
-
-    cycle: int
-    warps_done: int
-    warps_total: int
-    transactions: int
-    done: bool = False
 
 
 def simulate(
@@ -67,6 +47,8 @@ def simulate(
     record: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    log: str | os.PathLike[str] | None = None,
+    log_every: int = LOG_EVERY,
 ) -> Result:
     """Run a workload on a GPU.
 
@@ -75,28 +57,39 @@ def simulate(
         workload: from `gpusim.load_workload`.
         record: event tables to keep, any of ``gpusim list records``.
         output: HDF5 file of the result; None keeps it in memory.
-        progress: called every `HEARTBEAT_CYCLES` simulated cycles and at the end.
+        progress: called a few times a second of real time, and at the end.
+        log: file of JSON lines, see `gpusim.run_log.RunLog`.
+        log_every: simulated cycles between two lines of it.
 
     Returns:
         the result, opened for reading.
 
     Raises:
-        UserError: impossible input, `output` cannot be written, or a policy or program of the
-            user's own failed; nothing is left behind.
+        UserError: impossible input, `output` or `log` cannot be written, or a policy or program of
+            the user's own failed; nothing but the log is left behind.
         DeadlockError: the simulated machine stands still.
         ConservationError: the simulator is wrong.
     """
     check_records(record)
     started = time.perf_counter()
     tenants = assign_sms(model, workload)
-    with ResultWriter(output) as writer, own_code_errors(_own_modules(model, tenants)):
+    with (
+        ResultWriter(output) as writer,
+        nullcontext() if log is None else RunLog(log, log_every) as run_log,
+        own_code_errors(_own_modules(model, tenants)),
+    ):
         machine = Machine(model.config, tenants, workload.seed)
         _listen(machine, Recorder(writer, record))
         if progress is not None:
-            machine.env.start(_heartbeat(machine, progress))
+            machine.env.start(now_and_then(machine, progress))
+        if run_log is not None:
+            machine.env.start(every(run_log.every, machine, run_log.write))
         run(machine)
+        end = sample(machine, done=True)
         if progress is not None:
-            progress(_progress(machine, done=True))
+            progress(end)
+        if run_log is not None:
+            run_log.write(end)
         return writer.finish(_run_data(model, workload, machine, started))
 
 
@@ -189,25 +182,6 @@ def _listen(machine: Machine, recorder: Recorder) -> None:
         for tlbs in machine.tlbs.values():
             for tlb in tlbs:
                 tlb.on_lookup.listen(recorder.tlb)
-
-
-def _heartbeat(
-    machine: Machine, progress: Callable[[Progress], None]
-) -> Generator[int, None, None]:
-    while any(scheduler.in_flight() for scheduler in machine.schedulers):
-        progress(_progress(machine))
-        yield HEARTBEAT_CYCLES
-
-
-def _progress(machine: Machine, done: bool = False) -> Progress:
-    ended = max(scheduler.finished_at for scheduler in machine.schedulers)
-    return Progress(
-        ended if done else machine.env.now,
-        machine.warps_ended,
-        sum(scheduler.warps_known for scheduler in machine.schedulers),
-        machine.transactions,
-        done,
-    )
 
 
 def _run_data(model: LoadedModel, workload: Workload, machine: Machine, started: float) -> RunData:

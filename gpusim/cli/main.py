@@ -75,13 +75,24 @@ def _options(
 
 
 def _add_commands() -> None:
-    from gpusim.cli import characterize, compare, follow, listing, run, show, timeline, trace
+    from gpusim.cli import (
+        characterize,
+        compare,
+        follow,
+        listing,
+        report,
+        run,
+        show,
+        timeline,
+        trace,
+    )
 
     app.command("run")(run.run)
     app.command("characterize")(characterize.characterize)
     app.command("compare")(compare.compare)
     app.command("follow")(follow.follow)
     app.command("list")(listing.list_things)
+    app.command("report")(report.report)
     app.command("show")(show.show)
     app.command("timeline")(timeline.timeline)
     app.add_typer(trace.app, name="trace")

@@ -28,6 +28,12 @@ def run(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="HDF5 file of the result.")
     ] = None,
+    log: Annotated[
+        Path | None, typer.Option(help="File of JSON lines that tell of the run while it runs.")
+    ] = None,
+    log_every: Annotated[
+        int | None, typer.Option(help="Simulated cycles between two of them (default 10_000).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
@@ -35,6 +41,7 @@ def run(
     from gpusim.cli.summary import print_summary
     from gpusim.config.load import load_model
     from gpusim.programs.workload import load_workload
+    from gpusim.run_log import LOG_EVERY
     from gpusim.simulate import simulate
 
     records = [name.strip() for names in record or () for name in names.split(",")]
@@ -43,8 +50,13 @@ def run(
     of_model, of_workload = split_settings(settings)
     machine = load_model(model, variant or (), of_model)
     program = load_workload(workload, scale, seed, of_workload)
+    if log is None and log_every is not None:
+        raise UserError(f"--log-every {log_every}: needs a file to write to, --log FILE.jsonl")
     with live_progress(f"{machine.name} · {program.name}") as progress:
-        result = simulate(machine, program, record=records, output=output, progress=progress)
+        result = simulate(
+            machine, program, record=records, output=output, progress=progress,
+            log=log, log_every=LOG_EVERY if log_every is None else log_every,
+        )  # fmt: skip
     with result:
         if as_json:
             print(json.dumps(result.to_json()))

@@ -52,6 +52,9 @@ class Recorder:
         self._tables: dict[str, TableWriter] = {
             table: writer.event_table(table) for name in self.records for table in RECORDS[name]
         }
+        self._requests = 0
+        self._stages = 0
+        """Rows of these tables so far: asking the tables costs more than counting."""
 
     @property
     def interval(self) -> Callable[[int, int, int, int, int, int, int], None]:
@@ -70,15 +73,15 @@ class Recorder:
 
     def request(self, request: MemoryRequest, begin: int, end: int) -> None:
         """Listener: a memory transaction that lived in the cycles ``[begin, end)``."""
-        requests, stages = self._tables["requests"], self._tables["stages"]
-        index = len(requests)
         access = cast("WarpAccess | None", request.access)
-        requests.append(
+        pieces = resolve_trail(request, begin, end)
+        self._tables["requests"].append(
             request.app, request.sm, -1 if access is None else access.warp.uid, request.kind,
-            request.vline, begin, end, len(stages),
+            request.vline, begin, end, self._stages,
         )  # fmt: skip
-        for state, start, stop in resolve_trail(request, begin, end):
-            stages.append(index, state, start, stop)
+        self._tables["stages"].append_pieces(self._requests, pieces)
+        self._requests += 1
+        self._stages += len(pieces)
 
     def tlb(self, level: int, instance: int, tag: int, hit: bool, cycle: int) -> None:
         """Listener: a lookup in a TLB."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
+from gpusim.machine import Machine
 from gpusim.results.result import Result
 from gpusim.results.schema import RECORDS
 from tests.whole.running import run
@@ -98,3 +101,21 @@ def test_tlb_rows_are_the_lookups_counted(recorded: Result) -> None:
     levels = [name for name in recorded.states if name.startswith("tlb_")]
     for level, rows in lookups.groupby("level"):
         assert len(rows) == recorded.summary[f"{levels[int(level)]}_lookups"]
+
+
+@pytest.mark.parametrize(("model", "workload"), [("tiny", "bfs"), ("apu-hsa", "bfs")])
+def test_recording_changes_no_event(
+    model: str, workload: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines: list[Machine] = []
+
+    def build(*args: Any) -> Machine:
+        machines.append(Machine(*args))
+        return machines[-1]
+
+    monkeypatch.setattr(sys.modules["gpusim.simulate"], "Machine", build)
+    plain = run(model, workload)
+    recorded = run(model, workload, record=tuple(RECORDS))
+    assert recorded.digest == plain.digest
+    assert machines[0].env.events == machines[1].env.events > 0
+    assert machines[0].env.now == machines[1].env.now

@@ -1,0 +1,33 @@
+"""Runs, small but whole, of which there are reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import gpusim
+from gpusim.results import RECORDS, Result
+from tests.report.runs import PAIR, run
+
+
+@pytest.fixture(scope="session")
+def everything() -> Iterator[Result]:
+    with run(list(RECORDS)) as result:
+        yield result
+
+
+@pytest.fixture(scope="session")
+def nothing() -> Iterator[Result]:
+    with run([]) as result:
+        yield result
+
+
+@pytest.fixture(scope="session")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Result]:
+    """Two applications, one of which runs several times and the other has a nasty name."""
+    path = tmp_path_factory.mktemp("work") / "pair.toml"
+    path.write_text(PAIR)
+    work = gpusim.load_workload(str(path), "smoke")
+    with gpusim.simulate(gpusim.load_model("tiny"), work, record=list(RECORDS)) as result:
+        yield result
