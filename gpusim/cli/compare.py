@@ -137,7 +137,7 @@ def _with_rest(table: Table, total: int, shown: int) -> Table:
 
 def _amounts(a: float, b: float, unit: str) -> tuple[str, str, str]:
     """Two numbers and their unit, which goes with each number where they are shown in two."""
-    from gpusim.cli.summary import format_quantity
+    from gpusim.results.quantity import format_quantity
 
     (text_a, unit_a), (text_b, unit_b) = (
         ("–", "") if math.isnan(value) else format_quantity(value, unit) for value in (a, b)

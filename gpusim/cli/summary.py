@@ -10,23 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
-from gpusim.results.summary import FRACTION
+from gpusim.results.quantity import format_quantity, section_of
 
 if TYPE_CHECKING:
     from gpusim.results.result import Result
 
 _BAR_WIDTH = 20
-_SECTIONS = {
-    "tlb_": "translation", "walk": "translation", "l1_": "caches", "l2_": "caches",
-    "dram_": "DRAM", "warp_cycles": "warps", "share_": "warps",
-}  # fmt: skip
-_SCALES = (
-    ("Hz", 1e6, "MHz"),
-    ("s", 1.0, "s"),
-    ("s", 1e-3, "ms"),
-    ("s", 1e-6, "µs"),
-    ("s", 1e-9, "ns"),
-)
 
 
 def print_summary(
@@ -61,17 +50,12 @@ def _headline(result: Result) -> Table:
         app, _, number = name.rpartition("/")
         if number in in_stalls:
             continue
-        if section not in (None, (app, _section(number))):
+        if section not in (None, (app, section_of(number))):
             table.add_section()
-        section = app, _section(number)
+        section = app, section_of(number)
         label = f"{app}: {descriptions[name]}" if app else descriptions[name]
         table.add_row(*map(Text, (label, *format_quantity(value, units[name]))))
     return table
-
-
-def _section(name: str) -> str:
-    """Which part of the headline table a number stands in."""
-    return next((part for prefix, part in _SECTIONS.items() if name.startswith(prefix)), "program")
 
 
 def _stalls(result: Result) -> Table:
@@ -88,23 +72,3 @@ def _stalls(result: Result) -> Table:
             cells = (str(app), str(state), f"{cycles:,}", f"{share:.1%}".replace("%", " %"), bar)
             table.add_row(*map(Text, cells))
     return table
-
-
-def format_quantity(value: float, unit: str) -> tuple[str, str]:
-    """A number and its unit for the eye.
-
-    Fractions come as percent, seconds and hertz with a prefix, whole numbers in full with
-    thousands separated, others with four significant digits.
-    """
-    if unit == FRACTION:
-        return f"{value * 100:.1f}", "%"
-    for base, scale, shown in _SCALES:
-        if unit == base and abs(value) >= scale:
-            return _format(value / scale), shown
-    return _format(value), "" if unit == "1" else unit
-
-
-def _format(value: float) -> str:
-    if isinstance(value, int) or value.is_integer():
-        return f"{int(value):,}"
-    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from gpusim.report.quantity import format_quantity, section_of
 from gpusim.report.table import Cell, Group, Row, Table, percent
+from gpusim.results.quantity import format_quantity, section_of
 
 if TYPE_CHECKING:
     from gpusim.results import Result

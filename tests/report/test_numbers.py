@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gpusim.report import html_report
-from gpusim.report.quantity import format_quantity
 from gpusim.results import Result, follow
+from gpusim.results.quantity import format_quantity
 from gpusim.states import State
 from tests.report.reading import Element, folded, read, rows, section, table
 
