@@ -15,6 +15,9 @@ from gpusim.errors import UserError
 from gpusim.storage.files import temporary_name
 from gpusim.storage.hdf5 import LIBVER
 
+_CACHE_BYTES = 1 << 20
+"""Of a dataset's chunks that HDF5 keeps: ours are written once, in order."""
+
 _MEMORY_NAMES = count()
 
 
@@ -37,14 +40,17 @@ class Target:
         self._stream: _Stream | None = None
         if path is None:
             name = f"gpusim result {next(_MEMORY_NAMES)}"
-            self.file = h5py.File(name, "w", driver="core", backing_store=False, libver=LIBVER)
+            self.file = h5py.File(
+                name, "w", driver="core", backing_store=False, libver=LIBVER,
+                rdcc_nbytes=_CACHE_BYTES,
+            )  # fmt: skip
             return
         with self.writing():
             self._temporary = temporary_name(path)
             self._stream = _Stream(self._temporary, "x+")
         try:
             with self.writing():
-                self.file = h5py.File(self._stream, "w", libver=LIBVER)
+                self.file = h5py.File(self._stream, "w", libver=LIBVER, rdcc_nbytes=_CACHE_BYTES)
         except BaseException:
             self._remove()
             raise
