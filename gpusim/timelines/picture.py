@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 from matplotlib.axes import Axes
+from matplotlib.text import Text
 from matplotlib.ticker import PercentFormatter
 
 from gpusim.errors import UserError
@@ -95,6 +96,8 @@ def draw_panels(panels: list[Panel], window: Window, title: str) -> PlotFigure:
             axes.label_outer()
         figure.suptitle(title, x=0.01, ha="left")
     column[0].set_xlim(window.begin, window.end)
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # a name with a $ is no formula
     return figure
 
 

@@ -202,6 +202,17 @@ def test_the_title_tells_what_was_run_and_is_shown() -> None:
     ]
 
 
+def test_a_name_with_dollars_is_no_formula(tmp_path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('description = "a"\nsuite = "own"\npattern = "strided"\n[[applications]]\n'
+                   "name = '$\\x$'\nprogram = 'atax'\n[applications.smoke]\nn = 64\n")  # fmt: skip
+    work = gpusim.load_workload(str(own), "smoke")
+    with gpusim.simulate(gpusim.load_model("tiny"), work, record=["intervals"]) as result:
+        assert result.applications.name.tolist() == ["$\\x$"]
+        save(draw_timeline(result, window_of(result)), tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 1000
+
+
 def test_equal_runs_give_equal_pictures(run: Result, tmp_path) -> None:
     for name in ("a.png", "b.png"):
         save(draw_timeline(run, window_of(run)), tmp_path / name)
