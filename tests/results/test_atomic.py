@@ -60,8 +60,9 @@ def test_a_new_result_replaces_an_open_one(tmp_path: Path, run: RunData) -> None
 
 
 _ENDLESS = """
-import sys
+import signal, sys
 from gpusim.results import ResultWriter
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run detached
 with ResultWriter(sys.argv[1]) as writer:
     table = writer.event_table("walks")
     for i in range(1 << 40):
