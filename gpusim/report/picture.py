@@ -59,8 +59,6 @@ def missing_records(result: Result) -> dict[str, str]:
 
 def timeline_picture(result: Result) -> Picture | None:
     """What was recorded, over the cycles of the run; None if nothing was."""
-    from matplotlib import rc_context
-
     from gpusim.plots import style
     from gpusim.timelines import window_of
 
@@ -69,7 +67,7 @@ def timeline_picture(result: Result) -> Picture | None:
         return None
     window = window_of(result)
     stream = io.BytesIO()
-    with style(), rc_context({"text.parse_math": False}):  # a name with a $ is no formula
+    with style():
         figure = _figure(result, window)
         figure.savefig(stream, format="png", dpi=_DPI, metadata={"Software": None})
     width, height = (figure.get_size_inches() * _DPI).astype(int).tolist()
