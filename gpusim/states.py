@@ -6,7 +6,7 @@ as many as its model names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 
@@ -47,15 +47,18 @@ class State(IntEnum):
     """Waits for the first TLB level; level *n* is ``TLB + n``, queueing included."""
 
 
-_FAMILIES = {
-    State.WALKER: "translation", State.CACHE: "memory", State.LSU: "sm", State.ISSUING: "working",
-}  # fmt: skip
-"""Names by their first states, downwards."""
+FAMILIES: Mapping[str, range] = {
+    "working": range(State.ISSUING, State.LSU),
+    "sm": range(State.LSU, State.CACHE),
+    "memory": range(State.CACHE, State.WALKER),
+    "translation": range(State.WALKER, 1 << 8),
+}
+"""States by what they have in common: a warp works, or waits for its SM, memory or translation."""
 
 
 def family(state: int) -> str:
-    """Whether a warp in the state is working, or waits for its SM, memory or translation."""
-    return next(name for first, name in _FAMILIES.items() if state >= first)
+    """The family that a state belongs to."""
+    return next(name for name, states in FAMILIES.items() if state in states)
 
 
 def state_names(tlb_levels: Sequence[str]) -> tuple[str, ...]:

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from gpusim.plots import state_colours
 from gpusim.report.table import Cell, Group, Row, Table, percent, whole
-from gpusim.states import State
+from gpusim.states import FAMILIES, State
 
 if TYPE_CHECKING:
     from gpusim.results import Result
 
-FAMILIES: Mapping[str, range] = {
-    "working, or ready to": range(State.ISSUING, State.LSU),
-    "waiting inside the SM": range(State.LSU, State.CACHE),
-    "waiting for memory": range(State.CACHE, State.WALKER),
-    "waiting for translation": range(State.WALKER, 1 << 8),
+_WORDS = {
+    "working": "working, or ready to",
+    "sm": "waiting inside the SM",
+    "memory": "waiting for memory",
+    "translation": "waiting for translation",
 }
-"""States by what they have in common, as their colours do."""
+_FAMILIES: Mapping[str, range] = {_WORDS[name]: states for name, states in FAMILIES.items()}
 
 _MEANINGS: Mapping[int, str] = {
     State.ISSUING: "issues a memory, barrier or shared-memory instruction",
@@ -92,7 +92,7 @@ def stall_bars(result: Result) -> list[Bar]:
         if total:
             text = ", ".join(
                 f"{name} {percent(cycles[states.start : states.stop].sum() / total)}"
-                for name, states in FAMILIES.items()
+                for name, states in _FAMILIES.items()
             )
             bars.append(Bar(app, text, _parts(result, cycles / total)))
     return bars
@@ -103,7 +103,7 @@ def stall_table(result: Result) -> Table:
     apps = _by_app(result)
     colours = state_colours(result.states)
     groups = []
-    for name, states in FAMILIES.items():
+    for name, states in _FAMILIES.items():
         rows: list[Row] = []
         for state in _ordered(result, states):
             label = Cell(
@@ -126,7 +126,7 @@ def stall_table(result: Result) -> Table:
 def _parts(result: Result, shares: NDArray[np.float64]) -> list[Part]:
     colours = state_colours(result.states)
     parts, start = [], 0.0
-    for states in FAMILIES.values():
+    for states in _FAMILIES.values():
         for state in _ordered(result, states):
             share = float(shares[state])
             name = result.states[state]
