@@ -43,6 +43,7 @@ from gpusim.storage.hdf5 import (
     write_column,
     write_table,
 )
+from gpusim.storage.interrupts import uninterrupted
 from gpusim.storage.target import Target
 
 
@@ -125,13 +126,21 @@ class ResultWriter:
         self._tables: list[TableWriter] = []
 
     def __enter__(self) -> ResultWriter:
-        self._target = Target(self._path)
+        try:
+            with uninterrupted():
+                self._target = Target(self._path)
+        except BaseException:
+            self._discard()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:  # fmt: skip
+        self._discard()
+
+    def _discard(self) -> None:
         if self._target is not None:
             self._target.discard()
             self._target = None

@@ -14,6 +14,7 @@ import h5py
 from gpusim.errors import UserError
 from gpusim.storage.files import temporary_name
 from gpusim.storage.hdf5 import LIBVER
+from gpusim.storage.interrupts import uninterrupted
 
 _CACHE_BYTES = 1 << 20
 """Of a dataset's chunks that HDF5 keeps: ours are written once, in order."""
@@ -37,6 +38,7 @@ class Target:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.name = "the result in memory" if path is None else str(path)
+        self.file: h5py.File = None
         self._stream: _Stream | None = None
         if path is None:
             name = f"gpusim result {next(_MEMORY_NAMES)}"
@@ -45,25 +47,25 @@ class Target:
                 rdcc_nbytes=_CACHE_BYTES,
             )  # fmt: skip
             return
-        with self.writing():
-            self._temporary = temporary_name(path)
-            self._stream = _Stream(self._temporary, "x+")
         try:
             with self.writing():
+                self._temporary = temporary_name(path)
+                self._stream = _Stream(self._temporary, "x+")
                 self.file = h5py.File(self._stream, "w", libver=LIBVER, rdcc_nbytes=_CACHE_BYTES)
         except BaseException:
-            self._remove()
+            self.discard()
             raise
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Turns failures of the file system into errors that name the file.
+        """Turns failures of the file system into errors that name the file; delays Ctrl-C.
 
         Raises:
             UserError: something inside, or an earlier write, failed.
         """
         try:
-            yield
+            with uninterrupted():
+                yield
             if self._stream is not None and self._stream.failure is not None:
                 raise self._stream.failure
         except (OSError, RuntimeError) as error:
@@ -86,9 +88,11 @@ class Target:
 
     def discard(self) -> None:
         """Close what was not committed and remove it."""
-        with suppress(OSError, RuntimeError):
-            self.file.close()
-        self._remove()
+        with uninterrupted():
+            if self.file is not None:
+                with suppress(OSError, RuntimeError):
+                    self.file.close()
+            self._remove()
 
     def _remove(self) -> None:
         if self._stream is not None:
