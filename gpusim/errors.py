@@ -12,10 +12,54 @@ class UserError(Exception):
     """Something in the user's input is wrong; the message says where and what is allowed."""
 
 
+class OptionError(UserError):
+    """An option of a policy, or a key of the table that the policy is made with, cannot be.
+
+    Attributes:
+        name: the option or key.
+        message: what is wrong and what is allowed.
+    """
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(f"{name}: {message}")
+        self.name = name
+        self.message = message
+
+
+def one_of(allowed: Collection[str], **options: str) -> None:
+    """Refuse options that have none of the `allowed` values.
+
+    Raises:
+        OptionError: the first such option, with the nearest value.
+    """
+    for name, value in options.items():
+        if value not in allowed:
+            raise OptionError(
+                name, f"not allowed{nearest(value, allowed)}; allowed: {', '.join(allowed)}"
+            )
+
+
+def at_least(least: int, **options: float) -> None:
+    """Refuse options below `least`.
+
+    Raises:
+        OptionError: the first such option.
+    """
+    for name, value in options.items():
+        if value < least:
+            raise OptionError(name, f"must be {least} or more")
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` if some allowed name is close to `name`, else an empty string."""
     matches = get_close_matches(name, list(allowed), n=1, cutoff=0.6)
     return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+def own_modules(classes: Iterable[type]) -> frozenset[str]:
+    """Modules of the classes that are the user's, not gpusim's."""
+    names = {cls.__module__ for cls in classes}
+    return frozenset(name for name in names if name.partition(".")[0] != "gpusim")
 
 
 @contextmanager

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+import gpusim.sm.thrashing_aware  # noqa: F401  (registers its policy)
 from gpusim.cache import L1Cache, L2Bank
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import GpuConfig, TlbConfig
+from gpusim.config.units import cycles
 from gpusim.counters import CounterRow
 from gpusim.crossbar import Network, reply_bytes, request_bytes
 from gpusim.dram import build_dram
 from gpusim.engine import Environment, Port, Probe, Watchdog
-from gpusim.registry import Slot, find_policy
+from gpusim.registry import Slot, make_policy
 from gpusim.request import Translation
-from gpusim.sm.block_scheduler import BlockScheduler
+from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
 from gpusim.sm.ledger import Ledger
 from gpusim.sm.sm import Sm
 from gpusim.sm.translation import LOAD_STORE_UNITS
@@ -60,11 +61,6 @@ class FirstRun:
     counters: tuple[CounterRow, ...]
     state_sums: tuple[tuple[int, ...], ...]
     warps: int
-
-
-def make_policy(slot: Slot, config: PolicyConfig, *args: Any) -> Any:
-    """An instance of the policy that the model names for `slot`."""
-    return find_policy(slot, config.policy)(*args, **config.options)
 
 
 class Machine:
@@ -174,31 +170,26 @@ class Machine:
     def _array(self, config: TlbConfig) -> TlbArray:
         if config.ideal:
             return IdealArray(self.page_table.translate)
-        array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, config)
+        in_cycles = evolve(config, latency=cycles(config.latency.cycles(self.config.clock)))
+        array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, in_cycles)
         return array
 
     def _below(self, level: str | None, scope: str, index: int) -> Port[Translation]:
         """Where TLB number `index` of a level of `scope` sends its misses."""
         if level is None:
             return self.walkers.requests
-        first_sm = index * self._sms_per(scope)
-        return self.tlbs[level][first_sm // self._sms_per(self.config.tlb[level].scope)].requests
+        return self._tlb_of(level, index * self.config.sms_of(scope)).requests
 
-    def _sms_per(self, scope: str) -> int:
-        config = self.config
-        return {
-            "sm": 1,
-            "tpc": config.sms_per_tpc,
-            "gpc": config.sms_per_tpc * config.tpcs_per_gpc,
-        }.get(scope, config.sm.count)
+    def _tlb_of(self, level: str, sm: int) -> TlbLevel:
+        """The TLB of a level that serves an SM."""
+        return self.tlbs[level][sm // self.config.sms_of(self.config.tlb[level].scope)]
 
     def _scopes(self, scope: str) -> int:
-        return -(-self.config.sm.count // self._sms_per(scope))
+        return -(-self.config.sm.count // self.config.sms_of(scope))
 
     def _build_sms(self) -> None:
         env, config, apps = self.env, self.config, len(self.tenants)
         first = next(iter(config.tlb))
-        per_tlb = self._sms_per(config.tlb[first].scope)
         self.sms: list[Sm] = []
         self.l1s: list[L1Cache] = []
         for index in range(config.sm.count):
@@ -209,22 +200,37 @@ class Machine:
             )  # fmt: skip
             l1 = L1Cache(env, f"l1[{index}]", config.l1, config.clock, apps)
             sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
-                env, sm, config, self.tlbs[first][index // per_tlb], l1,
+                env, sm, config, self._tlb_of(first, index), l1,
                 self.requests.entrances[index], self.replies.links[index],
             )  # fmt: skip
+            sm.tlb_arrays = [self._tlb_of(level, index).array for level in config.tlb]
             self.sms.append(sm)
             self.l1s.append(l1)
 
     def _start_tenants(self) -> None:
         self.schedulers = []
         for app, tenant in enumerate(self.tenants):
+            placement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
+            if placement.watches_tlbs:
+                self._show_tlbs(placement, tenant.sms)
             scheduler = BlockScheduler(
-                self.env, app, app, tenant.application, self.config.sm,
-                make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler),
+                self.env, app, app, tenant.application, self.config.sm, placement,
                 self._number_warps, self._run_ended,
             )  # fmt: skip
             scheduler.start([self.sms[index] for index in tenant.sms])
             self.schedulers.append(scheduler)
+
+    def _show_tlbs(self, placement: BlockPlacement, sms: Sequence[int]) -> None:
+        """Tell a placement of the lookups in the first TLBs of its SMs."""
+        first = next(iter(self.tlbs))
+        for position, sm in enumerate(sms):
+
+            def tell(
+                _level: int, _index: int, _tag: int, hit: bool, cycle: int, position: int = position
+            ) -> None:
+                placement.tlb_lookup(position, hit, cycle)
+
+            self._tlb_of(first, sm).on_lookup.listen(tell)
 
     def _number_warps(self, count: int) -> int:
         first = self._warps

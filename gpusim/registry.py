@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from gpusim.config.policy import PolicyConfig
 from gpusim.errors import UserError, nearest
 
 PolicyClass = TypeVar("PolicyClass", bound=type)
@@ -22,6 +23,7 @@ class Slot(StrEnum):
     BLOCK_SCHEDULER = "block scheduler"
     WARP_SCHEDULER = "warp scheduler"
     TLB_ARRAY = "TLB array"
+    TLB_SET = "TLB set"
     TLB_FILL = "TLB fill policy"
     CACHE_BYPASS = "cache bypass policy"
     DRAM_QUEUE = "DRAM queue"
@@ -71,3 +73,8 @@ def find_policy(slot: Slot, name: str) -> type:
         f"there is no {slot} named {name!r}{nearest(name, allowed)}; "
         f"allowed: {', '.join(allowed)}, or 'package.module:Class'"
     )
+
+
+def make_policy(slot: Slot, config: PolicyConfig, *args: Any) -> Any:
+    """An instance of the policy that the model names for `slot`."""
+    return find_policy(slot, config.policy)(*args, **config.options)

@@ -14,7 +14,7 @@ import numpy as np
 from gpusim.config.check_policies import policies_of
 from gpusim.config.load import LoadedModel
 from gpusim.conservation import check_conservation
-from gpusim.errors import UserError, own_code_errors
+from gpusim.errors import UserError, own_code_errors, own_modules
 from gpusim.machine import Machine, Tenant
 from gpusim.monitor import Progress, every, now_and_then, sample
 from gpusim.programs.sampling import SampledProgram
@@ -158,8 +158,7 @@ def _own_modules(model: LoadedModel, tenants: Sequence[Tenant]) -> frozenset[str
     """Modules of the policies and programs that are not gpusim's."""
     classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
     classes += [type(_whole(tenant.application)) for tenant in tenants]
-    names = {cls.__module__ for cls in classes}
-    return frozenset(name for name in names if name.partition(".")[0] != "gpusim")
+    return own_modules(classes)
 
 
 def _whole(application: Application) -> Application:

@@ -114,10 +114,6 @@ def _check_tlb(tlb: TlbConfig, key: Key) -> Iterator[Problem]:
             )
     if tlb.sub_entries >= 1 and not _is_power(tlb.sub_entries):
         yield Problem((*key, "sub_entries"), "must be a power of two")
-    if tlb.array.policy == "set-associative" and tlb.sub_entries > 1:
-        yield Problem(
-            (*key, "sub_entries"), 'must be 1 in a "set-associative" array; "sub-entry" has more'
-        )
 
 
 def _check_walk(walk: WalkConfig) -> Iterator[Problem]:

@@ -8,17 +8,19 @@ from collections.abc import Iterator, Mapping
 import gpusim.cache
 import gpusim.sm.block_scheduler
 import gpusim.sm.schedulers
+import gpusim.sm.thrashing_aware
 import gpusim.tlb
 import gpusim.walk  # noqa: F401  (importing a room registers its policies)
 from gpusim.config.document import Key
 from gpusim.config.policy import Option, PolicyConfig
-from gpusim.config.schema import GpuConfig
+from gpusim.config.schema import GpuConfig, TlbConfig
 from gpusim.config.slots import cannot_be_made, lacks
 from gpusim.config.structure import Problem
 from gpusim.dram import build_dram
 from gpusim.engine import Environment
-from gpusim.errors import UserError, nearest
-from gpusim.registry import Slot, find_policy
+from gpusim.errors import OptionError, UserError, nearest, own_code_errors, own_modules
+from gpusim.registry import Slot, find_policy, make_policy
+from gpusim.tlb import ArrayOfSets, TlbArray
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
@@ -33,7 +35,13 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         for problem in _check_policy(key, slot, policy)
     ]
     yield from problems
-    if not any(problem.key[0] == "dram" for problem in problems):
+    wrong = {problem.key[0] for problem in problems}
+    if "block_scheduler" not in wrong:
+        yield from _check_made(("block_scheduler",), Slot.BLOCK_SCHEDULER, config.block_scheduler)
+    if "tlb" not in wrong:
+        for name, tlb in config.tlb.items():
+            yield from _check_tlb(("tlb", name), tlb, config.sms_of(tlb.scope))
+    if "dram" not in wrong:
         yield from _check_dram(config)
 
 
@@ -43,6 +51,7 @@ def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
     yield ("sm", "scheduler"), Slot.WARP_SCHEDULER, config.sm.scheduler
     for name, tlb in config.tlb.items():
         yield ("tlb", name, "array"), Slot.TLB_ARRAY, tlb.array
+        yield ("tlb", name, "sets"), Slot.TLB_SET, tlb.sets
     yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
     yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler
 
@@ -94,6 +103,40 @@ def _fits(value: Option, parameter: inspect.Parameter) -> bool:
 def _type_name(parameter: inspect.Parameter) -> str:
     annotation = parameter.annotation
     return annotation if isinstance(annotation, str) else annotation.__name__
+
+
+def _check_tlb(key: Key, tlb: TlbConfig, sms: int) -> Iterator[Problem]:
+    """What a TLB array cannot be made of, or cannot serve."""
+    if tlb.ideal or tlb.entries < 1 or tlb.ways < 1:
+        return
+    array: type[TlbArray] = find_policy(Slot.TLB_ARRAY, tlb.array.policy)
+    if array.by_block_slot and sms > 1:
+        yield Problem(
+            (*key, "array"),
+            f"{tlb.array.policy!r} is indexed by block slots, which are the same on each of the "
+            f'{sms} SMs of a TLB with scope = "{tlb.scope}"; allowed: one SM a TLB',
+        )
+    if tlb.sets.policy != "plain" and not issubclass(array, ArrayOfSets):
+        yield Problem(
+            (*key, "sets"), f"of no effect: the array {tlb.array.policy!r} is not made of sets"
+        )
+    problems = list(_check_made((*key, "sets"), Slot.TLB_SET, tlb.sets, tlb))
+    yield from problems
+    if not problems:
+        yield from _check_made((*key, "array"), Slot.TLB_ARRAY, tlb.array, tlb)
+
+
+def _check_made(key: Key, slot: Slot, policy: PolicyConfig, *args: object) -> Iterator[Problem]:
+    """Make a policy as the machine does: it refuses options that it cannot work with."""
+    cls = find_policy(slot, policy.policy)
+    try:
+        with own_code_errors(own_modules([cls])):
+            make_policy(slot, policy, *args)
+    except OptionError as error:
+        table = key if error.name in policy_options(cls) else key[:-1]
+        yield Problem((*table, error.name), error.message)
+    except UserError as error:
+        yield Problem(key, str(error))
 
 
 def _check_dram(config: GpuConfig) -> Iterator[Problem]:

@@ -88,7 +88,8 @@ class TlbConfig:
         mshrs: pages that may be outstanding.
         queue: requests that fit in front of it.
         trip: latency of the way to it from the level before.
-        array: TLB array policy.
+        array: TLB array policy: in which set a translation may be.
+        sets: TLB set policy: what a set of an array of sets can hold.
         ideal: every lookup hits, at the lookup latency.
     """
 
@@ -102,6 +103,7 @@ class TlbConfig:
     queue: int = 64
     trip: Duration = cycles(0)
     array: PolicyConfig = PolicyConfig("set-associative")
+    sets: PolicyConfig = PolicyConfig("plain")
     ideal: bool = False
 
 
@@ -240,3 +242,11 @@ class GpuConfig:
     watchdog: Duration = cycles(200_000)
     description: str = ""
     source: str = ""
+
+    def sms_of(self, scope: str) -> int:
+        """How many SMs share one TLB of a scope."""
+        return {
+            "sm": 1,
+            "tpc": self.sms_per_tpc,
+            "gpc": self.sms_per_tpc * self.tpcs_per_gpc,
+        }.get(scope, self.sm.count)

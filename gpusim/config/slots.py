@@ -12,7 +12,7 @@ from gpusim.dram import DramQueue
 from gpusim.registry import Slot
 from gpusim.sm.block_scheduler import BlockPlacement
 from gpusim.sm.schedulers import WarpScheduler
-from gpusim.tlb import TlbArray
+from gpusim.tlb import SetKind, TlbArray
 from gpusim.walk import FrameAllocator
 
 
@@ -33,6 +33,7 @@ INTERFACES: Mapping[Slot, Interface] = {
     Slot.BLOCK_SCHEDULER: Interface(BlockPlacement),
     Slot.WARP_SCHEDULER: Interface(WarpScheduler),
     Slot.TLB_ARRAY: Interface(TlbArray, ("config",)),
+    Slot.TLB_SET: Interface(SetKind, ("config",)),
     Slot.FRAMES: Interface(FrameAllocator, ("frames", "seed")),
     Slot.DRAM_QUEUE: Interface(DramQueue, ("entries", "banks")),
 }

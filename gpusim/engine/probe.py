@@ -16,7 +16,8 @@ class Probe(Generic[P]):
         if self.on_walk.listeners:
             self.on_walk(asid, vpn, start, end)
 
-    Listeners must not touch the simulation: results are the same with and without them.
+    Listeners must not touch the simulation: results are the same with and without them.  Only the
+    machine itself may wire a policy's table to one, which is then a part of the machine.
     """
 
     __slots__ = ("listeners",)

@@ -30,7 +30,7 @@ _SM = (
 )  # fmt: skip
 _TLB = (
     "{scope}", "{entries} entries", "{ways} ways", "{sub_entries} sub-entries", "{array} array",
-    "{ports} lookups a cycle", "latency {latency}", "{mshrs} MSHRs",
+    "{sets} sets", "{ports} lookups a cycle", "latency {latency}", "{mshrs} MSHRs",
 )  # fmt: skip
 _WALKERS = ("{walkers} walkers", "{queue} walks may queue")
 _WALKS = {
@@ -85,6 +85,8 @@ def _tlb(tlb: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[str]]:
         hidden.add("{sub_entries} sub-entries")
     if tlb.get("array") == "set-associative":
         hidden.add("{array} array")
+    if tlb.get("sets") == "plain":
+        hidden.add("{sets} sets")
     phrases = [phrase for phrase in _TLB if phrase not in hidden]
     if tlb.get("ideal"):
         phrases.append("ideal: every lookup hits")

@@ -30,7 +30,16 @@ class RecordedPlacement(Protocol):
 
 
 class BlockPlacement(ABC):
-    """Decides which SM gets the next thread block; blocks are placed in the order of the grid."""
+    """Decides which SM gets the next thread block; blocks are placed in the order of the grid.
+
+    Attributes:
+        watches_tlbs: it wants to be told of TLB lookups, by `tlb_lookup`.
+    """
+
+    watches_tlbs: bool = False
+
+    def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:  # noqa: B027
+        """The first TLB of an SM was looked up; of one that SMs share, all of them are told."""
 
     @abstractmethod
     def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
@@ -150,10 +159,12 @@ class BlockScheduler:
         for index, launch in enumerate(application.launches()):
             if self._stopped:
                 return
-            self._check(launch)
+            blocks = self._check(launch)
             begin = self.env._now
             warps = self._rooms[0].warps_of(launch)
             self.warps_known += warps * launch.blocks
+            for sm in self._sms:
+                sm.begin_kernel(blocks)
             yield from self._run_launch(launch)
             for sm in self._sms:
                 sm.end_kernel()
@@ -198,8 +209,14 @@ class BlockScheduler:
         self._live -= 1
         self._rooms[block.sm].give_back(block.launch, block.slot, block.warp_slots)
 
-    def _check(self, launch: Launch) -> None:
-        if not blocks_per_sm(self._config, launch):
+    def _check(self, launch: Launch) -> int:
+        """How many blocks of a launch an SM holds.
+
+        Raises:
+            UserError: none.
+        """
+        blocks = blocks_per_sm(self._config, launch)
+        if not blocks:
             raise UserError(
                 f"a block of kernel {launch.name!r} does not fit on an SM: it needs "
                 f"{launch.threads_per_block} threads, {launch.registers_per_thread} registers a "
@@ -208,6 +225,7 @@ class BlockScheduler:
                 f"sm.registers = {self._config.registers}, "
                 f"sm.shared_memory = {self._config.shared_memory} B"
             )
+        return blocks
 
     def in_flight(self) -> int:
         """1 while the application has not finished."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import cast
+from typing import Protocol, cast
 
 from attrs import define
 
@@ -59,8 +59,18 @@ class Lane:
         self.run_from = -1
 
 
+class BlockListener(Protocol):
+    """What follows the thread blocks of an SM (see `gpusim.tlb.TlbArray`)."""
+
+    def begin_kernel(self, blocks: int) -> None:
+        """A kernel starts of which the SM holds so many blocks."""
+
+    def end_block(self, slot: int) -> None:
+        """The block in a slot has ended."""
+
+
 class Sm:
-    """One SM.  `lsu` is attached by `gpusim.machine` before the first block arrives.
+    """One SM.  `gpusim.machine` attaches `lsu` and `tlb_arrays` before the first block arrives.
 
     A scheduler issues one warp instruction every `slots` cycles (a 64-lane warp on 32 lanes takes
     two).  A greedy scheduler's run of compute instructions is one event; round-robin runs are cut
@@ -70,6 +80,7 @@ class Sm:
     """
 
     lsu: LoadStoreUnit
+    tlb_arrays: Sequence[BlockListener] = ()
 
     def __init__(
         self, env: Environment, index: int, config: GpuConfig, apps: int, ledger: Ledger,
@@ -344,7 +355,14 @@ class Sm:
             self._release_barrier(block)
         else:
             counters.blocks += 1
+            for array in self.tlb_arrays:
+                array.end_block(block.slot)
             block.ended.send(block)
+
+    def begin_kernel(self, blocks: int) -> None:
+        """A kernel starts, of which this SM holds `blocks` blocks at once."""
+        for array in self.tlb_arrays:
+            array.begin_kernel(blocks)
 
     def end_kernel(self) -> None:
         """A kernel has drained: the L1 cache is emptied."""

@@ -13,10 +13,16 @@ class TlbArray(ABC):
 
     Attributes:
         extra_cycles: what the last lookup took beyond the level's latency; it also holds the
-            port for so long.
+            port for so long, except for `pipelined_cycles`.
+        pipelined_cycles: how many of the extra cycles of every lookup are further stages of the
+            pipeline, which the next lookup need not wait for.
+        by_block_slot: it is indexed by block slots, so it cannot serve several SMs, whose slots
+            have the same numbers.
     """
 
     extra_cycles: int = 0
+    pipelined_cycles: int = 0
+    by_block_slot: bool = False
 
     @abstractmethod
     def lookup(self, tag: int, slot: int) -> int:
@@ -33,3 +39,16 @@ class TlbArray(ABC):
     @abstractmethod
     def flush(self) -> None:
         """Forget everything."""
+
+    def begin_kernel(self, blocks: int) -> None:  # noqa: B027 (most arrays do not care)
+        """An SM served by this TLB is empty and starts a kernel of which it holds `blocks` blocks.
+
+        They will have the slots ``0 .. blocks - 1``.
+        """
+
+    def end_block(self, slot: int) -> None:  # noqa: B027
+        """The block in a slot of an SM served by this TLB has ended, all its accesses answered."""
+
+    def counters(self) -> tuple[object, ...]:
+        """Counters of its own beside the level's: attrs instances made with `counters.count`."""
+        return ()

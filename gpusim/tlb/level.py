@@ -101,8 +101,10 @@ class TlbLevel:
             if self.on_lookup.listeners:
                 self.on_lookup(self._level, self._index, tag, True, self.env._now)
         if self.array.extra_cycles:
-            self._cycle = self.env._now + self.array.extra_cycles
-            self._used = self._ports
+            held = self.array.extra_cycles - self.array.pipelined_cycles
+            if held:
+                self._cycle = self.env._now + held
+                self._used = self._ports
         return pfn
 
     def refuses(self, tag: int, app: int) -> bool:
@@ -222,8 +224,10 @@ class TlbLevel:
     def counter_rows(
         self, component: str, instance: int, apps: Sequence[str]
     ) -> Iterator[CounterRow]:
-        """All counters, one row each."""
+        """All counters, one row each; those of the array belong to no application."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, instance, app, counters)
+        for own in self.array.counters():
+            yield from counter_rows(component, instance, "", own)
         queue = TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
         yield from counter_rows(component, instance, "", queue)

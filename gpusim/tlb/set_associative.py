@@ -1,47 +1,56 @@
-"""A set-associative TLB with LRU replacement, indexed by the low bits of the page number."""
+"""TLBs made of sets; the plain one is indexed by the low bits of the page number."""
 
 from __future__ import annotations
 
 from gpusim.config.schema import TlbConfig
-from gpusim.registry import Slot, policy
+from gpusim.errors import OptionError
+from gpusim.registry import Slot, make_policy, policy
 from gpusim.request import NO_PAGE
 from gpusim.tlb.array import TlbArray
+from gpusim.tlb.sets import Entry, SetKind
+
+
+class ArrayOfSets(TlbArray):
+    """What arrays of sets share, whatever chooses among the sets and whatever a set holds.
+
+    Args:
+        config: its shape and kind of sets; an entry maps one page.
+        indexed: whether low bits of the page number choose the set.
+    """
+
+    def __init__(self, config: TlbConfig, *, indexed: bool) -> None:
+        if config.sub_entries != 1:
+            raise OptionError(
+                "sub_entries", 'must be 1 in an array of sets; a "sub-entry" array has more'
+            )
+        count = config.entries // config.ways
+        kind: SetKind = make_policy(Slot.TLB_SET, config.sets, config)
+        self._kind = kind
+        self._sets = [kind.make((count - 1).bit_length() if indexed else 0) for _ in range(count)]
+        self.extra_cycles = self.pipelined_cycles = kind.extra_cycles
+
+    def flush(self) -> None:
+        for one in self._sets:
+            one.clear()
+
+    def counters(self) -> tuple[object, ...]:
+        return self._kind.counters()
 
 
 @policy(Slot.TLB_ARRAY, "set-associative")
-class SetAssociativeArray(TlbArray):
-    """`entries` translations in sets of `ways`; ways = entries is fully associative.
-
-    Each set is a dict from tag to frame, least recently used first.
-    """
-
-    __slots__ = ("_mask", "_sets", "_ways")
+class SetAssociativeArray(ArrayOfSets):
+    """`entries` in sets of `ways`; ways = entries is fully associative."""
 
     def __init__(self, config: TlbConfig) -> None:
-        sets = config.entries // config.ways
-        self._ways = config.ways
-        self._mask = sets - 1
-        self._sets: list[dict[int, int]] = [{} for _ in range(sets)]
+        super().__init__(config, indexed=True)
+        self._mask = len(self._sets) - 1
 
     def lookup(self, tag: int, slot: int) -> int:
-        entries = self._sets[tag & self._mask]
-        pfn = entries.pop(tag, NO_PAGE)
-        if pfn != NO_PAGE:
-            entries[tag] = pfn
-        return pfn
+        entry = self._sets[tag & self._mask].find(tag)
+        return NO_PAGE if entry is None else entry.pfn
 
     def insert(self, tag: int, pfn: int, slot: int) -> int:
-        entries = self._sets[tag & self._mask]
-        evicted = 0
-        if entries.pop(tag, NO_PAGE) == NO_PAGE and len(entries) >= self._ways:
-            del entries[next(iter(entries))]
-            evicted = 1
-        entries[tag] = pfn
-        return evicted
+        return self._sets[tag & self._mask].insert(Entry(tag, pfn))
 
     def invalidate(self, tag: int) -> bool:
-        return self._sets[tag & self._mask].pop(tag, NO_PAGE) != NO_PAGE
-
-    def flush(self) -> None:
-        for entries in self._sets:
-            entries.clear()
+        return self._sets[tag & self._mask].remove(tag)

@@ -17,7 +17,8 @@ CASES = [
 ]
 LABELS = {"name", "description", "source"}
 SOURCE = re.compile(
-    r"(ORCH|VC|MASK|STAR|MGPUSim|Ramulator|JEDEC)\b|our choice: .{5,}|this level is .*VC Table 1"
+    r"(ORCH|COMP|VC|MASK|STAR|MGPUSim|Ramulator|JEDEC)\b|our choice: .{5,}|"
+    r"this level is .*VC Table 1"
 )
 
 

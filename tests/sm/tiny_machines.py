@@ -70,12 +70,20 @@ def walks(draw: Any) -> WalkConfig:
 
 @st.composite
 def tlbs(draw: Any) -> dict[str, TlbConfig]:
+    arrays = {
+        False: st.sampled_from(["set-associative", "cluster"]),
+        True: st.sampled_from(["set-associative", "tb-partitioned", "tb-partitioned-shared"]),
+    }
+
     def level(scope: str, sub: int) -> TlbConfig:
         return TlbConfig(
-            scope, entries=2, ways=draw(st.integers(1, 2)), sub_entries=sub, ports=draw(few),
+            scope, entries=4, ways=2, sub_entries=sub, ports=draw(few),
             latency=cycles(draw(few)), mshrs=draw(some), queue=draw(few),
             trip=cycles(draw(st.integers(0, 2))),
-            array=PolicyConfig("set-associative" if sub == 1 else "sub-entry"),
+            array=PolicyConfig(draw(arrays[scope == "sm"]) if sub == 1 else "sub-entry"),
+            sets=PolicyConfig(
+                draw(st.sampled_from(["plain", "base-delta"])) if sub == 1 else "plain"
+            ),
         )  # fmt: skip
 
     scopes = draw(st.sampled_from([["sm"], ["sm", "gpu"], ["tpc", "gpu"], ["sm", "tpc", "gpu"]]))
