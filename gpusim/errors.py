@@ -12,6 +12,10 @@ class UserError(Exception):
     """Something in the user's input is wrong; the message says where and what is allowed."""
 
 
+class WriteError(UserError):
+    """A file cannot be written: a full disk, a missing folder, no permission."""
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` if some allowed name is close to `name`, else an empty string."""
     matches = get_close_matches(name, list(allowed), n=1, cutoff=0.6)
