@@ -93,7 +93,7 @@ def _results(results: SweepResults) -> Table:
     for name in names:
         table.add_column(name, overflow="fold")
     for name in numbers:
-        table.add_column(f"{name} [{units[name]}]", justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("state")
     for row in rows.head(_ROWS).to_dict("records"):
         values = (_number(row[name], units[name]) for name in numbers)
@@ -105,7 +105,7 @@ def _results(results: SweepResults) -> Table:
 
 
 def _number(value: float, unit: str) -> str:
-    return "–" if math.isnan(value) else format_quantity(value, unit)[0]
+    return "–" if math.isnan(value) else " ".join(format_quantity(value, unit)).strip()
 
 
 def _failures(results: SweepResults) -> Table:

@@ -11,6 +11,7 @@ from gpusim.sweep.spec import PlotTable, Sweep
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
 _COLUMNS = 3
 _PANEL_HEIGHT = 1.9
@@ -26,29 +27,43 @@ def draw_sweep(results: SweepResults, sweep: Sweep) -> Path | None:
     Raises:
         UserError: the plot does not fit the sweep, or the picture cannot be written.
     """
-    from gpusim.plots import new_figure, save, sweep_lines
+    from gpusim.plots import new_figure, save
 
     assert sweep.plot is not None
-    plot = sweep.plot
     if not (results.table["state"] == "done").any():
         return None
-    data = values_to_draw(results, plot)
-    panels = data[plot.panels].values.tolist() if plot.panels else [None]
-    columns = min(len(panels), _COLUMNS)
-    rows = -(-len(panels) // columns)
+    data = values_to_draw(results, sweep.plot)
+    panels = data.sizes.get(sweep.plot.panels, 1)
+    rows = -(-panels // _COLUMNS)
     figure = new_figure("page", height=rows * _PANEL_HEIGHT + _HEAD)
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=True).flat
-    for index, panel in enumerate(panels):
-        part = data if panel is None else data.sel({plot.panels: panel}, drop=True)
-        ax = sweep_lines(part, xlabel=plot.x, ylabel=data.attrs["long_name"], ax=axes[index])
-        ax.set_title("" if panel is None else str(panel))
-        if index and (legend := ax.get_legend()):
-            legend.remove()
-    for ax in axes[len(panels) :]:
-        ax.remove()
+    _draw(figure, data, sweep.plot, rows)
     path = results.folder / f"{results.name}.png"
     save(figure, path)
     return path
+
+
+def _draw(figure: Figure, data: xr.DataArray, plot: PlotTable, rows: int) -> None:
+    """A panel each, the axes' names once, and one legend for all."""
+    from gpusim.plots import style, sweep_lines
+
+    panels = data[plot.panels].values.tolist() if plot.panels else [None]
+    with style():
+        grid = figure.subplots(rows, min(len(panels), _COLUMNS), squeeze=False, sharey=True)
+        for ax, panel in zip(grid.flat, panels, strict=False):
+            part = data if panel is None else data.sel({plot.panels: panel}, drop=True)
+            sweep_lines(part, xlabel=" ", ylabel=" ", ax=ax)
+            ax.set_title("" if panel is None else str(panel))
+            if legend := ax.get_legend():
+                legend.remove()
+        for ax in grid.flat[len(panels) :]:
+            ax.remove()
+        figure.supxlabel(plot.x, fontsize="medium")
+        figure.supylabel(data.attrs["long_name"], fontsize="medium")
+        lines, names = grid.flat[0].get_legend_handles_labels()
+        if plot.lines:
+            figure.legend(
+                lines, names, title=plot.lines, loc="outside upper center", ncols=len(names)
+            )
 
 
 def values_to_draw(results: SweepResults, plot: PlotTable) -> xr.DataArray:
