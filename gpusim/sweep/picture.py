@@ -57,6 +57,7 @@ def _draw(figure: Figure, data: xr.DataArray, plot: PlotTable, rows: int) -> Non
                 legend.remove()
         for ax in grid.flat[len(panels) :]:
             ax.remove()
+        grid.flat[0].set_ylim(bottom=0)
         figure.supxlabel(plot.x, fontsize="medium")
         figure.supylabel(data.attrs["long_name"], fontsize="medium")
         lines, names = grid.flat[0].get_legend_handles_labels()
