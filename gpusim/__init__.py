@@ -6,6 +6,12 @@ A discrete-event, cycle-level simulator of a GPU's memory system.  The whole roa
     workload = gpusim.load_workload("bfs", scale="smoke")
     result = gpusim.simulate(model, workload)
     print(result.summary)
+
+and many runs at once::
+
+    sweep = gpusim.Sweep(models="kepler-uvm", workloads=["atax", "bfs"], set={...})
+    results = gpusim.run_sweep(sweep, "runs")
+    print(results.table)
 """
 
 from gpusim.characterize import Characterization, characterize, read_characterization
@@ -13,8 +19,12 @@ from gpusim.config.load import LoadedModel, load_model
 from gpusim.errors import UserError
 from gpusim.monitor import Progress
 from gpusim.programs.workload import Workload, load_workload
+from gpusim.results.folder import Results, open_results
 from gpusim.results.result import Result, open_result
 from gpusim.simulate import simulate
+from gpusim.sweep.results import SweepResults, open_sweep
+from gpusim.sweep.run import run_sweep
+from gpusim.sweep.spec import Sweep, read_sweep
 from gpusim.version import __version__
 
 __all__ = [
@@ -22,6 +32,9 @@ __all__ = [
     "LoadedModel",
     "Progress",
     "Result",
+    "Results",
+    "Sweep",
+    "SweepResults",
     "UserError",
     "Workload",
     "__version__",
@@ -29,6 +42,10 @@ __all__ = [
     "load_model",
     "load_workload",
     "open_result",
+    "open_results",
+    "open_sweep",
     "read_characterization",
+    "read_sweep",
+    "run_sweep",
     "simulate",
 ]

@@ -50,6 +50,10 @@ def at_least(least: int, **options: float) -> None:
             raise OptionError(name, f"must be {least} or more")
 
 
+class WriteError(UserError):
+    """A file cannot be written: a full disk, a missing folder, no permission."""
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` if some allowed name is close to `name`, else an empty string."""
     matches = get_close_matches(name, list(allowed), n=1, cutoff=0.6)

@@ -34,14 +34,27 @@ _POLICIES: dict[Slot, dict[str, type]] = {slot: {} for slot in Slot}
 
 
 def policy(slot: Slot, name: str) -> Callable[[PolicyClass], PolicyClass]:
-    """Class decorator: makes the class known as `name` in `slot`."""
+    """Class decorator: makes the class known as `name` in `slot`.
+
+    A class that is defined anew, in a notebook's cell that runs again, replaces itself.
+
+    Raises:
+        ValueError: another class has the name.
+    """
 
     def register(cls: PolicyClass) -> PolicyClass:
-        if _POLICIES[slot].setdefault(name, cls) is not cls:
+        if not same_definition(_POLICIES[slot].get(name, cls), cls):
             raise ValueError(f"there is already a {slot} named {name!r}")
+        _POLICIES[slot][name] = cls
         return cls
 
     return register
+
+
+def same_definition(old: object, new: object) -> bool:
+    """Whether two classes or functions come from the same place of the same module."""
+    places = [(getattr(it, "__module__", ""), getattr(it, "__qualname__", "")) for it in (old, new)]
+    return places[0] == places[1]
 
 
 def policy_names(slot: Slot) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -49,6 +50,7 @@ def simulate(
     progress: Callable[[Progress], None] | None = None,
     log: str | os.PathLike[str] | None = None,
     log_every: int = LOG_EVERY,
+    command_line: Sequence[str] | None = None,
 ) -> Result:
     """Run a workload on a GPU.
 
@@ -60,6 +62,7 @@ def simulate(
         progress: called a few times a second of real time, and at the end.
         log: file of JSON lines, see `gpusim.run_log.RunLog`.
         log_every: simulated cycles between two lines of it.
+        command_line: what the result names as its origin; default: that of this process.
 
     Returns:
         the result, opened for reading.
@@ -90,7 +93,8 @@ def simulate(
             progress(end)
         if run_log is not None:
             run_log.write(end)
-        return writer.finish(_run_data(model, workload, machine, started))
+        command = sys.argv if command_line is None else command_line
+        return writer.finish(_run_data(model, workload, machine, started, command))
 
 
 def run(machine: Machine) -> None:
@@ -120,7 +124,7 @@ def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
     """
     tenants = []
     first = 0
-    for spec, count in zip(workload.applications, _sm_counts(model, workload), strict=True):
+    for spec, count in zip(workload.applications, sm_counts(model, workload), strict=True):
         if not count:
             raise UserError(
                 f"workload {workload.name!r}: application {spec.name!r} gets no SM: {model.name} "
@@ -133,7 +137,7 @@ def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
     return tenants
 
 
-def _sm_counts(model: LoadedModel, workload: Workload) -> list[int]:
+def sm_counts(model: LoadedModel, workload: Workload) -> list[int]:
     """SMs of each application: by their instances, or by their shares (equal if not given)."""
     specs, config = workload.applications, model.config
     count = config.sm.count
@@ -183,7 +187,10 @@ def _listen(machine: Machine, recorder: Recorder) -> None:
                 tlb.on_lookup.listen(recorder.tlb)
 
 
-def _run_data(model: LoadedModel, workload: Workload, machine: Machine, started: float) -> RunData:
+def _run_data(
+    model: LoadedModel, workload: Workload, machine: Machine, started: float,
+    command_line: Sequence[str],
+) -> RunData:  # fmt: skip
     counters = list(machine.first_run_rows())
     apps = range(len(machine.tenants))
     sums = np.array([machine.first_run_state_sums(app) for app in apps], dtype=np.int64)
@@ -201,6 +208,7 @@ def _run_data(model: LoadedModel, workload: Workload, machine: Machine, started:
             *(f"{key}={value}" for key, value in model.overrides.items()),
             *(f"workload.{key}={value}" for key, value in workload.overrides.items()),
         ),
+        command_line=tuple(command_line),
     )
     return RunData(
         provenance=provenance,

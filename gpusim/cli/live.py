@@ -60,13 +60,13 @@ class LiveView:
 
     def _bar(self, progress: Progress, elapsed: float) -> Table:
         done, total = progress.warps_done, progress.warps_total
-        left = _clock_text(elapsed * (total - done) / done) if done else "?"
+        left = clock_text(elapsed * (total - done) / done) if done else "?"
         line = Table.grid(padding=(0, 1), expand=True)
         line.add_column(ratio=1)
         line.add_column(no_wrap=True)
         line.add_row(
             ProgressBar(total=max(total, 1), completed=done),
-            Text(f"{done:,}/{total:,} warps  {_clock_text(elapsed)}, {left} left"),
+            Text(f"{done:,}/{total:,} warps  {clock_text(elapsed)}, {left} left"),
         )
         return line
 
@@ -97,7 +97,8 @@ class LiveView:
         return line if parts else line.append("  –")
 
 
-def _clock_text(seconds: float) -> str:
+def clock_text(seconds: float) -> str:
+    """``m:ss``, or ``h:mm:ss``."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -28,7 +28,7 @@ class _Commands(TyperGroup):
             _tell(str(error))
             raise typer.Exit(EXIT_USER_ERROR) from error
         except KeyboardInterrupt as error:
-            _tell("interrupted; nothing was written")
+            _tell(f"interrupted; {str(error) or 'nothing was written'}")
             raise typer.Exit(EXIT_INTERRUPTED) from error
         except (AssertionError, RuntimeError) as error:
             if not _is_simulator_error(error):
@@ -83,6 +83,7 @@ def _add_commands() -> None:
         report,
         run,
         show,
+        sweep,
         timeline,
         trace,
     )
@@ -94,6 +95,7 @@ def _add_commands() -> None:
     app.command("list")(listing.list_things)
     app.command("report")(report.report)
     app.command("show")(show.show)
+    app.command("sweep")(sweep.sweep)
     app.command("timeline")(timeline.timeline)
     app.add_typer(trace.app, name="trace")
 

@@ -41,6 +41,7 @@ class ApplicationSpec:
         share: share of the SMs that it asks for; None: an equal one.
         instance: slices of its MIG instance, in a workload for multi-instance GPUs.
         origin: what it is, for the record: its program with all parameters, or its trace.
+        inputs: files, and folders of files, that it reads.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ApplicationSpec:
     share: float | None = None
     instance: int | None = None
     origin: Mapping[str, object] = field(factory=dict)
+    inputs: tuple[Path, ...] = ()
 
 
 @frozen(eq=False)
@@ -93,6 +95,7 @@ class ApplicationBuilder(ABC):
         self.name = default_name(outer)
         self._share = outer.share
         self._slices = None if outer.instance is None else int(outer.instance[0])
+        self._inputs: list[Path] = []
 
     @abstractmethod
     def override(self, key: str, value: object) -> None:
@@ -105,11 +108,13 @@ class ApplicationBuilder(ABC):
             UserError: a parameter, the graph or the trace is wrong.
         """
         start, origin = self._start(seed)
-        return ApplicationSpec(self.name, start, self._share, self._slices, origin)
+        return ApplicationSpec(
+            self.name, start, self._share, self._slices, origin, tuple(self._inputs)
+        )
 
     @abstractmethod
     def _start(self, seed: int) -> tuple[Callable[[], Application], dict[str, object]]:
-        """What starts the application, and its origin."""
+        """What starts the application, and its origin; adds to `_inputs` what it reads."""
 
 
 def application_builder(entry: Entry, index: int, scale: str) -> ApplicationBuilder:
@@ -146,7 +151,9 @@ class _TraceBuilder(ApplicationBuilder):
 
         name = _table(self._home, int(self._key[1])).trace
         assert name is not None
-        applications = open_trace(self._home.path.parent / name).applications
+        path = self._home.path.parent / name
+        self._inputs.append(path)
+        applications = open_trace(path).applications
         if len(applications) != 1:
             raise UserError(
                 f"{self._home.place(self._key)} = {name!r}: holds {len(applications)} "
@@ -245,6 +252,7 @@ class _ProgramBuilder(ApplicationBuilder):
         if isinstance(value, str):
             entry, _ = self._homes.get("graph", self._home)
             folder = Path() if "graph" in self._overridden else entry.path.parent
+            self._inputs.append(folder / value)
             return read_graph(folder / value), value
         if not isinstance(value, Mapping) or not isinstance(value.get("generator"), str):
             raise UserError(

@@ -13,6 +13,7 @@ from attrs import frozen
 from gpusim.errors import UserError, nearest
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
+from gpusim.registry import same_definition
 
 ProgramClass = TypeVar("ProgramClass", bound=Callable[..., Program])
 
@@ -51,12 +52,19 @@ _SUITES = (
 def program(
     name: str, parameters: type, uses_graph: bool = False
 ) -> Callable[[ProgramClass], ProgramClass]:
-    """Class decorator: makes an application class known as `name`; see `ProgramKind`."""
+    """Class decorator: makes an application class known as `name`; see `ProgramKind`.
+
+    A class that is defined anew, in a notebook's cell that runs again, replaces itself.
+
+    Raises:
+        ValueError: another class has the name.
+    """
 
     def register(cls: ProgramClass) -> ProgramClass:
         kind = ProgramKind(name, parameters, uses_graph, cls)
-        if _PROGRAMS.setdefault(name, kind).make is not cls:
+        if not same_definition(_PROGRAMS.get(name, kind).make, cls):
             raise ValueError(f"there is already a program named {name!r}")
+        _PROGRAMS[name] = kind
         return cls
 
     return register

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import tomli_w
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from gpusim.config.layers import parse_scalar
 from gpusim.errors import UserError, nearest
@@ -34,6 +34,16 @@ class Workload:
     applications: tuple[ApplicationSpec, ...]
     relaunch: bool = False
     overrides: Mapping[str, object] = field(factory=dict)
+
+    def split(self, shares: Sequence[float]) -> Workload:
+        """The same applications with these shares of the SMs."""
+        specs = zip(self.applications, shares, strict=True)
+        return evolve(self, applications=tuple(evolve(spec, share=share) for spec, share in specs))
+
+    def alone(self, name: str) -> Workload:
+        """The application of that name with its share or instance, and nobody beside it."""
+        (spec,) = (spec for spec in self.applications if spec.name == name)
+        return evolve(self, name=name, applications=(spec,), relaunch=False)
 
     def to_toml(self) -> str:
         """What is run, for the record: each application with all parameters of its program."""
@@ -106,7 +116,7 @@ def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
     trace = open_trace(path)
     origin = {"trace": path.name}
     specs = tuple(
-        ApplicationSpec(one.name, one.start, one.share, one.instance, origin)
+        ApplicationSpec(one.name, one.start, one.share, one.instance, origin, (path,))
         for one in trace.applications
     )
     return Workload(trace.name, trace.scale, trace.seed, specs, trace.relaunch)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from gpusim.errors import UserError
+from gpusim.errors import WriteError
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which gets its name when all is written; else a file of that name stays.
 
     Raises:
-        UserError: it cannot be written.
+        WriteError: it cannot be written.
     """
     try:
         temporary = temporary_name(path)
@@ -30,19 +30,19 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
+        raise WriteError(f"cannot write {path}: {error.strerror}") from error
 
 
 def temporary_name(path: Path) -> Path:
     """A free name beside `path`, if `path` can become a file.
 
     Raises:
-        UserError: it cannot.
+        WriteError: it cannot.
     """
     if path.exists() and not path.is_file():
-        raise UserError(f"cannot write {path}: it is not a file")
+        raise WriteError(f"cannot write {path}: it is not a file")
     if not path.parent.is_dir():
-        raise UserError(f"cannot write {path}: there is no folder {path.parent}")
+        raise WriteError(f"cannot write {path}: there is no folder {path.parent}")
     if path.exists() and not os.access(path, os.W_OK):
-        raise UserError(f"cannot write {path}: it is write-protected")
+        raise WriteError(f"cannot write {path}: it is write-protected")
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import h5py
 
-from gpusim.errors import UserError
+from gpusim.errors import WriteError
 from gpusim.storage.files import temporary_name
 from gpusim.storage.hdf5 import LIBVER
 from gpusim.storage.interrupts import uninterrupted
@@ -32,7 +32,7 @@ class Target:
         path: where the result goes; None keeps it in memory.
 
     Raises:
-        UserError: the folder does not exist or cannot be written.
+        WriteError: the folder does not exist or cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -61,7 +61,7 @@ class Target:
         """Turns failures of the file system into errors that name the file; delays Ctrl-C.
 
         Raises:
-            UserError: something inside, or an earlier write, failed.
+            WriteError: something inside, or an earlier write, failed.
         """
         try:
             with uninterrupted():
@@ -71,7 +71,7 @@ class Target:
         except (OSError, RuntimeError) as error:
             number = getattr(error, "errno", None)
             reason = os.strerror(number) if number else str(error)
-            raise UserError(f"cannot write {self.name}: {reason}") from error
+            raise WriteError(f"cannot write {self.name}: {reason}") from error
 
     def commit(self) -> None:
         """Make a file durable, then visible under its own name; memory stays open."""

@@ -50,7 +50,7 @@ def run_block(language: str, text: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("page", ["guide.md", "extend.md", "timelines.md"])
+@pytest.mark.parametrize("page", ["guide.md", "extend.md", "timelines.md", "sweeps.md"])
 def test_a_page_runs(page: str, tmp_path: Path) -> None:
     output, ran = "", 0
     for mark, name, language, text in blocks(page):

@@ -173,12 +173,7 @@ class _Npz:
 class _Parquet:
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            self._parquet = importlib.import_module("pyarrow.parquet")
-        except ImportError as error:
-            raise UserError(
-                f"{path}: reading .parquet needs pyarrow (pip install pyarrow); .npz needs nothing"
-            ) from error
+        self._parquet = importlib.import_module("pyarrow.parquet")  # untyped
         self.names: list[str] = self._parquet.read_schema(path).names
 
     def read(self, name: str) -> Array:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from pyarrow import parquet
 
 from gpusim import load_model, load_workload, simulate
 from gpusim.errors import UserError
@@ -274,8 +276,6 @@ def test_a_model_with_other_warps_is_refused(file: Path) -> None:
 
 
 def test_parquet_is_read_like_npz(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     columns = random_table(3)
     path = tmp_path / "small.parquet"
     parquet.write_table(pa.table(columns), path)
@@ -289,12 +289,4 @@ def test_parquet_is_read_like_npz(tmp_path: Path) -> None:
         open_table(path)
     path.write_bytes(b"PAR1 no")
     with pytest.raises(UserError, match=r"small\.parquet: no \.parquet file, or damaged"):
-        open_table(path)
-
-
-def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
-    path = tmp_path / "small.parquet"
-    path.write_bytes(b"PAR1")
-    with pytest.raises(UserError, match=r"small\.parquet: reading \.parquet needs pyarrow"):
         open_table(path)

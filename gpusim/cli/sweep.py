@@ -1,0 +1,90 @@
+"""`gpusim sweep`: many runs, in a folder that other sweeps may share."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from gpusim.cli.options import Json
+from gpusim.errors import UserError
+
+if TYPE_CHECKING:
+    from gpusim.sweep.worker import Limits
+
+
+def sweep(
+    spec: Annotated[
+        str | None, typer.Argument(help="Name of a shipped sweep, or path of a .toml file.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder of runs; sweeps may share it.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Processes (default: one a core).")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Run on a Dask cluster, by its scheduler: tcp://host:8786.")
+    ] = None,
+    scale: Annotated[str | None, typer.Option(help="Instead of the sweep's.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be run, and how long.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run once more what has failed.")
+    ] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Minutes after which a run is given up.")
+    ] = None,
+    hang_limit: Annotated[
+        float | None, typer.Option(min=0, help="The same without any progress (default 30).")
+    ] = None,
+    status: Annotated[
+        Path | None, typer.Option(help="Only tell how far the sweeps in this folder are.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run all combinations that a sweep names; what is there already is not run again."""
+    from gpusim.cli.sweep_tables import print_look_ahead, print_results, print_status
+    from gpusim.cli.sweep_view import sweep_progress
+    from gpusim.sweep.picture import draw_sweep
+    from gpusim.sweep.run import run_sweep
+    from gpusim.sweep.spec import read_sweep
+    from gpusim.sweep.status import look_ahead, sweep_status
+
+    if status is not None:
+        if spec is not None:
+            raise UserError("--status tells of a folder; it takes no sweep")
+        print_status(sweep_status(status), as_json)
+        return
+    if spec is None or output is None:
+        raise UserError("needs a sweep and a folder: gpusim sweep SPEC -o DIR, or --status DIR")
+    wanted = read_sweep(spec, scale)
+    if dry_run:
+        print_look_ahead(look_ahead(wanted, output, retry_failed), jobs, as_json)
+        return
+    signal.signal(signal.SIGTERM, _terminate)
+    with sweep_progress(wanted.title or wanted.name) as progress:
+        results = run_sweep(
+            wanted, output, jobs=jobs, dask=dask, retry_failed=retry_failed,
+            limits=_limits(time_limit, hang_limit), progress=progress,
+        )  # fmt: skip
+    picture = draw_sweep(results, wanted) if wanted.plot else None
+    print_results(results, picture, as_json)
+    if results.failures:
+        raise typer.Exit(1)
+
+
+def _limits(time_limit: float | None, hang_limit: float | None) -> Limits:
+    from gpusim.sweep.worker import Limits
+
+    limits = Limits() if hang_limit is None else Limits(hang_seconds=hang_limit * 60)
+    return limits if time_limit is None else Limits(time_limit * 60, limits.hang_seconds)
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """A batch system ends a job: the same as Ctrl-C."""
+    raise KeyboardInterrupt

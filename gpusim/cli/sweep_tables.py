@@ -1,0 +1,136 @@
+"""What `gpusim sweep` prints: its results, its failures, what it would do, how far sweeps are."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gpusim.cli.console import stdout_console
+from gpusim.cli.live import clock_text
+from gpusim.results.quantity import format_quantity
+
+if TYPE_CHECKING:
+    from gpusim.sweep.results import SweepResults
+    from gpusim.sweep.status import LookAhead, SweepStatus
+
+_ROWS = 60
+"""Of a table of results, at most: all of it is in its file."""
+
+_NUMBERS = ("cycles", "ipc", "seconds")
+
+
+def print_results(results: SweepResults, picture: Path | None, as_json: bool) -> None:
+    """The combinations with their headline numbers, and what failed."""
+    if as_json:
+        print(json.dumps(_results_json(results, picture)))
+        return
+    console = stdout_console()
+    console.print(_results(results))
+    if results.failures:
+        console.print(_failures(results))
+    for path in (results.folder / f"{results.name}.parquet", picture):
+        if path is not None:
+            console.print(Text(f"written to {path}"))
+
+
+def print_look_ahead(ahead: LookAhead, jobs: int | None, as_json: bool) -> None:
+    """What would be run."""
+    if as_json:
+        print(json.dumps(attrs.asdict(ahead)))
+        return
+    console = stdout_console()
+    for label in ahead.todo[:_ROWS]:
+        console.print(Text(label))
+    _tell_more(console, len(ahead.todo))
+    took = "nothing like it has been run here yet, so nobody knows how long it takes"
+    if ahead.seconds is not None:
+        cores = (
+            f" on one core, {clock_text(ahead.seconds / jobs)} on {jobs}" if jobs else " of a core"
+        )
+        took = f"about {clock_text(ahead.seconds)}{cores}, by earlier runs"
+    console.print(
+        Text(
+            f"{ahead.combinations} combinations need {ahead.runs} runs: {ahead.done} are there, "
+            f"{ahead.failed} failed before, {len(ahead.todo)} to run; {took}",
+            style="bold",
+        )
+    )
+
+
+def print_status(sweeps: Sequence[SweepStatus], as_json: bool) -> None:
+    """How far each sweep of a folder is."""
+    if as_json:
+        print(json.dumps([attrs.asdict(one) for one in sweeps]))
+        return
+    table = Table(header_style="bold")
+    table.add_column("sweep")
+    for name in ("runs", "done", "failed", "running", "missing", "time of the done"):
+        table.add_column(name, justify="right")
+    table.add_column("why they failed")
+    for one in sweeps:
+        counts = (one.runs, one.done, one.failed, one.running, one.missing)
+        causes = ", ".join(f"{count} × {cause}" for cause, count in one.causes.items())
+        cells = (one.name, *map(str, counts), clock_text(one.seconds), causes)
+        table.add_row(*map(Text, cells))
+    stdout_console().print(table)
+
+
+def _results(results: SweepResults) -> Table:
+    rows = results.table
+    names = results.coordinates or ["workload"]
+    numbers = [name for name in _NUMBERS if name in rows]
+    units = rows.attrs["units"]
+    title = f"{results.name}: {len(rows)} combinations, {rows['key'].nunique()} runs"
+    table = Table(title=title, header_style="bold")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("state")
+    for row in rows.head(_ROWS).to_dict("records"):
+        values = (_number(row[name], units[name]) for name in numbers)
+        cells = (*(str(row[name]) for name in names), *values, row["cause"] or row["state"])
+        table.add_row(*map(Text, cells))
+    if len(rows) > _ROWS:
+        table.caption = f"and {len(rows) - _ROWS} more"
+    return table
+
+
+def _number(value: float, unit: str) -> str:
+    return "–" if math.isnan(value) else " ".join(format_quantity(value, unit)).strip()
+
+
+def _failures(results: SweepResults) -> Table:
+    table = Table(title="failed", header_style="bold")
+    for name in ("run", "cause", "message", "details"):
+        table.add_column(name, overflow="fold")
+    for failed in results.failures[:_ROWS]:
+        first = failed.failure.message.partition("\n")[0]
+        details = f"failures/{failed.key}.json"
+        table.add_row(*map(Text, (failed.label, failed.failure.cause, first, details)))
+    return table
+
+
+def _tell_more(console: Console, count: int) -> None:
+    if count > _ROWS:
+        console.print(Text(f"and {count - _ROWS} more"))
+
+
+def _results_json(results: SweepResults, picture: Path | None) -> dict[str, object]:
+    rows = json.loads(results.table.to_json(orient="records"))
+    return {
+        "name": results.name,
+        "folder": str(results.folder),
+        "units": results.table.attrs["units"],
+        "runs": rows,
+        "failures": [attrs.asdict(failed) for failed in results.failures],
+        "picture": None if picture is None else str(picture),
+    }

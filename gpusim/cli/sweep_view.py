@@ -1,0 +1,90 @@
+"""What a terminal sees of a sweep; where stderr is none, a line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from gpusim.cli.live import clock_text
+
+if TYPE_CHECKING:
+    from gpusim.sweep.run import SweepProgress
+
+_MAX_WIDTH = 100
+_SLOWEST = 3
+_LINE_SECONDS = 30.0
+
+
+@contextmanager
+def sweep_progress(title: str) -> Iterator[Callable[[SweepProgress], None]]:
+    """A callback for `gpusim.sweep.run.run_sweep`."""
+    console = Console(stderr=True)
+    started = time.monotonic()
+    if not console.is_terminal:
+        yield _Lines(started)
+        return
+    width = min(console.width, _MAX_WIDTH)
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        yield lambda progress: live.update(
+            show(progress, title, time.monotonic() - started, width), refresh=True
+        )
+
+
+def show(progress: SweepProgress, title: str, elapsed: float, width: int) -> Panel:
+    """The panel: how far, how long, and what takes so long."""
+    line = Table.grid(padding=(0, 1), expand=True)
+    line.add_column(ratio=1)
+    line.add_column(no_wrap=True)
+    finished = progress.total - progress.left
+    line.add_row(
+        ProgressBar(total=max(progress.total, 1), completed=finished),
+        Text(f"{finished}/{progress.total} runs  {clock_text(elapsed)}, {_left(progress)} left"),
+    )
+    parts: list[RenderableType] = [line, Text(_counts(progress), no_wrap=True)]
+    parts += [
+        Text(f"{clock_text(seconds):>8}  {label}", no_wrap=True, overflow="ellipsis")
+        for label, seconds in progress.running[:_SLOWEST]
+    ]
+    return Panel(Group(*parts), title=Text(title), width=width)
+
+
+class _Lines:
+    def __init__(self, started: float) -> None:
+        self._started = started
+        self._due = started + _LINE_SECONDS
+
+    def __call__(self, progress: SweepProgress) -> None:
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + _LINE_SECONDS
+        finished = progress.total - progress.left
+        print(
+            f"{finished}/{progress.total} runs ({_counts(progress)}), "
+            f"{clock_text(now - self._started)}, {_left(progress)} left",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
+
+
+def _counts(progress: SweepProgress) -> str:
+    counts = {
+        "there before": progress.reused,
+        "done": progress.done,
+        "failed": progress.failed,
+        "running": len(progress.running),
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none yet"
+
+
+def _left(progress: SweepProgress) -> str:
+    return "?" if progress.seconds_left is None else clock_text(progress.seconds_left)

@@ -1,0 +1,1 @@
+"""Many runs: a plan, an executor, and a folder that survives."""

@@ -1,0 +1,38 @@
+"""How long runs will take, from those that were."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from statistics import fmean
+
+from gpusim.sweep.point import Point
+
+
+class Estimates:
+    """Mean seconds of runs of the same machine and program, else of the program, else of any."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
+
+    def add(self, point: Point, seconds: float) -> None:
+        """A run has taken so long."""
+        for kind in _kinds(point):
+            self._seconds[kind].append(seconds)
+
+    def seconds(self, point: Point) -> float | None:
+        """What a run will take; None if nothing is known."""
+        for kind in _kinds(point):
+            if kind in self._seconds:
+                return fmean(self._seconds[kind])
+        return None
+
+    def total(self, points: Iterable[Point]) -> float | None:
+        """What runs will take one after the other; None if nothing is known of one."""
+        seconds = [self.seconds(point) for point in points]
+        return None if None in seconds else sum(one for one in seconds if one is not None)
+
+
+def _kinds(point: Point) -> tuple[tuple[str, ...], ...]:
+    program = (point.workload, point.scale, point.application)
+    return (*program, point.model), program, ()

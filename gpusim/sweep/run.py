@@ -1,0 +1,334 @@
+"""`run_sweep`: a plan, an executor and a folder; whatever happens, the folder stays good."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+
+from attrs import define, frozen
+
+from gpusim.errors import UserError, WriteError
+from gpusim.sweep.claims import Claims
+from gpusim.sweep.code import own_policies, own_programs, semantics
+from gpusim.sweep.estimate import Estimates
+from gpusim.sweep.executors import DaskExecutor, Executor, LocalExecutor, WorkerLostError
+from gpusim.sweep.folder import FailedRun, RunFolder, table_of
+from gpusim.sweep.journal import Journal
+from gpusim.sweep.plan import Plan, Run, make_plan
+from gpusim.sweep.point import Point
+from gpusim.sweep.results import SweepResults, open_sweep
+from gpusim.sweep.spec import Sweep
+from gpusim.sweep.worker import WORKER_LOST, Facts, Failure, Limits, Outcome, Task, hang
+
+ATTEMPTS = 3
+"""How often a run is tried whose worker dies."""
+
+_TICK_SECONDS = 0.25
+_TABLE_SECONDS = 15.0
+
+
+@frozen
+class SweepProgress:
+    """How far a sweep is.
+
+    Attributes:
+        total: runs that it needs.
+        reused: of these, results that were there before.
+        done: results since.
+        failed: runs without one.
+        running: labels of runs under way, with the seconds since they were handed out, the
+            longest first.
+        seconds_left: of real time; None if nothing like what is left has been run yet.
+    """
+
+    total: int
+    reused: int
+    done: int
+    failed: int
+    running: tuple[tuple[str, float], ...]
+    seconds_left: float | None
+
+    @property
+    def left(self) -> int:
+        """Runs that are not finished."""
+        return self.total - self.reused - self.done - self.failed
+
+
+Report = Callable[[SweepProgress], None]
+
+
+def run_sweep(
+    sweep: Sweep,
+    folder: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
+    retry_failed: bool = False,
+    limits: Limits | None = None,
+    progress: Report | None = None,
+) -> SweepResults:
+    """Run what is missing of a sweep.
+
+    Args:
+        sweep: what to run.
+        folder: of runs, which other sweeps may share, also at the same time; made if it is new.
+        jobs: processes of this machine; default: one a core.
+        dask: address of a Dask scheduler whose workers are to run it instead.
+        retry_failed: run what has failed before once more.
+        limits: when to give a run up.
+        progress: called a few times a second.
+
+    Returns:
+        the sweep's results; runs that failed are in its table, too.
+
+    Raises:
+        UserError: the sweep or the folder is wrong, the folder cannot be written, or there is no
+            Dask scheduler (any more); what was finished by then stays.
+    """
+    if jobs is not None and jobs < 1:
+        raise UserError(f"{jobs} jobs: must be 1 or more")
+    plan = make_plan(sweep)
+    runs = RunFolder(folder, create=True)
+    runs.keep_sweep(sweep)
+    known = runs.known_facts()
+    executor: Executor = DaskExecutor(dask) if dask else LocalExecutor(jobs or _cores())
+    with Claims(runs.claims) as claims, Journal(runs.journal_path(sweep.name), claims.id) as tell:
+        runs.remove_remains()
+        execution = _Execution(plan, runs, executor, claims, tell, limits or Limits(), progress)
+        execution.begin(known, retry_failed)
+        execution.run()
+    return open_sweep(folder, sweep.name)
+
+
+@define
+class _Attempt:
+    """A run under way.
+
+    Attributes:
+        key: of the run.
+        number: 1 for the first.
+        task: as it was submitted.
+        since: when, by `time.monotonic`.
+    """
+
+    key: str
+    number: int
+    task: Task
+    since: float
+
+
+class _Execution:
+    def __init__(
+        self, plan: Plan, folder: RunFolder, executor: Executor, claims: Claims, journal: Journal,
+        limits: Limits, report: Report | None,
+    ) -> None:  # fmt: skip
+        self._plan = plan
+        self._folder = folder
+        self._executor = executor
+        self._claims = claims
+        self._journal = journal
+        self._limits = limits
+        self._report = report
+        self._found: dict[str, Facts | FailedRun] = {}
+        self._todo: list[str] = []
+        self._running: dict[Future[Outcome], _Attempt] = {}
+        self._estimates = Estimates()
+        self._reused = 0
+        self._table_due = 0.0
+
+    def begin(self, known: dict[str, Facts], retry_failed: bool) -> None:
+        """Look for what is there already."""
+        for key, run in self._plan.runs.items():
+            found = self._folder.facts(key, known) or self._earlier_failure(key, retry_failed)
+            if found is None:
+                self._todo.append(key)
+            else:
+                self._note(run, found)
+        self._reused = sum(isinstance(found, Facts) for found in self._found.values())
+        self._todo.sort(key=self._longest_first)
+        self._journal.tell("begin", runs=len(self._plan.runs), whole=self._reused)
+
+    def run(self) -> None:
+        """Run all that is left; the table is up to date when this ends, however it does."""
+        how = "stopped"
+        try:
+            while self._todo or self._running:
+                self._keep_table()
+                self._hand_out()
+                self._collect()
+                self._tell()
+            how = "end"
+        except KeyboardInterrupt as error:
+            how = "interrupted"
+            whole = sum(isinstance(found, Facts) for found in self._found.values())
+            raise KeyboardInterrupt(
+                f"{whole} of {len(self._plan.runs)} runs are finished; the same command goes on"
+            ) from error
+        finally:
+            self._executor.close()
+            self._journal.tell(how, left=len(self._plan.runs) - len(self._found))
+            self._table_due = 0.0
+            self._keep_table()
+
+    # -- handing out -----------------------------------------------------------------------------
+
+    def _hand_out(self) -> None:
+        room = self._executor.room() if self._todo else 0
+        later = []
+        while room > 0 and self._todo:
+            key = self._todo.pop(0)
+            if not self._claims.take(key):
+                later.append(key)
+                continue
+            elsewhere = self._folder.facts(key, {}) or self._folder.failed(key)
+            if elsewhere is None:
+                self._submit(key, 1)
+                room -= 1
+            else:
+                self._finish(key, elsewhere)
+        self._todo[:0] = later
+
+    def _submit(self, key: str, number: int) -> None:
+        run = self._plan.runs[key]
+        workload = run.workload.load()
+        task = Task(
+            key=key,
+            model=run.model,
+            workload=run.workload,
+            record=run.record,
+            output=self._folder.result_path(key),
+            trace=self._folder.trace_path(key, f"{self._claims.id}-{number}"),
+            limits=self._limits,
+            semantics=semantics(),
+            command_line=_command_line(run),
+            policies=tuple(own_policies(run.model)),
+            programs=tuple(own_programs(workload)),
+        )
+        self._journal.tell("started", run=key, label=run.point.label, attempt=number)
+        self._running[self._executor.submit(task)] = _Attempt(key, number, task, time.monotonic())
+
+    # -- taking back -----------------------------------------------------------------------------
+
+    def _collect(self) -> None:
+        if not self._running:  # all that is left is claimed by other sweeps, or there is no room
+            time.sleep(_TICK_SECONDS)
+            return
+        done, _ = wait(self._running, _TICK_SECONDS, FIRST_COMPLETED)
+        for future in done:
+            attempt = self._running.pop(future)
+            if future.cancelled():
+                raise UserError("the Dask scheduler is gone; the same command goes on from here")
+            error = future.exception()
+            if isinstance(error, WorkerLostError):
+                self._lost(attempt, str(error))
+            elif error is not None:
+                raise error
+            else:
+                self._take(attempt, future.result())
+
+    def _lost(self, attempt: _Attempt, message: str) -> None:
+        self._journal.tell("worker lost", run=attempt.key, message=message)
+        hung = hang(attempt.task.trace)
+        attempt.task.trace.unlink(missing_ok=True)
+        if hung is None and attempt.number < ATTEMPTS:
+            self._submit(attempt.key, attempt.number + 1)
+        else:
+            self._take(attempt, hung or Failure(WORKER_LOST, message))
+
+    def _take(self, attempt: _Attempt, outcome: Outcome) -> None:
+        if isinstance(outcome, Facts):
+            self._finish(attempt.key, outcome)
+        elif outcome.stop:
+            raise WriteError(outcome.message)
+        else:
+            label = self._plan.runs[attempt.key].point.label
+            self._finish(attempt.key, FailedRun(attempt.key, label, outcome, attempt.number))
+
+    def _finish(self, key: str, found: Facts | FailedRun) -> None:
+        if isinstance(found, Facts):
+            self._folder.forget_failure(key)
+            self._journal.tell("done", run=key, seconds=found.seconds, digest=found.digest)
+        else:
+            self._folder.record_failure(found)
+            self._journal.tell("failed", run=key, cause=found.failure.cause)
+        self._claims.give_back(key)
+        self._note(self._plan.runs[key], found)
+
+    def _note(self, run: Run, found: Facts | FailedRun) -> None:
+        self._found[run.key] = found
+        if isinstance(found, Facts):
+            self._estimates.add(run.point, found.seconds)
+
+    # -- telling ---------------------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        if self._report is None:
+            return
+        now = time.monotonic()
+        failed = sum(isinstance(found, FailedRun) for found in self._found.values())
+        running = [
+            (self._plan.runs[attempt.key].point.label, now - attempt.since)
+            for attempt in self._running.values()
+        ]
+        self._report(
+            SweepProgress(
+                total=len(self._plan.runs),
+                reused=self._reused,
+                done=len(self._found) - failed - self._reused,
+                failed=failed,
+                running=tuple(sorted(running, key=lambda one: -one[1])),
+                seconds_left=self._seconds_left(now),
+            )
+        )
+
+    def _seconds_left(self, now: float) -> float | None:
+        ahead = self._estimates.total(self._points(self._todo))
+        if ahead is None:
+            return None
+        for attempt in self._running.values():
+            expected = self._estimates.seconds(self._plan.runs[attempt.key].point)
+            if expected is None:
+                return None
+            ahead += max(expected - (now - attempt.since), 0.0)
+        return ahead / max(len(self._running), 1)
+
+    def _keep_table(self) -> None:
+        if time.monotonic() < self._table_due:
+            return
+        rows = ((point.values, key, self._found.get(key)) for point, key in self._plan.points)
+        self._folder.keep_table(self._plan.sweep.name, table_of(rows))
+        self._table_due = time.monotonic() + _TABLE_SECONDS
+
+    # -- small things ----------------------------------------------------------------------------
+
+    def _earlier_failure(self, key: str, forget: bool) -> FailedRun | None:
+        if forget:
+            self._folder.forget_failure(key)
+        return self._folder.failed(key)
+
+    def _longest_first(self, key: str) -> float:
+        return -(self._estimates.seconds(self._plan.runs[key].point) or 0.0)
+
+    def _points(self, keys: Iterable[str]) -> list[Point]:
+        return [self._plan.runs[key].point for key in keys]
+
+
+def _cores() -> int:
+    """That this process may use."""
+    import loky
+
+    return int(loky.cpu_count())
+
+
+def _command_line(run: Run) -> tuple[str, ...]:
+    """The run as a command."""
+    point = run.point
+    options = [
+        *(part for name in point.variants for part in ("--variant", name)),
+        *(part for key, value in point.settings for part in ("--set", f"{key}={value}")),
+        *(("--record", ",".join(run.record)) if run.record else ()),
+    ]
+    seed = ("--seed", str(point.seed))
+    return ("gpusim", "run", point.model, point.workload, "--scale", point.scale, *seed, *options)

@@ -1,0 +1,131 @@
+"""How far sweeps are, and what one would run: nothing is run or changed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+from attrs import frozen
+
+from gpusim.sweep.claims import held
+from gpusim.sweep.estimate import Estimates
+from gpusim.sweep.folder import MARK, RunFolder
+from gpusim.sweep.plan import make_plan
+from gpusim.sweep.spec import Sweep
+from gpusim.sweep.worker import Facts
+
+
+@frozen
+class SweepStatus:
+    """Of a sweep in a folder.
+
+    Attributes:
+        name: of the sweep.
+        runs: that it needs.
+        done, failed, running, missing: of these.
+        causes: of failures, and how many have them.
+        seconds: that the finished ones took, all together.
+    """
+
+    name: str
+    runs: int
+    done: int
+    failed: int
+    running: int
+    missing: int
+    causes: dict[str, int]
+    seconds: float
+
+
+@frozen
+class LookAhead:
+    """What a sweep would do.
+
+    Attributes:
+        combinations: of its axes, derived ones included.
+        runs: that these need.
+        done: of these, results that are there.
+        failed: that have failed, and would not be tried again.
+        todo: labels of what would be run.
+        seconds: that this takes on one core, by earlier runs; None if there is none like it.
+    """
+
+    combinations: int
+    runs: int
+    done: int
+    failed: int
+    todo: tuple[str, ...]
+    seconds: float | None
+
+
+def sweep_status(folder: str | os.PathLike[str]) -> list[SweepStatus]:
+    """How far the sweeps of a folder are.
+
+    Raises:
+        UserError: it is no folder of runs.
+    """
+    runs = RunFolder(folder)
+    return [_status(runs, name) for name in runs.sweeps() if runs.table_path(name).exists()]
+
+
+def look_ahead(
+    sweep: Sweep, folder: str | os.PathLike[str], retry_failed: bool = False
+) -> LookAhead:
+    """What `gpusim.sweep.run.run_sweep` would do.
+
+    Raises:
+        UserError: the sweep is wrong, or the folder holds something else.
+    """
+    plan = make_plan(sweep)
+    runs = RunFolder(folder) if (Path(folder) / MARK).exists() else None
+    known = runs.known_facts() if runs else {}
+    estimates = Estimates()
+    failed, todo = 0, []
+    for key, run in plan.runs.items():
+        facts = runs.facts(key, known) if runs else None
+        if facts:
+            estimates.add(run.point, facts.seconds)
+        elif runs and not retry_failed and runs.failed(key):
+            failed += 1
+        else:
+            todo.append(run.point)
+    return LookAhead(
+        combinations=len(plan.points),
+        runs=len(plan.runs),
+        done=len(plan.runs) - failed - len(todo),
+        failed=failed,
+        todo=tuple(point.label for point in todo),
+        seconds=estimates.total(todo),
+    )
+
+
+def _status(runs: RunFolder, name: str) -> SweepStatus:
+    """The table as it was last written, and what has changed since."""
+    states: Counter[str] = Counter()
+    causes: Counter[str] = Counter()
+    seconds = 0.0
+    table = runs.table(name).drop_duplicates("key")
+    known = runs.known_facts()
+    running = held(runs.claims)
+    for key in table["key"]:
+        facts = runs.facts(key, known)
+        failed = runs.failed(key)
+        if isinstance(facts, Facts):
+            states["done"] += 1
+            seconds += facts.seconds
+        elif key in running:
+            states["running"] += 1
+        elif failed:
+            states["failed"] += 1
+            causes[failed.failure.cause] += 1
+    return SweepStatus(
+        name=name,
+        runs=len(table),
+        done=states["done"],
+        failed=states["failed"],
+        running=states["running"],
+        missing=len(table) - states.total(),
+        causes=dict(causes),
+        seconds=seconds,
+    )
