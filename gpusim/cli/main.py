@@ -81,6 +81,7 @@ def _add_commands() -> None:
         follow,
         listing,
         report,
+        reproduce,
         run,
         show,
         sweep,
@@ -94,6 +95,7 @@ def _add_commands() -> None:
     app.command("follow")(follow.follow)
     app.command("list")(listing.list_things)
     app.command("report")(report.report)
+    app.command("reproduce")(reproduce.reproduce)
     app.command("show")(show.show)
     app.command("sweep")(sweep.sweep)
     app.command("timeline")(timeline.timeline)

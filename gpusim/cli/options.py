@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -46,3 +47,8 @@ def split_settings(settings: list[str] | None) -> tuple[dict[str, str], dict[str
     }
     model = {key: value for key, value in parsed.items() if not key.startswith(_WORKLOAD)}
     return model, workload
+
+
+def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """A batch system ends a job: for commands that can go on later, the same as Ctrl-C."""
+    raise KeyboardInterrupt

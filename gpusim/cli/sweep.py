@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import Json
+from gpusim.cli.options import Json, terminate
 from gpusim.errors import UserError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def sweep(
     if dry_run:
         print_look_ahead(look_ahead(wanted, output, retry_failed), jobs, as_json)
         return
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, terminate)
     with sweep_progress(wanted.title or wanted.name) as progress:
         results = run_sweep(
             wanted, output, jobs=jobs, dask=dask, retry_failed=retry_failed,
@@ -83,8 +82,3 @@ def _limits(time_limit: float | None, hang_limit: float | None) -> Limits:
 
     limits = Limits() if hang_limit is None else Limits(hang_seconds=hang_limit * 60)
     return limits if time_limit is None else Limits(time_limit * 60, limits.hang_seconds)
-
-
-def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """A batch system ends a job: the same as Ctrl-C."""
-    raise KeyboardInterrupt

@@ -21,8 +21,8 @@ from gpusim.registry import Slot, find_policy, policy
 from gpusim.results.digest import encode
 
 ONLOOKERS = (
-    "characterize", "cli", "data", "perfetto", "plots", "report", "sweep", "timelines",
-    "monitor.py", "run_log.py",
+    "characterize", "cli", "data", "perfetto", "plots", "report", "reproduce", "sweep",
+    "timelines", "monitor.py", "run_log.py",
 )  # fmt: skip
 """Parts of gpusim that read results or look on, and decide none."""
 

@@ -93,7 +93,7 @@ def run_sweep(
     runs = RunFolder(folder, create=True)
     runs.keep_sweep(sweep)
     known = runs.known_facts()
-    executor: Executor = DaskExecutor(dask) if dask else LocalExecutor(jobs or _cores())
+    executor: Executor = DaskExecutor(dask) if dask else LocalExecutor(jobs or cores())
     with Claims(runs.claims) as claims, Journal(runs.journal_path(sweep.name), claims.id) as tell:
         runs.remove_remains()
         execution = _Execution(plan, runs, executor, claims, tell, limits or Limits(), progress)
@@ -315,7 +315,7 @@ class _Execution:
         return [self._plan.runs[key].point for key in keys]
 
 
-def _cores() -> int:
+def cores() -> int:
     """That this process may use."""
     import loky
 

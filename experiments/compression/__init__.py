@@ -1,0 +1,1 @@
+"""Studies of COMP: compression of address translations."""

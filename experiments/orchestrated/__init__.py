@@ -1,0 +1,1 @@
+"""Figures of ORCH: orchestrated scheduling and partitioning of L1 TLBs."""

@@ -1,0 +1,91 @@
+"""What figures of ORCH share: machine, programs, designs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusim.characterize.characterization import TLB_MARK
+from gpusim.characterize.plot import plot_bins
+from gpusim.plots import bar_groups, new_figure, sweep_lines
+from gpusim.reproduce import Survey, programs_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+    from gpusim.characterize import ApplicationCharacterization
+
+MODEL = "kepler-uvm"
+"""Table III."""
+
+PROGRAMS = programs_of("orchestrated")
+"""Table II."""
+
+WORKLOADS = tuple(PROGRAMS.values())
+MATRIX = ["atax", "bicg", "gemm", "mvt"]
+IRREGULAR = ["bfs", "color", "mis", "nw", "pagerank", "3dconv"]
+
+PROPOSAL = "partitioning-sharing"
+DESIGNS = ("baseline", "scheduling", "partitioning", PROPOSAL)
+"""Each with what the one before has (§V)."""
+
+SURVEY = Survey(
+    model=MODEL,
+    workloads=WORKLOADS,
+    # At quick scale bfs runs one block on each SM, which has no others to meet; here it is two.
+    overrides={("bfs", "quick"): {"sample": 8}},
+)
+"""Figures 3 to 6."""
+
+DISTANCES = [1 << power for power in range(3, 14)]
+"""Figures 5 and 6 begin at 2^3."""
+
+
+def bars(table: pd.DataFrame, ylabel: str, *, baseline: bool = True) -> Picture:
+    """Programs side by side; with the baseline as a line at 1, or hit rates without a geomean."""
+    figure = new_figure("page", height=2.4)
+    bar_groups(
+        table, baseline="baseline" if baseline else None, geomean=baseline, ylabel=ylabel,
+        ax=figure.subplots(),
+    )  # fmt: skip
+    return figure
+
+
+def draw_bins(table: pd.DataFrame, title: str, what: str) -> Picture:
+    """Stacked bars of the first five columns: the bins of reuse intensity."""
+    figure = new_figure("page", height=2.4)
+    plot_bins(figure.subplots(), list(table.index), list(table.iloc[:, :5].to_numpy()), title, what)
+    return figure
+
+
+def cumulative(found: dict[str, ApplicationCharacterization], measure: str) -> pd.DataFrame:
+    """Shares of reuses up to each of `DISTANCES`, and of those beyond a TLB."""
+    import pandas as pd
+
+    rows = {
+        name: [
+            *(app.distributions[measure].at_most(bound) for bound in DISTANCES),
+            1 - app.distributions[measure].at_most(TLB_MARK),
+        ]
+        for name, app in found.items()
+    }
+    columns = [*(f"≤ {bound:,}" for bound in DISTANCES), BEYOND]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return table.rename_axis("program")
+
+
+BEYOND = f"beyond {TLB_MARK}"
+
+
+def draw_distances(table: pd.DataFrame) -> Picture:
+    """Cumulative shares over powers of two, a line a program."""
+    figure = new_figure("page", height=3)
+    lines = table.iloc[:, : len(DISTANCES)].T
+    lines.index = DISTANCES
+    axes = sweep_lines(
+        lines, xlabel="distinct other pages in between", ylabel="share of reuses",
+        ax=figure.subplots(),
+    )  # fmt: skip
+    axes.axvline(TLB_MARK, color="black", linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.set_ylim(0, 1.02)
+    return figure

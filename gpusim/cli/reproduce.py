@@ -1,0 +1,138 @@
+"""`gpusim reproduce`: figures and claims of papers, made again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpusim.cli.options import Json, terminate
+from gpusim.errors import WriteError
+
+if TYPE_CHECKING:
+    from gpusim.reproduce.figure import Figure
+    from gpusim.reproduce.run import Judged, Outcome
+
+
+def reproduce(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Of papers, figures or claims: orch, orch.fig11, ... (default: all)."),
+    ] = None,
+    scale: Annotated[str, typer.Option(help="Of the programs: smoke, quick or paper.")] = "quick",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of runs; figures and sweeps share it.")
+    ] = Path("gpusim-runs"),
+    docs: Annotated[Path, typer.Option(help="Folder of the pages and their pictures.")] = Path(
+        "docs/reproduction"
+    ),
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Processes (default: one a core).")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Run on a Dask cluster, by its scheduler: tcp://host:8786.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run once more what has failed.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 if a main result has the wrong direction.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Make figures of papers again, and hold their claims beside what is measured here."""
+    from gpusim.cli.reproduce_tables import print_outcome, print_unmeasured
+    from gpusim.cli.sweep_view import sweep_progress
+    from gpusim.reproduce.catalog import choose, means
+    from gpusim.reproduce.page import PICTURES, write_page
+    from gpusim.reproduce.run import reproduce as run
+    from gpusim.reproduce.run import save_picture, unmeasured
+
+    wanted = ids or []
+    chosen = choose(wanted)
+    signal.signal(signal.SIGTERM, terminate)
+    _make(docs / PICTURES)
+    found: list[Outcome] = []
+    told: list[dict[str, Any]] = []
+    for paper, figures in chosen:
+        for outcome in run(
+            paper, figures, output, scale, jobs=jobs, dask=dask, retry_failed=retry_failed,
+            progress=sweep_progress,
+        ):  # fmt: skip
+            picture = save_picture(outcome, docs / PICTURES)
+            write_page(paper, [outcome], docs)
+            found.append(outcome)
+            if as_json:
+                told.append(_plain(outcome, picture))
+            else:
+                print_outcome(outcome, picture)
+        reasons = [one for one in unmeasured(paper) if means(one.claim.id, wanted)]
+        if as_json:
+            told.append({"paper": paper.paper, "claims": [_judged(one) for one in reasons]})
+        else:
+            print_unmeasured(paper, reasons)
+    if as_json:
+        print(json.dumps(told))
+    if any(outcome.failures for outcome in found) or (check and _wrong(found, wanted)):
+        raise typer.Exit(1)
+
+
+def script(figure: Figure) -> None:
+    """The command for one figure, for modules of figures that are run themselves."""
+    from gpusim.cli.main import main
+
+    sys.argv[1:1] = ["reproduce", figure.id]
+    main()
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def _wrong(found: Iterable[Outcome], wanted: list[str]) -> bool:
+    """Whether a main result that is meant has the wrong direction."""
+    from gpusim.reproduce.catalog import means
+    from gpusim.reproduce.verdict import Verdict
+
+    return any(
+        one.claim.headline and one.verdict is Verdict.DIFFERS
+        for outcome in found
+        for one in outcome.claims
+        if means(outcome.figure.id, wanted) or means(one.claim.id, wanted)
+    )
+
+
+def _plain(outcome: Outcome, picture: Path | None) -> dict[str, Any]:
+    table = outcome.table
+    return {
+        "paper": outcome.paper.paper,
+        "figure": outcome.figure.id,
+        "title": outcome.figure.title,
+        "scale": outcome.scale,
+        "table": None if table is None else json.loads(table.to_json(orient="index")),
+        "claims": [_judged(one) for one in outcome.claims],
+        "failures": [one.label for one in outcome.failures],
+        "picture": None if picture is None else str(picture),
+    }
+
+
+def _judged(one: Judged) -> dict[str, Any]:
+    claim, measured = one.claim, one.measured
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "headline": claim.headline,
+        "paper": list(claim.values),
+        "unit": claim.unit,
+        "here": [] if measured is None else list(measured.values),
+        "text": claim.reason if measured is None else measured.text,
+        "verdict": str(one.verdict),
+    }

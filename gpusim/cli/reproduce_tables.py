@@ -1,0 +1,61 @@
+"""What `gpusim reproduce` prints: tables of figures, claims beside what is measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from gpusim.cli.console import stdout_console
+from gpusim.reproduce.claims import Paper
+from gpusim.reproduce.page import cells_of, ours, told
+from gpusim.reproduce.run import Judged, Outcome
+from gpusim.reproduce.verdict import Verdict
+
+_STYLES = {
+    Verdict.AGREES: "green", Verdict.DIRECTION: "yellow", Verdict.DIFFERS: "red",
+    Verdict.NOT_MEASURED: "dim",
+}  # fmt: skip
+
+
+def print_outcome(found: Outcome, picture: Path | None) -> None:
+    """A figure's table, its claims, and where its picture is; or why there is none."""
+    console = stdout_console()
+    figure, data = found.figure, found.table
+    if data is not None:
+        title = f"{figure.id}: {figure.title} (scale {found.scale})"
+        table = Table(title=title, header_style="bold")
+        table.add_column(str(data.index.name))
+        for name in data.columns:
+            table.add_column(str(name), justify="right")
+        for cells in cells_of(data, figure.cell):
+            table.add_row(*map(Text, cells))
+        console.print(table)
+    for failed in found.failures:
+        console.print(Text(f"{figure.id}: failed: {failed.label}: {failed.failure.message}"))
+    if found.claims:
+        console.print(_claims(found.claims))
+    if picture is not None:
+        console.print(Text(f"written to {picture}"))
+
+
+def print_unmeasured(paper: Paper, claims: Iterable[Judged]) -> None:
+    """Claims that no figure measures."""
+    judged = list(claims)
+    if judged:
+        stdout_console().print(_claims(judged, f"{paper.paper}: not measured"))
+
+
+def _claims(claims: Iterable[Judged], title: str | None = None) -> Table:
+    table = Table(title=title, header_style="bold", show_lines=True)
+    for name in ("claim", "the paper", "here", "verdict"):
+        table.add_column(name, overflow="fold")
+    for one in claims:
+        here = ours(one.claim, one.measured).replace("**", "")
+        table.add_row(
+            Text(one.claim.id, style="bold" if one.claim.headline else ""),
+            Text(told(one.claim)), Text(here), Text(one.verdict, style=_STYLES[one.verdict]),
+        )  # fmt: skip
+    return table

@@ -1,0 +1,104 @@
+"""A figure of a paper, or a study: what it needs, its table, its picture, its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from gpusim.characterize import ApplicationCharacterization
+from gpusim.reproduce.verdict import Measured
+from gpusim.sweep.spec import Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+Design = Mapping[str, object]
+"""What tells the runs of a design from others: columns of a sweep's table and their values."""
+
+
+@frozen(kw_only=True)
+class Survey:
+    """Programs to characterize without a machine (`gpusim.characterize`).
+
+    Attributes:
+        model: whose SMs, pages and frames count.
+        workloads: names.
+        settings: keys of the model, as for ``--set``.
+        overrides: keys of a workload, by its name and the scale.
+    """
+
+    model: str
+    workloads: tuple[str, ...]
+    settings: Mapping[str, str] = field(factory=dict)
+    overrides: Mapping[tuple[str, str], Mapping[str, object]] = field(factory=dict)
+
+
+@frozen(eq=False)
+class Material:
+    """What a figure is made of.
+
+    Attributes:
+        scale: of all programs.
+        runs: the rows of all its sweeps' tables; settings are text.
+        surveys: of each survey of the figure, the characterization of each workload.
+    """
+
+    scale: str
+    runs: pd.DataFrame
+    surveys: tuple[Mapping[str, ApplicationCharacterization], ...] = ()
+
+    def numbers(
+        self, number: str, programs: Mapping[str, str],
+        designs: Sequence[str] | Mapping[str, Design],
+    ) -> pd.DataFrame:  # fmt: skip
+        """A headline number: a row a program, a column a design.
+
+        Args:
+            number: its name.
+            programs: names for the index, and their workloads.
+            designs: variants, or names for the columns and what tells their runs from others.
+        """
+        import pandas as pd
+
+        if not isinstance(designs, Mapping):
+            designs = {variant: {"variant": variant} for variant in designs}
+        columns = {}
+        for name, design in designs.items():
+            wanted = pd.Series(data=True, index=self.runs.index)
+            for column, value in design.items():
+                wanted &= self.runs[column] == str(value)
+            found = self.runs[wanted].drop_duplicates("workload").set_index("workload")[number]
+            columns[name] = found.reindex(list(programs.values())).to_numpy(float)
+        return pd.DataFrame(columns, index=pd.Index(list(programs), name="program"))
+
+
+@frozen(kw_only=True)
+class Figure:
+    """A figure, or a study that has none in the paper.
+
+    Attributes:
+        id: the paper's short name, and that of the figure.
+        title: of its part of the page.
+        about: what is shown, for people.
+        claims: ids of those that it measures.
+        table: its numbers, a row a program.
+        draw: the picture of its table.
+        measure: what of the table is set beside each claim.
+        sweeps: runs that it needs; the scale is that asked for.
+        surveys: programs that it needs characterized.
+        cell: how a number of the table is written.
+    """
+
+    id: str
+    title: str
+    about: str
+    table: Callable[[Material], pd.DataFrame]
+    draw: Callable[[pd.DataFrame], Picture]
+    measure: Callable[[pd.DataFrame], Mapping[str, Measured]] = lambda _: {}
+    claims: tuple[str, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
+    surveys: tuple[Survey, ...] = ()
+    cell: str = "{:.3f}"

@@ -1,0 +1,131 @@
+"""A folder of experiments with one small paper."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpusim.reproduce import catalog, claims
+
+CLAIMS = """
+paper = "mine"
+title = "Mine"
+model = "tiny"
+programs = "orchestrated"
+figures = ["fig1", "fig2"]
+intro = "Small."
+
+[[claim]]
+id = "mine.fig1.faster"
+where = "Fig. 1"
+statement = "More entries make it faster"
+headline = true
+direction = "higher"
+values = [1.0]
+unit = "%"
+tolerance = 1000.0
+measured = "mean"
+cause = "Because."
+
+[[claim]]
+id = "mine.fig2.reuse"
+where = "Fig. 2"
+statement = "Pages are reused"
+direction = "higher"
+measured = "whether"
+
+[[claim]]
+id = "mine.sec1.area"
+where = "§1"
+statement = "It is small"
+scope = "hardware"
+direction = "equal"
+values = [1.0]
+reason = "needs a chip"
+"""
+
+FIG1 = """
+from gpusim.plots import bar_groups
+from gpusim.reproduce import Figure, gain, number
+from gpusim.sweep.spec import Sweep
+
+from .common import PROGRAMS
+
+DESIGNS = {"few": {"tlb.L1.entries": 2}, "many": {"tlb.L1.entries": 64, "tlb.L1.ways": 4}}
+
+
+def table(found):
+    return found.numbers("cycles", PROGRAMS, DESIGNS)
+
+
+FIGURE = Figure(
+    id="mine.fig1", title="Fig. 1", about="About it.", claims=("mine.fig1.faster",),
+    sweeps=(Sweep(models="tiny", workloads=tuple(PROGRAMS.values()),
+                  set={"tlb.L1.entries, tlb.L1.ways": [[2, 2], [64, 4]]}),),
+    table=table, draw=lambda table: bar_groups(table, geomean=False).figure, cell="{:.0f}",
+    measure=lambda table: {"mine.fig1.faster": number(gain(table, "many", "few").mean())},
+)
+
+if __name__ == "__main__":
+    from gpusim.cli.reproduce import script
+
+    script(FIGURE)
+"""
+
+FIG2 = """
+import pandas as pd
+
+from gpusim.plots import bar_groups
+from gpusim.reproduce import Figure, Survey, one
+
+from .common import PROGRAMS
+
+
+def table(found):
+    (apps,) = found.surveys
+    shares = [apps[name].intra_shares[4] for name in PROGRAMS.values()]
+    return pd.DataFrame({"b5": shares}, pd.Index(list(PROGRAMS), name="program"))
+
+
+FIGURE = Figure(
+    id="mine.fig2", title="Fig. 2", about="About it.", claims=("mine.fig2.reuse",),
+    surveys=(Survey(model="tiny", workloads=tuple(PROGRAMS.values())),),
+    table=table, draw=lambda table: bar_groups(table, geomean=False).figure,
+    measure=lambda table: {"mine.fig2.reuse": one(table["b5"].mean(), table["b5"].mean() > 0)},
+)
+"""
+
+
+def forget() -> None:
+    """What was loaded of a folder of experiments."""
+    claims.papers.cache_clear()
+    catalog.figures_of.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == catalog.PACKAGE]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+    """Makes this paper the only one; call it to replace a text in its claims."""
+    folder = tmp_path / "shipped"
+    (folder / "claims").mkdir(parents=True)
+    (folder / "mine").mkdir()
+    (folder / "claims" / "mine.toml").write_text(CLAIMS)
+    (folder / "mine" / "common.py").write_text('PROGRAMS = {"the nw": "nw", "gemm": "gemm"}\n')
+    (folder / "mine" / "fig1.py").write_text(FIG1)
+    (folder / "mine" / "fig2.py").write_text(FIG2)
+    monkeypatch.setattr(claims, "data_folder", lambda _: folder)
+    monkeypatch.setattr(catalog, "data_folder", lambda _: folder)
+    monkeypatch.chdir(tmp_path)
+    forget()
+
+    def replace(old: str, new: str) -> None:
+        assert old in CLAIMS
+        (folder / "claims" / "mine.toml").write_text(CLAIMS.replace(old, new))
+        forget()
+
+    yield replace
+    forget()

@@ -1,0 +1,146 @@
+"""The claims as data: the shipped ones are whole, wrong ones are refused; what ids mean."""
+
+import re
+
+import pytest
+
+from gpusim.errors import UserError
+from gpusim.programs.library import find_workload, read_paper
+from gpusim.programs.sizes import size_of
+from gpusim.reproduce.catalog import choose, figures_of, means
+from gpusim.reproduce.claims import claims_folder, papers, read_claims
+
+PAPERS = papers()
+NAMES = [paper.name for paper in PAPERS]
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
+def test_each_claim_is_measured_once_or_says_why_not(paper):
+    figures = figures_of(paper)
+    measured = [name for figure in figures for name in figure.claims]
+    assert len(measured) == len(set(measured))
+    assert set(measured) == {claim.id for claim in paper.claim if not claim.reason}
+    for claim in paper.claim:
+        assert (
+            claim.scope == "simulate" or claim.reason or claim.id == "orch.table2.footprint_order"
+        )
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
+def test_figures_and_modules(paper):
+    folder = claims_folder().parent / paper.name
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "common"}
+    assert modules == set(paper.figures)
+    figures = figures_of(paper)
+    ids = [figure.id for figure in figures]
+    assert len(ids) == len(set(ids))
+    assert all(name.startswith(f"{paper.paper}.") for name in ids)
+    assert read_paper(paper.programs).model == paper.model
+    for figure in figures:
+        for sweep in figure.sweeps:
+            assert set(sweep.models) == {paper.model}
+
+
+def test_how_many():
+    claims = {paper.name: len(paper.claim) for paper in PAPERS}
+    assert claims["orchestrated"] == 30
+    assert claims["compression"] == 19
+    heads = [claim.id for paper in PAPERS for claim in paper.claim if claim.headline]
+    assert {"orch.fig11.full", "orch.fig12.plus_compression", "comp.abs.avg_gain"} <= set(heads)
+
+
+def test_the_short_programs_are_short():
+    (comp,) = (paper for paper in PAPERS if paper.paper == "comp")
+    (rebase,) = (figure for figure in figures_of(comp) if figure.id == "comp.design.rebase")
+    (everything,) = (figure for figure in figures_of(comp) if figure.id == "comp.abs")
+    irregular = {
+        str(entry["applications"][0]["workload"])
+        for entry in read_paper("compression").workloads.values()
+        if entry["stated"]["class"].startswith("irregular")
+    }
+    assert len(everything.sweeps[0].workloads) == 22
+    sizes = {name: size_of(find_workload(name), "quick") for name in irregular}
+    short = {name for name, size in sizes.items() if size.transactions < 1_000_000}
+    assert set(rebase.sweeps[0].workloads) == short
+
+
+GOOD = """
+paper = "mine"
+title = "t"
+model = "kepler-uvm"
+programs = "orchestrated"
+figures = []
+intro = ""
+[[claim]]
+id = "mine.one"
+where = "w"
+statement = "s"
+direction = "higher"
+measured = "m"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"mine.one"', '"other.one"', r"must begin with 'mine\.'"),
+        ('"higher"', '"heigher"', "direction: 'heigher'; did you mean 'higher'"),
+        ('measured = "m"', 'measured = "m"\nscope = "simulated"', "did you mean 'simulate'"),
+        ('measured = "m"', "", "either `measured` or `reason`"),
+        ('measured = "m"', 'measured = "m"\nreason = "r"', "either `measured` or `reason`"),
+        ('measured = "m"', 'measured = "m"\nvalue = [1.0]', r"mine\.one"),
+        ('where = "w"\n', "", r"mine\.one"),
+        ('title = "t"', "", "title"),
+        ("[[claim]]", f"[[claim]]{GOOD.partition('[[claim]]')[2]}[[claim]]", "several claims"),
+    ],
+)  # fmt: skip
+def test_wrong_claims(tmp_path, old, new, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(UserError, match=message) as error:
+        read_claims(path)
+    assert str(path) in str(error.value)
+
+
+def test_good_claims(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD)
+    paper = read_claims(path)
+    assert (paper.name, paper.claim[0].tolerance, paper.claim[0].values) == ("mine", 0.25, ())
+
+
+def ids(chosen):
+    return [figure.id for _, figures in chosen for figure in figures]
+
+
+def test_ids():
+    everything = ids(choose([]))
+    assert len(everything) == sum(len(paper.figures) for paper in PAPERS)
+    assert ids(choose(["orch"])) == [name for name in everything if name.startswith("orch.")]
+    assert ids(choose(["orch.fig11"])) == ["orch.fig11"]
+    assert ids(choose(["orch.fig11.full"])) == ["orch.fig11"]
+    assert ids(choose(["orch.fig3_4"])) == ["orch.fig4"]
+    assert ids(choose(["comp.char", "orch.fig12"])) == [
+        "comp.char.tlbs", "comp.char.pages", "orch.fig12",
+    ]  # fmt: skip
+    (chosen,) = choose(["orch.secIV.table_bytes"])  # no figure, but it says why
+    assert chosen[0].paper == "orch"
+    assert chosen[1] == []
+
+
+def test_an_id_is_whole_words():
+    with pytest.raises(UserError, match=r"no figure or claim 'orch\.fig1'"):
+        choose(["orch.fig1"])
+
+
+def test_unknown_ids():
+    with pytest.raises(UserError, match=re.escape("did you mean 'orch.fig11.full'")):
+        choose(["orch.fig11.ful"])
+    with pytest.raises(UserError, match=r"figures: .*orch\.fig12"):
+        choose(["nothing"])
+
+
+def test_meaning():
+    assert means("orch.fig11.full", [])
+    assert means("orch.fig11.full", ["comp", "orch.fig11"])
+    assert not means("orch.fig11", ["orch.fig11.full"])
