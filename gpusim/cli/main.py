@@ -78,6 +78,7 @@ def _add_commands() -> None:
     from gpusim.cli import (
         characterize,
         compare,
+        cost,
         follow,
         listing,
         report,
@@ -92,6 +93,7 @@ def _add_commands() -> None:
     app.command("run")(run.run)
     app.command("characterize")(characterize.characterize)
     app.command("compare")(compare.compare)
+    app.command("cost")(cost.cost)
     app.command("follow")(follow.follow)
     app.command("list")(listing.list_things)
     app.command("report")(report.report)

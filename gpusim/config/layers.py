@@ -58,6 +58,13 @@ def variants_of(document: Document) -> Mapping[str, Mapping[str, Any]]:
     return variants
 
 
+def stacked(document: Document, names: Iterable[str]) -> tuple[str, ...]:
+    """Names of variants; ``"a+b"`` stands for a and then b, unless a variant is called so."""
+    defined = variants_of(document)
+    parts = ([name] if name in defined else name.split("+") for name in names)
+    return tuple(part for some in parts for part in some)
+
+
 def variant_layers(document: Document, names: Iterable[str]) -> Iterator[Tree]:
     """The layers of the named variants in order, each after those that it is based on.
 

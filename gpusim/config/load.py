@@ -16,6 +16,7 @@ from gpusim.config.layers import (
     base_layer,
     merge,
     override_layer,
+    stacked,
     variant_layers,
 )
 from gpusim.config.schema import GpuConfig
@@ -69,7 +70,7 @@ def load_model(
 
     Args:
         name_or_path: a shipped model (``"kepler-uvm"``) or a TOML file.
-        variants: names of its ``[variants.*]`` tables.
+        variants: names of its ``[variants.*]`` tables; ``"a+b"`` stands for a and then b.
         overrides: dotted key → value; strings are read like TOML values where they are any.
 
     Raises:
@@ -78,7 +79,7 @@ def load_model(
     """
     path = find_data("models", name_or_path)
     document = read_document(path)
-    names = (variants,) if isinstance(variants, str) else tuple(variants)
+    names = stacked(document, (variants,) if isinstance(variants, str) else variants)
     tree = base_layer(document)
     for layer in (*variant_layers(document, names), override_layer(overrides or {})):
         merge(tree, layer)

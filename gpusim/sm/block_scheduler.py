@@ -15,6 +15,7 @@ from gpusim.registry import Slot, policy
 from gpusim.sm.occupancy import Occupancy, blocks_per_sm
 from gpusim.sm.sm import Sm
 from gpusim.sm.warp import Block
+from gpusim.structures import Dimensions, Storage, bits_for
 from gpusim.warp_program import Application, Launch
 
 Fits = Callable[[int], bool]
@@ -41,6 +42,10 @@ class BlockPlacement(ABC):
     def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:  # noqa: B027
         """The first TLB of an SM was looked up; of one that SMs share, all of them are told."""
 
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        """What it keeps in hardware; None: it does not tell."""
+        return None
+
     @abstractmethod
     def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
         """One of SMs ``0 .. count - 1`` on which the block fits.
@@ -55,6 +60,9 @@ class RoundRobinPlacement(BlockPlacement):
 
     def __init__(self) -> None:
         self._next = 0
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        return [Storage("pointer", 1, {"SM": bits_for(dimensions.sms)})]
 
     def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
         for step in range(count):

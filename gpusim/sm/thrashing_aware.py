@@ -10,6 +10,7 @@ from statistics import fmean, median
 from gpusim.errors import OptionError, at_least, one_of
 from gpusim.registry import Slot, policy
 from gpusim.sm.block_scheduler import Fits, RoundRobinPlacement
+from gpusim.structures import Dimensions, Storage, bits_for
 from gpusim.warp_program import Launch
 
 SATURATION = (1 << 32) - 1
@@ -143,6 +144,13 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         self._table: dict[int, LookupCounts] = {}
         self._now = 0
         """When any TLB was last looked up: the time as far as it is known here."""
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        """The table of the paper (§IV-A); a window of single lookups or cycles would add to it."""
+        counter = bits_for(SATURATION + 1)
+        fields = {"SM": bits_for(dimensions.sms), "hits": counter, "lookups": counter}
+        table = Storage("table of hit rates", dimensions.sms, fields)
+        return [*super().storage(dimensions), table]
 
     def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:
         if sm not in self._table:

@@ -21,7 +21,7 @@ from gpusim.registry import Slot, find_policy, policy
 from gpusim.results.digest import encode
 
 ONLOOKERS = (
-    "characterize", "cli", "data", "perfetto", "plots", "report", "reproduce", "sweep",
+    "characterize", "cli", "cost.py", "data", "perfetto", "plots", "report", "reproduce", "sweep",
     "timelines", "monitor.py", "run_log.py",
 )  # fmt: skip
 """Parts of gpusim that read results or look on, and decide none."""

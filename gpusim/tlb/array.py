@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from gpusim.structures import Dimensions, Storage
 
 
 class TlbArray(ABC):
@@ -48,6 +51,10 @@ class TlbArray(ABC):
 
     def end_block(self, slot: int) -> None:  # noqa: B027
         """The block in a slot of an SM served by this TLB has ended, all its accesses answered."""
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        """What it keeps in hardware; None: it does not tell."""
+        return None
 
     def counters(self) -> tuple[object, ...]:
         """Counters of its own beside the level's: attrs instances made with `counters.count`."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import define
 
 from gpusim.config.schema import TlbConfig
 from gpusim.counters import count
 from gpusim.errors import OptionError, at_least
 from gpusim.registry import Slot, policy
+from gpusim.structures import Storage, bits_for
 from gpusim.tlb.sets import Entry, SetKind, TlbSet, Ways
 
 _PER_WAY = 2
@@ -164,6 +167,28 @@ class BaseDeltaSets(SetKind):
 
     def make(self, index_bits: int) -> TlbSet:
         return BaseDeltaSet(self, index_bits)
+
+    def storage(self, page_bits: int, frame_bits: int) -> Sequence[Storage]:
+        """A compressed way is as wide as a plain one, so that either kind can be made of it."""
+        plain = {"page": page_bits, "frame": frame_bits}
+        compressed = {
+            "pages": _PER_WAY * self.delta_vpn_bits,
+            "frames": _PER_WAY * self.delta_pfn_bits,
+        }
+        spare = sum(plain.values()) - sum(compressed.values())
+        base = {
+            "page": max(page_bits - self.delta_vpn_bits, 0),
+            "frame": max(frame_bits - self.delta_pfn_bits, 0),
+        }
+        kept = [
+            Storage("entries", self.plain_ways, plain),
+            Storage(
+                "compressed ways", self.compressed_ways, {**compressed, "unused": max(spare, 0)}
+            ),
+            Storage("bases", 1, base),
+            Storage("rebase counters", 1, {"count": bits_for(self.rebase + 1)}),
+        ]
+        return [one for one in kept if one.bits]
 
     def counters(self) -> tuple[object, ...]:
         return (self.compression,)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import define
 
 from gpusim.config.schema import TlbConfig
 from gpusim.counters import count
 from gpusim.registry import Slot, policy
 from gpusim.request import NO_PAGE
+from gpusim.structures import Dimensions, Storage, bits_for
 from gpusim.tlb.array import TlbArray
 
 _Cluster = tuple[int, int]
@@ -43,6 +46,7 @@ class ClusterArray(TlbArray):
 
     def __init__(self, config: TlbConfig) -> None:
         sets = config.entries // config.ways
+        self._entries = config.entries
         self._ways = config.ways
         self._mask = sets - 1
         self._shift = config.sub_entries.bit_length() - 1
@@ -86,6 +90,14 @@ class ClusterArray(TlbArray):
         if not one.entries[home]:
             del one.entries[home]
         return True
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        fields = {
+            "cluster of pages": dimensions.page_bits - self._shift - bits_for(len(self._sets)),
+            "cluster of frames": dimensions.frame_bits - self._shift,
+            "pages": (1 + self._shift) << self._shift,
+        }
+        return [Storage("entries", self._entries, fields)]
 
     def flush(self) -> None:
         self._sets = [_Set() for _ in self._sets]

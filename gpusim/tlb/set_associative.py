@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpusim.config.schema import TlbConfig
 from gpusim.errors import OptionError
 from gpusim.registry import Slot, make_policy, policy
 from gpusim.request import NO_PAGE
+from gpusim.structures import Dimensions, Storage, bits_for
 from gpusim.tlb.array import TlbArray
 from gpusim.tlb.sets import Entry, SetKind
 
@@ -26,12 +29,18 @@ class ArrayOfSets(TlbArray):
         count = config.entries // config.ways
         kind: SetKind = make_policy(Slot.TLB_SET, config.sets, config)
         self._kind = kind
-        self._sets = [kind.make((count - 1).bit_length() if indexed else 0) for _ in range(count)]
+        self._index_bits = bits_for(count) if indexed else 0
+        self._sets = [kind.make(self._index_bits) for _ in range(count)]
         self.extra_cycles = self.pipelined_cycles = kind.extra_cycles
 
     def flush(self) -> None:
         for one in self._sets:
             one.clear()
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        page_bits = dimensions.page_bits - self._index_bits
+        of_a_set = self._kind.storage(page_bits, dimensions.frame_bits)
+        return None if of_a_set is None else [one.times(len(self._sets)) for one in of_a_set]
 
     def counters(self) -> tuple[object, ...]:
         return self._kind.counters()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Protocol
 
 from gpusim.config.schema import TlbConfig
 from gpusim.registry import Slot, policy
+from gpusim.structures import Storage
 
 
 class Entry:
@@ -93,6 +95,15 @@ class SetKind(ABC):
     def make(self, index_bits: int) -> TlbSet:
         """An empty set, chosen by `index_bits` low bits of the page number."""
 
+    def storage(self, page_bits: int, frame_bits: int) -> Sequence[Storage] | None:
+        """What a set keeps in hardware; None: it does not tell.
+
+        Args:
+            page_bits: of a page number that the choice of the set does not tell.
+            frame_bits: of a frame number.
+        """
+        return None
+
     def counters(self) -> tuple[object, ...]:
         """Counters of all sets made: attrs instances made with `counters.count`."""
         return ()
@@ -125,3 +136,6 @@ class PlainSets(SetKind):
 
     def make(self, index_bits: int) -> TlbSet:
         return PlainSet(self._ways)
+
+    def storage(self, page_bits: int, frame_bits: int) -> Sequence[Storage]:
+        return [Storage("entries", self._ways, {"page": page_bits, "frame": frame_bits})]

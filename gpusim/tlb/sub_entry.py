@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpusim.config.schema import TlbConfig
 from gpusim.registry import Slot, policy
 from gpusim.request import NO_PAGE
+from gpusim.structures import Dimensions, Storage, bits_for
 from gpusim.tlb.array import TlbArray
 
 
@@ -17,10 +20,11 @@ class SubEntryArray(TlbArray):
     if that is there, else the least recently used entry goes with all its pages.
     """
 
-    __slots__ = ("_mask", "_sets", "_shift", "_ways")
+    __slots__ = ("_entries", "_mask", "_sets", "_shift", "_ways")
 
     def __init__(self, config: TlbConfig) -> None:
         sets = config.entries // config.ways
+        self._entries = config.entries
         self._ways = config.ways
         self._mask = sets - 1
         self._shift = config.sub_entries.bit_length() - 1
@@ -60,6 +64,13 @@ class SubEntryArray(TlbArray):
         if not pages:
             del entries[base]
         return True
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        fields = {
+            "base of pages": dimensions.page_bits - self._shift - bits_for(len(self._sets)),
+            "frames": dimensions.frame_bits << self._shift,
+        }
+        return [Storage("entries", self._entries, fields)]
 
     def flush(self) -> None:
         for entries in self._sets:

@@ -10,6 +10,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.counters import count
 from gpusim.errors import one_of
 from gpusim.registry import Slot, policy
+from gpusim.structures import Dimensions, Storage
 from gpusim.tlb.sets import Entry
 from gpusim.tlb.tb_partitioned import TbPartitionedArray
 
@@ -74,6 +75,11 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         for other, shared in enumerate(self._next):
             if self.flags[other] and (other == slot or shared == own):
                 self._set_flag(other, raised=False)
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        kept = super().storage(dimensions)
+        flags = Storage("sharing flags", dimensions.block_slots, {"flag": 1})
+        return None if kept is None else [*kept, flags]
 
     def counters(self) -> tuple[object, ...]:
         return (self.sharing, *super().counters())

@@ -20,10 +20,6 @@ def test_each_claim_is_measured_once_or_says_why_not(paper):
     measured = [name for figure in figures for name in figure.claims]
     assert len(measured) == len(set(measured))
     assert set(measured) == {claim.id for claim in paper.claim if not claim.reason}
-    for claim in paper.claim:
-        assert (
-            claim.scope == "simulate" or claim.reason or claim.id == "orch.table2.footprint_order"
-        )
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
@@ -123,8 +119,8 @@ def test_ids():
     assert ids(choose(["comp.char", "orch.fig12"])) == [
         "comp.char.tlbs", "comp.char.pages", "orch.fig12",
     ]  # fmt: skip
-    (chosen,) = choose(["orch.secIV.table_bytes"])  # no figure, but it says why
-    assert chosen[0].paper == "orch"
+    (chosen,) = choose(["comp.design.latency_hidden"])  # no figure, but it says why
+    assert chosen[0].paper == "comp"
     assert chosen[1] == []
 
 

@@ -1,0 +1,56 @@
+"""ORCH §IV-D: what the mechanisms keep in hardware."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusim.config.load import load_model
+from gpusim.cost import added_bytes
+from gpusim.plots import bar_groups, new_figure
+from gpusim.reproduce import Figure, Material, Measured, number
+
+from .common import DESIGNS, MODEL
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+
+def table(_: Material) -> pd.DataFrame:
+    """Bytes that each design adds, all SMs together; needs no run."""
+    import pandas as pd
+
+    base = load_model(MODEL)
+    added = {name: added_bytes(load_model(MODEL, [name]), base) for name in DESIGNS[1:]}
+    return pd.DataFrame(added).fillna(0.0).rename_axis("structure")
+
+
+def draw(table: pd.DataFrame) -> Picture:
+    """Structures side by side."""
+    figure = new_figure("page", height=2.4)
+    bar_groups(table, geomean=False, ylabel="bytes added", ax=figure.subplots())
+    return figure
+
+
+def measure(table: pd.DataFrame) -> dict[str, Measured]:
+    """The table of hit rates alone."""
+    rates = table["scheduling"]["block_scheduler: table of hit rates"]
+    return {"orch.secIV.table_bytes": number(rates)}
+
+
+FIGURE = Figure(
+    id="orch.cost",
+    title="§IV: storage of the mechanisms",
+    about="Bytes that a design adds to the baseline, of all SMs. Entries of the L1 TLBs grow as "
+    "the page number no longer tells their set.",
+    claims=("orch.secIV.table_bytes",),
+    table=table,
+    draw=draw,
+    measure=measure,
+    cell="{:.4g}",
+)
+
+if __name__ == "__main__":
+    from gpusim.cli.reproduce import script
+
+    script(FIGURE)

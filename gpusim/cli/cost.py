@@ -1,0 +1,99 @@
+"""`gpusim cost`: the storage that a variant adds to a machine."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpusim.cli.options import Json, Model, Settings, Variants, parse_settings
+
+if TYPE_CHECKING:
+    from gpusim.cost import Difference, Part
+
+
+def cost(
+    model: Model,
+    variant: Variants = None,
+    settings: Settings = None,
+    base: Annotated[
+        list[str] | None,
+        typer.Option(help="Variant to compare with; default: the model without any."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell what a machine keeps in TLBs and schedulers, and how much more that is than its base."""
+    from gpusim.config.load import load_model
+    from gpusim.cost import compare_storage
+
+    overrides = parse_settings(settings)
+    machine, other = load_model(model, variant or (), overrides), load_model(model, base or ())
+    rows = compare_storage(machine, other)
+    if as_json:
+        print(json.dumps([_to_json(row) for row in rows]))
+    else:
+        _print(rows, " + ".join((machine.name, *machine.variants)))
+
+
+def _print(rows: list[Difference], title: str) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from gpusim.cli.console import stdout_console
+
+    table = Table(title=f"storage: {title}", header_style="bold")
+    for name in ("component", "structure", "entry"):
+        table.add_column(name, overflow="fold")
+    for name in ("bits", "added", "added to each", "added in all"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        part = row.part
+        each = row.added_bits // part.instances
+        where = part.where if part.instances == 1 else f"{part.instances} × {part.where}"
+        cells = (
+            where,
+            part.storage.name if part.storage else "?",
+            _entry(part),
+            f"{row.new.bits:,}" if row.new else "–",
+            _growth(row),
+            _amount(each),
+            _amount(row.added_bits),
+        )
+        table.add_row(*map(Text, cells))
+    total = sum(row.added_bits for row in rows)
+    table.add_section()
+    table.add_row("all", "", "", "", "", "", _amount(total))
+    stdout_console().print(table)
+
+
+def _growth(row: Difference) -> str:
+    if row.old is None or not row.old.bits or not row.added_bits:
+        return ""
+    return f"{row.added_bits / row.old.bits:+.1%}".replace("%", " %")
+
+
+def _entry(part: Part) -> str:
+    if part.storage is None:
+        return "its policy does not tell"
+    fields = " + ".join(f"{bits} {name}" for name, bits in part.storage.fields.items())
+    return f"{part.storage.count} × ({fields})"
+
+
+def _amount(bits: int) -> str:
+    return f"{bits:+,} b = {bits / 8:+,.10g} B" if bits else "0"
+
+
+def _to_json(row: Difference) -> dict[str, object]:
+    part = row.part
+    return {
+        "component": part.where,
+        "instances": part.instances,
+        "structure": part.storage.name if part.storage else None,
+        "entries": part.storage.count if part.storage else None,
+        "entry_bits": dict(part.storage.fields) if part.storage else None,
+        "bits": row.new.bits if row.new else 0,
+        "base_bits": row.old.bits if row.old else 0,
+        "added_bits": row.added_bits,
+        "added_bytes": row.added_bits / 8,
+    }

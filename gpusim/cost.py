@@ -1,0 +1,115 @@
+"""What a machine's mechanisms keep in hardware, in bits; two machines compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import frozen
+
+from gpusim.config.load import LoadedModel
+from gpusim.config.schema import GpuConfig
+from gpusim.registry import Slot, make_policy
+from gpusim.sm.block_scheduler import BlockPlacement
+from gpusim.structures import VIRTUAL_BITS, Dimensions, Storage, bits_for
+from gpusim.tlb import TlbArray
+
+
+@frozen
+class Part:
+    """A structure, and where it is.
+
+    Attributes:
+        where: component, by its key in the model.
+        instances: how many of the component there are.
+        storage: of one of them; None: its policy does not tell.
+    """
+
+    where: str
+    instances: int
+    storage: Storage | None
+
+    @property
+    def bits(self) -> int:
+        """Of all instances."""
+        return 0 if self.storage is None else self.instances * self.storage.bits
+
+
+@frozen
+class Difference:
+    """A structure in two machines.
+
+    Attributes:
+        new: in the one; None: it does without.
+        old: in the other one.
+    """
+
+    new: Part | None
+    old: Part | None
+
+    @property
+    def part(self) -> Part:
+        """The structure."""
+        part = self.new or self.old
+        assert part is not None
+        return part
+
+    @property
+    def added_bits(self) -> int:
+        """By which the one is larger."""
+        return (self.new.bits if self.new else 0) - (self.old.bits if self.old else 0)
+
+
+def storage(model: LoadedModel) -> list[Part]:
+    """The structures of the components whose policies may tell: TLBs, and the block scheduler.
+
+    Valid bits, bits for replacement and address space ids are not counted, as in the papers.
+    """
+    config = model.config
+    sizes = dimensions(config)
+    placement: BlockPlacement = make_policy(Slot.BLOCK_SCHEDULER, config.block_scheduler)
+    parts = list(_parts("block_scheduler", 1, placement.storage(sizes)))
+    for name, tlb in config.tlb.items():
+        if not tlb.ideal:
+            array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
+            instances = -(-config.sm.count // config.sms_of(tlb.scope))
+            parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
+    return parts
+
+
+def compare_storage(model: LoadedModel, base: LoadedModel) -> list[Difference]:
+    """What a machine has of each structure that it or another one has."""
+    new, old = _by_place(storage(model)), _by_place(storage(base))
+    places = dict.fromkeys((*new, *old))
+    return [Difference(new.get(place), old.get(place)) for place in places]
+
+
+def added_bytes(model: LoadedModel, base: LoadedModel) -> dict[str, float]:
+    """Bytes that a machine adds to another one, where it does, by ``"component: structure"``."""
+    return {
+        f"{row.part.where}: {row.part.storage.name}": row.added_bits / 8
+        for row in compare_storage(model, base)
+        if row.part.storage and row.added_bits
+    }
+
+
+def dimensions(config: GpuConfig) -> Dimensions:
+    """Those of a machine."""
+    offset = bits_for(config.memory.page)
+    return Dimensions(
+        page_bits=VIRTUAL_BITS - offset,
+        frame_bits=bits_for(config.memory.size) - offset,
+        sms=config.sm.count,
+        block_slots=config.sm.max_blocks,
+    )
+
+
+def _parts(where: str, instances: int, told: Sequence[Storage] | None) -> Iterator[Part]:
+    if told is None:
+        yield Part(where, instances, None)
+        return
+    for one in told:
+        yield Part(where, instances, one)
+
+
+def _by_place(parts: Iterable[Part]) -> dict[tuple[str, str], Part]:
+    return {(part.where, part.storage.name if part.storage else ""): part for part in parts}
