@@ -170,21 +170,21 @@ class DaskExecutor:
         self._futures: set[Future[Outcome]] = set()
 
     def room(self) -> int:
-        """One for each worker: a task that waits behind another one is blamed for its death."""
+        """Two for each worker, so that it need not wait for us, and an adaptive cluster grows."""
         try:
-            workers = self._client.nthreads()
+            workers = len(self._client.nthreads())
         except (OSError, TimeoutError) as error:
             raise self._gone() from error
-        return len(workers) - len(self._futures)
+        return 2 * max(workers, 1) - len(self._futures)
 
     def submit(self, task: Task) -> Future[Outcome]:
         done: Future[Outcome] = Future()
         running = self._pool.submit(perform, task)
         self._futures.add(running)
-        running.add_done_callback(lambda future: self._hand_on(future, done))
+        running.add_done_callback(lambda future: self._hand_on(future, done, task))
         return done
 
-    def _hand_on(self, running: Future[Outcome], done: Future[Outcome]) -> None:
+    def _hand_on(self, running: Future[Outcome], done: Future[Outcome], task: Task) -> None:
         from distributed import KilledWorker
 
         self._futures.discard(running)
@@ -195,7 +195,10 @@ class DaskExecutor:
         if error is None:
             done.set_result(running.result())
         elif isinstance(error, KilledWorker):  # after as many attempts as the scheduler allows
-            done.set_result(Failure(WORKER_LOST, str(error)))
+            if task.trace.exists():
+                done.set_result(Failure(WORKER_LOST, str(error)))
+            else:  # it never began, but waited behind one that killed its workers
+                done.set_exception(WorkerLostError(str(error)))
         else:
             done.set_exception(UserError(f"Dask cannot run this here: {error}"))
 
