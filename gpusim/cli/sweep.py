@@ -55,8 +55,8 @@ def sweep(
     from gpusim.sweep.status import look_ahead, sweep_status
 
     if status is not None:
-        if spec is not None:
-            raise UserError("--status tells of a folder; it takes no sweep")
+        if spec is not None or output is not None:
+            raise UserError("--status DIR tells of all sweeps in a folder: without SPEC and -o")
         print_status(sweep_status(status), as_json)
         return
     if spec is None or output is None:
@@ -71,7 +71,11 @@ def sweep(
             wanted, output, jobs=jobs, dask=dask, retry_failed=retry_failed,
             limits=_limits(time_limit, hang_limit), progress=progress,
         )  # fmt: skip
-    picture = draw_sweep(results, wanted) if wanted.plot else None
+    try:
+        picture = draw_sweep(results, wanted) if wanted.plot else None
+    except UserError:
+        print_results(results, None, as_json)
+        raise
     print_results(results, picture, as_json)
     if results.failures:
         raise typer.Exit(1)

@@ -36,6 +36,7 @@ def print_results(results: SweepResults, picture: Path | None, as_json: bool) ->
     console.print(_results(results))
     if results.failures:
         console.print(_failures(results))
+        console.print(Text("the same command with --retry-failed tries them once more"))
     for path in (results.folder / f"{results.name}.parquet", picture):
         if path is not None:
             console.print(Text(f"written to {path}"))
@@ -50,16 +51,17 @@ def print_look_ahead(ahead: LookAhead, jobs: int | None, as_json: bool) -> None:
     for label in ahead.todo[:_ROWS]:
         console.print(Text(label))
     _tell_more(console, len(ahead.todo))
-    took = "nothing like it has been run here yet, so nobody knows how long it takes"
+    took = "nothing like them has been run here yet, so nobody knows how long they take"
     if ahead.seconds is not None:
-        cores = (
-            f" on one core, {clock_text(ahead.seconds / jobs)} on {jobs}" if jobs else " of a core"
-        )
-        took = f"about {clock_text(ahead.seconds)}{cores}, by earlier runs"
+        several = f", {clock_text(ahead.seconds / jobs)} on {jobs}" if jobs else ""
+        took = f"by earlier runs, about {clock_text(ahead.seconds)} on one core{several}"
+    if not ahead.todo:
+        took = "nothing is left to do"
+    retry = " (--retry-failed tries them once more)" if ahead.failed else ""
     console.print(
         Text(
             f"{ahead.combinations} combinations need {ahead.runs} runs: {ahead.done} are there, "
-            f"{ahead.failed} failed before, {len(ahead.todo)} to run; {took}",
+            f"{ahead.failed} failed before{retry}, {len(ahead.todo)} to run; {took}",
             style="bold",
         )
     )
@@ -69,6 +71,9 @@ def print_status(sweeps: Sequence[SweepStatus], as_json: bool) -> None:
     """How far each sweep of a folder is."""
     if as_json:
         print(json.dumps([attrs.asdict(one) for one in sweeps]))
+        return
+    if not sweeps:
+        stdout_console().print(Text("no sweep has been run here"))
         return
     table = Table(header_style="bold")
     table.add_column("sweep")
@@ -97,7 +102,8 @@ def _results(results: SweepResults) -> Table:
     table.add_column("state")
     for row in rows.head(_ROWS).to_dict("records"):
         values = (_number(row[name], units[name]) for name in numbers)
-        cells = (*(str(row[name]) for name in names), *values, row["cause"] or row["state"])
+        state = row["cause"] if row["state"] == "failed" else row["state"]
+        cells = (*(str(row[name]) for name in names), *values, state)
         table.add_row(*map(Text, cells))
     if len(rows) > _ROWS:
         table.caption = f"and {len(rows) - _ROWS} more"
@@ -110,8 +116,9 @@ def _number(value: float, unit: str) -> str:
 
 def _failures(results: SweepResults) -> Table:
     table = Table(title="failed", header_style="bold")
-    for name in ("run", "cause", "message", "details"):
+    for name in ("run", "cause", "message"):
         table.add_column(name, overflow="fold")
+    table.add_column("details", no_wrap=True)
     for failed in results.failures[:_ROWS]:
         first = failed.failure.message.partition("\n")[0]
         details = f"failures/{failed.key}.json"
@@ -130,7 +137,7 @@ def _results_json(results: SweepResults, picture: Path | None) -> dict[str, obje
         "name": results.name,
         "folder": str(results.folder),
         "units": results.table.attrs["units"],
-        "runs": rows,
+        "combinations": rows,
         "failures": [attrs.asdict(failed) for failed in results.failures],
         "picture": None if picture is None else str(picture),
     }

@@ -50,12 +50,12 @@ def show(progress: SweepProgress, title: str, elapsed: float, width: int) -> Pan
         ProgressBar(total=max(progress.total, 1), completed=finished),
         Text(f"{finished}/{progress.total} runs  {clock_text(elapsed)}, {_left(progress)} left"),
     )
-    parts: list[RenderableType] = [line, Text(_counts(progress), no_wrap=True)]
+    parts: list[RenderableType] = [line, Text(_counts(progress), no_wrap=True, overflow="ellipsis")]
     parts += [
         Text(f"{clock_text(seconds):>8}  {label}", no_wrap=True, overflow="ellipsis")
         for label, seconds in progress.running[:_SLOWEST]
     ]
-    return Panel(Group(*parts), title=Text(title), width=width)
+    return Panel(Group(*parts), title=Text(title, overflow="ellipsis"), width=width)
 
 
 class _Lines:
@@ -78,12 +78,12 @@ class _Lines:
 
 def _counts(progress: SweepProgress) -> str:
     counts = {
-        "there before": progress.reused,
-        "done": progress.done,
         "failed": progress.failed,
+        "done": progress.done,
         "running": len(progress.running),
+        "there before": progress.reused,
     }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none yet"
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing yet"
 
 
 def _left(progress: SweepProgress) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,7 +11,6 @@ from pathlib import Path
 import gpusim
 from gpusim.config.check_policies import policies_of
 from gpusim.config.load import LoadedModel
-from gpusim.errors import UserError
 from gpusim.programs.builder import ProgramStart
 from gpusim.programs.catalog import ProgramKind, program
 from gpusim.programs.workload import Workload
@@ -68,31 +65,6 @@ def adopt(policies: list[OwnPolicy], programs: list[ProgramKind]) -> None:
             policy(slot, name)(cls)
     for kind in programs:
         program(kind.name, kind.parameters, kind.uses_graph)(kind.make)
-
-
-def own_code(model: LoadedModel, workload: Workload) -> dict[str, str]:
-    """Source of the user's policies and programs, by module.
-
-    Of a script or notebook it is that of the classes alone; of any other module, all of it.
-
-    Raises:
-        UserError: the source cannot be found, so nobody could tell whether it has changed.
-    """
-    classes: list[object] = [cls for _, _, cls in own_policies(model)]
-    classes += [kind.make for kind in own_programs(workload)]
-    sources: dict[str, str] = {}
-    for cls in classes:
-        module = str(getattr(cls, "__module__", ""))
-        try:
-            if module == "__main__":
-                sources[f"__main__.{getattr(cls, '__qualname__', '')}"] = inspect.getsource(cls)  # type: ignore[arg-type]
-            else:
-                sources[module] = inspect.getsource(sys.modules[module])
-        except (OSError, TypeError) as error:
-            raise UserError(
-                f"cannot find the source of {cls!r}: {error}; runs of a sweep are known by it"
-            ) from error
-    return sources
 
 
 def _is_own(thing: object) -> bool:

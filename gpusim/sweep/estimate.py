@@ -10,7 +10,7 @@ from gpusim.sweep.point import Point
 
 
 class Estimates:
-    """Mean seconds of runs of the same machine and program, else of the program, else of any."""
+    """Mean seconds of runs of the same program and machine, else program, else scale."""
 
     def __init__(self) -> None:
         self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
@@ -35,4 +35,4 @@ class Estimates:
 
 def _kinds(point: Point) -> tuple[tuple[str, ...], ...]:
     program = (point.workload, point.scale, point.application)
-    return (*program, point.model), program, ()
+    return (*program, point.model), program, (point.scale,)

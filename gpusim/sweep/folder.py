@@ -14,10 +14,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import tomli_w
@@ -26,17 +28,18 @@ from attrs import frozen
 from gpusim.errors import UserError, WriteError
 from gpusim.storage.files import whole_file
 from gpusim.sweep.claims import held
-from gpusim.sweep.spec import Sweep, to_plain
+from gpusim.sweep.mark import check_folder, make_folder
+from gpusim.sweep.point import Point, as_text
+from gpusim.sweep.spec import Sweep, read_sweep, to_plain
 from gpusim.sweep.worker import Facts, Failure, facts_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MARK = "gpusim-runs.json"
-VERSION = 1
-
 RUN_COLUMNS = ("key", "state", "cause", "digest", "seconds", "size", "modified_ns")
 """Of a table, between what tells a point from others and the headline numbers."""
+
+_POINT_COLUMNS = ("model", "variant", "workload", "scale", "seed", "role", "application")
 
 
 @frozen
@@ -73,8 +76,11 @@ class RunFolder:
         self._failures = self.path / "failures"
         self.claims = self.path / "claims"
         if create:
-            self._create()
-        self._check()
+            make_folder(self.path)
+        check_folder(self.path)
+        if create:
+            for folder in (self._runs, self._failures, self.claims):
+                _make(folder)
 
     # -- runs ------------------------------------------------------------------------------------
 
@@ -142,7 +148,8 @@ class RunFolder:
 
     def sweeps(self) -> list[str]:
         """Names of the sweeps that were run here."""
-        return sorted(path.stem for path in self.path.glob("*.toml"))
+        names = sorted(path.stem for path in self.path.glob("*.parquet"))
+        return [name for name in names if self.sweep_path(name).exists()]
 
     def sweep_path(self, name: str) -> Path:
         """A sweep, as it was last run here."""
@@ -157,8 +164,12 @@ class RunFolder:
         return self.path / f"{name}.parquet"
 
     def keep_sweep(self, sweep: Sweep) -> None:
-        """Keep a sweep's definition."""
-        self._write(self.sweep_path(sweep.name), tomli_w.dumps(to_plain(sweep)))
+        """Keep a sweep's definition; a file that says the same, perhaps with comments, stays."""
+        path, plain = self.sweep_path(sweep.name), to_plain(sweep)
+        with suppress(UserError):
+            if to_plain(read_sweep(path)) == plain:
+                return
+        self._write(path, tomli_w.dumps(plain))
 
     def keep_table(self, name: str, table: pd.DataFrame) -> None:
         """Keep a sweep's table."""
@@ -175,57 +186,41 @@ class RunFolder:
 
         path = self.table_path(name)
         try:
-            return pd.read_parquet(path)
+            table = pd.read_parquet(path)
         except FileNotFoundError as error:
             raise UserError(f"there is no table of a sweep {name!r} in {self.path}") from error
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path} is damaged: {error}") from error
+        except (OSError, ValueError, NotImplementedError) as error:
+            raise UserError(
+                f"{path} is damaged: {error}; run the sweep again, and it is made anew from the "
+                "results that are there"
+            ) from error
+        if not {*_POINT_COLUMNS, *RUN_COLUMNS} <= {*table.columns}:
+            raise UserError(f"{path} is no table of a sweep")
+        return table
 
     def known_facts(self) -> dict[str, Facts]:
         """Facts of runs from the tables of all sweeps, by key."""
-        known: dict[str, Facts] = {}
+        return {key: facts for _, key, facts in self._known()}
+
+    def known_points(self) -> dict[str, tuple[Point, Facts]]:
+        """The same, and what was run."""
+        return {key: (point, facts) for point, key, facts in self._known()}
+
+    def _known(self) -> Iterator[tuple[Point, str, Facts]]:
         for name in self.sweeps():
-            if self.table_path(name).exists():
-                known.update(facts_in(self.table(name)))
-        return known
-
-    # -- the folder itself -----------------------------------------------------------------------
-
-    def _create(self) -> None:
-        if (self.path / MARK).exists():
-            return
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            there = sorted(path.name for path in self.path.iterdir())
-        except OSError as error:
-            raise WriteError(f"cannot write {self.path}: {error.strerror}") from error
-        if there:
-            raise UserError(
-                f"{self.path} is no folder of runs: it holds {', '.join(there[:3])}"
-                f"{', …' if len(there) > 3 else ''}; name a new or empty folder"
-            )
-        self._write(self.path / MARK, json.dumps({"format": "gpusim runs", "version": VERSION}))
-
-    def _check(self) -> None:
-        mark = self.path / MARK
-        try:
-            about: Any = json.loads(mark.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise UserError(f"{self.path} is no folder of runs: it has no {MARK}") from error
-        except (OSError, ValueError) as error:
-            raise UserError(f"{mark} is damaged: {error}") from error
-        version = about.get("version") if isinstance(about, dict) else None
-        if version != VERSION:
-            raise UserError(f"{self.path} has version {version}; this gpusim knows {VERSION}")
-        for folder in (self._runs, self._failures, self.claims):
-            try:
-                folder.mkdir(exist_ok=True)
-            except OSError as error:
-                raise WriteError(f"cannot write {folder}: {error.strerror}") from error
+            with suppress(UserError):  # a damaged table is made anew when its sweep is run again
+                yield from runs_in(self.table(name))
 
     def _write(self, path: Path, text: str) -> None:
         with whole_file(path) as stream:
             stream.write(text.encode())
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"cannot write {folder}: {error.strerror}") from error
 
 
 def table_of(
@@ -238,14 +233,15 @@ def table_of(
             of it (None: nothing yet).
 
     Returns:
-        a row each: that, `RUN_COLUMNS`, and the headline numbers (NaN where there is none);
-        ``attrs["units"]`` has the units of these.
+        a row each: that, `RUN_COLUMNS`, and the headline numbers, all of them floats (NaN where
+        there is none); ``attrs["units"]`` has their units.
     """
     import pandas as pd
 
     records, units = [], {"seconds": "s", "size": "B", "modified_ns": "ns"}
     for values, key, found in rows:
-        record: dict[str, object] = {**values, **dict.fromkeys(RUN_COLUMNS), "key": key}
+        nothing = (key, "missing", "", "", math.nan, 0, 0)
+        record = {**values, **dict(zip(RUN_COLUMNS, nothing, strict=True))}
         if isinstance(found, Facts):
             record |= {"state": "done", **attrs.asdict(found, recurse=False)}
             record |= {k: v for k, v in found.summary.items() if k not in record}
@@ -253,29 +249,32 @@ def table_of(
             del record["summary"], record["units"]
         elif found is not None:
             record |= {"state": "failed", "cause": found.failure.cause}
-        else:
-            record["state"] = "missing"
         records.append(record)
     table = pd.DataFrame.from_records(records)
-    for name in ("size", "modified_ns"):
-        table[name] = table[name].astype("Int64")
+    numbers = ("seconds", *headline_columns(table))
+    table = table.astype(dict.fromkeys(numbers, float))
     for column in table.columns:  # an axis may mix numbers and names; a file cannot
         if table[column].dtype == object:
-            table[column] = table[column].map(lambda value: value if value is None else str(value))
+            table[column] = table[column].map(as_text)
     table.attrs["units"] = {name: unit for name, unit in units.items() if name in table}
     return table
 
 
-def facts_in(table: pd.DataFrame) -> dict[str, Facts]:
-    """The facts that a table holds, by key."""
+def headline_columns(table: pd.DataFrame) -> list[str]:
+    """Headline numbers that a sweep's table has."""
+    names = [str(name) for name in table.columns]
+    return names[names.index(RUN_COLUMNS[-1]) + 1 :]
+
+
+def runs_in(table: pd.DataFrame) -> Iterator[tuple[Point, str, Facts]]:
+    """The finished runs of a sweep's table: what they are (without settings), keys, and facts."""
     units = table.attrs.get("units", {})
-    names = list(table.columns)
-    numbers = names[names.index(RUN_COLUMNS[-1]) + 1 :]
-    found = {}
+    numbers = headline_columns(table)
     for row in table[table["state"] == "done"].to_dict("records"):
-        summary = {str(name): row[name] for name in numbers if row[name] == row[name]}
-        found[str(row["key"])] = Facts(
+        summary = {name: row[name] for name in numbers if not math.isnan(row[name])}
+        facts = Facts(
             row["digest"], row["seconds"], int(row["size"]), int(row["modified_ns"]), summary,
-            {name: units[name] for name in summary},
+            {name: units.get(name, "") for name in summary},
         )  # fmt: skip
-    return found
+        point = Point(**{name: row[name] for name in _POINT_COLUMNS})
+        yield point, row["key"], facts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -29,6 +31,8 @@ class Journal:
         self._path = path
         try:
             self._file = path.open("a", encoding="utf-8", newline="\n")
+            if _ends_inside_a_line(path):
+                self._file.write("\n")
         except OSError as error:
             raise WriteError(f"cannot write {path}: {error.strerror}") from error
         self._logger: structlog.BoundLogger = structlog.wrap_logger(
@@ -49,7 +53,8 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:  # fmt: skip
-        self._file.close()
+        with suppress(OSError):  # what could not be written was told already
+            self._file.close()
 
     def tell(self, event: str, **values: object) -> None:
         """Add a record."""
@@ -57,3 +62,12 @@ class Journal:
             self._logger.info(event, **values)
         except OSError as error:
             raise WriteError(f"cannot write {self._path}: {error.strerror}") from error
+
+
+def _ends_inside_a_line(path: Path) -> bool:
+    """The disk was full, or the machine went down."""
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"

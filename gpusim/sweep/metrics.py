@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusim.errors import UserError
@@ -27,29 +26,32 @@ def weighted_speedup(results: SweepResults, alone_variant: str | None = None) ->
         a row a shared run that is done: the sweep's coordinates, then ``slowdown/APP`` (IPC alone
         / IPC shared), ``weighted_speedup`` (sum of IPC shared / IPC alone), ``unfairness`` (the
         largest slowdown), ``ipc_throughput`` (sum of the IPCs) and ``best_split``: no other split
-        of the SMs has a larger weighted speedup.
+        of the SMs has a larger weighted speedup.  NaN where a run alone is not finished.
 
     Raises:
-        UserError: there is no such run, or an alone-run is missing.
+        UserError: there is no such run, or the sweep has no runs alone to compare it with.
     """
     import pandas as pd
 
-    done = results.table[results.table["state"] == "done"]
-    alone = done[done["role"] == ALONE]
+    table = results.table
+    alone = table[table["role"] == ALONE]
     coordinates = [name for name in results.coordinates if name not in ("role", "application")]
     rows = []
-    for _, row in done[done["role"] == SHARED].iterrows():
-        slowdowns = dict(_slowdowns(row, alone, alone_variant or row["variant"], coordinates))
-        if slowdowns:
-            rows.append(
-                {name: row[name] for name in coordinates}
-                | {f"slowdown/{app}": slowdown for app, slowdown in slowdowns.items()}
-                | {
-                    "weighted_speedup": sum(1 / slowdown for slowdown in slowdowns.values()),
-                    "unfairness": max(slowdowns.values()),
-                    "ipc_throughput": sum(row[app + _IPC] for app in slowdowns),
-                }
-            )
+    for _, row in table[(table["state"] == "done") & (table["role"] == SHARED)].iterrows():
+        shared = _ipcs(row)
+        if shared.empty:
+            continue
+        variant = alone_variant or row["variant"]
+        slowdowns = _ipcs_alone(row, shared.index, alone, variant, coordinates) / shared
+        rows.append(
+            {name: row[name] for name in coordinates}
+            | {f"slowdown/{app}": slowdown for app, slowdown in slowdowns.items()}
+            | {
+                "weighted_speedup": (1 / slowdowns).sum(skipna=False),
+                "unfairness": slowdowns.max(skipna=False),
+                "ipc_throughput": shared.sum(),
+            }
+        )
     if not rows:
         raise UserError(f"sweep {results.name!r} has no finished run of several applications")
     found = pd.DataFrame(rows)
@@ -60,22 +62,31 @@ def weighted_speedup(results: SweepResults, alone_variant: str | None = None) ->
     return found
 
 
-def _slowdowns(
-    row: pd.Series, alone: pd.DataFrame, variant: str, coordinates: list[str]
-) -> Iterator[tuple[str, float]]:
-    """Of each application of a shared run; none if it has only one."""
-    same = [name for name in coordinates if name not in ("variant", "sms")]
-    rows = alone[(alone["variant"] == variant) & (alone[same] == row[same]).all(axis=1)]
-    if row["sms"]:
-        rows = rows[rows["sms"] == row["sms"]]
-    for name, shared in row.items():
-        app = str(name).removesuffix(_IPC)
-        if app == name or math.isnan(shared):
-            continue
-        found = rows.loc[rows["application"] == app, "ipc"]
-        if found.empty:
+def _ipcs(row: pd.Series) -> pd.Series:
+    """Of a shared run, by application; empty if it has only one."""
+    import pandas as pd
+
+    ipcs = {
+        str(name).removesuffix(_IPC): value
+        for name, value in row.items()
+        if str(name).endswith(_IPC) and not math.isnan(value)
+    }
+    return pd.Series(ipcs, dtype=float)
+
+
+def _ipcs_alone(
+    row: pd.Series, apps: pd.Index, alone: pd.DataFrame, variant: str, coordinates: list[str]
+) -> pd.Series:
+    """Of the applications of a shared run, when each runs alone; NaN where that is not done."""
+    like_row = alone["variant"] == variant
+    for name in coordinates:
+        if name not in ("variant", "sms") or (name == "sms" and row["sms"]):
+            like_row &= alone[name] == row[name]
+    found = alone[like_row].set_index("application")["ipc"]
+    for app in apps:
+        if app not in found:
             raise UserError(
-                f"{row['workload']}, {row['variant']}: there is no run of {app!r} alone with the "
-                f"variant {variant!r} (alone = [...] in the sweep), or it failed"
+                f"{row['workload']}, {row['variant']}: the sweep has no run of {app!r} alone with "
+                f"the variant {variant!r}; name that in its `alone`"
             )
-        yield app, found.iloc[0] / shared
+    return found[apps]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusim.errors import UserError
+from gpusim.sweep.point import SHARED, as_text
 from gpusim.sweep.results import SweepResults
 from gpusim.sweep.spec import PlotTable, Sweep
 
@@ -68,25 +68,28 @@ def _draw(figure: Figure, data: xr.DataArray, plot: PlotTable, rows: int) -> Non
 
 
 def values_to_draw(results: SweepResults, plot: PlotTable) -> xr.DataArray:
-    """The plot's value, relative to what it says, with the dimensions x, lines and panels.
+    """The plot's value, relative to what it says, with the dimensions panels, x and lines.
+
+    Only runs as their workloads say count, not those of single applications alone.
 
     Raises:
-        UserError: the sweep has further axes.
+        UserError: the sweep has no such number.
     """
-    data = results.array(plot.value)
-    if plot.relative_to:
-        with_units = plot.relative_to
-        data = data / data.sel(with_units, drop=True)
-        where = ", ".join(f"{name} = {value}" for name, value in with_units.items())
-        data.attrs.update(long_name=f"{plot.value}, relative to {where}", units="")
+    table = results.table
+    data = results.array(plot.value, table[table["role"] == SHARED])
     chosen = [name for name in (plot.panels, plot.x, plot.lines) if name]
-    others = [str(dim) for dim in data.dims if dim not in (*chosen, "seed")]
-    if others:
-        raise UserError(
-            f"sweep {results.name!r}: plot: the sweep has further axes: {', '.join(others)}; "
-            "the plot has x, lines and panels"
-        )
-    for name in chosen:
-        if name not in data.dims:
-            raise UserError(f"sweep {results.name!r}: plot: {name} has only one value")
+    for name in (*chosen, *plot.relative_to):
+        if name in data.coords and name not in data.dims:  # it changes together with another key
+            data = data.swap_dims({data[name].dims[0]: name})
+    if plot.relative_to:
+        where = {name: _of_axis(data, name, value) for name, value in plot.relative_to.items()}
+        data = data / data.sel(where, drop=True)
+        text = ", ".join(f"{name} = {value}" for name, value in where.items())
+        data.attrs.update(long_name=f"{plot.value}, relative to {text}", units="")
     return data.transpose(*chosen, ...)
+
+
+def _of_axis(data: xr.DataArray, name: str, value: object) -> object:
+    """A value as the axis has it: all are text where numbers and names are mixed."""
+    values = data[name].values.tolist()
+    return next((one for one in values if as_text(one) == as_text(value)), value)

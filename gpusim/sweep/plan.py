@@ -5,16 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
 
 from gpusim.config.load import LoadedModel, load_model
 from gpusim.errors import UserError
+from gpusim.programs.builder import ProgramStart
+from gpusim.programs.catalog import ProgramKind
+from gpusim.programs.workload import Workload, load_workload
 from gpusim.simulate import sm_counts
-from gpusim.sweep.key import content_key
-from gpusim.sweep.point import ALONE, Point, WorkloadChoice
-from gpusim.sweep.spec import COORDINATES, SAME, Sweep
+from gpusim.sweep.code import own_programs
+from gpusim.sweep.key import content_key, workload_digest
+from gpusim.sweep.places import place
+from gpusim.sweep.point import (
+    ALONE,
+    COORDINATES,
+    WORKLOAD,
+    Point,
+    WorkloadChoice,
+    as_text,
+    split_keys,
+)
+from gpusim.sweep.spec import SAME, Sweep
 
 
 @frozen(eq=False)
@@ -27,6 +41,7 @@ class Run:
         model: the machine.
         workload: what is run on it.
         record: event tables to keep.
+        programs: those of the user in the workload.
     """
 
     key: str
@@ -34,6 +49,7 @@ class Run:
     model: LoadedModel
     workload: WorkloadChoice
     record: tuple[str, ...]
+    programs: tuple[ProgramKind, ...]
 
 
 @frozen(eq=False)
@@ -55,18 +71,17 @@ def make_plan(sweep: Sweep) -> Plan:
     """Every run of a sweep, checked.
 
     Raises:
-        UserError: a model, variant, workload or setting is wrong, in whatever combination; or an
-            exclusion leaves nothing out, or everything.
+        UserError: a model, variant, workload or setting is wrong, in whatever combination; an
+            exclusion leaves nothing out, or everything; or there is nothing to split or to run
+            alone.
     """
     planner = _Planner(sweep)
     points: dict[Point, str] = {}
     runs: dict[str, Run] = {}
     for point in planner.points():
-        try:
+        if point not in points:
             run = planner.run(point)
-        except UserError as error:
-            raise UserError(f"sweep {sweep.name!r}: {point.label}: {error}") from error
-        points[point] = runs.setdefault(run.key, run).key
+            points[point] = runs.setdefault(run.key, run).key
     if not points:
         raise UserError(f"sweep {sweep.name!r}: everything is excluded")
     return Plan(sweep, tuple(points.items()), runs)
@@ -76,77 +91,115 @@ class _Planner:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
         self._unused = list(sweep.exclude)
-        self._model = cache(_load_model)
+        self._has_mix = False
+        self._load_model = cache(_load_model)
+        self._load_outline = cache(_load_outline)
 
     def points(self) -> Iterator[Point]:
         """All points, derived ones after the one that they are derived from."""
         for point in _combinations(self._sweep):
-            if self._is_excluded(point):
-                continue
-            for shared in self._splits(point):
-                yield shared
-                yield from self._alone(shared)
+            if not self._is_excluded(point):
+                yield from self._derived(point)
         if self._unused:
-            raise UserError(
-                f"sweep {self._sweep.name!r}: exclude {dict(self._unused[0])!r}: no combination "
-                "is left out by it"
-            )
+            table = {name: list(values) for name, values in self._unused[0].items()}
+            raise self._error(f"exclude {table}: no combination is left out by it")
+        for what in ("alone", "split_step"):
+            if getattr(self._sweep, what) and not self._has_mix:
+                raise self._error(f"{what}: no workload has several applications")
 
     def run(self, point: Point) -> Run:
         """What is simulated for a point."""
-        model = self._model(point.model, point.variants, tuple(point.model_settings.items()))
-        count = model.config.sm.count
-        choice = WorkloadChoice(
-            point.workload, point.scale, point.seed, point.workload_settings,
-            tuple(number / count for number in point.sms), point.application,
-        )  # fmt: skip
+        model, choice, workload = self._resolve(point)
         record = self._sweep.record
-        return Run(content_key(model, choice.load(), record), point, model, choice, record)
+        try:
+            key = content_key(model, workload, record)
+        except UserError as error:
+            raise self._error(f"{point.label}: {error}") from error
+        return Run(key, point, model, choice, record, tuple(own_programs(workload)))
 
     def _is_excluded(self, point: Point) -> bool:
         matching = [table for table in self._sweep.exclude if _matches(point, table)]
         self._unused = [table for table in self._unused if table not in matching]
         return bool(matching)
 
-    def _splits(self, point: Point) -> Iterator[Point]:
-        """The point itself, or one for each way to give out the SMs."""
-        step = self._sweep.split_step
-        applications = len(self._counts(point)) if step else 1
-        if applications == 1:
+    def _derived(self, point: Point) -> Iterator[Point]:
+        """The point, or one for each way to give out the SMs; after each, its runs alone."""
+        model, _, workload = self._resolve(point)
+        counts = sm_counts(model, workload)
+        if len(counts) == 1:
             yield point
             return
-        if self._has_instances(point):
-            raise UserError(
-                f"sweep {self._sweep.name!r}: {point.label}: split_step: its applications have "
-                "MIG instances, which cannot be split otherwise"
+        self._has_mix = True
+        has_instances = any(spec.instance is not None for spec in workload.applications)
+        for sms in self._splits(point, counts, has_instances):
+            shared = evolve(point, sms=sms)
+            yield shared
+            variants = [point.variant if name == SAME else name for name in self._sweep.alone]
+            for variant, spec in product(dict.fromkeys(variants), workload.applications):
+                yield evolve(
+                    shared, variant=variant, role=ALONE, application=spec.name,
+                    sms=() if has_instances else sms or tuple(counts),
+                )  # fmt: skip
+
+    def _splits(
+        self, point: Point, counts: list[int], has_instances: bool
+    ) -> Iterator[tuple[int, ...]]:
+        """SMs of each application; empty: as the workload says."""
+        step = self._sweep.split_step
+        if not step:
+            yield ()
+        elif has_instances:
+            raise self._error(
+                f"{point.label}: split_step: its applications have MIG instances, which cannot be "
+                "split otherwise"
             )
-        total = sum(self._counts(point).values())
-        for sms in _splits(total, applications, step):
-            yield evolve(point, sms=sms)
+        elif step * len(counts) > sum(counts):
+            raise self._error(
+                f"{point.label}: split_step = {step}: {sum(counts)} SMs are too few for "
+                f"{len(counts)} applications"
+            )
+        else:
+            yield from _compositions(sum(counts), len(counts), step)
 
-    def _alone(self, point: Point) -> Iterator[Point]:
-        if not self._sweep.alone:
-            return
-        counts = self._counts(point)
-        if len(counts) == 1:
-            return
-        variants = [point.variant if name == SAME else name for name in self._sweep.alone]
-        for variant, name in product(dict.fromkeys(variants), counts):
-            yield evolve(
-                point, variant=variant, role=ALONE, application=name,
-                sms=() if self._has_instances(point) else tuple(counts.values()),
-            )  # fmt: skip
+    def _resolve(self, point: Point) -> tuple[LoadedModel, WorkloadChoice, Workload]:
+        """The machine, and the workload without its input."""
+        here = Path.cwd()  # a worker's may be another one
+        name = place("workload", point.workload, here)
+        settings = tuple(
+            (key.removeprefix(WORKLOAD), place(key, value, here))
+            for key, value in point.workload_settings
+        )
+        try:
+            model = self._load_model(point.model, point.variants, point.model_settings)
+            outline, digest = self._load_outline(name, point.scale, point.seed, settings)
+            shares = tuple(number / model.config.sm.count for number in point.sms)
+            choice = WorkloadChoice(
+                name, point.scale, point.seed, settings, shares, point.application, digest
+            )
+            workload = choice.part_of(outline)
+            counts = sm_counts(model, workload)
+        except UserError as error:
+            raise self._error(f"{point.label}: {error}") from error
+        if 0 in counts:
+            raise self._error(f"{point.label}: an application gets no SM")
+        return model, choice, workload
 
-    def _counts(self, point: Point) -> dict[str, int]:
-        """SMs of each application."""
-        run = self.run(point)
-        workload = run.workload.load()
-        names = [spec.name for spec in workload.applications]
-        return dict(zip(names, sm_counts(run.model, workload), strict=True))
+    def _error(self, message: str) -> UserError:
+        return UserError(f"sweep {self._sweep.name!r}: {message}")
 
-    def _has_instances(self, point: Point) -> bool:
-        workload = self.run(point).workload.load()
-        return any(spec.instance is not None for spec in workload.applications)
+
+def _load_outline(
+    name: str, scale: str, seed: int, settings: tuple[tuple[str, str], ...]
+) -> tuple[Workload, str]:
+    """A workload without its graphs, which may be large, and its digest."""
+    workload = load_workload(name, scale, seed, dict(settings))
+    specs = (
+        evolve(spec, start=evolve(spec.start, graph=None))
+        if isinstance(spec.start, ProgramStart)
+        else spec
+        for spec in workload.applications
+    )
+    return evolve(workload, applications=tuple(specs)), workload_digest(workload)
 
 
 def _load_model(
@@ -168,15 +221,10 @@ def _combinations(sweep: Sweep) -> Iterator[Point]:
 
 
 def _settings(keys: str, value: Any) -> Iterator[tuple[str, str]]:
-    names = [key.strip() for key in keys.split(",")]
+    names = split_keys(keys)
     values = [value] if len(names) == 1 else value
     for name, one in zip(names, values, strict=True):
         yield name, as_text(one)
-
-
-def as_text(value: Any) -> str:
-    """A value as ``--set`` would be given it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _matches(point: Point, table: Mapping[str, Sequence[Any]]) -> bool:
@@ -184,11 +232,11 @@ def _matches(point: Point, table: Mapping[str, Sequence[Any]]) -> bool:
     return all(as_text(values[name]) in map(as_text, wanted) for name, wanted in table.items())
 
 
-def _splits(total: int, parts: int, step: int) -> Iterator[tuple[int, ...]]:
+def _compositions(total: int, parts: int, step: int) -> Iterator[tuple[int, ...]]:
     """All ways to write `total` as so many numbers, all but the last multiples of `step`."""
     if parts == 1:
         yield (total,)
         return
     for first in range(step, total - (parts - 1) * step + 1, step):
-        for rest in _splits(total - first, parts - 1, step):
+        for rest in _compositions(total - first, parts - 1, step):
             yield (first, *rest)

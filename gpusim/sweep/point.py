@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from attrs import frozen
 
 from gpusim.config.layers import parse_scalar
+from gpusim.errors import UserError
 from gpusim.programs.workload import Workload, load_workload
+from gpusim.sweep.key import workload_digest
 
 BASELINE = "baseline"
 """How tables name a model without variants."""
@@ -15,8 +15,21 @@ BASELINE = "baseline"
 SHARED, ALONE = "run", "alone"
 """Roles of runs: as the workload says, or one of its applications without the others."""
 
+COORDINATES = ("model", "variant", "workload", "seed")
+"""Of a combination, beside its settings."""
+
 WORKLOAD = "workload."
 """In front of a key that is one of the workload."""
+
+
+def split_keys(joined: str) -> list[str]:
+    """Keys that change together: ``"tlb.L1.entries, tlb.L1.ways"``."""
+    return [key.strip() for key in joined.split(",")]
+
+
+def as_text(value: object) -> str:
+    """A value as ``--set`` would be given it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @frozen
@@ -44,22 +57,18 @@ class Point:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """To be applied in order."""
-        return () if self.variant == BASELINE else tuple(self.variant.split("+"))
+        """As `gpusim.load_model` takes them."""
+        return () if self.variant == BASELINE else (self.variant,)
 
     @property
-    def model_settings(self) -> dict[str, str]:
-        """Keys of the model."""
-        return {key: value for key, value in self.settings if not key.startswith(WORKLOAD)}
+    def model_settings(self) -> tuple[tuple[str, str], ...]:
+        """Those of the model."""
+        return tuple(pair for pair in self.settings if not pair[0].startswith(WORKLOAD))
 
     @property
     def workload_settings(self) -> tuple[tuple[str, str], ...]:
-        """Keys of the workload, without their prefix."""
-        return tuple(
-            (key.removeprefix(WORKLOAD), value)
-            for key, value in self.settings
-            if key.startswith(WORKLOAD)
-        )
+        """Those of the workload."""
+        return tuple(pair for pair in self.settings if pair[0].startswith(WORKLOAD))
 
     @property
     def values(self) -> dict[str, object]:
@@ -94,28 +103,33 @@ class WorkloadChoice:
         name, scale, seed, settings: as for `gpusim.load_workload`.
         shares: of the SMs, replacing those of the workload's file.
         application: only this one is run.
+        digest: of the workload that was planned, by `workload_digest`.
     """
 
     name: str
     scale: str
     seed: int
-    settings: tuple[tuple[str, str], ...] = ()
-    shares: tuple[float, ...] = ()
-    application: str = ""
+    settings: tuple[tuple[str, str], ...]
+    shares: tuple[float, ...]
+    application: str
+    digest: str
 
     def load(self) -> Workload:
-        """The workload.
+        """The workload, perhaps on another machine, perhaps hours after it was planned.
 
         Raises:
-            UserError: it, its scale, a setting or its input is wrong.
+            UserError: its files are not there, or have changed since.
         """
-        workload = _load(self.name, self.scale, self.seed, self.settings)
+        workload = load_workload(self.name, self.scale, self.seed, dict(self.settings))
+        if workload_digest(workload) != self.digest:
+            raise UserError(
+                f"workload {self.name!r}: its files are not those that the sweep began with; "
+                "run the sweep again, and leave them alone"
+            )
+        return self.part_of(workload)
+
+    def part_of(self, workload: Workload) -> Workload:
+        """The workload with these shares, or the application of it."""
         if self.shares:
             workload = workload.split(self.shares)
         return workload.alone(self.application) if self.application else workload
-
-
-@lru_cache(maxsize=4)
-def _load(name: str, scale: str, seed: int, settings: tuple[tuple[str, str], ...]) -> Workload:
-    """A few are kept: runs with one workload follow each other, and its input may be large."""
-    return load_workload(name, scale, seed, dict(settings))

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from gpusim.errors import UserError, nearest
 from gpusim.results.folder import Results, open_results
 from gpusim.results.result import Result, open_result
-from gpusim.sweep.folder import RUN_COLUMNS, FailedRun, RunFolder
+from gpusim.sweep.folder import RUN_COLUMNS, FailedRun, RunFolder, headline_columns
+from gpusim.sweep.point import split_keys
+from gpusim.sweep.spec import Sweep, read_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +70,11 @@ class SweepResults:
         """
         return self._runs.table(self.name)
 
+    @cached_property
+    def sweep(self) -> Sweep:
+        """What was asked for."""
+        return read_sweep(self._runs.sweep_path(self.name))
+
     @property
     def coordinates(self) -> list[str]:
         """Columns that tell combinations from each other, those with several values."""
@@ -85,6 +92,8 @@ class SweepResults:
     def array(self, number: str, table: pd.DataFrame | None = None) -> xr.DataArray:
         """A headline number over the axes of the sweep; NaN where there is no run.
 
+        Of keys that change together, one is a dimension and the others are coordinates along it.
+
         Args:
             number: its name.
             table: only these rows of `table`.
@@ -92,22 +101,45 @@ class SweepResults:
         Raises:
             UserError: there is no such number, or several rows have the same place.
         """
+        import xarray as xr
+
         rows = self.table if table is None else table
-        names = list(self.table.columns)
-        numbers = names[names.index(RUN_COLUMNS[-1]) + 1 :]
-        if number not in ("seconds", *numbers):
+        numbers = ("seconds", *headline_columns(self.table))
+        if number not in numbers:
             raise UserError(
                 f"sweep {self.name!r} has no number {number!r}{nearest(number, numbers)}; "
-                f"there is: {', '.join(('seconds', *numbers))}"
+                f"there is: {', '.join(numbers)}"
             )
-        axes = [name for name in self.coordinates if rows[name].nunique(dropna=False) > 1]
-        values = rows.set_index(axes)[number].astype("float64")
-        if not values.index.is_unique:
-            raise UserError(f"sweep {self.name!r}: several runs have the same {', '.join(axes)}")
-        order = {name: list(dict.fromkeys(rows[name])) for name in axes}
-        array = values.to_xarray().reindex(order)
+        several = [name for name in self.coordinates if rows[name].nunique(dropna=False) > 1]
+        leaders = self._leaders(rows, several)
+        axes = [name for name in several if name not in leaders]
+        if axes:
+            values = rows.set_index(axes)[number]
+            if not values.index.is_unique:
+                raise UserError(
+                    f"sweep {self.name!r}: several rows have the same {', '.join(axes)}"
+                )
+            order = {name: list(dict.fromkeys(rows[name])) for name in axes}
+            array = values.to_xarray().reindex(order)
+        elif len(rows) == 1:
+            array = xr.DataArray(rows[number].iloc[0], name=number)
+        else:
+            raise UserError(f"sweep {self.name!r}: {len(rows)} rows make no array")
+        for name, leader in leaders.items():
+            beside = dict(zip(rows[leader], rows[name], strict=True))
+            array = array.assign_coords({name: (leader, [beside[one] for one in order[leader]])})
         array.attrs.update(units=self.table.attrs["units"].get(number, ""), long_name=number)
         return array
+
+    def _leaders(self, rows: pd.DataFrame, names: list[str]) -> dict[str, str]:
+        """Of keys that change together: all but one, and that one, which tells the others."""
+        leaders: dict[str, str] = {}
+        for joined in self.sweep.set:
+            keys = [key for key in split_keys(joined) if key in names]
+            count = len(rows[keys].drop_duplicates())
+            leader = next((key for key in keys if rows[key].nunique() == count), None)
+            leaders |= {key: leader for key in keys if leader and key != leader}
+        return leaders
 
     def open(self, key: str) -> Result:
         """Open the run with a key of the table.

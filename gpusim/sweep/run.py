@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 
 from attrs import define, frozen
 
-from gpusim.errors import UserError, WriteError
-from gpusim.sweep.claims import Claims
-from gpusim.sweep.code import own_policies, own_programs, semantics
+from gpusim.errors import UserError
+from gpusim.sweep.claims import Claims, claim_file
+from gpusim.sweep.code import own_policies, semantics
 from gpusim.sweep.estimate import Estimates
 from gpusim.sweep.executors import DaskExecutor, Executor, LocalExecutor, WorkerLostError
 from gpusim.sweep.folder import FailedRun, RunFolder, table_of
@@ -20,7 +22,17 @@ from gpusim.sweep.plan import Plan, Run, make_plan
 from gpusim.sweep.point import Point
 from gpusim.sweep.results import SweepResults, open_sweep
 from gpusim.sweep.spec import Sweep
-from gpusim.sweep.worker import WORKER_LOST, Facts, Failure, Limits, Outcome, Task, hang
+from gpusim.sweep.worker import (
+    WORKER_LOST,
+    ClaimLost,
+    Facts,
+    Failure,
+    Limits,
+    Outcome,
+    Task,
+    hang,
+    pack,
+)
 
 ATTEMPTS = 3
 """How often a run is tried whose worker dies."""
@@ -93,12 +105,19 @@ def run_sweep(
     runs = RunFolder(folder, create=True)
     runs.keep_sweep(sweep)
     known = runs.known_facts()
-    executor: Executor = DaskExecutor(dask) if dask else LocalExecutor(jobs or cores())
-    with Claims(runs.claims) as claims, Journal(runs.journal_path(sweep.name), claims.id) as tell:
-        runs.remove_remains()
-        execution = _Execution(plan, runs, executor, claims, tell, limits or Limits(), progress)
-        execution.begin(known, retry_failed)
-        execution.run()
+    try:
+        with (
+            Claims(runs.claims) as claims,
+            Journal(runs.journal_path(sweep.name), claims.id) as tell,
+            closing(DaskExecutor(dask) if dask else LocalExecutor(jobs or cores())) as executor,
+        ):
+            claims.remove_stale()
+            runs.remove_remains()
+            execution = _Execution(plan, runs, executor, claims, tell, limits or Limits(), progress)
+            execution.begin(known, retry_failed)
+            execution.run()
+    finally:
+        runs.remove_remains()  # of workers that were killed
     return open_sweep(folder, sweep.name)
 
 
@@ -108,13 +127,11 @@ class _Attempt:
 
     Attributes:
         key: of the run.
-        number: 1 for the first.
         task: as it was submitted.
         since: when, by `time.monotonic`.
     """
 
     key: str
-    number: int
     task: Task
     since: float
 
@@ -134,6 +151,7 @@ class _Execution:
         self._found: dict[str, Facts | FailedRun] = {}
         self._todo: list[str] = []
         self._running: dict[Future[Outcome], _Attempt] = {}
+        self._attempts: Counter[str] = Counter()
         self._estimates = Estimates()
         self._reused = 0
         self._table_due = 0.0
@@ -167,7 +185,6 @@ class _Execution:
                 f"{whole} of {len(self._plan.runs)} runs are finished; the same command goes on"
             ) from error
         finally:
-            self._executor.close()
             self._journal.tell(how, left=len(self._plan.runs) - len(self._found))
             self._table_due = 0.0
             self._keep_table()
@@ -184,15 +201,18 @@ class _Execution:
                 continue
             elsewhere = self._folder.facts(key, {}) or self._folder.failed(key)
             if elsewhere is None:
-                self._submit(key, 1)
+                self._submit(key)
                 room -= 1
             else:
-                self._finish(key, elsewhere)
+                self._journal.tell("found", run=key)
+                self._claims.give_back(key)
+                self._note(self._plan.runs[key], elsewhere)
         self._todo[:0] = later
 
-    def _submit(self, key: str, number: int) -> None:
+    def _submit(self, key: str) -> None:
         run = self._plan.runs[key]
-        workload = run.workload.load()
+        self._attempts[key] += 1
+        number = self._attempts[key]
         task = Task(
             key=key,
             model=run.model,
@@ -200,14 +220,15 @@ class _Execution:
             record=run.record,
             output=self._folder.result_path(key),
             trace=self._folder.trace_path(key, f"{self._claims.id}-{number}"),
+            claim=claim_file(self._folder.claims, key),
+            sweep=self._claims.id,
             limits=self._limits,
             semantics=semantics(),
             command_line=_command_line(run),
-            policies=tuple(own_policies(run.model)),
-            programs=tuple(own_programs(workload)),
+            own=pack(own_policies(run.model), list(run.programs)),
         )
         self._journal.tell("started", run=key, label=run.point.label, attempt=number)
-        self._running[self._executor.submit(task)] = _Attempt(key, number, task, time.monotonic())
+        self._running[self._executor.submit(task)] = _Attempt(key, task, time.monotonic())
 
     # -- taking back -----------------------------------------------------------------------------
 
@@ -218,8 +239,6 @@ class _Execution:
         done, _ = wait(self._running, _TICK_SECONDS, FIRST_COMPLETED)
         for future in done:
             attempt = self._running.pop(future)
-            if future.cancelled():
-                raise UserError("the Dask scheduler is gone; the same command goes on from here")
             error = future.exception()
             if isinstance(error, WorkerLostError):
                 self._lost(attempt, str(error))
@@ -231,20 +250,30 @@ class _Execution:
     def _lost(self, attempt: _Attempt, message: str) -> None:
         self._journal.tell("worker lost", run=attempt.key, message=message)
         hung = hang(attempt.task.trace)
-        attempt.task.trace.unlink(missing_ok=True)
-        if hung is None and attempt.number < ATTEMPTS:
-            self._submit(attempt.key, attempt.number + 1)
+        if hung is None and self._attempts[attempt.key] < ATTEMPTS:
+            self._again(attempt)
         else:
             self._take(attempt, hung or Failure(WORKER_LOST, message))
 
     def _take(self, attempt: _Attempt, outcome: Outcome) -> None:
+        key = attempt.key
+        if isinstance(outcome, ClaimLost):
+            self._journal.tell("claim lost", run=key)
+            self._again(attempt)
+            return
+        attempt.task.trace.unlink(missing_ok=True)
         if isinstance(outcome, Facts):
-            self._finish(attempt.key, outcome)
+            self._finish(key, outcome)
         elif outcome.stop:
-            raise WriteError(outcome.message)
+            raise UserError(f"{outcome.message} ({outcome.where})")
         else:
-            label = self._plan.runs[attempt.key].point.label
-            self._finish(attempt.key, FailedRun(attempt.key, label, outcome, attempt.number))
+            label = self._plan.runs[key].point.label
+            self._finish(key, FailedRun(key, label, outcome, self._attempts[key]))
+
+    def _again(self, attempt: _Attempt) -> None:
+        attempt.task.trace.unlink(missing_ok=True)
+        self._claims.give_back(attempt.key)
+        self._todo.insert(0, attempt.key)
 
     def _finish(self, key: str, found: Facts | FailedRun) -> None:
         if isinstance(found, Facts):

@@ -3,42 +3,72 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 from attrs import evolve, field, frozen
 
 from gpusim.config.document import Document, Key, read_document
 from gpusim.config.structure import StructureError, structure
 from gpusim.datafiles import find_data
-from gpusim.errors import UserError, nearest
-from gpusim.programs.tables import SCALES
-from gpusim.results.recorder import check_records
-from gpusim.sweep.point import BASELINE
+from gpusim.errors import UserError
+from gpusim.sweep.places import place
+from gpusim.sweep.point import BASELINE, COORDINATES, split_keys
+from gpusim.sweep.spec_check import SweepError, check_sweep
 
 SAME = "same"
 """In `Sweep.alone`: with the variant of the shared run."""
 
-COORDINATES = ("model", "variant", "workload", "seed")
-"""Of a combination, beside its settings."""
+_LISTS = ("models", "variants", "workloads", "seeds", "record", "alone", "exclude")
 
-_LISTS = ("models", "variants", "workloads", "seeds", "record", "alone")
-_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+def _value(value: Any) -> Any:
+    """A value as a TOML file can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return tuple(map(_value, value)) if isinstance(value, list | tuple) else value
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
     """One value stands for a list of it."""
-    return (value,) if isinstance(value, str | int | float) else tuple(value)
+    single = isinstance(value, str | Mapping | os.PathLike) or not isinstance(value, Iterable)
+    return tuple(map(_value, (value,) if single else value))
 
 
-def _axes(value: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    return {key: _listed(values) for key, values in value.items()}
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys: ``tlb.L1.entries = …`` is three tables to TOML if nobody writes quotes."""
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
 
 
-def _tables(value: Iterable[Mapping[str, Any]]) -> tuple[dict[str, tuple[Any, ...]], ...]:
-    return tuple(_axes(table) for table in value)
+def _scalars(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _value(value) for key, value in _flat(table)}
+
+
+def _axes(table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {key: _listed(values) for key, values in _flat(table)}
+
+
+def _tables(tables: Any) -> tuple[dict[str, tuple[Any, ...]], ...]:
+    return tuple(_axes(table) for table in _listed(tables))
+
+
+def _plot(plot: Any) -> Any:
+    """A dict will do."""
+    if not isinstance(plot, Mapping):
+        return plot
+    try:
+        return structure(plot, PlotTable)
+    except StructureError as error:
+        raise UserError(f"plot: {error}") from error
 
 
 @frozen(kw_only=True)
@@ -58,7 +88,7 @@ class PlotTable:
     x: str
     lines: str = ""
     panels: str = ""
-    relative_to: Mapping[str, Any] = field(factory=dict)
+    relative_to: Mapping[str, Any] = field(factory=dict, converter=_scalars)
 
 
 @frozen(kw_only=True)
@@ -87,8 +117,8 @@ class Sweep:
         plot: what to draw at the end.
 
     Raises:
-        UserError: something is empty, a scale, a table or a coordinate is unknown, or values that
-            change together are not as many as their keys.
+        SweepError: something is empty or of the wrong type; a scale, a table, a coordinate or a
+            value of it is unknown; or values that change together are not as many as their keys.
     """
 
     models: tuple[str, ...] = field(converter=_listed)
@@ -103,62 +133,21 @@ class Sweep:
     record: tuple[str, ...] = field(default=(), converter=_listed)
     alone: tuple[str, ...] = field(default=(), converter=_listed)
     split_step: int = 0
-    plot: PlotTable | None = None
+    plot: PlotTable | None = field(default=None, converter=_plot)
 
     def __attrs_post_init__(self) -> None:
-        if not self.name or set(self.name) - set(_NAME) or self.name.startswith("."):
-            raise UserError(
-                f"a sweep cannot be called {self.name!r}: letters, digits, '-', '_' and '.' only"
-            )
-        for what in ("models", "workloads", "variants", "seeds"):
-            if not getattr(self, what):
-                raise UserError(f"sweep {self.name!r}: {what} is empty")
-        if self.scale not in SCALES:
-            raise UserError(
-                f"sweep {self.name!r}: there is no scale {self.scale!r}"
-                f"{nearest(self.scale, SCALES)}; allowed: {', '.join(SCALES)}"
-            )
-        if self.split_step < 0:
-            raise UserError(f"sweep {self.name!r}: split_step = {self.split_step}: must be >= 0")
-        check_records(self.record)
-        self._check_axes()
-        known = (*COORDINATES, *self.keys)
-        for table in self.exclude:
-            self._check_names("exclude", table, known)
-        if self.plot is not None:
-            axes = (self.plot.x, self.plot.lines, self.plot.panels, *self.plot.relative_to)
-            self._check_names("plot", filter(None, axes), known)
+        check_sweep(self)
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """All keys that are set."""
-        return tuple(key.strip() for keys in self.set for key in keys.split(","))
-
-    def _check_axes(self) -> None:
-        keys = self.keys
-        for key in keys:
-            if not key or keys.count(key) > 1:
-                raise UserError(
-                    f"sweep {self.name!r}: set: {'a key is empty' if not key else f'{key} twice'}"
-                )
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """`COORDINATES` and the keys that are set, each with its values."""
+        lists = (self.models, self.variants, self.workloads, self.seeds)
+        axes = dict(zip(COORDINATES, lists, strict=True))
         for joined, values in self.set.items():
-            if not values:
-                raise UserError(f"sweep {self.name!r}: set.{joined!r} has no values")
-            count = joined.count(",") + 1
-            for value in values:
-                if count > 1 and (not isinstance(value, list | tuple) or len(value) != count):
-                    raise UserError(
-                        f"sweep {self.name!r}: set.{joined!r}: {value!r}: must be a list of "
-                        f"{count} values, one for each key"
-                    )
-
-    def _check_names(self, where: str, names: Iterable[str], known: Iterable[str]) -> None:
-        for name in names:
-            if name not in known:
-                raise UserError(
-                    f"sweep {self.name!r}: {where}: unknown {name!r}{nearest(name, known)}; "
-                    f"allowed: {', '.join(known)}"
-                )
+            keys = split_keys(joined)
+            rows = [(value,) for value in values] if len(keys) == 1 else values
+            axes |= zip(keys, zip(*rows, strict=True), strict=True)
+        return axes
 
 
 def read_sweep(name_or_path: str | os.PathLike[str], scale: str | None = None) -> Sweep:
@@ -173,27 +162,25 @@ def read_sweep(name_or_path: str | os.PathLike[str], scale: str | None = None) -
     """
     path = find_data("experiments", os.fspath(name_or_path))
     document = read_document(path)
-    data = dict(document.data)
-    for key in _LISTS:
-        if key in data and not isinstance(data[key], list):
-            data[key] = [data[key]]
+    data = {
+        key: [value] if key in _LISTS and not isinstance(value, list) else value
+        for key, value in document.data.items()
+    }
     try:
         sweep = structure({"name": path.stem, **data}, Sweep)
     except StructureError as error:
-        lines = [f"{_place(document, p.key)}: {p.message}" for p in error.problems]
+        inner = getattr(error.__cause__, "exceptions", ())
+        problems = next((e.problems for e in inner if isinstance(e, SweepError)), error.problems)
+        lines = [f"{_line(document, p.key)}: {p.message}" for p in problems]
         raise UserError("\n".join(lines)) from error
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from error
-    sweep = evolve(
-        sweep, models=_beside(path, sweep.models), workloads=_beside(path, sweep.workloads)
-    )
+    sweep = with_paths(sweep, path.parent)
     return sweep if scale is None else evolve(sweep, scale=scale)
 
 
 def to_plain(sweep: Sweep) -> dict[str, Any]:
-    """A sweep as the tables of its TOML file."""
+    """A sweep as the tables of its TOML file; paths are absolute."""
     default = Sweep(models=["x"], workloads=["x"])
-    plain: dict[str, Any] = attrs.asdict(sweep)
+    plain: dict[str, Any] = attrs.asdict(with_paths(sweep, Path.cwd()))
     return {
         key: value
         for key, value in plain.items()
@@ -201,11 +188,43 @@ def to_plain(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _place(document: Document, key: Key) -> str:
-    note = document.note(key)
-    return f"{document.path}{f':{note.line}' if note else ''}: {'.'.join(key)}"
+def with_paths(sweep: Sweep, folder: Path) -> Sweep:
+    """The same sweep, whose paths were relative to another folder."""
+
+    def table(axes: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
+        return {axis: [place(axis, value, folder) for value in axes[axis]] for axis in axes}
+
+    plot = sweep.plot
+    if plot is not None:
+        relative_to = {axis: place(axis, value, folder) for axis, value in plot.relative_to.items()}
+        plot = evolve(plot, relative_to=relative_to)
+    return evolve(
+        sweep,
+        models=table({"model": sweep.models})["model"],
+        workloads=table({"workload": sweep.workloads})["workload"],
+        set={
+            joined: [_setting_places(split_keys(joined), value, folder) for value in values]
+            for joined, values in sweep.set.items()
+        },
+        exclude=[table(values) for values in sweep.exclude],
+        plot=plot,
+    )
 
 
-def _beside(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Paths of files that a sweep's file names: from its own folder."""
-    return tuple(str(path.parent / name) if name.endswith(".toml") else name for name in names)
+def _setting_places(keys: list[str], value: Any, folder: Path) -> Any:
+    if len(keys) == 1:
+        return place(keys[0], value, folder)
+    return [place(key, one, folder) for key, one in zip(keys, value, strict=True)]
+
+
+def _line(document: Document, key: Key) -> str:
+    """``file:line: key``; no line for one of several tables `exclude`."""
+    where = f"{document.path}: {'.'.join(key)}"
+    tables = document.data.get("exclude")
+    if key[:1] == ("exclude",) and isinstance(tables, list) and len(tables) > 1:
+        return where
+    lines = {".".join(name): note.line for name, note in document.notes.items()}
+    names = ".".join(name for name in key if not name.isdigit())
+    while names and names not in lines:
+        names = names.rpartition(".")[0]
+    return f"{document.path}:{lines[names]}: {'.'.join(key)}" if names else where

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from attrs import frozen
 
 from gpusim.sweep.claims import held
 from gpusim.sweep.estimate import Estimates
-from gpusim.sweep.folder import MARK, RunFolder
+from gpusim.sweep.folder import RunFolder
 from gpusim.sweep.plan import make_plan
 from gpusim.sweep.spec import Sweep
 from gpusim.sweep.worker import Facts
@@ -66,7 +67,8 @@ def sweep_status(folder: str | os.PathLike[str]) -> list[SweepStatus]:
         UserError: it is no folder of runs.
     """
     runs = RunFolder(folder)
-    return [_status(runs, name) for name in runs.sweeps() if runs.table_path(name).exists()]
+    known, running = runs.known_facts(), held(runs.claims)
+    return [_status(runs, name, known, running) for name in runs.sweeps()]
 
 
 def look_ahead(
@@ -78,54 +80,62 @@ def look_ahead(
         UserError: the sweep is wrong, or the folder holds something else.
     """
     plan = make_plan(sweep)
-    runs = RunFolder(folder) if (Path(folder) / MARK).exists() else None
-    known = runs.known_facts() if runs else {}
-    estimates = Estimates()
-    failed, todo = 0, []
+    runs = _folder_to_be(Path(folder))
+    known = runs.known_points() if runs else {}
+    facts = {key: earlier for key, (_, earlier) in known.items()}
+    done, failed, todo = 0, 0, []
     for key, run in plan.runs.items():
-        facts = runs.facts(key, known) if runs else None
-        if facts:
-            estimates.add(run.point, facts.seconds)
+        found = runs.facts(key, facts) if runs else None
+        if found:
+            known[key] = run.point, found
+            done += 1
         elif runs and not retry_failed and runs.failed(key):
             failed += 1
         else:
             todo.append(run.point)
+    estimates = Estimates()
+    for point, earlier in known.values():
+        estimates.add(point, earlier.seconds)
     return LookAhead(
         combinations=len(plan.points),
         runs=len(plan.runs),
-        done=len(plan.runs) - failed - len(todo),
+        done=done,
         failed=failed,
         todo=tuple(point.label for point in todo),
         seconds=estimates.total(todo),
     )
 
 
-def _status(runs: RunFolder, name: str) -> SweepStatus:
+def _folder_to_be(path: Path) -> RunFolder | None:
+    """None where one would be made."""
+    is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    return None if is_free else RunFolder(path)
+
+
+def _status(
+    runs: RunFolder, name: str, known: Mapping[str, Facts], running: Collection[str]
+) -> SweepStatus:
     """The table as it was last written, and what has changed since."""
     states: Counter[str] = Counter()
     causes: Counter[str] = Counter()
     seconds = 0.0
-    table = runs.table(name).drop_duplicates("key")
-    known = runs.known_facts()
-    running = held(runs.claims)
-    for key in table["key"]:
-        facts = runs.facts(key, known)
-        failed = runs.failed(key)
-        if isinstance(facts, Facts):
+    keys = runs.table(name)["key"].unique()
+    for key in keys:
+        if facts := runs.facts(key, known):
             states["done"] += 1
             seconds += facts.seconds
         elif key in running:
             states["running"] += 1
-        elif failed:
+        elif failed := runs.failed(key):
             states["failed"] += 1
             causes[failed.failure.cause] += 1
     return SweepStatus(
         name=name,
-        runs=len(table),
+        runs=len(keys),
         done=states["done"],
         failed=states["failed"],
         running=states["running"],
-        missing=len(table) - states.total(),
+        missing=len(keys) - states.total(),
         causes=dict(causes),
         seconds=seconds,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import pickle
 import signal
 import socket
 import threading
@@ -21,6 +22,7 @@ from gpusim.monitor import Progress
 from gpusim.programs.catalog import ProgramKind
 from gpusim.results.result import Result, open_result
 from gpusim.simulate import simulate
+from gpusim.sweep.claims import is_claimed_by
 from gpusim.sweep.code import OwnPolicy, adopt, semantics
 from gpusim.sweep.point import WorkloadChoice
 
@@ -33,8 +35,12 @@ TIME_LIMIT = "TimeLimit"
 WORKER_LOST = "WorkerLost"
 """Cause of a run whose process was killed, again and again."""
 
+OTHER_VERSION = "OtherVersion"
+"""Cause of a run that a worker with another gpusim was given."""
+
 _GRACE_SECONDS = 10.0
 _PARENT_SECONDS = 1.0
+_CLAIM_SECONDS = 5.0
 _ONE_AT_A_TIME = threading.Lock()
 """A process has one timer, and two runs in one process would only share its time."""
 
@@ -46,10 +52,18 @@ class Limits:
     Attributes:
         wall_seconds: of real time; None: never.
         hang_seconds: of real time in which it reports no progress.
+
+    Raises:
+        UserError: one of them is not above 0.
     """
 
     wall_seconds: float | None = None
     hang_seconds: float = 1800.0
+
+    def __attrs_post_init__(self) -> None:
+        for name, seconds in (("time", self.wall_seconds), ("hang", self.hang_seconds)):
+            if seconds is not None and not seconds > 0:
+                raise UserError(f"a {name} limit of {seconds:g} s: must be above 0")
 
 
 @frozen(eq=False)
@@ -60,11 +74,12 @@ class Task:
         key: of the run.
         model, workload, record: what to simulate.
         output: file of the result, in a folder that all workers see.
-        trace: file beside it, for where a run hung; a new one for each attempt.
+        trace: file for where it hangs; a new one for each attempt.
+        claim, sweep: file of the run's claim, and the sweep that has it.
         limits: when to give up.
         semantics: of the code that is to run it.
         command_line: the same run as a command, for the result.
-        policies, programs: those of the user.
+        own: policies and programs of the user, as `pack` packs them.
     """
 
     key: str
@@ -73,11 +88,12 @@ class Task:
     record: tuple[str, ...]
     output: Path
     trace: Path
+    claim: Path
+    sweep: str
     limits: Limits
     semantics: str
     command_line: tuple[str, ...]
-    policies: tuple[OwnPolicy, ...]
-    programs: tuple[ProgramKind, ...]
+    own: bytes
 
 
 @frozen
@@ -105,11 +121,11 @@ class Failure:
     """Why a run has no result.
 
     Attributes:
-        cause: class of the error, or `HANG`, `TIME_LIMIT`, `WORKER_LOST`.
+        cause: class of the error, or `HANG`, `TIME_LIMIT`, `WORKER_LOST`, `OTHER_VERSION`.
         message: for people.
         traceback: where, if it is known.
         where: host and process.
-        stop: whether no other run could do better: the folder cannot be written.
+        stop: whether no other run could do better: the folder cannot be written, say.
     """
 
     cause: str
@@ -119,11 +135,35 @@ class Failure:
     stop: bool = False
 
 
-Outcome = Facts | Failure
+@frozen
+class ClaimLost:
+    """A run was given up because it is no longer its sweep's: that ended, or seemed to."""
+
+
+Outcome = Facts | Failure | ClaimLost
 
 
 class TimeLimitError(Exception):
     """A run takes longer than it may."""
+
+
+class ClaimLostError(Exception):
+    """A run is no longer its sweep's."""
+
+
+def pack(policies: list[OwnPolicy], programs: list[ProgramKind]) -> bytes:
+    """Policies and programs of the user, for another process: what its modules lack goes along.
+
+    Raises:
+        UserError: one of them cannot be packed.
+    """
+    import cloudpickle  # type: ignore[import-untyped]
+
+    try:
+        return bytes(cloudpickle.dumps((policies, programs)))
+    except Exception as error:
+        names = ", ".join((*(name for _, name, _ in policies), *(kind.name for kind in programs)))
+        raise UserError(f"cannot hand {names} to other processes: {error}") from error
 
 
 def perform(task: Task) -> Outcome:
@@ -133,23 +173,28 @@ def perform(task: Task) -> Outcome:
     """
     with _ONE_AT_A_TIME:
         try:
-            if hung := hang(task.trace):
-                return hung  # the engine gave the task to a second worker
-            _check_version(task)
-            adopt(list(task.policies), list(task.programs))
+            if earlier := hang(task.trace) or _done(task):
+                return earlier  # the engine has given the task to another worker before
+            if semantics() != task.semantics:
+                message = "this worker has another gpusim than the sweep; install the same"
+                return Failure(OTHER_VERSION, message, where=_here(), stop=True)
+            adopt(*pickle.loads(task.own))  # noqa: S301  by our own sweep
             return _perform(task)
+        except ClaimLostError:
+            return ClaimLost()
         except TimeLimitError as error:
             return Failure(TIME_LIMIT, str(error), where=_here())
-        except Exception as error:  # noqa: BLE001  the sweep goes on without this run
-            return Failure(
-                type(error).__name__, str(error) or repr(error), traceback.format_exc(), _here(),
-                stop=isinstance(error, WriteError),
-            )  # fmt: skip
+        except BaseException as error:  # noqa: BLE001  own code may do anything, even sys.exit()
+            return _failure(error)
 
 
-def _check_version(task: Task) -> None:
-    if semantics() != task.semantics:
-        raise UserError("this worker has another gpusim than the sweep; install the same")
+def _failure(error: BaseException) -> Failure:
+    """What own code raised is told as that, with the place that `own_code_errors` found."""
+    cause = error.__cause__ if isinstance(error, UserError) and error.__cause__ else error
+    return Failure(
+        type(cause).__name__, str(error) or repr(error), traceback.format_exc(), _here(),
+        stop=isinstance(error, WriteError),
+    )  # fmt: skip
 
 
 def facts_of(path: Path) -> Facts:
@@ -160,6 +205,14 @@ def facts_of(path: Path) -> Facts:
     """
     with open_result(path) as result:
         return _facts(result, path)
+
+
+def _done(task: Task) -> Facts | None:
+    """The facts of a result that is there already."""
+    try:
+        return facts_of(task.output) if task.output.exists() else None
+    except UserError:  # damaged: it is run again
+        return None
 
 
 def hang(trace: Path) -> Failure | None:
@@ -175,7 +228,7 @@ def hang(trace: Path) -> Failure | None:
 
 
 def start_worker(parent: int) -> None:
-    """Prepare a worker process of this machine: its parent tells it when to end, not Ctrl-C."""
+    """Prepare a worker process of this machine: it ends when its parent does, not by Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
@@ -214,6 +267,7 @@ def _watched(task: Task) -> Iterator[Callable[[Progress], None]]:
     """A listener for progress; without progress for too long, the process ends itself."""
     limits = task.limits
     began = time.monotonic()
+    claim_due = began
 
     def left() -> float:
         if limits.wall_seconds is None:
@@ -221,12 +275,17 @@ def _watched(task: Task) -> Iterator[Callable[[Progress], None]]:
         return limits.wall_seconds - (time.monotonic() - began)
 
     def arm() -> None:
-        seconds = min(limits.hang_seconds, left() + _GRACE_SECONDS)
+        seconds = min(limits.hang_seconds, left() + _GRACE_SECONDS, threading.TIMEOUT_MAX)
         faulthandler.dump_traceback_later(seconds, exit=True, file=trace)
 
     def report(_: Progress) -> None:
+        nonlocal claim_due
         if left() < 0:
             raise TimeLimitError(f"longer than {limits.wall_seconds:g} s of real time")
+        if (now := time.monotonic()) > claim_due:
+            claim_due = now + _CLAIM_SECONDS
+            if not is_claimed_by(task.claim, task.sweep):
+                raise ClaimLostError
         arm()
 
     try:

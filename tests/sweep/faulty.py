@@ -1,0 +1,133 @@
+"""Policies that misbehave, or wait for a test; named as "tests.sweep.faulty:Class"."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from gpusim.config.schema import TlbConfig
+from gpusim.tlb import SetAssociativeArray
+
+GATE = "GPUSIM_TEST_GATE"
+"""Environment variable: the folder of a gate."""
+
+
+class Gate:
+    """What holds runs up until a test lets them go; the runs are in other processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+
+    def let(self, runs: int) -> None:
+        """Let so many runs through."""
+        for number in range(runs):
+            (self.folder / f"ticket {number}").touch()
+
+    def open(self) -> None:
+        """Let all runs through, from now on."""
+        (self.folder / "open").touch()
+
+    def is_open(self) -> bool:
+        return (self.folder / "open").exists()
+
+    def pass_through(self) -> None:
+        while not (self.is_open() or self._took_ticket()):
+            time.sleep(0.05)
+
+    def _took_ticket(self) -> bool:
+        for ticket in self.folder.glob("ticket *"):
+            try:
+                ticket.unlink()
+            except FileNotFoundError:
+                continue  # another run took it
+            return True
+        return False
+
+
+def the_gate() -> Gate:
+    gate = Gate.__new__(Gate)
+    gate.folder = Path(os.environ[GATE])
+    return gate
+
+
+class Gated(SetAssociativeArray):
+    """Waits at the gate once in a run, when the first translation comes."""
+
+    passed = False
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        if not self.passed:
+            the_gate().pass_through()
+            self.passed = True
+        return super().insert(tag, pfn, slot)
+
+
+class Closed(SetAssociativeArray):
+    """Fails while the gate is closed."""
+
+    def __init__(self, config: TlbConfig) -> None:
+        super().__init__(config)
+        if not the_gate().is_open():
+            raise LookupError("the gate is closed")
+
+
+class Dies(SetAssociativeArray):
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+class DiesWhileClosed(SetAssociativeArray):
+    """Dies while the gate is closed, but opens it."""
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        gate = the_gate()
+        if not gate.is_open():
+            gate.open()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().insert(tag, pfn, slot)
+
+
+class Raises(SetAssociativeArray):
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        raise KeyError("lost my way")
+
+
+class Loops(SetAssociativeArray):
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        self.run_in_circles()
+        return 0
+
+    def run_in_circles(self) -> None:
+        while True:
+            pass
+
+
+class TakesItsTime(SetAssociativeArray):
+    """Goes on, but does not come to an end soon."""
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        time.sleep(1)
+        return super().insert(tag, pfn, slot)
+
+
+class NeedsTooMuch(SetAssociativeArray):
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        raise MemoryError
+
+
+class Leaves(SetAssociativeArray):
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        sys.exit("I have had enough")
+
+
+class GoesOn(SetAssociativeArray):
+    """Goes on for minutes, always at something."""
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        time.sleep(5)
+        return super().insert(tag, pfn, slot)
