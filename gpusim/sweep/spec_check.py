@@ -137,8 +137,6 @@ def _value_problems(
 
 def _plot_problems(plot: PlotTable, sweep: Sweep) -> Iterator[Problem]:
     axes = sweep.axes
-    if sweep.split_step:
-        yield Problem(("plot",), "cannot be drawn over the splits of split_step")
     chosen = {what: getattr(plot, what) for what in ("x", "lines", "panels")}
     chosen = {what: name for what, name in chosen.items() if name or what == "x"}
     for what, name in chosen.items():
@@ -150,6 +148,8 @@ def _plot_problems(plot: PlotTable, sweep: Sweep) -> Iterator[Problem]:
             yield Problem(("plot", what), f"{name} has only one value")
         elif list(chosen.values()).count(name) > 1:
             yield Problem(("plot", what), f"{name} is used twice")
+    if sweep.split_step:
+        yield Problem(("split_step",), "cannot be drawn: a plot has no axis for the splits")
     for name, value in plot.relative_to.items():
         yield from _value_problems(("plot", "relative_to", name), (value,), axes)
     together = [split_keys(joined) for joined in sweep.set]

@@ -8,7 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-from gpusim.config.schema import TlbConfig
 from gpusim.tlb import SetAssociativeArray
 
 GATE = "GPUSIM_TEST_GATE"
@@ -69,10 +68,10 @@ class Gated(SetAssociativeArray):
 class Closed(SetAssociativeArray):
     """Fails while the gate is closed."""
 
-    def __init__(self, config: TlbConfig) -> None:
-        super().__init__(config)
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
         if not the_gate().is_open():
             raise LookupError("the gate is closed")
+        return super().insert(tag, pfn, slot)
 
 
 class Dies(SetAssociativeArray):

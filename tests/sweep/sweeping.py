@@ -175,6 +175,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
 
 SCRIPT = """
 import sys
+from attrs import evolve
 import gpusim
 from gpusim.registry import Slot, policy
 from gpusim.tlb import SetAssociativeArray
@@ -182,8 +183,7 @@ from gpusim.tlb import SetAssociativeArray
 @policy(Slot.TLB_ARRAY, "half")
 class Half(SetAssociativeArray):
     def __init__(self, config):
-        super().__init__(config)
-        self._ways = max(self._ways // 2, 1)
+        super().__init__(evolve(config, entries=config.entries // 2))
 
 sweep = gpusim.Sweep(
     name="study", models="tiny", workloads="nw", scale="smoke",

@@ -62,7 +62,7 @@ def test_runs_alone_are_not_drawn(tmp_path: Path) -> None:
 
 
 def test_splits_are_no_axis() -> None:
-    with pytest.raises(UserError, match=r"plot: cannot be drawn over the splits"):
+    with pytest.raises(UserError, match=r"split_step: cannot be drawn"):
         sweep({"x": "tlb.L1.entries"}, models="maxwell-mask", workloads="HISTO_GUP", split_step=5)
 
 

@@ -52,7 +52,6 @@ def test_a_file_and_a_few_lines_of_python_say_the_same(tmp_path: Path) -> None:
         seeds = [0, 7]
         record = "walks"
         alone = "same"
-        split_step = 2
 
         [set]
         "memory.page" = ["4KiB", "2MiB"]
@@ -82,7 +81,6 @@ def test_a_file_and_a_few_lines_of_python_say_the_same(tmp_path: Path) -> None:
         seeds=np.array([0, 7]),
         record=["walks"],
         alone=["same"],
-        split_step=2,
         set={
             "memory.page": ["4KiB", "2MiB"],
             "tlb.L1.entries, tlb.L1.ways": [(16, 4), [np.int64(64), 8]],
