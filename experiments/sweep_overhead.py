@@ -1,7 +1,7 @@
 """What a sweep costs: time a run beyond the simulation itself, and how much two processes gain.
 
-Run with ``python -m experiments.sweep_overhead [--json] [--runs N] [--long N]``.  Tiny runs are done
-by ``gpusim sweep -j 1`` and, in one plain process, by `gpusim.simulate`; longer ones by
+Run with ``python -m experiments.sweep_overhead [--json] [--runs N] [--long N]``.  Tiny runs are
+done by ``gpusim sweep -j 1`` and, in one plain process, by `gpusim.simulate`; longer ones by
 ``gpusim sweep`` with one process and with two.  Sweeps are timed from the start of the command to
 its end.  On a machine that does something else, too, the figures are worth little: its load is
 told.
@@ -130,7 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--runs", type=int, default=200, help="tiny runs (default 200)")
-    parser.add_argument("--long", type=int, default=12, help="longer runs (default 12)")
+    parser.add_argument("--long", type=int, default=24, help="longer runs (default 24)")
     arguments = parser.parse_args()
     load = os.getloadavg()[0]
     overhead, speed_up = measure_overhead(arguments.runs), measure_speed_up(arguments.long)

@@ -18,7 +18,7 @@ from rich.text import Text
 from gpusim.cli.live import clock_text
 
 if TYPE_CHECKING:
-    from gpusim.sweep.run import SweepProgress
+    from gpusim.sweep.progress import SweepProgress
 
 _MAX_WIDTH = 100
 _SLOWEST = 3

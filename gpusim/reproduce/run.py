@@ -15,8 +15,9 @@ from gpusim.reproduce.figure import Figure, Material
 from gpusim.reproduce.surveys import run_survey
 from gpusim.reproduce.verdict import Measured, Verdict, judge
 from gpusim.sweep.folder import FailedRun, RunFolder
+from gpusim.sweep.progress import Report
 from gpusim.sweep.results import SweepResults
-from gpusim.sweep.run import Report, cores, run_sweep
+from gpusim.sweep.run import cores, run_sweep
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from gpusim.errors import UserError, WriteError
 from gpusim.programs.workload import Workload, load_workload
 from gpusim.reproduce.figure import Survey
 from gpusim.sweep.key import content_key
-from gpusim.sweep.run import Report, SweepProgress
+from gpusim.sweep.progress import Report, SweepProgress
 
 FOLDER = "characterizations"
 _TICK_SECONDS = 0.25

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
-from statistics import fmean
 
 from gpusim.sweep.point import Point
 
@@ -13,18 +12,20 @@ class Estimates:
     """Mean seconds of runs of the same program and machine, else program, else scale."""
 
     def __init__(self) -> None:
-        self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        self._sums: dict[tuple[str, ...], float] = defaultdict(float)
+        self._counts: Counter[tuple[str, ...]] = Counter()
 
     def add(self, point: Point, seconds: float) -> None:
         """A run has taken so long."""
         for kind in _kinds(point):
-            self._seconds[kind].append(seconds)
+            self._sums[kind] += seconds
+            self._counts[kind] += 1
 
     def seconds(self, point: Point) -> float | None:
         """What a run will take; None if nothing is known."""
         for kind in _kinds(point):
-            if kind in self._seconds:
-                return fmean(self._seconds[kind])
+            if count := self._counts[kind]:
+                return self._sums[kind] / count
         return None
 
     def total(self, points: Iterable[Point]) -> float | None:

@@ -102,6 +102,8 @@ class RunFolder:
             found = path.stat()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {error.strerror}") from error
         facts = known.get(key)
         if facts and (facts.size, facts.modified_ns) == (found.st_size, found.st_mtime_ns):
             return facts
@@ -112,8 +114,9 @@ class RunFolder:
 
     def remove_remains(self) -> None:
         """Remove unfinished files of runs that nobody is running."""
-        running = held(self.claims)
-        for path in (*self._runs.glob(".*.partial"), *self.claims.glob("*.trace")):
+        remains = [*self._runs.glob(".*.partial"), *self.claims.glob("*.trace")]
+        running = held(self.claims)  # after that, or files of a run that begins now would go
+        for path in remains:
             if path.name.removeprefix(".").partition(".")[0] not in running:
                 path.unlink(missing_ok=True)
 

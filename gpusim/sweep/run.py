@@ -1,74 +1,21 @@
-"""`run_sweep`: a plan, an executor and a folder; whatever happens, the folder stays good."""
+"""`run_sweep`: a plan, an executor and a folder."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections import Counter
-from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 
-from attrs import define, frozen
-
 from gpusim.errors import UserError
-from gpusim.sweep.claims import Claims, claim_file
-from gpusim.sweep.code import own_policies, semantics
-from gpusim.sweep.estimate import Estimates
-from gpusim.sweep.executors import DaskExecutor, Executor, LocalExecutor, WorkerLostError
-from gpusim.sweep.folder import FailedRun, RunFolder, table_of
+from gpusim.sweep.claims import Claims
+from gpusim.sweep.execution import Execution
+from gpusim.sweep.executors import DaskExecutor, LocalExecutor
+from gpusim.sweep.folder import RunFolder
 from gpusim.sweep.journal import Journal
-from gpusim.sweep.plan import Plan, Run, make_plan
-from gpusim.sweep.point import Point
+from gpusim.sweep.plan import make_plan
+from gpusim.sweep.progress import Report
 from gpusim.sweep.results import SweepResults, open_sweep
 from gpusim.sweep.spec import Sweep
-from gpusim.sweep.worker import (
-    WORKER_LOST,
-    ClaimLost,
-    Facts,
-    Failure,
-    Limits,
-    Outcome,
-    Task,
-    hang,
-    pack,
-)
-
-ATTEMPTS = 3
-"""How often a run is tried whose worker dies."""
-
-_TICK_SECONDS = 0.25
-_TABLE_SECONDS = 15.0
-
-
-@frozen
-class SweepProgress:
-    """How far a sweep is.
-
-    Attributes:
-        total: runs that it needs.
-        reused: of these, results that were there before.
-        done: results since.
-        failed: runs without one.
-        running: labels of runs under way, with the seconds since they were handed out, the
-            longest first.
-        seconds_left: of real time; None if nothing like what is left has been run yet.
-    """
-
-    total: int
-    reused: int
-    done: int
-    failed: int
-    running: tuple[tuple[str, float], ...]
-    seconds_left: float | None
-
-    @property
-    def left(self) -> int:
-        """Runs that are not finished."""
-        return self.total - self.reused - self.done - self.failed
-
-
-Report = Callable[[SweepProgress], None]
+from gpusim.sweep.worker import Limits
 
 
 def run_sweep(
@@ -104,7 +51,6 @@ def run_sweep(
     plan = make_plan(sweep)
     runs = RunFolder(folder, create=True)
     runs.keep_sweep(sweep)
-    known = runs.known_facts()
     try:
         with (
             Claims(runs.claims) as claims,
@@ -113,235 +59,12 @@ def run_sweep(
         ):
             claims.remove_stale()
             runs.remove_remains()
-            execution = _Execution(plan, runs, executor, claims, tell, limits or Limits(), progress)
-            execution.begin(known, retry_failed)
+            execution = Execution(plan, runs, executor, claims, tell, limits or Limits(), progress)
+            execution.begin(retry_failed)
             execution.run()
     finally:
         runs.remove_remains()  # of workers that were killed
     return open_sweep(folder, sweep.name)
-
-
-@define
-class _Attempt:
-    """A run under way.
-
-    Attributes:
-        key: of the run.
-        task: as it was submitted.
-        since: when, by `time.monotonic`.
-    """
-
-    key: str
-    task: Task
-    since: float
-
-
-class _Execution:
-    def __init__(
-        self, plan: Plan, folder: RunFolder, executor: Executor, claims: Claims, journal: Journal,
-        limits: Limits, report: Report | None,
-    ) -> None:  # fmt: skip
-        self._plan = plan
-        self._folder = folder
-        self._executor = executor
-        self._claims = claims
-        self._journal = journal
-        self._limits = limits
-        self._report = report
-        self._found: dict[str, Facts | FailedRun] = {}
-        self._todo: list[str] = []
-        self._running: dict[Future[Outcome], _Attempt] = {}
-        self._attempts: Counter[str] = Counter()
-        self._estimates = Estimates()
-        self._reused = 0
-        self._table_due = 0.0
-
-    def begin(self, known: dict[str, Facts], retry_failed: bool) -> None:
-        """Look for what is there already."""
-        for key, run in self._plan.runs.items():
-            found = self._folder.facts(key, known) or self._earlier_failure(key, retry_failed)
-            if found is None:
-                self._todo.append(key)
-            else:
-                self._note(run, found)
-        self._reused = sum(isinstance(found, Facts) for found in self._found.values())
-        self._todo.sort(key=self._longest_first)
-        self._journal.tell("begin", runs=len(self._plan.runs), whole=self._reused)
-
-    def run(self) -> None:
-        """Run all that is left; the table is up to date when this ends, however it does."""
-        how = "stopped"
-        try:
-            while self._todo or self._running:
-                self._keep_table()
-                self._hand_out()
-                self._collect()
-                self._tell()
-            how = "end"
-        except KeyboardInterrupt as error:
-            how = "interrupted"
-            whole = sum(isinstance(found, Facts) for found in self._found.values())
-            raise KeyboardInterrupt(
-                f"{whole} of {len(self._plan.runs)} runs are finished; the same command goes on"
-            ) from error
-        finally:
-            self._journal.tell(how, left=len(self._plan.runs) - len(self._found))
-            self._table_due = 0.0
-            self._keep_table()
-
-    # -- handing out -----------------------------------------------------------------------------
-
-    def _hand_out(self) -> None:
-        room = self._executor.room() if self._todo else 0
-        later = []
-        while room > 0 and self._todo:
-            key = self._todo.pop(0)
-            if not self._claims.take(key):
-                later.append(key)
-                continue
-            elsewhere = self._folder.facts(key, {}) or self._folder.failed(key)
-            if elsewhere is None:
-                self._submit(key)
-                room -= 1
-            else:
-                self._journal.tell("found", run=key)
-                self._claims.give_back(key)
-                self._note(self._plan.runs[key], elsewhere)
-        self._todo[:0] = later
-
-    def _submit(self, key: str) -> None:
-        run = self._plan.runs[key]
-        self._attempts[key] += 1
-        number = self._attempts[key]
-        task = Task(
-            key=key,
-            model=run.model,
-            workload=run.workload,
-            record=run.record,
-            output=self._folder.result_path(key),
-            trace=self._folder.trace_path(key, f"{self._claims.id}-{number}"),
-            claim=claim_file(self._folder.claims, key),
-            sweep=self._claims.id,
-            limits=self._limits,
-            semantics=semantics(),
-            command_line=_command_line(run),
-            own=pack(own_policies(run.model), list(run.programs)),
-        )
-        self._journal.tell("started", run=key, label=run.point.label, attempt=number)
-        self._running[self._executor.submit(task)] = _Attempt(key, task, time.monotonic())
-
-    # -- taking back -----------------------------------------------------------------------------
-
-    def _collect(self) -> None:
-        if not self._running:  # all that is left is claimed by other sweeps, or there is no room
-            time.sleep(_TICK_SECONDS)
-            return
-        done, _ = wait(self._running, _TICK_SECONDS, FIRST_COMPLETED)
-        for future in done:
-            attempt = self._running.pop(future)
-            error = future.exception()
-            if isinstance(error, WorkerLostError):
-                self._lost(attempt, str(error))
-            elif error is not None:
-                raise error
-            else:
-                self._take(attempt, future.result())
-
-    def _lost(self, attempt: _Attempt, message: str) -> None:
-        self._journal.tell("worker lost", run=attempt.key, message=message)
-        hung = hang(attempt.task.trace)
-        if hung is None and self._attempts[attempt.key] < ATTEMPTS:
-            self._again(attempt)
-        else:
-            self._take(attempt, hung or Failure(WORKER_LOST, message))
-
-    def _take(self, attempt: _Attempt, outcome: Outcome) -> None:
-        key = attempt.key
-        if isinstance(outcome, ClaimLost):
-            self._journal.tell("claim lost", run=key)
-            self._again(attempt)
-            return
-        attempt.task.trace.unlink(missing_ok=True)
-        if isinstance(outcome, Facts):
-            self._finish(key, outcome)
-        elif outcome.stop:
-            raise UserError(f"{outcome.message} ({outcome.where})")
-        else:
-            label = self._plan.runs[key].point.label
-            self._finish(key, FailedRun(key, label, outcome, self._attempts[key]))
-
-    def _again(self, attempt: _Attempt) -> None:
-        attempt.task.trace.unlink(missing_ok=True)
-        self._claims.give_back(attempt.key)
-        self._todo.insert(0, attempt.key)
-
-    def _finish(self, key: str, found: Facts | FailedRun) -> None:
-        if isinstance(found, Facts):
-            self._folder.forget_failure(key)
-            self._journal.tell("done", run=key, seconds=found.seconds, digest=found.digest)
-        else:
-            self._folder.record_failure(found)
-            self._journal.tell("failed", run=key, cause=found.failure.cause)
-        self._claims.give_back(key)
-        self._note(self._plan.runs[key], found)
-
-    def _note(self, run: Run, found: Facts | FailedRun) -> None:
-        self._found[run.key] = found
-        if isinstance(found, Facts):
-            self._estimates.add(run.point, found.seconds)
-
-    # -- telling ---------------------------------------------------------------------------------
-
-    def _tell(self) -> None:
-        if self._report is None:
-            return
-        now = time.monotonic()
-        failed = sum(isinstance(found, FailedRun) for found in self._found.values())
-        running = [
-            (self._plan.runs[attempt.key].point.label, now - attempt.since)
-            for attempt in self._running.values()
-        ]
-        self._report(
-            SweepProgress(
-                total=len(self._plan.runs),
-                reused=self._reused,
-                done=len(self._found) - failed - self._reused,
-                failed=failed,
-                running=tuple(sorted(running, key=lambda one: -one[1])),
-                seconds_left=self._seconds_left(now),
-            )
-        )
-
-    def _seconds_left(self, now: float) -> float | None:
-        ahead = self._estimates.total(self._points(self._todo))
-        if ahead is None:
-            return None
-        for attempt in self._running.values():
-            expected = self._estimates.seconds(self._plan.runs[attempt.key].point)
-            if expected is None:
-                return None
-            ahead += max(expected - (now - attempt.since), 0.0)
-        return ahead / max(len(self._running), 1)
-
-    def _keep_table(self) -> None:
-        if time.monotonic() < self._table_due:
-            return
-        rows = ((point.values, key, self._found.get(key)) for point, key in self._plan.points)
-        self._folder.keep_table(self._plan.sweep.name, table_of(rows))
-        self._table_due = time.monotonic() + _TABLE_SECONDS
-
-    # -- small things ----------------------------------------------------------------------------
-
-    def _earlier_failure(self, key: str, forget: bool) -> FailedRun | None:
-        if forget:
-            self._folder.forget_failure(key)
-        return self._folder.failed(key)
-
-    def _longest_first(self, key: str) -> float:
-        return -(self._estimates.seconds(self._plan.runs[key].point) or 0.0)
-
-    def _points(self, keys: Iterable[str]) -> list[Point]:
-        return [self._plan.runs[key].point for key in keys]
 
 
 def cores() -> int:
@@ -349,15 +72,3 @@ def cores() -> int:
     import loky
 
     return int(loky.cpu_count())
-
-
-def _command_line(run: Run) -> tuple[str, ...]:
-    """The run as a command."""
-    point = run.point
-    options = [
-        *(part for name in point.variants for part in ("--variant", name)),
-        *(part for key, value in point.settings for part in ("--set", f"{key}={value}")),
-        *(("--record", ",".join(run.record)) if run.record else ()),
-    ]
-    seed = ("--seed", str(point.seed))
-    return ("gpusim", "run", point.model, point.workload, "--scale", point.scale, *seed, *options)

@@ -157,7 +157,7 @@ def pack(policies: list[OwnPolicy], programs: list[ProgramKind]) -> bytes:
     Raises:
         UserError: one of them cannot be packed.
     """
-    import cloudpickle  # type: ignore[import-untyped]
+    import cloudpickle
 
     try:
         return bytes(cloudpickle.dumps((policies, programs)))

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from gpusim.errors import UserError
+from gpusim.sweep.execution import ATTEMPTS
+from gpusim.sweep.progress import SweepProgress
 from gpusim.sweep.results import SweepResults
-from gpusim.sweep.run import ATTEMPTS, SweepProgress, run_sweep
+from gpusim.sweep.run import run_sweep
 from gpusim.sweep.spec import Sweep
 from gpusim.sweep.worker import Limits
 from tests.sweep.faulty import Gate
