@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gpusim.characterize.characterization import TLB_MARK
 from gpusim.characterize.plot import plot_bins
 from gpusim.plots import bar_groups, new_figure, sweep_lines
-from gpusim.reproduce import Survey, programs_of
+from gpusim.reproduce import Material, Survey, normalised, programs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,3 +90,22 @@ def draw_distances(table: pd.DataFrame) -> Picture:
     axes.axvline(TLB_MARK, color="black", linewidth=0.8, linestyle=(0, (4, 2)))
     axes.set_ylim(0, 1.02)
     return figure
+
+
+RATE = " hit rate"
+"""In the names of columns."""
+
+
+def readings_table(material: Material, readings: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
+    """Times relative to the baseline, and hit rates, of the proposal with some settings each."""
+    designs: dict[str, Mapping[str, object]] = {"baseline": {"variant": "baseline"}}
+    designs |= {name: {"variant": PROPOSAL, **settings} for name, settings in readings.items()}
+    times = normalised(material.numbers("cycles", PROGRAMS, designs))
+    rates = material.numbers("tlb_L1_hit_rate_mean", PROGRAMS, designs)
+    return times.join(rates.add_suffix(RATE))
+
+
+def draw_readings(table: pd.DataFrame) -> Picture:
+    """The times of a `readings_table`."""
+    times = table[[name for name in table.columns if not name.endswith(RATE)]]
+    return bars(times, "execution time,\nrelative to the baseline")

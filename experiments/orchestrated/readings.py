@@ -5,35 +5,24 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, normalised
+from gpusim.reproduce import Figure, Material
 from gpusim.sweep.spec import Sweep
 
-from .common import MODEL, PROGRAMS, PROPOSAL, WORKLOADS, bars
+from .common import MODEL, PROPOSAL, WORKLOADS, draw_readings, readings_table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Picture
 
 RULES = ("tlb.L1.array.empty_rule", "tlb.L1.array.shared_alloc")
 READINGS = tuple(product(("stale", "invalid"), ("union", "spill")))
-RATE = " hit rate"
 
 
 def table(material: Material) -> pd.DataFrame:
     """Times relative to the baseline, and hit rates, of each reading."""
-    designs: dict[str, dict[str, object]] = {"baseline": {"variant": "baseline"}}
-    for reading in READINGS:
-        settings = dict(zip(RULES, reading, strict=True))
-        designs[", ".join(reading)] = {"variant": PROPOSAL, **settings}
-    times = normalised(material.numbers("cycles", PROGRAMS, designs))
-    rates = material.numbers("tlb_L1_hit_rate_mean", PROGRAMS, designs)
-    return times.join(rates.add_suffix(RATE))
-
-
-def draw(table: pd.DataFrame) -> Picture:
-    """The times."""
-    times = table[[name for name in table.columns if not name.endswith(RATE)]]
-    return bars(times, "execution time,\nrelative to the baseline")
+    return readings_table(
+        material,
+        {", ".join(reading): dict(zip(RULES, reading, strict=True)) for reading in READINGS},
+    )
 
 
 FIGURE = Figure(
@@ -53,7 +42,7 @@ FIGURE = Figure(
         ),
     ),
     table=table,
-    draw=draw,
+    draw=draw_readings,
 )  # fmt: skip
 
 if __name__ == "__main__":

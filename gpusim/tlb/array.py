@@ -17,15 +17,18 @@ class TlbArray(ABC):
     Attributes:
         extra_cycles: what the last lookup took beyond the level's latency; it also holds the
             port for so long, except for `pipelined_cycles`.
-        pipelined_cycles: how many of the extra cycles of every lookup are further stages of the
-            pipeline, which the next lookup need not wait for.
+        pipelined_cycles: how many of these are further stages of the pipeline, which the next
+            lookup need not wait for.
         by_block_slot: it is indexed by block slots, so it cannot serve several SMs, whose slots
             have the same numbers.
+        fills_every_slot: a translation that several blocks wait for is inserted for each of them,
+            not only for the one that asked first.
     """
 
     extra_cycles: int = 0
     pipelined_cycles: int = 0
     by_block_slot: bool = False
+    fills_every_slot: bool = False
 
     @abstractmethod
     def lookup(self, tag: int, slot: int) -> int:

@@ -69,6 +69,8 @@ class TlbLevel:
         """Level, instance, tag, whether it hit, cycle."""
         self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
         self._primary: dict[int, Translation] = {}
+        self._askers: dict[int, list[int]] = {}
+        """By page: block slots of merged misses, for arrays that fill every slot."""
         self._ports = config.ports
         self._cycle = -1
         self._used = 0
@@ -177,6 +179,8 @@ class TlbLevel:
             self.on_lookup(self._level, self._index, tag, False, now)
         if self._mshrs.admit(tag, waiter) == MERGED:
             counters.merged += 1
+            if self.array.fills_every_slot:
+                self._askers.setdefault(tag, []).append(slot)
             waiter.follow(self._primary[tag], now)
             return
         if isinstance(waiter, Translation):
@@ -196,7 +200,9 @@ class TlbLevel:
         counters = self.counters[translation.app]
         counters.fills += 1
         pfn = translation.pfn
-        counters.evictions += self.array.insert(translation.tag, pfn, translation.slot)
+        slots = [translation.slot, *self._askers.pop(translation.tag, ())]
+        for slot in dict.fromkeys(slots):
+            counters.evictions += self.array.insert(translation.tag, pfn, slot)
         del self._primary[translation.tag]
         for waiter in self._mshrs.release(translation.tag):
             waiter.pfn = pfn

@@ -8,6 +8,7 @@ from attrs import define
 
 from gpusim.config.schema import TlbConfig
 from gpusim.counters import count
+from gpusim.errors import one_of
 from gpusim.registry import Slot, policy
 from gpusim.request import NO_PAGE
 from gpusim.tlb.set_associative import ArrayOfSets
@@ -39,16 +40,25 @@ class TbPartitionedArray(ArrayOfSets):
     Args:
         config: the TLB; its latency in cycles.
         parallel_compare: all sets of a block are searched at once.
+        hold_port: a search of several sets holds the port until it ends; otherwise the next lookup
+            may begin a cycle later, in other sets [our choice: the paper tells of time only].
         flush_on_kernel: a new kernel finds the TLB empty.
+        merged_fill: a translation that several blocks wait for goes to the sets of ``"each"`` of
+            them, or of the ``"first"`` that asked [our choice: the paper does not say].
     """
 
     by_block_slot = True
 
     def __init__(
-        self, config: TlbConfig, *, parallel_compare: bool = False, flush_on_kernel: bool = False
-    ) -> None:
+        self, config: TlbConfig, *, parallel_compare: bool = False, hold_port: bool = True,
+        flush_on_kernel: bool = False, merged_fill: str = "each",
+    ) -> None:  # fmt: skip
+        one_of(("each", "first"), merged_fill=merged_fill)
         super().__init__(config, indexed=False)
+        self.fills_every_slot = merged_fill == "each"
         self._search_cycles = 0 if parallel_compare else int(config.latency.amount)
+        self._hold_port = hold_port
+        self._stages = self.pipelined_cycles
         self._flush_on_kernel = flush_on_kernel
         self._uses = 0
         self._own: list[range] = []
@@ -74,7 +84,8 @@ class TbPartitionedArray(ArrayOfSets):
                 self._found(entry, index, slot)
                 break
         self.partition.sets_searched += searched
-        self.extra_cycles = self._search_cycles * (searched - 1) + self.pipelined_cycles
+        self.extra_cycles = self._search_cycles * (searched - 1) + self._stages
+        self.pipelined_cycles = self._stages if self._hold_port else self.extra_cycles
         return NO_PAGE if entry is None else entry.pfn
 
     def insert(self, tag: int, pfn: int, slot: int) -> int:

@@ -37,7 +37,7 @@ class TbPartitionedSharedArray(TbPartitionedArray):
     after its own.  The flag falls when either of the two blocks ends.
 
     Args:
-        config, parallel_compare, flush_on_kernel: see `TbPartitionedArray`.
+        config, parallel_compare, hold_port, flush_on_kernel, merged_fill: see `TbPartitionedArray`.
         empty_rule: which ways are empty: ``"invalid"`` ones, or also ``"stale"`` ones, last used
             by a block that has ended [our choice: without it flags rise only in a cold TLB].
         shared_alloc: where a sharing block puts translations: in its own sets, from which they
@@ -46,8 +46,9 @@ class TbPartitionedSharedArray(TbPartitionedArray):
     """
 
     def __init__(
-        self, config: TlbConfig, *, parallel_compare: bool = False, flush_on_kernel: bool = False,
-        empty_rule: str = "stale", shared_alloc: str = "union", wrap: bool = True,
+        self, config: TlbConfig, *, parallel_compare: bool = False, hold_port: bool = True,
+        flush_on_kernel: bool = False, merged_fill: str = "each", empty_rule: str = "stale",
+        shared_alloc: str = "union", wrap: bool = True,
     ) -> None:  # fmt: skip
         one_of(("invalid", "stale"), empty_rule=empty_rule)
         one_of(("spill", "union"), shared_alloc=shared_alloc)
@@ -61,7 +62,10 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         self.flags: list[bool] = []
         """By slot: whether its block shares the sets of its neighbour."""
         self.sharing = SharingCounters()
-        super().__init__(config, parallel_compare=parallel_compare, flush_on_kernel=flush_on_kernel)
+        super().__init__(
+            config, parallel_compare=parallel_compare, hold_port=hold_port,
+            flush_on_kernel=flush_on_kernel, merged_fill=merged_fill,
+        )  # fmt: skip
 
     def begin_kernel(self, blocks: int) -> None:
         super().begin_kernel(blocks)

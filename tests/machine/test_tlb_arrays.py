@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import pytest
 
 from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import GpuConfig
@@ -83,6 +84,13 @@ def test_a_search_of_k_sets_holds_the_port_k_cycles() -> None:
     assert run.latencies[-2:] == [ISSUE + L1 + 2, ISSUE + 3 + L1 + 2]
 
 
+def test_a_pipelined_search_holds_the_port_one_cycle() -> None:
+    lines = (address(8), address(8) + 128)
+    warm = [("load", lines[1]), ("wait",)]
+    run = Run(machine(hold_port=False), [*touch(12), *warm, ("load", *lines), ("wait",)])
+    assert run.latencies[-2:] == [ISSUE + L1 + 2, ISSUE + 1 + L1 + 2]
+
+
 def test_a_search_holds_the_port_of_a_deeper_level_too() -> None:
     # Two pages of one instruction miss the L1 TLB; in the L2 TLB each searches the 4 sets that
     # the one block has, and the second search begins when the first has ended.
@@ -98,6 +106,24 @@ def test_a_search_holds_the_port_of_a_deeper_level_too() -> None:
     assert run.count("tlb/L2", "queue_cycles") == search
     assert run.latencies[0] == MISS_EVERYWHERE + search
     assert run.latencies[1] - run.latencies[0] >= search
+
+
+@pytest.mark.parametrize(
+    ("policy", "fill", "misses"),
+    [
+        ("tb-partitioned", "each", 2),
+        ("tb-partitioned", "first", 3),
+        ("tb-partitioned-shared", "each", 2),
+        ("tb-partitioned-shared", "first", 3),
+    ],
+)
+def test_a_translation_that_two_blocks_wait_for(policy: str, fill: str, misses: int) -> None:
+    # Both blocks miss the same page at once; then each loads another line of it.
+    script = [("load", BASE), ("wait",), ("load", BASE + 128), ("wait",)]
+    run = Run(machine(blocks=2, policy=policy, merged_fill=fill), script, blocks=2)
+    assert run.count("tlb/L1", "merged") == 1
+    assert run.count("tlb/L1", "misses") == misses
+    assert run.count("tlb/L1", "hits") == 4 - misses
 
 
 def test_a_further_stage_delays_all_lookups_but_holds_no_port() -> None:
