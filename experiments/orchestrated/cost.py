@@ -28,7 +28,8 @@ def table(_: Material) -> pd.DataFrame:
 def draw(table: pd.DataFrame) -> Picture:
     """Structures side by side."""
     figure = new_figure("page", height=2.4)
-    bar_groups(table, geomean=False, ylabel="bytes added", ax=figure.subplots())
+    short = table.rename(lambda name: name.partition(": ")[2])
+    bar_groups(short, geomean=False, ylabel="bytes added", ax=figure.subplots())
     return figure
 
 
