@@ -1,4 +1,4 @@
-"""`gpusim list`: the models, workloads, policies and records that there are."""
+"""`gpusim list`: what a run, a sweep or a reproduction can be made of."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ _MIB = 1 << 20
 
 
 def list_things(
-    what: Annotated[str, typer.Argument(help="models, workloads, policies or records")],
+    what: Annotated[
+        str, typer.Argument(help="models, workloads, policies, records, sweeps or figures")
+    ],
     paper: Annotated[
         str | None, typer.Option(help="Only the workloads of a paper, by its names, such as mask.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List what a run can be made of."""
+    """List what a run, a sweep or a reproduction can be made of."""
     if what not in _LISTS:
         raise UserError(
             f"there is nothing to list named {what!r}{nearest(what, _LISTS)}; "
@@ -150,11 +152,42 @@ def _records() -> Iterator[Row]:
         }
 
 
+def _sweeps() -> Iterator[Row]:
+    from gpusim.datafiles import data_names
+    from gpusim.sweep.spec import read_sweep
+
+    for name in data_names("experiments"):
+        sweep = read_sweep(name)
+        yield {
+            "name": name,
+            "description": sweep.title,
+            "axes": ", ".join(
+                f"{len(values)} × {axis}" for axis, values in sweep.axes.items() if len(values) > 1
+            ),
+            "scale": sweep.scale,
+        }
+
+
+def _figures() -> Iterator[Row]:
+    from gpusim.reproduce.catalog import figures_of
+    from gpusim.reproduce.claims import papers
+
+    for paper in papers():
+        for figure in figures_of(paper):
+            yield {
+                "name": figure.id,
+                "description": figure.title,
+                "claims": ", ".join(figure.claims),
+            }
+
+
 _LISTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "models": _models,
     "workloads": _workloads,
     "policies": _policies,
     "records": _records,
+    "sweeps": _sweeps,
+    "figures": _figures,
 }
 
 

@@ -50,6 +50,19 @@ def test_list_workloads():
     assert {"atax", "bicg", "mvt", "bfs", "pagerank"} <= {row["name"] for row in rows}
 
 
+def test_list_sweeps():
+    (row,) = json.loads(gpusim("list", "sweeps", "--json").stdout)
+    assert row["name"] == "l1-tlb-reach"
+    assert row["axes"] == "5 × workload, 4 × tlb.L1.entries, 2 × memory.page"
+    assert "l1-tlb-reach" in gpusim("list", "sweeps").stdout
+
+
+def test_list_figures():
+    rows = {row["name"]: row for row in json.loads(gpusim("list", "figures", "--json").stdout)}
+    assert "orch.fig11.full" in rows["orch.fig11"]["claims"]
+    assert "comp.cost" in rows
+
+
 def test_listing_what_there_is_not():
     error = gpusim("list", "model", code=2).stderr
     assert "did you mean 'models'" in error
