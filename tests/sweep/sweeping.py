@@ -130,10 +130,20 @@ def assert_done_once(table: pd.DataFrame, records: list[dict[str, Any]]) -> None
     assert set(done.values()) == {1}
 
 
+def remains(folder: Path) -> list[Path]:
+    """What is left of runs and sweeps that are not any more."""
+    unfinished = [path for path in (folder / "runs").iterdir() if path.suffix != ".h5"]
+    return [*(folder / "claims").iterdir(), *unfinished]
+
+
 def assert_tidy(folder: Path) -> None:
     """Nothing is left of runs and sweeps that are not any more."""
-    assert list((folder / "claims").iterdir()) == []
-    assert [path for path in (folder / "runs").iterdir() if path.suffix != ".h5"] == []
+    assert remains(folder) == []
+
+
+def wait_until_tidy(folder: Path) -> None:
+    """The same, on a cluster: runs outlive their sweep for some seconds, and tidy up then."""
+    wait_for(lambda: not remains(folder))
 
 
 def assert_same_runs(one: Path, other: Path) -> None:

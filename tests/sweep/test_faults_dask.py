@@ -25,7 +25,6 @@ from tests.sweep.sweeping import (
     all_done,
     assert_done_once,
     assert_same_runs,
-    assert_tidy,
     environment,
     finish,
     interrupt,
@@ -35,6 +34,7 @@ from tests.sweep.sweeping import (
     small_sweep,
     started,
     wait_for,
+    wait_until_tidy,
     write_spec,
 )
 
@@ -141,7 +141,7 @@ def test_failures_are_those_of_the_run(folder: Path, gate: Gate, two: Cluster) -
     found = {failed.failure.cause: failed.failure for failed in results.failures}
     assert "run_in_circles" in found["Hang"].traceback
     assert "lost my way" in found["KeyError"].message
-    assert_tidy(folder)
+    wait_until_tidy(folder)
 
 
 def test_an_interrupted_sweep_ends_its_runs_on_the_cluster(
@@ -155,10 +155,10 @@ def test_an_interrupted_sweep_ends_its_runs_on_the_cluster(
         interrupt(process)
         _, errors = finish(process, 130)
     assert errors == "gpusim: interrupted; 0 of 2 runs are finished; the same command goes on\n"
-    assert_tidy(folder)
+    wait_until_tidy(folder)
     results = run_sweep(small_sweep("set-associative"), folder, dask=two.address)
     assert set(results.table["state"]) == {"done"}
-    assert_tidy(folder)
+    wait_until_tidy(folder)
 
 
 def test_a_policy_of_a_script(tmp_path: Path, folder: Path, gate: Gate, two: Cluster) -> None:
@@ -206,4 +206,4 @@ def test_no_scheduler(folder: Path) -> None:
     for wrong in ("nonsense://here:1", "no such place", "tcp://127.0.0.1:notaport"):
         with pytest.raises(UserError, match="--dask"):
             run_sweep(small_sweep(), folder, dask=wrong)
-    assert_tidy(folder)
+    wait_until_tidy(folder)
