@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from gpusim.characterize import ApplicationCharacterization
 from gpusim.reproduce.verdict import Measured
+from gpusim.sweep.point import as_text
 from gpusim.sweep.spec import Sweep
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Material:
         for name, design in designs.items():
             wanted = pd.Series(data=True, index=self.runs.index)
             for column, value in design.items():
-                wanted &= self.runs[column] == str(value)
+                wanted &= self.runs[column] == as_text(value)
             found = self.runs[wanted].drop_duplicates("workload").set_index("workload")[number]
             columns[name] = found.reindex(list(programs.values())).to_numpy(float)
         return pd.DataFrame(columns, index=pd.Index(list(programs), name="program"))

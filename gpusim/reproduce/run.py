@@ -15,6 +15,7 @@ from gpusim.reproduce.figure import Figure, Material
 from gpusim.reproduce.surveys import run_survey
 from gpusim.reproduce.verdict import Measured, Verdict, judge
 from gpusim.sweep.folder import FailedRun, RunFolder
+from gpusim.sweep.point import as_text
 from gpusim.sweep.progress import Report
 from gpusim.sweep.results import SweepResults
 from gpusim.sweep.run import cores, run_sweep
@@ -157,5 +158,5 @@ def _rows(sweeps: Iterable[SweepResults]) -> pd.DataFrame:
         table = results.table
         place = list(table.columns).index("key")
         names = list(table.columns[:place])
-        parts.append(table.assign(**{name: table[name].map(str) for name in names}))
+        parts.append(table.assign(**{name: table[name].map(as_text) for name in names}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
