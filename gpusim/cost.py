@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 
 from gpusim.config.load import LoadedModel
-from gpusim.config.schema import GpuConfig
 from gpusim.registry import Slot, make_policy
 from gpusim.sm.block_scheduler import BlockPlacement
-from gpusim.structures import VIRTUAL_BITS, Dimensions, Storage, bits_for
+from gpusim.structures import Storage, dimensions
 from gpusim.tlb import TlbArray
 
 
@@ -90,17 +89,6 @@ def added_bytes(model: LoadedModel, base: LoadedModel) -> dict[str, float]:
         for row in compare_storage(model, base)
         if row.part.storage and row.added_bits
     }
-
-
-def dimensions(config: GpuConfig) -> Dimensions:
-    """Those of a machine."""
-    offset = bits_for(config.memory.page)
-    return Dimensions(
-        page_bits=VIRTUAL_BITS - offset,
-        frame_bits=bits_for(config.memory.size) - offset,
-        sms=config.sm.count,
-        block_slots=config.sm.max_blocks,
-    )
 
 
 def _parts(where: str, instances: int, told: Sequence[Storage] | None) -> Iterator[Part]:

@@ -60,10 +60,14 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
+def is_own(thing: object) -> bool:
+    """Whether a class or function is the user's, not gpusim's."""
+    return str(getattr(thing, "__module__", "")).partition(".")[0] != "gpusim"
+
+
 def own_modules(classes: Iterable[type]) -> frozenset[str]:
     """Modules of the classes that are the user's, not gpusim's."""
-    names = {cls.__module__ for cls in classes}
-    return frozenset(name for name in names if name.partition(".")[0] != "gpusim")
+    return frozenset(cls.__module__ for cls in classes if is_own(cls))
 
 
 @contextmanager

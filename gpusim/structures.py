@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from gpusim.config.schema import GpuConfig
+
 VIRTUAL_BITS = 48
 """Of a virtual address [our choice: x86-64's; COMP's tags of 31 bits fit it]."""
 
@@ -59,3 +61,14 @@ class Storage:
 def bits_for(values: int) -> int:
     """Bits that tell so many values apart."""
     return (values - 1).bit_length()
+
+
+def dimensions(config: GpuConfig) -> Dimensions:
+    """Those of a machine."""
+    offset = bits_for(config.memory.page)
+    return Dimensions(
+        page_bits=VIRTUAL_BITS - offset,
+        frame_bits=bits_for(config.memory.size) - offset,
+        sms=config.sm.count,
+        block_slots=config.sm.max_blocks,
+    )

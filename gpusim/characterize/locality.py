@@ -11,9 +11,6 @@ from gpusim.walk import PageTable
 WINDOW = 256
 """Consecutive accesses of an SM within which upper bits are compared (our choice)."""
 
-ADDRESS_BITS = 48
-"""Of a virtual address; a virtual page number has as many less those of the page offset."""
-
 
 def strides(page: NDArray[np.int64]) -> NDArray[np.int64]:
     """(n - 1,) from each of (n,) page numbers to the next; 0 where the page stays the same."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +26,17 @@ from gpusim.characterize.intensity import (
     intra_block_bins,
     sample_blocks,
 )
-from gpusim.characterize.locality import ADDRESS_BITS, Frames, shared_upper_bits, strides
+from gpusim.characterize.locality import Frames, shared_upper_bits, strides
 from gpusim.characterize.placement import SmStream, place_blocks, sm_stream, touch_order
 from gpusim.config.load import LoadedModel
-from gpusim.errors import UserError, own_code_errors
+from gpusim.errors import UserError, own_code_errors, own_modules
 from gpusim.machine import Machine, Tenant
 from gpusim.programs.workload import Workload
 from gpusim.results.run_data import Provenance
 from gpusim.simulate import assign_sms
 from gpusim.sm.block_scheduler import RoundRobinPlacement
 from gpusim.sm.occupancy import blocks_per_sm
+from gpusim.structures import dimensions
 from gpusim.version import __version__
 from gpusim.warp_program import Buffer, Launch
 
@@ -80,15 +80,12 @@ def _characterize(
     geometry = Geometry(config.sm.warp_size, int(config.l1.line), int(config.memory.page))
     tenants = assign_sms(model, workload)
     table = Machine(config, tenants, workload.seed).page_table
-    page_bits = ADDRESS_BITS - table.page_shift
-    frame_bits = (int(config.memory.size) // geometry.page_bytes - 1).bit_length()
+    sizes = dimensions(config)
     applications = []
     for asid, tenant in enumerate(tenants):
-        frames = Frames(table, asid, page_bits, frame_bits)
+        frames = Frames(table, asid, sizes.page_bits, sizes.frame_bits)
         survey = _Survey(tenant, model, geometry, frames, workload.seed)
-        module = type(tenant.application).__module__
-        own = module.partition(".")[0] != "gpusim"
-        with own_code_errors({module}) if own else nullcontext():
+        with own_code_errors(own_modules([type(tenant.application)])):
             for blocks in survey.run():
                 if progress is not None:
                     progress(tenant.name, blocks)
@@ -106,8 +103,8 @@ def _characterize(
         geometry.page_bytes,
         geometry.line_bytes,
         geometry.warp_size,
-        page_bits,
-        frame_bits,
+        sizes.page_bits,
+        sizes.frame_bits,
         tuple(applications),
     )
 

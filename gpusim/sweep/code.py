@@ -11,6 +11,7 @@ from pathlib import Path
 import gpusim
 from gpusim.config.check_policies import policies_of
 from gpusim.config.load import LoadedModel
+from gpusim.errors import is_own
 from gpusim.programs.builder import ProgramStart
 from gpusim.programs.catalog import ProgramKind, program
 from gpusim.programs.workload import Workload
@@ -48,14 +49,14 @@ def own_policies(model: LoadedModel) -> list[OwnPolicy]:
         (slot, chosen.policy, find_policy(slot, chosen.policy))
         for _, slot, chosen in policies_of(model.config)
     ]
-    return [one for one in found if _is_own(one[2])]
+    return [one for one in found if is_own(one[2])]
 
 
 def own_programs(workload: Workload) -> list[ProgramKind]:
     """Programs of a workload that are not gpusim's."""
     starts = (spec.start for spec in workload.applications)
     kinds = (start.kind for start in starts if isinstance(start, ProgramStart))
-    return [kind for kind in kinds if _is_own(kind.make)]
+    return [kind for kind in kinds if is_own(kind.make)]
 
 
 def adopt(policies: list[OwnPolicy], programs: list[ProgramKind]) -> None:
@@ -65,10 +66,6 @@ def adopt(policies: list[OwnPolicy], programs: list[ProgramKind]) -> None:
             policy(slot, name)(cls)
     for kind in programs:
         program(kind.name, kind.parameters, kind.uses_graph)(kind.make)
-
-
-def _is_own(thing: object) -> bool:
-    return str(getattr(thing, "__module__", "")).partition(".")[0] != "gpusim"
 
 
 def _module(source: str) -> str:

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from gpusim.cli.main import app
 from gpusim.config.load import load_model
-from gpusim.cost import Part, added_bytes, compare_storage, dimensions, storage
-from gpusim.structures import Storage, bits_for
+from gpusim.cost import Part, added_bytes, compare_storage, storage
+from gpusim.structures import Storage, bits_for, dimensions
 
 MEMORY = {"memory.size": "2GiB"}  # 19 bits of a frame of 4 KiB
 

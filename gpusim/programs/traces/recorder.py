@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.errors import own_code_errors
+from gpusim.errors import own_code_errors, own_modules
 from gpusim.programs.traces.application import TraceFile
 from gpusim.programs.traces.schema import (
     APPLICATIONS,
@@ -50,7 +50,7 @@ def record_trace(
         recorder = _Recorder(target, warp_size)
         for spec in workload.applications:
             application = spec.start()
-            with own_code_errors(_own_modules(application)):
+            with own_code_errors(own_modules([type(application)])):
                 for blocks in recorder.add(application):
                     if progress is not None:
                         progress(spec.name, blocks)
@@ -59,12 +59,6 @@ def record_trace(
     except BaseException:
         target.discard()
         raise
-
-
-def _own_modules(application: Application) -> frozenset[str]:
-    """The module of a program that is not gpusim's."""
-    module = type(application).__module__
-    return frozenset() if module.partition(".")[0] == "gpusim" else frozenset({module})
 
 
 class _Recorder:
