@@ -74,7 +74,8 @@ def _balances(machine: Machine, sums: Sums) -> Iterator[str]:
             )  # fmt: skip
             yield from _equal(
                 f"{component}: fills", counters["fills"],
-                "misses that were not merged", counters["misses"] - counters["merged"],
+                "misses that were not merged",
+                counters["misses"] - counters["merged"] - counters["replays"],
             )  # fmt: skip
     sm, l1, l2 = sums["sm"], sums["l1"], sums["l2"]
     walk, dram = sums["walk"], sums["dram"]

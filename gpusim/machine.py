@@ -8,13 +8,14 @@ from typing import Any
 from attrs import evolve, frozen
 
 import gpusim.sm.thrashing_aware  # noqa: F401  (registers its policy)
-from gpusim.cache import L1Cache, L2Bank
-from gpusim.config.schema import GpuConfig, TlbConfig
+from gpusim.cache import L1Cache, L2Bank, VirtualL1Cache, VirtualL2Bank
+from gpusim.config.schema import FBT_LEVEL, SUB_PAGE, FbtConfig, GpuConfig, TlbConfig
 from gpusim.config.units import cycles
 from gpusim.counters import CounterRow
 from gpusim.crossbar import Network, reply_bytes, request_bytes
 from gpusim.dram import build_dram
 from gpusim.engine import Environment, Port, Probe, Watchdog
+from gpusim.fbt import Fbt
 from gpusim.registry import Slot, make_policy
 from gpusim.request import Translation
 from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
@@ -22,7 +23,7 @@ from gpusim.sm.ledger import Ledger
 from gpusim.sm.sm import Sm
 from gpusim.sm.translation import LOAD_STORE_UNITS
 from gpusim.states import State, state_names
-from gpusim.tlb import IdealArray, TlbArray, TlbLevel
+from gpusim.tlb import ForwardTableArray, IdealArray, TlbArray, TlbLevel, forward_table_level
 from gpusim.walk import FrameAllocator, PageTable, Walkers
 from gpusim.warp_program import Application
 
@@ -80,7 +81,7 @@ class Machine:
         self.config = config
         self.tenants = tenants
         self.names = tuple(tenant.name for tenant in tenants)
-        self.states = state_names(tuple(config.tlb))
+        self.states = state_names((*config.tlb, FBT_LEVEL) if config.fbt else tuple(config.tlb))
         self.env = Environment()
         self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
         self.first_runs: dict[int, FirstRun] = {}
@@ -89,6 +90,8 @@ class Machine:
         self._build_memory()
         self._build_translation()
         self._build_sms()
+        if self.fbt is not None:
+            self._connect_fbt(self.fbt)
         self._start_tenants()
         self.watchdog = Watchdog(
             self.env, config.watchdog.cycles(config.clock), self.in_flight, self._progress,
@@ -127,23 +130,46 @@ class Machine:
         self._channel = lambda address: channel_ports[mapping.channel(address)]
         banks = config.l2.banks
         line_shift = config.l2.line.bit_length() - 1
+        self.fbt = None if config.fbt is None else self._fbt(config.fbt)
         self.requests = Network(
             env, "crossbar.requests", config.crossbar, config.clock, config.sm.count, banks,
-            lambda request: (request.address >> line_shift) % banks, request_bytes,
+            (lambda request: (request.address >> line_shift) % banks) if self.fbt is None
+            else (lambda request: request.vline % banks), request_bytes,
         )  # fmt: skip
         self.replies = Network(
             env, "crossbar.replies", config.crossbar, config.clock, banks, config.sm.count,
             lambda request: request.sm, reply_bytes,
         )  # fmt: skip
-        self.banks = [
-            L2Bank(
-                env, i, config.l2, config.clock, apps, self._channel, self.requests.links[i],
-                self.replies.entrances[i],
-            )
-            for i in range(banks)
-        ]  # fmt: skip
+        self.banks = [self._bank(i) for i in range(banks)]
         ports = [bank.requests for bank in self.banks]
         self._bank_port = lambda address: ports[(address >> line_shift) % banks]
+
+    def _bank(self, index: int) -> L2Bank:
+        config = self.config
+        places = self._channel, self.requests.links[index], self.replies.entrances[index]
+        common = self.env, index, config.l2, config.clock, len(self.tenants), *places
+        if self.fbt is None:
+            return L2Bank(*common)
+        return VirtualL2Bank(*common, self.fbt, self._fbt_lines_shift)
+
+    def _fbt(self, fbt: FbtConfig) -> Fbt:
+        """The forward–backward table; messages to L1 caches go through the crossbar, too."""
+        config = self.config
+        page = config.memory.page
+        shift = page.bit_length() - config.l2.line.bit_length()
+        sub_page = page if fbt.large_pages == "counter" else SUB_PAGE
+        self._fbt_lines_shift = sub_page.bit_length() - config.l2.line.bit_length()
+        crossbar = 0 if config.crossbar.ideal else config.crossbar.latency.cycles(config.clock)
+        return Fbt(
+            self.env, fbt, config.clock, self._fbt_lines_shift, shift, config.l2.line,
+            self.page_table, len(self.tenants), self._channel,
+            fbt.trip.cycles(config.clock) + crossbar, State.TLB, State.TLB + len(config.tlb),
+        )  # fmt: skip
+
+    def _connect_fbt(self, fbt: Fbt) -> None:
+        tlbs = [tlb for (tlb,) in self.tlbs.values()]
+        banks = [bank for bank in self.banks if isinstance(bank, VirtualL2Bank)]
+        fbt.connect(tlbs, banks, [l1 for l1 in self.l1s if isinstance(l1, VirtualL1Cache)])
 
     def _build_translation(self) -> None:
         """The walkers, then the TLB levels from the last to the first."""
@@ -151,23 +177,28 @@ class Machine:
         memory = self._bank_port if config.walk.memory == "l2" else self._channel
         self.walkers = Walkers(env, config.walk, config.clock, self.page_table, apps, memory)
         self.tlbs: dict[str, list[TlbLevel]] = {}
-        names = list(config.tlb)
+        self._levels = dict(config.tlb)
+        if config.fbt is not None and config.fbt.second_level:
+            self._levels[FBT_LEVEL] = forward_table_level(config.fbt, config.tlb)
+        names = list(self._levels)
         for level in range(len(names) - 1, -1, -1):
             name = names[level]
             last = level == len(names) - 1
             state = State.WALKER if last else State.TLB + level + 1
-            tlb = config.tlb[name]
+            tlb = self._levels[name]
             self.tlbs[name] = [
                 TlbLevel(
                     env, f"tlb.{name}[{index}]", level, index, tlb, config.clock,
-                    self._array(tlb), apps,
+                    self._array(name, tlb), apps,
                     self._below(None if last else names[level + 1], tlb.scope, index), state,
                 )
                 for index in range(self._scopes(tlb.scope))
             ]  # fmt: skip
         self.tlbs = {name: self.tlbs[name] for name in names}
 
-    def _array(self, config: TlbConfig) -> TlbArray:
+    def _array(self, name: str, config: TlbConfig) -> TlbArray:
+        if name == FBT_LEVEL and self.fbt is not None:
+            return ForwardTableArray(self.fbt.frame_of)
         if config.ideal:
             return IdealArray(self.page_table.translate)
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self.config.clock)))
@@ -182,7 +213,7 @@ class Machine:
 
     def _tlb_of(self, level: str, sm: int) -> TlbLevel:
         """The TLB of a level that serves an SM."""
-        return self.tlbs[level][sm // self.config.sms_of(self.config.tlb[level].scope)]
+        return self.tlbs[level][sm // self.config.sms_of(self._levels[level].scope)]
 
     def _scopes(self, scope: str) -> int:
         return -(-self.config.sm.count // self.config.sms_of(scope))
@@ -198,7 +229,7 @@ class Machine:
                 env, index, config, apps, ledger,
                 lambda: make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler),
             )  # fmt: skip
-            l1 = L1Cache(env, f"l1[{index}]", config.l1, config.clock, apps)
+            l1 = self._l1(index)
             sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
                 env, sm, config, self._tlb_of(first, index), l1,
                 self.requests.entrances[index], self.replies.links[index],
@@ -206,6 +237,13 @@ class Machine:
             sm.tlb_arrays = [self._tlb_of(level, index).array for level in config.tlb]
             self.sms.append(sm)
             self.l1s.append(l1)
+
+    def _l1(self, index: int) -> L1Cache:
+        config = self.config
+        common = self.env, f"l1[{index}]", config.l1, config.clock, len(self.tenants)
+        if self.fbt is None:
+            return L1Cache(*common)
+        return VirtualL1Cache(*common, self._fbt_lines_shift)
 
     def _start_tenants(self) -> None:
         self.schedulers = []
@@ -271,6 +309,8 @@ class Machine:
         yield from self.l1s
         for tlbs in self.tlbs.values():
             yield from tlbs
+        if self.fbt is not None:
+            yield self.fbt
         yield from (self.walkers, self.requests, self.replies)
         yield from self.banks
         yield from self.channels
@@ -289,6 +329,8 @@ class Machine:
         for name, tlbs in self.tlbs.items():
             for index, tlb in enumerate(tlbs):
                 yield from tlb.counter_rows(f"tlb/{name}", index, names)
+        if self.fbt is not None:
+            yield from self.fbt.counter_rows("fbt", names)
         yield from self.walkers.counter_rows("walk", names)
         yield from self.requests.counter_rows("crossbar/requests")
         yield from self.replies.counter_rows("crossbar/replies")

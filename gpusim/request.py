@@ -166,6 +166,49 @@ class MemoryRequest(Traveller):
         self.access = access
 
 
+class VirtualRequest(MemoryRequest):
+    """A transaction among virtual caches, which name lines by address space and virtual line.
+
+    Attributes:
+        line: its own name of the line.
+        leading: the name under which the line is cached, another one if its page is a synonym;
+            -1 until it is known.
+        writable: permission of its page; known with `leading`.
+        cached_writable: permission of the page under which the line is cached.
+        page: what the forward–backward table knows of that page, while it is used.
+    """
+
+    __slots__ = ("cached_writable", "leading", "line", "page", "writable")
+
+    def __init__(
+        self, kind: int, app: int, asid: int, sm: int, tag: int, address: int, vline: int,
+        sectors: int, depth: int, access: Access | None, trail: list[int],
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kind, app, asid, sm, tag, address, vline, sectors, depth, access, trail
+        )  # fmt: skip
+        self.line = asid << ASID_SHIFT | vline
+        self.leading = -1
+        self.writable = True
+        self.cached_writable = True
+        self.page: object = None
+
+    @property
+    def stores(self) -> bool:
+        """Whether it changes the line."""
+        return self.kind != Kind.LOAD
+
+
+def page_of_line(line: int, lines_shift: int) -> int:
+    """The tagged page of ``1 << lines_shift`` lines that a tagged line is in."""
+    return line & ~VPN_MASK | (line & VPN_MASK) >> lines_shift
+
+
+def line_in_page(page: int, number: int, lines_shift: int) -> int:
+    """The tagged line with a number within a tagged page of ``1 << lines_shift`` lines."""
+    return page & ~VPN_MASK | (page & VPN_MASK) << lines_shift | number
+
+
 class Translation(Traveller):
     """One page on its way through TLB levels and walkers.
 

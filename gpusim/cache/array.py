@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 DIRTY = 1 << 16
 """Flag beside the sector mask (at most 8 sectors) of a line."""
+
+READ_ONLY = 1 << 17
+"""Another one: stores to the page of the line are not allowed (virtual caches)."""
 
 
 class CacheArray:
@@ -43,6 +48,19 @@ class CacheArray:
             victim = oldest, lines.pop(oldest)
         lines[line] = state | sectors | (DIRTY if dirty else 0)
         return victim
+
+    def state(self, line: int) -> int:
+        """Mask of the valid sectors of a line with its flags; 0: it is not there.  No use."""
+        return self._sets[line // self._interleave % self._set_count].get(line, 0)
+
+    def remove(self, line: int) -> int:
+        """Forget a line; returns what its state was."""
+        return self._sets[line // self._interleave % self._set_count].pop(line, 0)
+
+    def lines(self) -> Iterator[int]:
+        """All lines that are there."""
+        for lines in self._sets:
+            yield from lines
 
     def mark_dirty(self, line: int) -> None:
         """Note that a resident line differs from memory."""

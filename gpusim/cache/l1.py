@@ -43,7 +43,7 @@ class L1Cache:
         self.env = env
         self.name = name
         self.latency = config.latency.cycles(clock)
-        self.virtual = config.translation == "after"
+        self.virtual = config.translation.startswith("after")
         self.array = CacheArray(config.size // config.line, config.ways)
         self.counters = [L1Counters() for _ in range(apps)]
         self._shift = config.line.bit_length() - 1
@@ -124,6 +124,10 @@ class L1Cache:
         """A line arrives: keep it, and answer everyone who waits for it."""
         line = self.key(filled)
         self.array.fill(line, filled.sectors)
+        self._answer(filled, line)
+
+    def _answer(self, filled: MemoryRequest, line: int) -> None:
+        """Answer everyone who waits for a line."""
         self.counters[filled.app].fills += 1
         for waiter in self._mshrs.release(self._mshr_key(line, filled.sectors)):
             assert waiter.access is not None

@@ -21,7 +21,7 @@ from gpusim.warp_program import SECTOR_BYTES
 _LOAD, _WALK = int(Kind.LOAD), int(Kind.WALK)
 _L2, _INTERCONNECT = int(State.L2), int(State.INTERCONNECT)
 
-_WRITEBACK_BUFFER = 8
+WRITEBACK_BUFFER = 8
 """Dirty lines that wait for DRAM before the bank stops taking fills [our choice]."""
 
 
@@ -110,7 +110,7 @@ class L2Bank:
                 yield None
                 continue
             upcoming = NEVER
-            if fills.queue and len(writebacks) < _WRITEBACK_BUFFER:
+            if fills.queue and len(writebacks) < WRITEBACK_BUFFER:
                 while (filled := fills.take()) is not None:
                     self._fill(filled)
                 if fills.queue:

@@ -56,7 +56,8 @@ def _check_l1(l1: L1Config) -> Iterator[Problem]:
     yield from _check_cache(l1, ("l1",), banks=1)
     sectors = tuple(size for size in (32, 64, 128, 256) if size <= l1.line)
     yield from _one_of(l1.sector, sectors, ("l1", "sector"), size=True)
-    yield from _one_of(l1.translation, ("parallel", "before", "after"), ("l1", "translation"))
+    points = ("parallel", "before", "after", "after-l2")
+    yield from _one_of(l1.translation, points, ("l1", "translation"))
 
 
 def _check_l2(l2: L2Config) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from gpusim.config.check import check_machine
 from gpusim.config.check_policies import check_policies
+from gpusim.config.check_virtual import check_virtual_l2
 from gpusim.config.document import Key, read_document
 from gpusim.config.layers import (
     Setting,
@@ -88,7 +89,7 @@ def load_model(
         config = structure(_plain(tree), GpuConfig)
     except StructureError as error:
         raise _refusal(error.problems, tree, str(path)) from error
-    problems = [*check_machine(config), *check_policies(config)]
+    problems = [*check_machine(config), *check_virtual_l2(config), *check_policies(config)]
     if problems:
         raise _refusal(problems, tree, str(path))
     return LoadedModel(
@@ -102,8 +103,8 @@ def load_model(
 
 
 def _remove_absent(tree: Tree) -> None:
-    for table, names in (("tlb", None), ("walk", ("cache",))):
-        inner = tree.get(table)
+    for table, names in (("", ("fbt",)), ("tlb", None), ("walk", ("cache",))):
+        inner = tree.get(table) if table else tree
         if isinstance(inner, dict):
             for name in names or tuple(inner):
                 leaf = inner.get(name)

@@ -62,7 +62,8 @@ class L1Config:
         mshrs: lines that may be outstanding.
         mshr_merge: requests that one MSHR can hold.
         translation: where virtual becomes physical: ``"parallel"`` (virtually indexed, physically
-            tagged), ``"before"`` (TLB first) or ``"after"`` (virtual cache, TLB on a miss).
+            tagged), ``"before"`` (TLB first), ``"after"`` (virtual cache, TLB on a miss) or
+            ``"after-l2"`` (the L2 cache is virtual, too: its misses are translated).
     """
 
     size: Bytes
@@ -213,6 +214,33 @@ class L2Config:
     queue: int = 16
 
 
+SUB_PAGE = 4096
+"""Bytes of the smallest page, which an entry of the table with a line vector maps."""
+FBT_LEVEL = "FBT"
+"""Name of the forward table among the TLB levels, and of the state of those who wait for it."""
+
+
+@frozen
+class FbtConfig:
+    """The forward–backward table, which makes virtual L2 caches correct (VC §4).
+
+    Attributes:
+        entries, ways: its shape, of the forward and of the backward table alike.
+        latency: of a lookup.
+        trip: latency of the way between the L2 banks and it.
+        second_level: misses of the last TLB level ask the forward table before the walkers.
+        large_pages: how pages above 4 KiB are kept: ``"sub-pages"`` (an entry for each 4 KiB that
+            were touched) or ``"counter"`` (one entry, which counts the lines in the L2 cache).
+    """
+
+    entries: int
+    ways: int
+    latency: Duration = cycles(5)
+    trip: Duration = cycles(10)
+    second_level: bool = False
+    large_pages: str = "sub-pages"
+
+
 @frozen
 class GpuConfig:
     """A whole GPU: one model file, variants and overrides applied.
@@ -223,6 +251,7 @@ class GpuConfig:
         block_scheduler: thread-block scheduler policy.
         sms_per_tpc, tpcs_per_gpc: grouping of SMs, for TLB scopes.
         tlb: TLB levels by name, from the SM outward.
+        fbt: the forward–backward table of virtual L2 caches.
         watchdog: cycles without progress after which a run is stopped.
     """
 
@@ -239,6 +268,7 @@ class GpuConfig:
     block_scheduler: PolicyConfig = PolicyConfig("round-robin")
     sms_per_tpc: int = 1
     tpcs_per_gpc: int = 1
+    fbt: FbtConfig | None = None
     watchdog: Duration = cycles(200_000)
     description: str = ""
     source: str = ""

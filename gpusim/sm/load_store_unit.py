@@ -124,7 +124,12 @@ class LoadStoreUnit(ABC):
     Requests that have to be tried again (translated ones that come back, and those that found no
     MSHR, port or room) go before new ones.  `history` tells what the unit was stalled by while
     others waited in its queue.
+
+    Attributes:
+        transaction: class of its requests.
     """
+
+    transaction: type[MemoryRequest] = MemoryRequest
 
     def __init__(
         self,
@@ -252,7 +257,7 @@ class LoadStoreUnit(ABC):
     def _request(self, access: WarpAccess, tag: int, now: int) -> MemoryRequest:
         """A memory request for the next transaction of `access`."""
         index = access.next
-        request = MemoryRequest(
+        request = self.transaction(
             access.kind, access.app, access.asid, self._index, tag, -1, access.lines[index],
             access.sectors[index], 0, access, [-1, access.issued, _CACHE, now],
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpusim.config.schema import GpuConfig
 from gpusim.engine import Environment
 from gpusim.mshr import FULL, MERGED
-from gpusim.request import NO_PAGE, Kind, MemoryRequest, Sink
+from gpusim.request import NO_PAGE, Kind, MemoryRequest, Sink, VirtualRequest
 from gpusim.sm.load_store_unit import L1, FirstTlb, LoadStoreUnit, Owner, Replies
 from gpusim.sm.warp import WarpAccess
 from gpusim.states import State
@@ -160,8 +160,18 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         return True
 
 
+class UntranslatedLoadStoreUnit(VirtualLoadStoreUnit):
+    """Nothing is translated on this side of a virtual L2 cache (VC §4)."""
+
+    transaction = VirtualRequest
+
+    def _translate(self, request: MemoryRequest, delay: int) -> bool:
+        return self._send(request, delay)
+
+
 LOAD_STORE_UNITS: dict[str, type[LoadStoreUnit]] = {
     "before": PhysicalLoadStoreUnit,
     "parallel": PhysicalLoadStoreUnit,
     "after": VirtualLoadStoreUnit,
+    "after-l2": UntranslatedLoadStoreUnit,
 }

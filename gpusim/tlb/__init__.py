@@ -3,6 +3,7 @@
 from gpusim.tlb.array import TlbArray
 from gpusim.tlb.base_delta import BaseDeltaSets
 from gpusim.tlb.cluster import ClusterArray
+from gpusim.tlb.forward_table import ForwardTableArray, forward_table_level
 from gpusim.tlb.ideal import IdealArray
 from gpusim.tlb.level import TlbCounters, TlbLevel
 from gpusim.tlb.set_associative import ArrayOfSets, SetAssociativeArray
@@ -16,6 +17,7 @@ __all__ = [
     "BaseDeltaSets",
     "ClusterArray",
     "Entry",
+    "ForwardTableArray",
     "IdealArray",
     "PlainSets",
     "SetAssociativeArray",
@@ -28,4 +30,5 @@ __all__ = [
     "TlbLevel",
     "TlbSet",
     "Ways",
+    "forward_table_level",
 ]

@@ -71,6 +71,8 @@ class TlbLevel:
         self._primary: dict[int, Translation] = {}
         self._askers: dict[int, list[int]] = {}
         """By page: block slots of merged misses, for arrays that fill every slot."""
+        self._shot_down: set[int] = set()
+        """Pages that were invalidated while their translations were on their way."""
         self._ports = config.ports
         self._cycle = -1
         self._used = 0
@@ -133,6 +135,19 @@ class TlbLevel:
             self._blocked.add(sender)
         else:
             self.below.when_free(sender)
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Forget a page (None: all), also where its translation is on its way.
+
+        Those who wait for that are answered with `NO_PAGE`, and have to ask again.
+        """
+        if tag is None:
+            self.array.flush()
+            self._shot_down.update(self._primary)
+        else:
+            self.array.invalidate(tag)
+            if tag in self._primary:
+                self._shot_down.add(tag)
 
     # -- deeper levels, and fills ---------------------------------------------------------------
 
@@ -200,9 +215,13 @@ class TlbLevel:
         counters = self.counters[translation.app]
         counters.fills += 1
         pfn = translation.pfn
+        if translation.tag in self._shot_down:
+            self._shot_down.discard(translation.tag)
+            pfn = NO_PAGE
         slots = [translation.slot, *self._askers.pop(translation.tag, ())]
-        for slot in dict.fromkeys(slots):
-            counters.evictions += self.array.insert(translation.tag, pfn, slot)
+        if pfn != NO_PAGE:
+            for slot in dict.fromkeys(slots):
+                counters.evictions += self.array.insert(translation.tag, pfn, slot)
         del self._primary[translation.tag]
         for waiter in self._mshrs.release(translation.tag):
             waiter.pfn = pfn

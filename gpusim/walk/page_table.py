@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from gpusim.errors import UserError
 from gpusim.walk.frames import FrameAllocator
@@ -63,6 +63,7 @@ class PageTable:
         self._next_table = memory_bytes
         self._tables: dict[tuple[int, int, int], int] = {}
         self._paths: dict[tuple[int, int], PagePath] = {}
+        self._read_only: set[tuple[int, int]] = set()
         self.mapped_pages = 0
 
     def walk(self, asid: int, vpn: int) -> PagePath:
@@ -76,6 +77,27 @@ class PageTable:
     def translate(self, asid: int, vpn: int) -> int:
         """The frame of a page."""
         return self.walk(asid, vpn).pfn
+
+    def remap(self, asid: int, vpn: int, pfn: int | None = None) -> int:
+        """Map a page to another frame, a fresh one by default; returns it.
+
+        Whoever keeps translations has to be told.
+        """
+        path = self.walk(asid, vpn)
+        moved = evolve(path, pfn=self._frames.allocate() if pfn is None else pfn)
+        self._paths[asid, vpn] = moved
+        return moved.pfn
+
+    def protect(self, asid: int, vpn: int, *, writable: bool) -> None:
+        """Set the permission of a page; all pages may be written at first."""
+        if writable:
+            self._read_only.discard((asid, vpn))
+        else:
+            self._read_only.add((asid, vpn))
+
+    def writable(self, asid: int, vpn: int) -> bool:
+        """Whether stores to a page are allowed."""
+        return (asid, vpn) not in self._read_only
 
     def _map(self, asid: int, vpn: int) -> PagePath:
         if vpn >> self._reach_bits:

@@ -1,0 +1,73 @@
+"""What a machine with a virtual L2 cache cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpusim.config.schema import FBT_LEVEL, SUB_PAGE, FbtConfig, GpuConfig
+from gpusim.config.structure import Problem
+from gpusim.errors import nearest
+
+AFTER_L2 = "after-l2"
+LARGE_PAGES = ("sub-pages", "counter")
+
+
+def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
+    """A virtual L2 cache and its forward–backward table need each other, and shared TLBs."""
+    fbt = config.fbt
+    virtual = config.l1.translation == AFTER_L2
+    if fbt is None:
+        if virtual:
+            yield Problem(
+                ("fbt",), f'is missing: l1.translation = "{AFTER_L2}" needs a table [fbt]'
+            )
+        return
+    yield from _check_table(fbt)
+    if not virtual:
+        yield Problem(
+            ("l1", "translation"),
+            f'must be "{AFTER_L2}": with physical L2 caches, the table [fbt] is of no effect',
+        )
+    if fbt.second_level and fbt.large_pages == "sub-pages" and config.memory.page > SUB_PAGE:
+        yield Problem(
+            ("fbt", "second_level"),
+            'must be false with large_pages = "sub-pages": whole pages have no entries then',
+        )
+    for name, tlb in config.tlb.items():
+        if tlb.scope != "gpu":
+            yield Problem(
+                ("tlb", name, "scope"),
+                'must be "gpu": misses of a virtual L2 cache belong to no SM; a level of the SMs '
+                f'is taken away with tlb.{name} = "none"',
+            )
+        if name == FBT_LEVEL:
+            yield Problem(("tlb", name), "is the name of the forward table; choose another one")
+    if config.walk.cost == "memory" and config.walk.memory != "dram":
+        yield Problem(
+            ("walk", "memory"), 'must be "dram": a virtual L2 cache knows no physical addresses'
+        )
+    if config.l1.line != config.l2.line:
+        yield Problem(("l2", "line"), "must be l1.line, so that both caches name lines alike")
+    if config.l1.sector != config.l1.line:
+        yield Problem(("l1", "sector"), "must be l1.line: virtual caches fetch whole lines")
+    lines = SUB_PAGE // max(config.l2.line, 1)
+    if config.l2.banks >= 1 and lines % config.l2.banks:
+        yield Problem(
+            ("l2", "banks"),
+            f"must divide the {lines} lines of a page, so that all its names meet in one bank",
+        )
+
+
+def _check_table(fbt: FbtConfig) -> Iterator[Problem]:
+    if fbt.large_pages not in LARGE_PAGES:
+        yield Problem(
+            ("fbt", "large_pages"),
+            f"not allowed{nearest(fbt.large_pages, LARGE_PAGES)}; "
+            f"allowed: {', '.join(LARGE_PAGES)}",
+        )
+    sets, rest = divmod(fbt.entries, max(fbt.ways, 1))
+    if fbt.ways < 1 or sets < 1 or rest or sets & (sets - 1):
+        yield Problem(
+            ("fbt", "entries"),
+            f"{fbt.entries} entries in {fbt.ways} ways: sets must be a power of two",
+        )
