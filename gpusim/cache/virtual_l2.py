@@ -125,8 +125,10 @@ class VirtualL2Bank(L2Bank):
                     self._fill(filled)
                 if fills.queue:
                     upcoming = min(upcoming, fills.next_cycle())
-            if not self._stall.active:
-                upcoming = min(upcoming, self._look_up())
+            ready = NEVER if self._stall.active else self._look_up()
+            if self._stall.active:
+                ready = self._replay()
+            upcoming = min(upcoming, ready)
             yield None if upcoming == NEVER else upcoming - self.env._now
 
     def _serve(self, request: MemoryRequest) -> bool:
@@ -189,6 +191,15 @@ class VirtualL2Bank(L2Bank):
         else:
             self._fetching[line] = [request]
             self._unsent.append(request)
+
+    def _replay(self) -> int:
+        """Serve replays alone, which may be what a stalled bank waits for; as `_look_up`."""
+        for _ in range(self._ports):
+            replay = self.requests.take()
+            if replay is None:
+                break
+            self._serve(replay)
+        return self.requests.next_cycle() if self._stall.active else self.env._now + 1
 
     def _fetch(self) -> None:
         """Send the fetches for which DRAM has room."""

@@ -78,7 +78,7 @@ class Purges:
 
     1. Its pages are locked: no access to them is let through any more.
     2. Accesses that were let through end.
-    3. The L2 banks invalidate the lines that they may have; dirty ones are written back.
+    3. The L2 banks invalidate the lines that they may have; DRAM takes the dirty ones.
     4. The L1 caches are told, and those that may have lines of the pages are emptied.
     5. The pages leave the table, and who waited for that is let go on.
 
@@ -143,6 +143,18 @@ class Purges:
             )  # fmt: skip
         self.done_with(purge)
 
+    def line_leaves(self, page: Page) -> None:
+        """A dirty line of a page is on its way to DRAM; a purge of the page waits for it."""
+        page.leaving += 1
+        if page.locked:
+            self._by_frame[page.frame].waits += 1
+
+    def line_left(self, page: Page) -> None:
+        """DRAM has taken a dirty line of a page."""
+        page.leaving -= 1
+        if page.locked:
+            self.done_with(self._by_frame[page.frame])
+
     def _lock(self, purge: Purge, page: Page) -> None:
         if self._table.forward(page.leading) is not page:
             self.done_with(purge)  # another purge took it meanwhile
@@ -152,6 +164,7 @@ class Purges:
             page.locked = True
             self._by_frame[page.frame] = purge
             purge.pages.append(page)
+            purge.waits += page.leaving
             if not page.users:
                 self.quiet(page)
 

@@ -27,9 +27,10 @@ class Page:
             for one.
         locked: it is being invalidated, and nobody may begin to use it.
         users: accesses that were let through and have not ended.
+        leaving: dirty lines that have left the L2 cache and have not reached DRAM.
     """
 
-    __slots__ = ("frame", "leading", "lines", "locked", "users", "writable", "written")
+    __slots__ = ("frame", "leading", "leaving", "lines", "locked", "users", "writable", "written")
 
     def __init__(self, frame: int, leading: int, writable: bool) -> None:
         self.frame = frame
@@ -39,6 +40,7 @@ class Page:
         self.lines = 0
         self.locked = False
         self.users = 0
+        self.leaving = 0
 
 
 class ForwardBackwardTable:

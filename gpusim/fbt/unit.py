@@ -133,7 +133,7 @@ class Fbt:
         self._translated: Port[_Miss] = Port(env, "fbt.translated")
         self._notices: Port[tuple[Any, ...]] = Port(env, "fbt.notices", self.trip)
         self._timers: Port[tuple[Any, ...]] = Port(env, "fbt.timers")
-        self._departing: Port[tuple[MemoryRequest, VirtualBank, int]] = Port(
+        self._departing: Port[tuple[MemoryRequest, Page, VirtualBank, int]] = Port(
             env, "fbt.write_backs", self.latency
         )
         self._again: deque[_Miss] = deque()
@@ -301,7 +301,7 @@ class Fbt:
         """Send dirty lines to DRAM; True if it has no room."""
         departing = self._departing
         while (head := departing.head()) is not None:
-            request, bank, line = head
+            request, page, bank, line = head
             channel = self._channel(request.address)
             if channel.full:
                 channel.when_free(self.process.wake)
@@ -309,6 +309,7 @@ class Fbt:
             departing.take()
             channel.send(request)
             bank.written_back(line)
+            self.purges.line_left(page)
         return False
 
     # -- what has happened in the caches ---------------------------------------------------------
@@ -340,7 +341,8 @@ class Fbt:
             request = MemoryRequest(
                 Kind.WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail
             )
-            self._departing.send((request, bank, line))
+            self.purges.line_leaves(page)
+            self._departing.send((request, page, bank, line))
 
     def _wrote(self, line: int, request: VirtualRequest) -> None:
         page = self.table.forward(page_of_line(line, self._lines_shift))
@@ -387,7 +389,7 @@ class Fbt:
         line = address // self._line_bytes
         number = line & self._line_mask
         page = self.table.backward(line >> self._lines_shift)
-        if page is None or not (page.users or self.table.may_hold(page, number)):
+        if page is None or not (page.users or page.leaving or self.table.may_hold(page, number)):
             counters.probes_filtered += 1
             done()
             return

@@ -1,0 +1,289 @@
+"""Follows data values through a machine with virtual caches, and checks all that is read.
+
+The simulator carries no data, so each store makes a new version of its physical line here.  A
+version lives in memory, in the L2 cache, on its way back to memory, and in L1 caches, wherever the
+machine says that the line is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpusim.cache import VirtualL1Cache, VirtualL2Bank
+from gpusim.cache.array import DIRTY
+from gpusim.fbt import Fbt
+from gpusim.machine import Machine
+from gpusim.mshr import Mshrs
+from gpusim.request import ASID_SHIFT, VPN_MASK, Kind, VirtualRequest, page_of_line
+
+Copy = tuple[int, int]
+"""Physical line and version."""
+
+
+class History:
+    """What a page was, and until when somebody may still have seen it so."""
+
+    def __init__(self, value: Any) -> None:
+        self.states: list[list[Any]] = [[value, 1 << 62]]
+
+    def change(self, value: Any) -> Any:
+        """From now on it is `value`; returns whom to tell when the old state is gone."""
+        before = self.states[-1]
+        self.states.append([value, 1 << 62])
+
+        def gone(now: int) -> None:
+            before[1] = min(before[1], now)
+
+        return gone
+
+    def since(self, issued: int) -> list[Any]:
+        """What an access that was issued in this cycle may see."""
+        return [value for value, until in self.states if until > issued]
+
+
+class Follower:
+    """Listens to a machine from its begin, changes its page table, and checks.
+
+    Attributes:
+        reads, writes: how many were checked.
+        unanswered: shootdowns that have not ended.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        assert machine.fbt is not None
+        self.machine = machine
+        self.fbt: Fbt = machine.fbt
+        self.line_shift = machine.config.l2.line.bit_length() - 1
+        self.page_shift = machine.config.memory.page.bit_length() - 1 - self.line_shift
+        self.grain = self.fbt._lines_shift
+        self.memory: dict[int, int] = {}
+        self.latest: dict[int, int] = {}
+        self.l2: dict[int, Copy] = {}
+        self.leaving: dict[int, Copy] = {}
+        self.answers: dict[int, tuple[VirtualRequest, Copy]] = {}
+        self.frames: dict[int, History] = {}
+        self.writable: dict[int, History] = {}
+        self.version = 0
+        self.reads = self.writes = self.unanswered = 0
+        for bank in machine.banks:
+            assert isinstance(bank, VirtualL2Bank)
+            self._follow_bank(bank)
+        for l1 in machine.l1s:
+            assert isinstance(l1, VirtualL1Cache)
+            self._follow_l1(l1)
+        for sm in machine.sms:
+            self._note_issue(sm.lsu)
+
+    # -- what the operating system does ----------------------------------------------------------
+
+    def remap(self, tag: int, pfn: int | None = None) -> None:
+        """Map a page elsewhere, and shoot it down."""
+        history = self._frames(tag)
+        gone = history.change(self.machine.page_table.remap(*self._split(tag), pfn))
+        self._shoot_down(tag, gone)
+
+    def protect(self, tag: int, writable: bool) -> None:
+        """Change a permission, and shoot the page down."""
+        gone = self._writable(tag).change(writable)
+        self.machine.page_table.protect(*self._split(tag), writable=writable)
+        self._shoot_down(tag, gone)
+
+    def shoot_down_all(self) -> None:
+        """Forget everything."""
+        self._shoot_down(None, lambda _now: None)
+
+    def probe(self, tag: int, number: int) -> None:
+        """A CPU takes a line, changes it and gives it back."""
+        frame = self.machine.page_table.translate(*self._split(tag))
+        line = frame << self.page_shift | number
+
+        def taken() -> None:
+            now_cached = [name for name, (where, _) in self.l2.items() if where == line]
+            assert not now_cached, "the CPU has a line that is still in the L2 cache"
+            assert line not in [where for where, _ in self.leaving.values()]
+            assert self.memory.get(line, 0) == self.latest.get(line, 0)
+            self.version += 1
+            self.memory[line] = self.latest[line] = self.version
+
+        # Between the answer and the CPU's store the GPU may fetch the line again, which a real
+        # directory orders; here the CPU stores at once.
+        self.fbt.probe(line << self.line_shift, taken)
+
+    def _shoot_down(self, tag: int | None, gone: Any) -> None:
+        self.unanswered += 1
+
+        def done() -> None:
+            self.unanswered -= 1
+            gone(self.machine.env.now)
+
+        self.fbt.shoot_down(tag, done)
+
+    def _split(self, tag: int) -> tuple[int, int]:
+        return tag >> ASID_SHIFT, tag & VPN_MASK
+
+    def _frames(self, tag: int) -> History:
+        if tag not in self.frames:
+            self.frames[tag] = History(self.machine.page_table.translate(*self._split(tag)))
+        return self.frames[tag]
+
+    def _writable(self, tag: int) -> History:
+        return self.writable.setdefault(tag, History(True))
+
+    # -- what the machine does -------------------------------------------------------------------
+
+    def _follow_bank(self, bank: VirtualL2Bank) -> None:
+        fill, store, answer = bank._fill, bank._store, bank._answer
+        leave, written_back = bank._leave, bank.written_back
+
+        def follow_fill(filled: VirtualRequest) -> None:
+            line = filled.address >> self.line_shift
+            assert filled.leading not in self.l2
+            assert line not in [where for where, _ in self.l2.values()], "two names of a line"
+            assert line not in [where for where, _ in self.leaving.values()], "memory is stale"
+            self.l2[filled.leading] = line, self.memory.get(line, 0)
+            fill(filled)
+
+        def follow_store(request: VirtualRequest) -> None:
+            self.writes += 1
+            line, _ = self.l2[request.leading]
+            self._check_frame(request, line)
+            allowed = self._writable(request.tag).since(request.access.issued)
+            assert request.writable in allowed, "a stale permission"
+            if request.writable:
+                self.version += 1
+                self.l2[request.leading] = line, self.version
+                self.latest[line] = self.version
+            store(request)
+
+        def follow_answer(request: VirtualRequest, delay: int) -> None:
+            copy = self.l2[request.leading]
+            if request.kind == Kind.LOAD:
+                self._check_read(request, copy)
+            self.answers[id(request)] = request, copy
+            answer(request, delay)
+
+        def follow_leave(line: int, state: int, app: int) -> None:
+            copy = self.l2.pop(line)
+            if state & DIRTY:
+                assert line not in self.leaving
+                self.leaving[line] = copy
+            else:
+                assert self.memory.get(copy[0], 0) == copy[1], "a clean line differs from memory"
+            leave(line, state, app)
+
+        def follow_written_back(line: int) -> None:
+            where, version = self.leaving.pop(line)
+            self.memory[where] = version
+            written_back(line)
+
+        bank._fill, bank._store, bank._answer = follow_fill, follow_store, follow_answer  # type: ignore[assignment,method-assign]
+        bank._leave, bank.written_back = follow_leave, follow_written_back  # type: ignore[method-assign]
+
+    def _follow_l1(self, l1: VirtualL1Cache) -> None:
+        copies: dict[int, Copy] = {}
+        arriving: list[Copy] = []
+        fill = l1.fill
+
+        def follow_fill(filled: VirtualRequest) -> None:
+            _, copy = self.answers.pop(id(filled))
+            arriving[:] = [copy]
+            fill(filled)
+            if l1.array.state(filled.leading):
+                copies[filled.leading] = copy
+
+        class FollowedMshrs(Mshrs[Any]):
+            def release(mshrs, key: int) -> list[Any]:  # noqa: N805
+                waiters = super().release(key)
+                for waiter in waiters:
+                    self._check_frame(waiter, arriving[0][0])
+                return waiters
+
+        l1.fill = follow_fill  # type: ignore[assignment,method-assign]
+        l1._mshrs = FollowedMshrs(l1._mshrs.capacity, l1._mshrs.merge)
+        l1.copies = copies  # type: ignore[attr-defined]
+
+    def _note_issue(self, lsu: Any) -> None:
+        lookup = lsu.l1.lookup
+        start = lsu._start
+        starting: list[Any] = [None]
+
+        def follow_start(access: Any, now: int) -> bool:
+            starting[0] = access
+            return start(access, now)
+
+        def follow_lookup(line: int, sectors: int, app: int) -> bool:
+            hit = lookup(line, sectors, app)
+            if hit:
+                self.reads += 1
+                where, _ = lsu.l1.copies[line]
+                page = page_of_line(line, self.page_shift)
+                allowed = self._frames(page).since(starting[0].issued)
+                assert where >> self.page_shift in allowed, "an L1 cache hits a stale line"
+            return hit
+
+        lsu._start = follow_start
+        lsu.l1.lookup = follow_lookup
+
+    def _check_read(self, request: VirtualRequest, copy: Copy) -> None:
+        self.reads += 1
+        line, version = copy
+        assert version == self.latest.get(line, 0), "a stale value"
+        self._check_frame(request, line)
+
+    def _check_frame(self, request: VirtualRequest, line: int) -> None:
+        allowed = self._frames(request.tag).since(request.access.issued)
+        assert line >> self.page_shift in allowed, "a stale translation"
+        mask = (1 << self.page_shift) - 1
+        assert line & mask == request.vline & mask
+
+    # -- what must hold in every cycle -----------------------------------------------------------
+
+    def watch(self, every: int) -> Iterator[int]:
+        """Check the invariants each so many cycles, as a process."""
+        while self.machine.in_flight():
+            self.check()
+            yield every
+
+    def check(self) -> None:
+        """The invariants of tables, caches and filters."""
+        table = self.fbt.table
+        pages = list(table.pages())
+        assert len({page.leading for page in pages}) == len(pages)
+        assert sum(map(len, table._forward)) == len(pages)
+        for page in pages:
+            assert table.forward(page.leading) is page
+        lines = [where for where, _ in self.l2.values()]
+        assert len(set(lines)) == len(lines), "a line under two names"
+        cached = {line for bank in self.machine.banks for line in bank._array.lines()}
+        assert cached == set(self.l2)
+        mask = (1 << self.grain) - 1
+        for name, (line, _) in self.l2.items():
+            page = table.forward(page_of_line(name, self.grain))
+            assert page is not None, "a line without its page"
+            assert page.frame == line >> self.grain
+            assert page.users or table.may_hold(page, name & mask)
+        for l1 in self.machine.l1s:
+            counts: dict[int, int] = {}
+            for line in l1.array.lines():
+                page = page_of_line(line, self.grain)
+                counts[page] = counts.get(page, 0) + 1
+                assert table.forward(page) is not None, "an L1 line without its page"
+            assert counts == l1.filter._lines
+
+    def check_end(self) -> None:
+        """What must hold when everything has drained."""
+        self.check()
+        assert not self.unanswered
+        assert not self.leaving
+        assert not self.fbt._waiting
+        assert not self.fbt._using
+        for page in self.fbt.table.pages():
+            assert not page.locked
+            assert not page.users
+            mask = (1 << self.grain) - 1
+            here = [n & mask for n in self.l2 if page_of_line(n, self.grain) == page.leading]
+            if self.fbt.table.vector:
+                assert sum(1 << number for number in here) == page.lines
+            else:
+                assert len(here) == page.lines

@@ -1,0 +1,30 @@
+"""Whatever happens to pages, nobody reads what is stale, and nothing stands still."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpusim.config.schema import GpuConfig
+from tests.fbt.virtual_machines import Event, events, followed, machines
+from tests.sm.test_random import Program
+from tests.sm.tiny_machines import programs
+
+thorough = settings(
+    max_examples=100, deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)  # fmt: skip
+
+
+@thorough
+@given(machines(), programs, events)
+def test_no_read_is_stale(config: GpuConfig, app: Program, script: list[Event]) -> None:
+    followed(config, [app], script)
+
+
+@thorough
+@given(machines().filter(lambda config: config.sm.count > 1), st.tuples(programs, programs), events)
+def test_nor_with_homonyms(
+    config: GpuConfig, apps: tuple[Program, Program], script: list[Event]
+) -> None:
+    followed(config, apps, script)

@@ -1,0 +1,120 @@
+"""Small machines with virtual caches, random ones among them, and random events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+from hypothesis import strategies as st
+
+from gpusim.config.policy import PolicyConfig
+from gpusim.config.schema import FbtConfig, GpuConfig, TlbConfig, WalkConfig
+from gpusim.config.units import Bytes, cycles
+from gpusim.machine import Machine
+from gpusim.request import ASID_SHIFT
+from gpusim.simulate import run
+from tests.fbt.following import Follower
+from tests.machine.bench import SMALL, change
+from tests.sm.test_random import Program, tenants
+from tests.sm.tiny_machines import BASE, few, some
+
+IOMMU = TlbConfig("gpu", entries=64, ways=16, latency=cycles(5), trip=cycles(10))
+FBT = FbtConfig(entries=64, ways=8, latency=cycles(5), trip=cycles(10))
+VIRTUAL = attrs.evolve(
+    change(SMALL, l1={"translation": "after-l2"}), tlb={"L2": IOMMU}, fbt=FBT
+)  # fmt: skip
+"""`bench.SMALL` without TLBs at the SM, with virtual caches: IOMMU TLB 5, table 5, trip 10."""
+
+PAGES = 10
+Event = tuple[Any, ...]
+"""Cycles after the one before, what, and its page and other numbers."""
+
+events = st.lists(
+    st.tuples(
+        st.one_of(st.integers(1, 40), st.integers(1, 400)),
+        st.sampled_from(
+            ["remap", "remap", "synonym", "synonym", "protect", "allow", "probe", "probe", "all"]
+        ),
+        st.integers(0, PAGES - 1), st.integers(0, PAGES - 1), st.integers(0, 1),
+    ), max_size=25,
+)  # fmt: skip
+
+
+@st.composite
+def machines(draw: Any) -> GpuConfig:
+    """Tables, caches and queues that are too small."""
+    config = change(
+        VIRTUAL,
+        sm={
+            "count": draw(st.integers(1, 3)), "lsu_width": draw(st.integers(1, 2)),
+            "lsu_queue": draw(some), "max_loads": draw(some), "store_credits": draw(some),
+        },
+        l1={
+            "size": Bytes(draw(st.sampled_from([4, 16])) * 128),
+            "ways": draw(st.sampled_from([1, 2, 4])), "mshrs": draw(some), "mshr_merge": draw(some),
+        },
+        l2={
+            "size": Bytes(draw(st.sampled_from([8, 64])) * 128),
+            "ways": draw(st.sampled_from([1, 2])), "banks": draw(st.sampled_from([1, 2, 4])),
+            "mshrs": draw(some), "mshr_merge": draw(some), "ports": draw(few),
+        },
+        crossbar={"queue": draw(few), "latency": cycles(draw(few))},
+        dram={"ideal_latency": cycles(draw(st.sampled_from([1, 30, 300])))},
+        memory={
+            "page": Bytes(draw(st.sampled_from([4 << 10, 4 << 10, 64 << 10]))),
+            "frames": PolicyConfig(draw(st.sampled_from(["first-touch", "scattered"]))),
+            "size": Bytes(64 << 20),
+        },
+    )  # fmt: skip
+    ways = draw(st.sampled_from([1, 2, 4]))
+    counters = draw(st.booleans())
+    fbt = FbtConfig(
+        entries=draw(st.sampled_from([ways, 4 * ways])), ways=ways,
+        latency=cycles(draw(st.sampled_from([1, 5]))), trip=cycles(draw(st.sampled_from([0, 1, 10]))),
+        large_pages="counter" if counters else "sub-pages",
+        second_level=draw(st.booleans()) and (counters or config.memory.page == 4096),
+    )  # fmt: skip
+    tlb = TlbConfig(
+        "gpu", entries=draw(st.sampled_from([2, 16])), ways=2, mshrs=draw(some), queue=draw(few),
+        latency=cycles(draw(few)), trip=cycles(draw(st.sampled_from([0, 10]))),
+    )  # fmt: skip
+    walk = WalkConfig(draw(few), "fixed", cycles(draw(st.sampled_from([1, 50, 300]))), queue=4)
+    return attrs.evolve(config, fbt=fbt, tlb={"L2": tlb}, walk=walk, watchdog=cycles(20_000))
+
+
+def page_tag(config: GpuConfig, page: int, asid: int = 0) -> int:
+    """The page of memory in which page number `page` of 4 KiB of the programs lies."""
+    address = BASE + 4096 * page
+    return asid << ASID_SHIFT | address >> (config.memory.page.bit_length() - 1)
+
+
+def followed(config: GpuConfig, apps: Sequence[Program], script: Sequence[Event]) -> Follower:
+    """A run with events, of which everything was checked."""
+    machine = Machine(config, tenants(config, *apps), seed=1)
+    follower = Follower(machine)
+    machine.env.start(_play(follower, script))
+    machine.env.start(follower.watch(17))
+    run(machine)
+    follower.check_end()
+    return follower
+
+
+def _play(follower: Follower, script: Sequence[Event]) -> Iterator[int]:
+    config = follower.machine.config
+    apps = len(follower.machine.tenants)
+    for gap, what, page, other, asid in script:
+        yield gap
+        tag = page_tag(config, page, asid % apps)
+        if what == "remap":
+            follower.remap(tag)
+        elif what == "synonym":
+            source = page_tag(config, other, asid % apps)
+            frame = follower.machine.page_table.translate(*follower._split(source))
+            follower.remap(tag, frame)
+        elif what in ("protect", "allow"):
+            follower.protect(tag, what == "allow")
+        elif what == "probe":
+            follower.probe(tag, other % 5)
+        else:
+            follower.shoot_down_all()
