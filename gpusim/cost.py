@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
+from gpusim.cache import InvalidationFilter
 from gpusim.config.load import LoadedModel
+from gpusim.fbt import make_table
 from gpusim.registry import Slot, make_policy
 from gpusim.sm.block_scheduler import BlockPlacement
 from gpusim.structures import Storage, dimensions
@@ -59,7 +61,7 @@ class Difference:
 
 
 def storage(model: LoadedModel) -> list[Part]:
-    """The structures of the components whose policies may tell: TLBs, and the block scheduler.
+    """The structures of the components that may tell: block scheduler, TLBs, virtual caches.
 
     Valid bits, bits for replacement and address space ids are not counted, as in the papers.
     """
@@ -72,6 +74,11 @@ def storage(model: LoadedModel) -> list[Part]:
             array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
             instances = -(-config.sm.count // config.sms_of(tlb.scope))
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
+    if config.fbt is not None:
+        lines = config.l1.size // config.l1.line
+        of_l1 = InvalidationFilter.storage(sizes, lines)
+        parts += _parts("fbt", 1, make_table(config.fbt, config).storage(sizes))
+        parts += _parts("l1", config.sm.count, of_l1)
     return parts
 
 

@@ -9,13 +9,13 @@ from attrs import evolve, frozen
 
 import gpusim.sm.thrashing_aware  # noqa: F401  (registers its policy)
 from gpusim.cache import L1Cache, L2Bank, VirtualL1Cache, VirtualL2Bank
-from gpusim.config.schema import FBT_LEVEL, SUB_PAGE, FbtConfig, GpuConfig, TlbConfig
+from gpusim.config.schema import FBT_LEVEL, FbtConfig, GpuConfig, TlbConfig
 from gpusim.config.units import cycles
 from gpusim.counters import CounterRow
 from gpusim.crossbar import Network, reply_bytes, request_bytes
 from gpusim.dram import build_dram
 from gpusim.engine import Environment, Port, Probe, Watchdog
-from gpusim.fbt import Fbt
+from gpusim.fbt import Fbt, make_table, page_lines_shift
 from gpusim.registry import Slot, make_policy
 from gpusim.request import Translation
 from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
@@ -157,12 +157,11 @@ class Machine:
         config = self.config
         page = config.memory.page
         shift = page.bit_length() - config.l2.line.bit_length()
-        sub_page = page if fbt.large_pages == "counter" else SUB_PAGE
-        self._fbt_lines_shift = sub_page.bit_length() - config.l2.line.bit_length()
+        self._fbt_lines_shift = page_lines_shift(fbt, page, config.l2.line)
         crossbar = 0 if config.crossbar.ideal else config.crossbar.latency.cycles(config.clock)
         return Fbt(
-            self.env, fbt, config.clock, self._fbt_lines_shift, shift, config.l2.line,
-            self.page_table, len(self.tenants), self._channel,
+            self.env, fbt, config.clock, make_table(fbt, config), self._fbt_lines_shift, shift,
+            config.l2.line, self.page_table, len(self.tenants), self._channel,
             fbt.trip.cycles(config.clock) + crossbar, State.TLB, State.TLB + len(config.tlb),
         )  # fmt: skip
 

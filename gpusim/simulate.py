@@ -18,6 +18,7 @@ from gpusim.conservation import check_conservation
 from gpusim.errors import UserError, own_code_errors, own_modules
 from gpusim.machine import Machine, Tenant
 from gpusim.monitor import Progress, every, now_and_then, sample
+from gpusim.page_events import play, read_events
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.workload import Workload
 from gpusim.registry import find_policy
@@ -50,6 +51,7 @@ def simulate(
     progress: Callable[[Progress], None] | None = None,
     log: str | os.PathLike[str] | None = None,
     log_every: int = LOG_EVERY,
+    events: str | os.PathLike[str] | None = None,
     command_line: Sequence[str] | None = None,
 ) -> Result:
     """Run a workload on a GPU.
@@ -62,6 +64,7 @@ def simulate(
         progress: called a few times a second of real time, and at the end.
         log: file of JSON lines, see `gpusim.run_log.RunLog`.
         log_every: simulated cycles between two lines of it.
+        events: file of what happens to pages meanwhile, see `gpusim.page_events`.
         command_line: what the result names as its origin; default: that of this process.
 
     Returns:
@@ -83,6 +86,8 @@ def simulate(
     ):
         machine = Machine(model.config, tenants, workload.seed)
         _listen(machine, Recorder(writer, record))
+        if events is not None:
+            machine.env.start(play(machine, read_events(events, tenants)))
         if progress is not None:
             machine.env.start(now_and_then(machine, progress))
         if run_log is not None:
@@ -94,7 +99,7 @@ def simulate(
         if run_log is not None:
             run_log.write(end)
         command = sys.argv if command_line is None else command_line
-        return writer.finish(_run_data(model, workload, machine, started, command))
+        return writer.finish(_run_data(model, workload, machine, started, command, events))
 
 
 def run(machine: Machine) -> None:
@@ -189,7 +194,7 @@ def _listen(machine: Machine, recorder: Recorder) -> None:
 
 def _run_data(
     model: LoadedModel, workload: Workload, machine: Machine, started: float,
-    command_line: Sequence[str],
+    command_line: Sequence[str], events: str | os.PathLike[str] | None,
 ) -> RunData:  # fmt: skip
     counters = list(machine.first_run_rows())
     apps = range(len(machine.tenants))
@@ -207,6 +212,7 @@ def _run_data(
         overrides=(
             *(f"{key}={value}" for key, value in model.overrides.items()),
             *(f"workload.{key}={value}" for key, value in workload.overrides.items()),
+            *([] if events is None else [f"events={os.fspath(events)}"]),
         ),
         command_line=tuple(command_line),
     )

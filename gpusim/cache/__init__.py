@@ -1,12 +1,13 @@
 """Caches: the L1 of an SM, the banks of the L2, their virtual kinds, and the arrays inside them."""
 
 from gpusim.cache.array import CacheArray
+from gpusim.cache.invalidation_filter import InvalidationFilter
 from gpusim.cache.l1 import L1Cache, L1Counters
 from gpusim.cache.l2 import L2Bank, L2Counters
 from gpusim.cache.virtual_l1 import VirtualL1Cache
 from gpusim.cache.virtual_l2 import VirtualL2Bank
 
 __all__ = [
-    "CacheArray", "L1Cache", "L1Counters", "L2Bank", "L2Counters", "VirtualL1Cache",
-    "VirtualL2Bank",
+    "CacheArray", "InvalidationFilter", "L1Cache", "L1Counters", "L2Bank", "L2Counters",
+    "VirtualL1Cache", "VirtualL2Bank",
 ]  # fmt: skip

@@ -34,6 +34,9 @@ def run(
     log_every: Annotated[
         int | None, typer.Option(help="Simulated cycles between two of them (default 10_000).")
     ] = None,
+    events: Annotated[
+        Path | None, typer.Option(help="File of what happens to pages: shootdowns, probes, …")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
@@ -55,7 +58,7 @@ def run(
     with live_progress(f"{machine.name} · {program.name}") as progress:
         result = simulate(
             machine, program, record=records, output=output, progress=progress,
-            log=log, log_every=LOG_EVERY if log_every is None else log_every,
+            log=log, log_every=LOG_EVERY if log_every is None else log_every, events=events,
         )  # fmt: skip
     with result:
         if as_json:

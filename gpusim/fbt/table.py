@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gpusim.config.schema import SUB_PAGE, FbtConfig, GpuConfig
 from gpusim.structures import Dimensions, Storage, bits_for
 
 COUNTER_BITS = 15
@@ -141,3 +142,15 @@ class ForwardBackwardTable:
                 "forward table", entries, {"page": tag, "index": bits_for(entries), "valid": 1}
             ),
         ]  # fmt: skip
+
+
+def page_lines_shift(fbt: FbtConfig, page: int, line: int) -> int:
+    """Lines of what an entry maps, as a power of two: those of a page, or of 4 KiB of it."""
+    return bits_for((page if fbt.large_pages == "counter" else SUB_PAGE) // line)
+
+
+def make_table(fbt: FbtConfig, config: GpuConfig) -> ForwardBackwardTable:
+    """The table of a machine; pages above 4 KiB have no bit vectors."""
+    lines = 1 << page_lines_shift(fbt, config.memory.page, config.l2.line)
+    vector = lines if lines * config.l2.line <= SUB_PAGE else 0
+    return ForwardBackwardTable(fbt.entries, fbt.ways, vector)

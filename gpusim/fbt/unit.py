@@ -92,7 +92,7 @@ class Fbt:
     a page that is being purged, and a translation that a shootdown overtook is asked for again.
 
     Args:
-        config: of the table.
+        config, table: the table.
         lines_shift: lines of one of its pages, as a power of two.
         page_lines_shift: those of a page of memory.
         line_bytes: bytes of a line.
@@ -105,16 +105,15 @@ class Fbt:
     name = "fbt"
 
     def __init__(
-        self, env: Environment, config: FbtConfig, clock: Hertz, lines_shift: int,
-        page_lines_shift: int, line_bytes: int, permissions: Permissions, apps: int,
+        self, env: Environment, config: FbtConfig, clock: Hertz, table: ForwardBackwardTable,
+        lines_shift: int, page_lines_shift: int, line_bytes: int, permissions: Permissions, apps: int,
         channel: Callable[[int], Port[MemoryRequest]], l1_trip: int, tlb_state: int,
         fbt_state: int,
     ) -> None:  # fmt: skip
         self.env = env
         self.latency = config.latency.cycles(clock)
         self.trip = config.trip.cycles(clock)
-        vector = 0 if config.large_pages == "counter" and lines_shift > 5 else 1 << lines_shift
-        self.table = ForwardBackwardTable(config.entries, config.ways, vector)
+        self.table = table
         self.counters = [FbtCounters() for _ in range(apps)]
         self.on_fault: Probe[[int, int, int, int]] = Probe()
         """Cycle, application, tagged line of a read-write synonym, its tagged leading line."""

@@ -71,7 +71,8 @@ def machines(draw: Any) -> GpuConfig:
     counters = draw(st.booleans())
     fbt = FbtConfig(
         entries=draw(st.sampled_from([ways, 4 * ways])), ways=ways,
-        latency=cycles(draw(st.sampled_from([1, 5]))), trip=cycles(draw(st.sampled_from([0, 1, 10]))),
+        latency=cycles(draw(st.sampled_from([1, 5]))),
+        trip=cycles(draw(st.sampled_from([0, 1, 10]))),
         large_pages="counter" if counters else "sub-pages",
         second_level=draw(st.booleans()) and (counters or config.memory.page == 4096),
     )  # fmt: skip

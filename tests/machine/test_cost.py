@@ -103,3 +103,13 @@ def test_the_command(options):
         assert rows["tlb.L1", "entries"]["added_bytes"] == 512
     else:
         assert "+4,096 b = +512 B" in shown.stdout
+
+
+def test_the_forward_backward_table_of_vc_has_270_kilobytes():
+    found = storage(load_model("apu-hsa", ["vc"]))
+    by_name = {part.storage.name: part for part in found if part.storage}
+    backward, forward = by_name["backward table"], by_name["forward table"]
+    assert (backward.storage.entry_bits, forward.storage.entry_bits) == (95, 40)
+    assert (backward.bits / 8 / 1024, forward.bits / 8 / 1024) == (190, 80)
+    assert by_name["invalidation filter"].bits / 8 / 1024 == 16  # 1 KB for each L1 cache
+    assert "backward table" not in {p.storage.name for p in storage(load_model("apu-hsa"))}

@@ -1,0 +1,129 @@
+"""Events of pages in real runs, and files of them that are wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpusim
+from gpusim.errors import UserError
+from gpusim.results.result import Result
+from tests.whole.running import command, run
+
+BUFFERS = {
+    one.name: one for one in gpusim.load_workload("kmeans", "smoke").applications[0].start().buffers
+}
+NAMES = list(BUFFERS)
+
+
+def write(path: Path, *events: dict[str, Any] | str) -> Path:
+    lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def total(result: Result, component: str, name: str) -> int:
+    rows = result.counters
+    return int(rows.value[(rows.component == component) & (rows.name == name)].sum())
+
+
+def test_storms_of_shootdowns_and_synonyms_in_mid_run(tmp_path: Path) -> None:
+    first, second = NAMES[:2]
+    pages = min(BUFFERS[first].bytes, BUFFERS[second].bytes) // 4096 + 1
+    storm: list[dict[str, Any]] = []
+    for step in range(60):
+        page = f"{first}+{4096 * (step % pages)}"
+        storm += [
+            {"at": 1000 + 60 * step, "event": "remap", "address": page},
+            {"at": 1020 + 60 * step, "event": "synonym", "address": f"{second}+0", "of": page},
+            {"at": 1030 + 60 * step, "event": "probe", "address": page},
+            {"at": 1040 + 60 * step, "event": "protect", "address": page, "permission": "read"},
+            {
+                "at": 1050 + 60 * step,
+                "event": "protect",
+                "address": page,
+                "permission": "read-write",
+            },
+        ]
+    storm += [{"at": 3000 + 500 * step, "event": "shootdown"} for step in range(4)]
+    file = write(tmp_path / "storm.jsonl", *storm)
+    for variant in ("vc", "vc-opt"):
+        calm = run("apu-hsa", "kmeans", variant)
+        result = run("apu-hsa", "kmeans", variant, events=file)  # conservation is checked
+        for name in ("instructions", "transactions"):
+            assert result.summary[name] == calm.summary[name]
+        assert result.summary["cycles"] > calm.summary["cycles"]
+        assert total(result, "fbt", "shootdowns") == 60 * 4 + 4
+        assert total(result, "fbt", "probes") == 60
+        assert total(result, "fbt", "synonyms") > 0
+        assert result.digest == run("apu-hsa", "kmeans", variant, events=file).digest
+        assert result.provenance.overrides == (f"events={file}",)
+
+
+def test_events_after_the_end_do_not_happen(tmp_path: Path) -> None:
+    file = write(tmp_path / "late.jsonl", {"at": 10**9, "event": "shootdown"})
+    calm, late = run("apu-hsa", "kmeans", "vc"), run("apu-hsa", "kmeans", "vc", events=file)
+    assert late.digest == calm.digest
+    assert total(late, "fbt", "shootdowns") == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("remap", "line 2: not a JSON object"),
+        ("[1]", "line 2: not a JSON object"),
+        ({"at": 1, "event": "remep", "address": 0}, "did you mean 'remap'?"),
+        ({"at": 1, "event": "probe"}, "address: is missing; 'probe' needs it"),
+        ({"at": -1, "event": "shootdown"}, "at = -1: must be a cycle"),
+        ({"at": 1, "event": "shootdown", "address": 5}, "address: unknown key of 'shootdown'"),
+        ({"at": 1, "event": "probe", "address": 5}, f"address = 5: must be an address.*{NAMES[0]}"),
+        ({"at": 1, "event": "probe", "address": "nodes+4k"}, "address = 'nodes.4k': must be"),
+        ({"at": 1, "event": "shootdown", "app": "bsf"}, "app = 'bsf': not there; allowed: kmeans"),
+        (
+            {"at": 1, "event": "protect", "address": f"{NAMES[0]}+0", "permission": "reed"},
+            "permission = 'reed': not allowed; did you mean 'read'?; allowed: read, read-write",
+        ),
+    ],
+)
+def test_a_line_that_is_no_event(tmp_path: Path, line: Any, message: str) -> None:
+    file = write(tmp_path / "events.jsonl", {"at": 5, "event": "shootdown"}, line)
+    with pytest.raises(UserError, match=message):
+        run("apu-hsa", "kmeans", "vc", events=file)
+
+
+def test_files_and_machines_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot read the events file"):
+        run("apu-hsa", "kmeans", "vc", events=tmp_path / "none.jsonl")
+    file = write(tmp_path / "events.jsonl", {"at": 5, "event": "shootdown"})
+    outcome = command("run", "apu-hsa", "kmeans", "--scale", "smoke", "--events", str(file), code=1)
+    assert "apu-hsa cannot have events" in outcome.output
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"l1.translation": "after"}, 'must be "after-l2"'),
+        ({"fbt": "none"}, r"fbt: is missing: l1.translation = \"after-l2\" needs a table"),
+        ({"fbt.entries": 100}, "100 entries in 8 ways: sets must be a power of two"),
+        ({"fbt.large_pages": "counters"}, "did you mean 'counter'?"),
+        ({"tlb.L2.scope": "sm"}, 'must be "gpu"'),
+        ({"walk.memory": "l2"}, 'must be "dram"'),
+        ({"l1.sector": "32B"}, "virtual caches fetch whole lines"),
+        ({"l2.banks": 64, "l2.size": "4MiB"}, "must divide the 32 lines of a page"),
+        ({"memory.page": "2MiB", "fbt.second_level": True}, "whole pages have no entries"),
+    ],
+)
+def test_machines_that_are_refused(overrides: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        gpusim.load_model("apu-hsa", ["vc"], overrides)
+
+
+@pytest.mark.parametrize("large_pages", ["sub-pages", "counter"])
+def test_large_pages(large_pages: str) -> None:
+    overrides = {"memory.page": "2MiB", "fbt.large_pages": large_pages}
+    result = run("apu-hsa", "kmeans", "vc", overrides=overrides)
+    allocations = total(result, "fbt", "allocations")
+    assert allocations > 4 if large_pages == "sub-pages" else 0 < allocations < 9
