@@ -37,6 +37,7 @@ from gpusim.run_log import LOG_EVERY, RunLog
 from gpusim.sm.block_scheduler import BlockScheduler
 from gpusim.version import __version__
 from gpusim.warp_program import Application
+from gpusim.watching import watch_lifetimes, watch_tlb_misses
 
 GARBAGE_OBJECTS = 500_000
 """Objects allocated, and not freed, between two collections of reference cycles."""
@@ -85,7 +86,7 @@ def simulate(
         own_code_errors(_own_modules(model, tenants)),
     ):
         machine = Machine(model.config, tenants, workload.seed)
-        _listen(machine, Recorder(writer, record))
+        finish = _listen(machine, Recorder(writer, record))
         if events is not None:
             machine.env.start(play(machine, read_events(events, tenants)))
         if progress is not None:
@@ -93,6 +94,7 @@ def simulate(
         if run_log is not None:
             machine.env.start(every(run_log.every, machine, run_log.write))
         run(machine)
+        finish()
         end = sample(machine, done=True)
         if progress is not None:
             progress(end)
@@ -174,8 +176,8 @@ def _whole(application: Application) -> Application:
     return application.program if isinstance(application, SampledProgram) else application
 
 
-def _listen(machine: Machine, recorder: Recorder) -> None:
-    """Connect the probes that somebody asked for."""
+def _listen(machine: Machine, recorder: Recorder) -> Callable[[], None]:
+    """Connect the probes that somebody asked for; returns what to call at the end of the run."""
     if "intervals" in recorder.records:
         machine.on_interval.listen(recorder.interval)
     if "walks" in recorder.records:
@@ -190,6 +192,18 @@ def _listen(machine: Machine, recorder: Recorder) -> None:
         for tlbs in machine.tlbs.values():
             for tlb in tlbs:
                 tlb.on_lookup.listen(recorder.tlb)
+    return _watch(machine, recorder)
+
+
+def _watch(machine: Machine, recorder: Recorder) -> Callable[[], None]:
+    """Look into TLBs and caches as far as somebody asked for it; returns as `_listen`."""
+    if "tlb_misses" in recorder.records:
+        watch_tlb_misses(machine, recorder.tlb_miss)
+    if "synonym_faults" in recorder.records and machine.fbt is not None:
+        machine.fbt.on_fault.listen(recorder.synonym_fault)
+    if "lifetimes" in recorder.records:
+        return watch_lifetimes(machine, recorder.lifetime)
+    return lambda: None
 
 
 def _run_data(

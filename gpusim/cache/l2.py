@@ -230,6 +230,16 @@ class L2Bank:
                 return
             channel.send(self._writebacks.popleft())
 
+    # -- for those who look on ------------------------------------------------------------------
+
+    def holds(self, line: int) -> bool:
+        """Whether a line is here; a look is no use of it."""
+        return bool(self._array.state(line))
+
+    def watch(self, watched: Callable[[CacheArray], CacheArray]) -> None:
+        """Put an array in the place of this bank's, which sees what happens to it."""
+        self._array = watched(self._array)
+
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:

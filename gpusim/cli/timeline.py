@@ -111,12 +111,12 @@ def _draw(
 ) -> None:  # fmt: skip
     """The picture; what else could be in it is told on stderr."""
     from gpusim.plots import save
-    from gpusim.results import RECORDS
+    from gpusim.results import DRAWN, RECORDS
     from gpusim.timelines.picture import draw_timeline
     from gpusim.timelines.warp_picture import draw_warps
 
     save((draw_warps if warps else draw_timeline)(result, window, selection), path)
-    wanted = ("intervals", "walks") if warps else RECORDS
+    wanted = ("intervals", "walks") if warps else DRAWN
     missing = [record for record in wanted if RECORDS[record][0] not in result.tables]
     if missing:
         print(f"gpusim: more would be shown with --record {','.join(missing)}", file=sys.stderr)

@@ -106,8 +106,8 @@ class Fbt:
 
     def __init__(
         self, env: Environment, config: FbtConfig, clock: Hertz, table: ForwardBackwardTable,
-        lines_shift: int, page_lines_shift: int, line_bytes: int, permissions: Permissions, apps: int,
-        channel: Callable[[int], Port[MemoryRequest]], l1_trip: int, tlb_state: int,
+        lines_shift: int, page_lines_shift: int, line_bytes: int, permissions: Permissions,
+        apps: int, channel: Callable[[int], Port[MemoryRequest]], l1_trip: int, tlb_state: int,
         fbt_state: int,
     ) -> None:  # fmt: skip
         self.env = env

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from gpusim.results import RECORDS
+from gpusim.results import DRAWN, RECORDS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,11 +50,7 @@ class Picture:
 
 def missing_records(result: Result) -> dict[str, str]:
     """What was not recorded, and what it would show."""
-    return {
-        record: _SHOWS[record]
-        for record, tables in RECORDS.items()
-        if tables[0] not in result.tables
-    }
+    return {record: _SHOWS[record] for record in DRAWN if RECORDS[record][0] not in result.tables}
 
 
 def timeline_picture(result: Result) -> Picture | None:
@@ -62,7 +58,7 @@ def timeline_picture(result: Result) -> Picture | None:
     from gpusim.plots import style
     from gpusim.timelines import window_of
 
-    recorded = [record for record in RECORDS if record not in missing_records(result)]
+    recorded = [record for record in DRAWN if record not in missing_records(result)]
     if not recorded:
         return None
     window = window_of(result)

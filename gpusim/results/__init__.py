@@ -14,11 +14,12 @@ from gpusim.results.run_data import (
     SummaryValue,
     WallClock,
 )
-from gpusim.results.schema import RECORDS, SCHEMA_VERSION
+from gpusim.results.schema import DRAWN, RECORDS, SCHEMA_VERSION
 from gpusim.results.summary import headline
 from gpusim.results.writer import ResultWriter, TableWriter
 
 __all__ = [
+    "DRAWN",
     "RECORDS",
     "SCHEMA_VERSION",
     "ApplicationFacts",

@@ -86,3 +86,20 @@ class Recorder:
     def tlb(self, level: int, instance: int, tag: int, hit: bool, cycle: int) -> None:
         """Listener: a lookup in a TLB."""
         self._tables["tlb"].append(level, instance, tag >> ASID_SHIFT, tag & VPN_MASK, hit, cycle)
+
+    @property
+    def tlb_miss(self) -> Callable[[int, int, int, int, int, int, int], None]:
+        """Listener: application, SM, ASID, virtual line, kind, place, cycle."""
+        return self._tables["tlb_misses"].append
+
+    @property
+    def lifetime(self) -> Callable[[int, int, int, int, int], None]:
+        """Listener: structure, instance, cycles of fill, last use and end."""
+        return self._tables["lifetimes"].append
+
+    def synonym_fault(self, cycle: int, app: int, line: int, leading: int) -> None:
+        """Listener: a read-write synonym, with both tagged lines."""
+        self._tables["synonym_faults"].append(
+            cycle, app, line >> ASID_SHIFT, line & VPN_MASK, leading >> ASID_SHIFT,
+            leading & VPN_MASK,
+        )  # fmt: skip

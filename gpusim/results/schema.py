@@ -199,6 +199,39 @@ EVENTS: Mapping[str, Table] = {
             Column("cycle", "i8", "cycle", "cycle of the lookup"),
         ),
     ),
+    "tlb_misses": Table(
+        "A transaction that missed in its first TLB, and where its line was at that moment.",
+        (
+            _APP,
+            _SM,
+            Column("asid", "u2", "1", "address space"),
+            Column("vline", "i8", "1", "virtual line number"),
+            Column("kind", "u1", "1", "as in dram"),
+            Column("place", "u1", "1", "0 in the L1 cache of its SM, 1 in the L2 cache, 2 neither"),
+            Column("cycle", "i8", "cycle", "cycle of the lookup"),
+        ),
+    ),
+    "lifetimes": Table(
+        "A stay of a translation in a first TLB, or of a line in a cache.",
+        (
+            Column("structure", "u1", "1", "0 first TLB, 1 L1 cache, 2 L2 cache"),
+            Column("instance", "u2", "1", "which of them"),
+            Column("begin", "i8", "cycle", "it was filled"),
+            Column("last", "i8", "cycle", "it was last used"),
+            Column("end", "i8", "cycle", "it left; -1 where it stayed to the end of the run"),
+        ),
+    ),
+    "synonym_faults": Table(
+        "A read-write synonym in virtual caches.",
+        (
+            Column("cycle", "i8", "cycle", "it was found out"),
+            _APP,
+            Column("asid", "u2", "1", "address space of the access"),
+            Column("vline", "i8", "1", "virtual line number of the access"),
+            Column("leading_asid", "u2", "1", "address space under which the line is cached"),
+            Column("leading_vline", "i8", "1", "virtual line number under which it is cached"),
+        ),
+    ),
 }  # fmt: skip
 """Event tables, which `gpusim.results.recorder` fills."""
 
@@ -208,5 +241,11 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "dram": ("dram",),
     "requests": ("requests", "stages"),
     "tlb": ("tlb",),
+    "tlb_misses": ("tlb_misses",),
+    "lifetimes": ("lifetimes",),
+    "synonym_faults": ("synonym_faults",),
 }
 """What can be recorded, and the tables that it makes."""
+
+DRAWN = ("intervals", "walks", "dram", "requests", "tlb")
+"""Those of them that pictures over time are made of."""

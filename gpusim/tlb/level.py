@@ -67,6 +67,8 @@ class TlbLevel:
         self._index = index
         self.on_lookup: Probe[[int, int, int, bool, int]] = Probe()
         """Level, instance, tag, whether it hit, cycle."""
+        self.on_miss: Probe[[MemoryRequest]] = Probe()
+        """A transaction that missed in the first level."""
         self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
         self._primary: dict[int, Translation] = {}
         self._askers: dict[int, list[int]] = {}
@@ -127,6 +129,8 @@ class TlbLevel:
         """
         access = request.access
         assert access is not None
+        if self.on_miss.listeners:
+            self.on_miss(request)
         self._miss(request, access.slot, access.warp_slot, delay)
 
     def when_free(self, sender: Wakeable) -> None:

@@ -10,7 +10,7 @@ from gpusim.registry import Slot, make_policy, policy
 from gpusim.request import NO_PAGE
 from gpusim.structures import Dimensions, Storage, bits_for
 from gpusim.tlb.array import TlbArray
-from gpusim.tlb.sets import Entry, SetKind
+from gpusim.tlb.sets import Entry, PlainSet, SetKind
 
 
 class ArrayOfSets(TlbArray):
@@ -63,3 +63,8 @@ class SetAssociativeArray(ArrayOfSets):
 
     def invalidate(self, tag: int) -> bool:
         return self._sets[tag & self._mask].remove(tag)
+
+    def beside(self, tag: int) -> tuple[int, ...] | None:
+        """Pages in the set in which a page may be; None: its sets are not plain."""
+        pages = self._sets[tag & self._mask]
+        return tuple(pages.entries) if isinstance(pages, PlainSet) else None

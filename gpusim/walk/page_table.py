@@ -78,6 +78,11 @@ class PageTable:
         """The frame of a page."""
         return self.walk(asid, vpn).pfn
 
+    def known(self, asid: int, vpn: int) -> int | None:
+        """The frame of a page if it has one by now."""
+        path = self._paths.get((asid, vpn))
+        return None if path is None else path.pfn
+
     def remap(self, asid: int, vpn: int, pfn: int | None = None) -> int:
         """Map a page to another frame, a fresh one by default; returns it.
 

@@ -27,7 +27,7 @@ def write(path: Path, *events: dict[str, Any] | str) -> Path:
 
 def total(result: Result, component: str, name: str) -> int:
     rows = result.counters
-    return int(rows.value[(rows.component == component) & (rows.name == name)].sum())
+    return int(rows.value[(rows.component == component) & (rows.counter == name)].sum())
 
 
 def test_storms_of_shootdowns_and_synonyms_in_mid_run(tmp_path: Path) -> None:
@@ -127,3 +127,21 @@ def test_large_pages(large_pages: str) -> None:
     result = run("apu-hsa", "kmeans", "vc", overrides=overrides)
     allocations = total(result, "fbt", "allocations")
     assert allocations > 4 if large_pages == "sub-pages" else 0 < allocations < 9
+
+
+def test_synonym_faults_are_recorded_with_both_names(tmp_path: Path) -> None:
+    first, second = (BUFFERS[name] for name in NAMES[:2])
+    file = write(
+        tmp_path / "synonym.jsonl",
+        *(
+            {"at": 500 * step, "event": "synonym", "address": second.base, "of": first.base}
+            for step in range(10)
+        ),
+        {"at": 100, "event": "synonym", "address": second.base, "of": first.base},
+    )
+    result = run("apu-hsa", "kmeans", "vc", events=file, record=["synonym_faults"])
+    found = result.table("synonym_faults")
+    assert len(found) == total(result, "fbt", "synonym_faults")
+    if len(found):
+        assert (found.vline != found.leading_vline).all()
+        assert (found.vline % 32 == found.leading_vline % 32).all()

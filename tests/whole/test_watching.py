@@ -1,0 +1,50 @@
+"""What is recorded of TLBs and caches, against what is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusim
+from gpusim.errors import UserError
+from gpusim.results.result import Result
+from tests.whole.running import run
+
+WATCHED = ("tlb_misses", "lifetimes")
+
+
+def counted(result: Result, component: str, counter: str) -> int:
+    rows = result.counters
+    return int(rows.value[(rows.component == component) & (rows.counter == counter)].sum())
+
+
+def test_what_is_watched_is_what_happens_unwatched() -> None:
+    result = run("apu-hsa", "kmeans", record=WATCHED)
+    assert result.digest == run("apu-hsa", "kmeans").digest
+    misses = result.table("tlb_misses")
+    assert len(misses) == counted(result, "tlb/L1", "misses")
+    assert set(misses.place) <= {0, 1, 2}
+    first = misses.drop_duplicates("vline")
+    assert (first.place[first.kind == 0] == 2).sum() > 0  # cold lines are nowhere
+    lives = result.table("lifetimes")
+    for structure, component in enumerate(("tlb/L1", "l1", "l2")):
+        own = lives[lives.structure == structure]
+        assert (own["last"] >= own.begin).all()
+        ended = own[own.end >= 0]
+        assert (ended.end >= ended["last"]).all()
+        if structure == 0:
+            assert len(ended) == counted(result, component, "evictions")
+        assert 0 < len(own) <= counted(result, component, "fills")
+
+
+def test_virtual_caches_are_watched_alike() -> None:
+    result = run("apu-hsa", "kmeans", "vc", record=WATCHED)
+    assert result.digest == run("apu-hsa", "kmeans", "vc").digest
+    lives = result.table("lifetimes")
+    assert (lives.structure == 2).sum() == counted(result, "l2", "fills")
+
+
+def test_an_array_that_does_not_tell_is_refused() -> None:
+    model = gpusim.load_model("kepler-uvm", ["partitioning"])
+    work = gpusim.load_workload("atax", "smoke")
+    with pytest.raises(UserError, match="the array of tlb.L1 does not tell what it evicts"):
+        gpusim.simulate(model, work, record=["lifetimes"])
