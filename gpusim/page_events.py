@@ -134,10 +134,10 @@ def _event(line: str, tenants: Sequence[Tenant]) -> PageEvent:
         raise UserError(f"not a JSON object: {error}") from error
     if not isinstance(found, dict):
         raise UserError("not a JSON object")
-    kind = found.get("event")
+    kind = str(found.get("event"))
     if kind not in KEYS:
         raise UserError(
-            f"event = {kind!r}: not allowed{nearest(str(kind), KEYS)}; allowed: {', '.join(KEYS)}"
+            f"event = {kind!r}: not allowed{nearest(kind, KEYS)}; allowed: {', '.join(KEYS)}"
         )
     allowed = ("at", "event", "app", *KEYS[kind])
     for key in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from gpusim.cache import CacheArray
 from gpusim.errors import UserError
@@ -72,7 +73,7 @@ def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
         l1.array = _WatchedCache(l1.array, lives[-1])
     for index, bank in enumerate(machine.banks):
         lives.append(_Lives(machine, ended, _L2, index))
-        bank.watch(lambda array, of_bank=lives[-1]: _WatchedCache(array, of_bank))
+        bank.watch(partial(_WatchedCache, lives=lives[-1]))
 
     def finish() -> None:
         for one in lives:

@@ -7,7 +7,7 @@ machine says that the line is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from gpusim.cache import VirtualL1Cache, VirtualL2Bank
@@ -16,6 +16,7 @@ from gpusim.fbt import Fbt
 from gpusim.machine import Machine
 from gpusim.mshr import Mshrs
 from gpusim.request import ASID_SHIFT, VPN_MASK, Kind, VirtualRequest, page_of_line
+from gpusim.sm.warp import WarpAccess
 
 Copy = tuple[int, int]
 """Physical line and version."""
@@ -40,6 +41,12 @@ class History:
     def since(self, issued: int) -> list[Any]:
         """What an access that was issued in this cycle may see."""
         return [value for value, until in self.states if until > issued]
+
+
+def _issued(request: VirtualRequest) -> int:
+    access = request.access
+    assert isinstance(access, WarpAccess)
+    return access.issued
 
 
 class Follower:
@@ -148,7 +155,7 @@ class Follower:
             self.writes += 1
             line, _ = self.l2[request.leading]
             self._check_frame(request, line)
-            allowed = self._writable(request.tag).since(request.access.issued)
+            allowed = self._writable(request.tag).since(_issued(request))
             assert request.writable in allowed, "a stale permission"
             if request.writable:
                 self.version += 1
@@ -210,10 +217,10 @@ class Follower:
 
         def follow_start(access: Any, now: int) -> bool:
             starting[0] = access
-            return start(access, now)
+            return bool(start(access, now))
 
         def follow_lookup(line: int, sectors: int, app: int) -> bool:
-            hit = lookup(line, sectors, app)
+            hit = bool(lookup(line, sectors, app))
             if hit:
                 self.reads += 1
                 where, _ = lsu.l1.copies[line]
@@ -232,14 +239,14 @@ class Follower:
         self._check_frame(request, line)
 
     def _check_frame(self, request: VirtualRequest, line: int) -> None:
-        allowed = self._frames(request.tag).since(request.access.issued)
+        allowed = self._frames(request.tag).since(_issued(request))
         assert line >> self.page_shift in allowed, "a stale translation"
         mask = (1 << self.page_shift) - 1
         assert line & mask == request.vline & mask
 
     # -- what must hold in every cycle -----------------------------------------------------------
 
-    def watch(self, every: int) -> Iterator[int]:
+    def watch(self, every: int) -> Generator[int, None, None]:
         """Check the invariants each so many cycles, as a process."""
         while self.machine.in_flight():
             self.check()
@@ -259,16 +266,17 @@ class Follower:
         assert cached == set(self.l2)
         mask = (1 << self.grain) - 1
         for name, (line, _) in self.l2.items():
-            page = table.forward(page_of_line(name, self.grain))
-            assert page is not None, "a line without its page"
-            assert page.frame == line >> self.grain
-            assert page.users or table.may_hold(page, name & mask)
+            found = table.forward(page_of_line(name, self.grain))
+            assert found is not None, "a line without its page"
+            assert found.frame == line >> self.grain
+            assert found.users or table.may_hold(found, name & mask)
         for l1 in self.machine.l1s:
             counts: dict[int, int] = {}
+            assert isinstance(l1, VirtualL1Cache)
             for line in l1.array.lines():
-                page = page_of_line(line, self.grain)
-                counts[page] = counts.get(page, 0) + 1
-                assert table.forward(page) is not None, "an L1 line without its page"
+                name = page_of_line(line, self.grain)
+                counts[name] = counts.get(name, 0) + 1
+                assert table.forward(name) is not None, "an L1 line without its page"
             assert counts == l1.filter._lines
 
     def check_end(self) -> None:

@@ -77,9 +77,9 @@ def synonyms(config: GpuConfig, *scripts: Script) -> Run:
     """A run in which OTHER has the frame of PAGE from the begin."""
     build = Machine._build_page_table
 
-    def build_with_synonym(machine: Machine, seed: int) -> None:
-        build(machine, seed)
-        table = machine.page_table
+    def build_with_synonym(self: Machine, seed: int) -> None:
+        build(self, seed)
+        table = self.page_table
         table.remap(0, OTHER >> 12, table.translate(0, PAGE >> 12))
 
     Machine._build_page_table = build_with_synonym  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import attrs
@@ -101,7 +101,7 @@ def followed(config: GpuConfig, apps: Sequence[Program], script: Sequence[Event]
     return follower
 
 
-def _play(follower: Follower, script: Sequence[Event]) -> Iterator[int]:
+def _play(follower: Follower, script: Sequence[Event]) -> Generator[int, None, None]:
     config = follower.machine.config
     apps = len(follower.machine.tenants)
     for gap, what, page, other, asid in script:
