@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, Protocol
-
-from attrs import define
+from typing import Any
 
 from gpusim.config.schema import FbtConfig
 from gpusim.config.units import Hertz
-from gpusim.counters import CounterRow, count, counter_rows
+from gpusim.counters import CounterRow, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Probe, Wakeable
-from gpusim.fbt.purge import L1, Bank, Done, Purge, Purges, nothing
+from gpusim.fbt.neighbours import FbtCounters, Miss, Permissions, Tlb, VirtualBank
+from gpusim.fbt.purge import L1, Done, Purges, nothing
+from gpusim.fbt.shootdowns import Shootdowns
 from gpusim.fbt.table import ForwardBackwardTable, Page
 from gpusim.request import (
     NO_PAGE,
@@ -26,61 +26,6 @@ from gpusim.request import (
 )
 from gpusim.states import State
 from gpusim.warp_program import SECTOR_BYTES
-
-
-@define(slots=True)
-class FbtCounters:
-    """What the forward–backward table did for one application."""
-
-    lookups: int = count("translated misses of the L2 cache that looked for their frame")
-    leading: int = count("misses let through under their own names")
-    synonyms: int = count("misses let through under other, leading names")
-    replays: int = count("of these, those whose line was in the L2 cache by the table")
-    allocations: int = count("pages that got an entry")
-    waits: int = count("lookups that had to wait: for a locked page, or for room")
-    asked_again: int = count("translations overtaken by a shootdown, and asked for once more")
-    synonym_faults: int = count("read-write synonyms: faults, after which the run goes on")
-
-
-class VirtualBank(Bank, Protocol):
-    """An L2 bank (see `gpusim.cache.VirtualL2Bank`)."""
-
-    grants: Port[VirtualRequest]
-    requests: Port[MemoryRequest]
-
-    def written_back(self, line: int) -> None:
-        """DRAM has taken a dirty line."""
-
-
-class Tlb(Protocol):
-    """A TLB level in front of the table."""
-
-    requests: Port[Translation]
-
-    def shoot_down(self, tag: int | None) -> None:
-        """Forget a page (None: all)."""
-
-
-class Permissions(Protocol):
-    """What the table needs of the page table."""
-
-    def writable(self, asid: int, vpn: int) -> bool:
-        """Whether stores to a page are allowed."""
-
-
-class _Miss(Translation):
-    """The translation of a miss; `asked` tells after how many shootdowns it was asked for."""
-
-    __slots__ = ("asked", "request")
-
-    def __init__(self, request: VirtualRequest, asked: int, trail: list[int]) -> None:
-        access = request.access
-        assert access is not None
-        super().__init__(
-            request.app, request.asid, request.sm, request.tag, access.slot, access.warp_slot, trail
-        )  # fmt: skip
-        self.request = request
-        self.asked = asked
 
 
 class Fbt:
@@ -129,22 +74,16 @@ class Fbt:
         self._banks: Sequence[VirtualBank] = ()
         self._tlbs: Sequence[Tlb] = ()
         self._tlb: Port[Translation] = Port(env, "unconnected")
-        self._translated: Port[_Miss] = Port(env, "fbt.translated")
+        self._translated: Port[Miss] = Port(env, "fbt.translated")
         self._notices: Port[tuple[Any, ...]] = Port(env, "fbt.notices", self.trip)
         self._timers: Port[tuple[Any, ...]] = Port(env, "fbt.timers")
         self._departing: Port[tuple[MemoryRequest, Page, VirtualBank, int]] = Port(
             env, "fbt.write_backs", self.latency
         )
-        self._again: deque[_Miss] = deque()
-        self._waiting: dict[int, list[_Miss]] = {}
+        self._again: deque[Miss] = deque()
+        self._waiting: dict[int, list[Miss]] = {}
         """By frame of the page that has to be unlocked or gone first."""
-        self._using: dict[int, int] = {}
-        """By tagged page of memory: accesses that were let through and have not ended."""
-        self._draining: dict[int, list[Purge]] = {}
-        """By tagged page of memory: shootdowns that wait for these."""
-        self._shootdowns = 0
-        self._shot_down: dict[int | None, int] = {None: 0}
-        """By tagged page (None: all): number of the last shootdown."""
+        self._shootdowns = Shootdowns()
         self.purges = Purges(
             env, self.table, lines_shift, self.trip, l1_trip, self._timers, self._released
         )
@@ -173,7 +112,7 @@ class Fbt:
     def translate(self, request: VirtualRequest, delay: int) -> None:
         """Send a miss to the first TLB, which is not full, `delay` cycles from now."""
         start = self.env._now + delay
-        miss = _Miss(request, self._shootdowns, [self._tlb_state, start])
+        miss = Miss(request, self._shootdowns.number, [self._tlb_state, start])
         miss.path.append(self._translated)
         request.follow(miss, start)
         self._tlb.send(miss, delay)
@@ -213,10 +152,10 @@ class Fbt:
                 upcoming = min(upcoming, departing.next_cycle())
             yield None if upcoming == NEVER else upcoming - self.env._now
 
-    def _look_up(self, miss: _Miss) -> None:
+    def _look_up(self, miss: Miss) -> None:
         """Find the page of a translated miss, or make it the leading one of its frame."""
         miss.trail += (self._fbt_state, self.env._now)
-        if miss.pfn == NO_PAGE or self._overtaken(miss):
+        if miss.pfn == NO_PAGE or self._shootdowns.overtook(miss.tag, miss.asked):
             self._again.append(miss)
             return
         counters = self.counters[miss.app]
@@ -241,13 +180,7 @@ class Fbt:
             return
         self._let_through(request, page, name, writable)
 
-    def _overtaken(self, miss: _Miss) -> bool:
-        """Whether the page of a miss was shot down since it was asked for."""
-        return self._shootdowns > miss.asked and (
-            max(self._shot_down.get(miss.tag, 0), self._shot_down[None]) > miss.asked
-        )
-
-    def _wait(self, miss: _Miss, page: Page) -> None:
+    def _wait(self, miss: Miss, page: Page) -> None:
         self.counters[miss.app].waits += 1
         self._waiting.setdefault(page.frame, []).append(miss)
 
@@ -255,7 +188,7 @@ class Fbt:
         counters = self.counters[request.app]
         number = request.line & self._line_mask
         page.users += 1
-        self._using[request.tag] = self._using.get(request.tag, 0) + 1
+        self._shootdowns.use(request.tag)
         request.page = page
         request.leading = line_in_page(page.leading, number, self._lines_shift)
         request.address = (page.frame << self._lines_shift | number) * self._line_bytes
@@ -290,7 +223,7 @@ class Fbt:
                 return
             miss = self._again.popleft()
             self.counters[miss.app].asked_again += 1
-            miss.asked = self._shootdowns
+            miss.asked = self._shootdowns.number
             miss.pfn = NO_PAGE
             miss.trail += (self._tlb_state, self.env._now)
             miss.path.append(self._translated)
@@ -319,12 +252,8 @@ class Fbt:
         request.page = None
         if fetched:
             self.table.line_filled(page, request.line & self._line_mask)
-        tag = request.tag
-        self._using[tag] -= 1
-        if not self._using[tag]:
-            del self._using[tag]
-            for purge in self._draining.pop(tag, ()):
-                self.purges.done_with(purge)
+        for purge in self._shootdowns.end_use(request.tag):
+            self.purges.done_with(purge)
         page.users -= 1
         if page.locked and not page.users:
             self.purges.quiet(page)
@@ -362,8 +291,7 @@ class Fbt:
 
         `done` is called when no access begun before can see the old state any more.
         """
-        self._shootdowns += 1
-        self._shot_down[tag] = self._shootdowns
+        self._shootdowns.begin(tag)
         for tlb in self._tlbs:
             tlb.shoot_down(tag)
         counters = self.purges.counters
@@ -376,9 +304,7 @@ class Fbt:
             pages = [page for name in names if (page := self.table.forward(name)) is not None]
             counters.shootdowns_filtered += not pages
             purge = self.purges.begin(pages, frozenset(names), done)
-            if tag in self._using:
-                purge.waits += 1
-                self._draining.setdefault(tag, []).append(purge)
+            self._shootdowns.wait_for(tag, purge)
         self.purges.done_with(purge)
 
     def probe(self, address: int, done: Done = nothing) -> None:
@@ -408,7 +334,7 @@ class Fbt:
     def in_flight(self) -> int:
         """Misses, write-backs and purges that are not finished."""
         return (
-            sum(self._using.values()) + sum(map(len, self._waiting.values())) + len(self._again)
+            self._shootdowns.in_flight() + sum(map(len, self._waiting.values())) + len(self._again)
             + len(self._translated) + len(self._departing) + len(self._notices)
             + self.purges.under_way
         )  # fmt: skip

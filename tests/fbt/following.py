@@ -285,7 +285,7 @@ class Follower:
         assert not self.unanswered
         assert not self.leaving
         assert not self.fbt._waiting
-        assert not self.fbt._using
+        assert not self.fbt._shootdowns.in_flight()
         for page in self.fbt.table.pages():
             assert not page.locked
             assert not page.users
