@@ -98,12 +98,33 @@ def _balances(machine: Machine, sums: Sums) -> Iterator[str]:
         "L1 misses that were not merged + stores and atomics",
         l1["misses"] - l1["merged"] + l1["stores"],
     )  # fmt: skip
+    if machine.fbt is not None:
+        yield from _let_through(sums["fbt"], l2, sums[f"tlb/{next(iter(machine.tlbs))}"])
     direct = walk["level_accesses"] if _walks_read_dram(machine) else 0
     yield from _equal(
         "DRAM reads", dram["data_reads"] + dram["walk_reads"],
         "L2 fills + page-table reads that bypass it", l2["fills"] + direct,
     )  # fmt: skip
     yield from _equal("DRAM writes", dram["writes"], "L2 write-backs", l2["writebacks"])
+
+
+def _let_through(
+    fbt: Mapping[str, int], l2: Mapping[str, int], tlb: Mapping[str, int]
+) -> Iterator[str]:  # fmt: skip
+    """What the forward–backward table lets through is what misses in a virtual L2 cache."""
+    through = fbt["leading"] + fbt["synonyms"]
+    yield from _equal(
+        "misses that were let through", through,
+        "L2 misses that were not merged", l2["misses"] - l2["merged"],
+    )  # fmt: skip
+    yield from _equal(
+        "lookups of frames", fbt["lookups"],
+        "misses that were let through + waits", through + fbt["waits"],
+    )  # fmt: skip
+    yield from _equal(
+        "lookups of the shared TLB", tlb["lookups"],
+        "misses that were let through + asked again", through + fbt["asked_again"],
+    )  # fmt: skip
 
 
 def _warps(launched: int, sums: Sums) -> Iterator[str]:

@@ -179,6 +179,7 @@ class Fbt:
             self._wait(miss, page)
             return
         self._let_through(request, page, name, writable)
+        del miss.request  # which links to the miss: no cycle is left behind
 
     def _wait(self, miss: Miss, page: Page) -> None:
         self.counters[miss.app].waits += 1

@@ -59,7 +59,10 @@ def machines(draw: Any) -> GpuConfig:
             "ways": draw(st.sampled_from([1, 2])), "banks": draw(st.sampled_from([1, 2, 4])),
             "mshrs": draw(some), "mshr_merge": draw(some), "ports": draw(few),
         },
-        crossbar={"queue": draw(few), "latency": cycles(draw(few))},
+        crossbar={
+            "queue": draw(few), "latency": cycles(draw(few)),
+            "bytes_per_cycle": draw(st.sampled_from([1, 8, 32])),
+        },
         dram={"ideal_latency": cycles(draw(st.sampled_from([1, 30, 300])))},
         memory={
             "page": Bytes(draw(st.sampled_from([4 << 10, 4 << 10, 64 << 10]))),
