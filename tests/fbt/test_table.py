@@ -83,7 +83,7 @@ class TableAgainstList(RuleBasedStateMachine):
 
 
 TestTableAgainstList = TableAgainstList.TestCase
-TestTableAgainstList.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestTableAgainstList.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 
 
 def test_without_a_vector_lines_are_counted() -> None:
