@@ -30,12 +30,7 @@ PROPOSAL = "partitioning-sharing"
 DESIGNS = ("baseline", "scheduling", "partitioning", PROPOSAL)
 """Each with what the one before has (§V)."""
 
-SURVEY = Survey(
-    model=MODEL,
-    workloads=WORKLOADS,
-    # At quick scale bfs runs one block on each SM, which has no others to meet; here it is two.
-    overrides={("bfs", "quick"): {"sample": 8}},
-)
+SURVEY = Survey(model=MODEL, workloads=WORKLOADS)
 """Figures 3 to 6."""
 
 DISTANCES = [1 << power for power in range(3, 14)]

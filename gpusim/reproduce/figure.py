@@ -26,15 +26,15 @@ class Survey:
 
     Attributes:
         model: whose SMs, pages and frames count.
+        variants: of the model.
         workloads: names.
         settings: keys of the model, as for ``--set``.
-        overrides: keys of a workload, by its name and the scale.
     """
 
     model: str
     workloads: tuple[str, ...]
+    variants: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(factory=dict)
-    overrides: Mapping[tuple[str, str], Mapping[str, object]] = field(factory=dict)
 
 
 @frozen(eq=False)

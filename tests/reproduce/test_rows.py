@@ -18,7 +18,7 @@ def test_designs_are_told_apart_by_true_and_false(tmp_path, wanted):
     results = make_up(
         tmp_path / "runs", sweep, lambda p: {"cycles": 1.0 + bool(p.values["tlb.L1.ideal"])}
     )
-    runs = _rows([results])
+    runs = _rows([results], "baseline")
     assert sorted(runs["tlb.L1.ideal"]) == ["false", "true"]
     designs = {"ideal": {"tlb.L1.ideal": wanted}, "none": {"tlb.L1.ideal": "maybe"}}
     row = Material("smoke", runs).numbers("cycles", {"nw": "nw"}, designs).loc["nw"]
