@@ -98,6 +98,23 @@ def test_variants_stack_in_the_given_order(model):
     assert load_model(model, ["smaller", "small"]).config.tlb["L2"].entries == 128
 
 
+def test_in_a_stack_the_longest_name_counts(tmp_path):
+    """``a+b`` may be the name of a variant itself, also in the middle of a stack."""
+    text = find_data("models", "tiny").read_text()
+    text += """
+[variants.a]
+l1.size = "8KiB"  # our choice: for this test
+[variants.b]
+tlb.L2.entries = 64  # our choice: for this test
+[variants."a+b"]
+tlb.L2.entries = 128  # our choice: for this test
+"""
+    path = tmp_path / "stacks.toml"
+    path.write_text(text)
+    assert load_model(str(path), ["ideal-dram+a+b+a"]).variants == ("ideal-dram", "a+b", "a")
+    assert load_model(str(path), ["b+a"]).variants == ("b", "a")
+
+
 def test_a_variant_builds_on_another(model):
     config = load_model(model, ["smaller"]).config
     assert (config.tlb["L2"].entries, config.tlb["L1"].mshrs) == (64, 4)
