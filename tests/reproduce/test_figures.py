@@ -158,7 +158,7 @@ def test_readings_stand_side_by_side():
         rules = (place.get("tlb.L1.array.empty_rule"), place.get("tlb.L1.array.shared_alloc"))
         return {("stale", "union"): 900.0, ("invalid", "spill"): 1100.0}.get(rules, 1000.0)
 
-    row = figure.table(material(figure, value)).loc["nw"]
+    row = figure.table(material(figure, value)).loc["mis"]
     assert (row["stale, union"], row["invalid, spill"], row["stale, spill"]) == (0.9, 1.1, 1.0)
 
 
