@@ -77,9 +77,7 @@ def test_the_dram_queues_of_mask_have_6_25_percent_more_entries():
 
 
 def test_taking_applications_in_turn_costs_a_pointer_a_bank():
-    assert added("app-aware-dram", model="maxwell-mask") == {
-        "dram.scheduler: turns": 8 * 8 * 5 / 8
-    }
+    assert added("app-aware-dram", model="maxwell-mask") == {"dram.scheduler: turns": 8 * 8 * 5 / 8}
 
 
 def test_a_larger_tlb_costs_what_its_entries_cost():

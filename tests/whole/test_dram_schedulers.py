@@ -21,11 +21,11 @@ relaunch = "until-all-have-run"
 
 [[applications]]
 workload = "mvt"
-smoke = { n = 64, iterations = 1 }
+smoke = { n = 64, iterations = 4 }
 
 [[applications]]
 workload = "gups"
-smoke = { log2_words = 16, updates = 1024 }
+smoke = { log2_words = 18, threads = 512, updates = 4 }
 """
 SMALL = {"sm.count": 4, "dram.channels": 2, "l2.size": "128KiB", "l2.banks": 4}
 ALL_256 = {f"dram.scheduler.{name}": 256 for name in ("golden", "silver", "normal")}
@@ -58,13 +58,13 @@ def counter(result: gpusim.Result, name: str) -> int:
     return int(table[(table.component == "dram") & (table.counter == name)].value.sum())
 
 
-@pytest.mark.parametrize("variant", ["mask-dram", "app-aware-dram", "closed-row"])
-@pytest.mark.parametrize("settings", [{}, TIGHT])
+@pytest.mark.parametrize(
+    ("variant", "settings"),
+    [("mask-dram", {}), ("mask-dram", TIGHT), ("app-aware-dram", {}), ("closed-row", {})],
+)
 def test_two_applications_lose_nothing(
     pair: gpusim.Workload, variant: str, settings: dict[str, object]
 ) -> None:
-    if variant != "mask-dram" and settings:
-        pytest.skip("only the golden, silver and normal queues have sizes")
     model = load_model("maxwell-mask", [variant], SMALL | settings)
     result = gpusim.simulate(model, pair)  # checks conservation
     summary = result.summary
