@@ -6,6 +6,7 @@ BL 2); the next row of a bank is activated RC = 66 after the one before.
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -135,6 +136,23 @@ def test_full_data_queues_stall_the_port_and_nothing_is_lost() -> None:
     driven = Driven(config(silver=1, normal=1, thresh_max=1), rows(30), apps=[0, 1, 2] * 10)
     assert len(driven.answered) == 30
     assert driven.counter("silver_reads") + driven.counter("normal_reads") == 30
+
+
+@settings(max_examples=60, deadline=None)
+@given(streams(), st.randoms(use_true_random=False), st.integers(1, 3), st.integers(1, 3))
+def test_full_queues_never_stand_still(
+    stream: list[tuple[int, int, bool]], random: Random, size: int, thresh_max: int
+) -> None:
+    depths = [random.choice([0, 0, 1, 4]) for _ in stream]
+    apps = [random.randrange(3) for _ in stream]
+    sizes = {"golden": size, "silver": 1, "normal": size, "thresh_max": thresh_max, "idle": 30}
+    driven = Driven(evolve(config(**sizes), write_queue=4), stream, depths=depths, apps=apps)
+    reads = {n for n, (_, _, write) in enumerate(stream) if not write}
+    assert set(driven.answered) == reads
+    assert not driven.channels[0].in_flight()
+    served = [driven.counter(f"{name}_reads") for name in LANES]
+    assert sum(served) + driven.counter("forwarded") == len(reads)
+    assert served[0] <= driven.counter("walk_reads") == sum(depths[n] > 0 for n in reads)
 
 
 def test_writes_have_an_fr_fcfs_queue() -> None:
