@@ -9,7 +9,8 @@ from gpusim.dram.fr_rr_fcfs import FrRrFcfs
 from gpusim.dram.queue import Waiting
 from tests.dram.driving import Driven
 from tests.dram.test_against_clocked import streams
-from tests.dram.test_golden_silver_normal import ALONE, BANKS, RC, ROW, config, rows, waiting
+from tests.dram.test_golden_choice import BANKS, waiting
+from tests.dram.test_golden_silver_normal import ALONE, RC, ROW, config, rows
 
 
 def test_applications_take_turns_at_a_bank() -> None:
