@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 
 from gpusim.config.load import LoadedModel
+from gpusim.config.schema import GpuConfig
+from gpusim.dram import DramQueue
+from gpusim.dram.pressure import walk_counters, warp_counters
 from gpusim.registry import Slot, make_policy
 from gpusim.sm.block_scheduler import BlockPlacement
-from gpusim.structures import Storage, dimensions
+from gpusim.structures import Dimensions, Storage, dimensions
 from gpusim.tlb import TlbArray
 
 
@@ -59,7 +62,7 @@ class Difference:
 
 
 def storage(model: LoadedModel) -> list[Part]:
-    """The structures of the components whose policies may tell: TLBs, and the block scheduler.
+    """The structures of the components whose policies may tell: block scheduler, TLBs, DRAM queues.
 
     Valid bits, bits for replacement and address space ids are not counted, as in the papers.
     """
@@ -72,7 +75,23 @@ def storage(model: LoadedModel) -> list[Part]:
             array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
             instances = -(-config.sm.count // config.sms_of(tlb.scope))
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
+    if not config.dram.ideal:
+        parts += _dram_parts(config, sizes)
     return parts
+
+
+def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """Queues of reads, and what they watch: counters of walks for as many applications as SMs."""
+    dram = config.dram
+    queue: DramQueue = make_policy(
+        Slot.DRAM_QUEUE, dram.scheduler, dram.read_queue, dram.banks_per_channel
+    )
+    yield from _parts("dram.scheduler", dram.channels, queue.storage(sizes))
+    if queue.epoch:
+        name, last = list(config.tlb.items())[-1]
+        instances = -(-config.sm.count // config.sms_of(last.scope))
+        yield from _parts("walk", 1, walk_counters(sizes.sms))
+        yield from _parts(f"tlb.{name}", instances, warp_counters(last.mshrs))
 
 
 def compare_storage(model: LoadedModel, base: LoadedModel) -> list[Difference]:

@@ -13,10 +13,10 @@ from gpusim.config.schema import GpuConfig, TlbConfig
 from gpusim.config.units import cycles
 from gpusim.counters import CounterRow
 from gpusim.crossbar import Network, reply_bytes, request_bytes
-from gpusim.dram import build_dram
+from gpusim.dram import TranslationPressure, build_dram
 from gpusim.engine import Environment, Port, Probe, Watchdog
 from gpusim.registry import Slot, make_policy
-from gpusim.request import Translation
+from gpusim.request import ASID_SHIFT, Translation
 from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
 from gpusim.sm.ledger import Ledger
 from gpusim.sm.sm import Sm
@@ -166,6 +166,27 @@ class Machine:
                 for index in range(self._scopes(tlb.scope))
             ]  # fmt: skip
         self.tlbs = {name: self.tlbs[name] for name in names}
+        self._show_translation(self.tlbs[names[0]])
+
+    def _show_translation(self, first_tlbs: Sequence[TlbLevel]) -> None:
+        """Tell DRAM queues that ask for it of page walks and the warps that wait for them."""
+        queues = [queue for channel in self.channels for queue in channel.queues if queue.epoch]
+        if not queues:
+            return
+        pressure = TranslationPressure(len(self.tenants), queues[0].epoch)
+        for queue in queues:
+            queue.watch(pressure)
+        for tlb in first_tlbs:
+            tlb.on_miss.listen(pressure.missed)
+            tlb.on_fill.listen(pressure.filled)
+
+        def ended(
+            asid: int, vpn: int, _sm: int, app: int, _asked: int, _began: int, now: int, _read: int
+        ) -> None:
+            pressure.walk_ended(app, asid << ASID_SHIFT | vpn, now)
+
+        self.walkers.on_admit.listen(pressure.walk_begun)
+        self.walkers.on_walk.listen(ended)
 
     def _array(self, config: TlbConfig) -> TlbArray:
         if config.ideal:

@@ -141,6 +141,12 @@ def _check_made(key: Key, slot: Slot, policy: PolicyConfig, *args: object) -> It
 
 def _check_dram(config: GpuConfig) -> Iterator[Problem]:
     """The DRAM room refuses what it cannot build; its messages begin with the key."""
+    dram = config.dram
+    made = (dram.scheduler, dram.read_queue, dram.banks_per_channel)
+    problems = list(_check_made(("dram", "scheduler"), Slot.DRAM_QUEUE, *made))
+    yield from problems
+    if problems:
+        return
     try:
         build_dram(Environment(), config.dram, config.clock, request_bytes=config.l2.line)
     except UserError as error:

@@ -60,7 +60,7 @@ class DramConfig:
         row_bus: whether activations, precharges and refreshes have a command bus of their own
             (HBM), beside that of reads and writes.
         read_queue, write_queue: requests of a channel that wait, each; a policy with queues of
-            its own may ignore them.
+            its own may ignore the first.
         drain_high, drain_low: parts of `write_queue`: a write drain starts when more than
             ``drain_high * write_queue`` writes wait (or no read does), and ends when fewer than
             ``drain_low * write_queue`` do and reads wait.
@@ -96,3 +96,8 @@ class DramConfig:
     mapping: str = "row bank bank-group column channel"
     ideal: bool = False
     ideal_latency: Duration = cycles(100)
+
+    @property
+    def banks_per_channel(self) -> int:
+        """Of all bank groups and pseudo channels."""
+        return self.pseudo_channels * self.bank_groups * self.banks

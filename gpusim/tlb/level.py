@@ -67,6 +67,10 @@ class TlbLevel:
         self._index = index
         self.on_lookup: Probe[[int, int, int, bool, int]] = Probe()
         """Level, instance, tag, whether it hit, cycle."""
+        self.on_miss: Probe[[int, int, int, int]] = Probe()
+        """Instance, tag, SM and warp slot of a miss, which waits from now on."""
+        self.on_fill: Probe[[int, int]] = Probe()
+        """Instance and tag: those who wait are about to be answered."""
         self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
         self._primary: dict[int, Translation] = {}
         self._askers: dict[int, list[int]] = {}
@@ -177,6 +181,8 @@ class TlbLevel:
         counters.misses += 1
         if self.on_lookup.listeners:
             self.on_lookup(self._level, self._index, tag, False, now)
+        if self.on_miss.listeners:
+            self.on_miss(self._index, tag, waiter.sm, warp_slot)
         if self._mshrs.admit(tag, waiter) == MERGED:
             counters.merged += 1
             if self.array.fills_every_slot:
@@ -204,6 +210,8 @@ class TlbLevel:
         for slot in dict.fromkeys(slots):
             counters.evictions += self.array.insert(translation.tag, pfn, slot)
         del self._primary[translation.tag]
+        if self.on_fill.listeners:
+            self.on_fill(self._index, translation.tag)
         for waiter in self._mshrs.release(translation.tag):
             waiter.pfn = pfn
             waiter.answer()

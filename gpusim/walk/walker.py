@@ -88,6 +88,8 @@ class Walkers:
         self.counters = [WalkCounters() for _ in range(apps)]
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
+        self.on_admit: Probe[[int, int, int]] = Probe()
+        """Application, tag and cycle of a walk that waits for a walker from now on."""
         self._memory = memory
         self._config = config
         self._latency = config.latency.cycles(clock)
@@ -134,6 +136,8 @@ class Walkers:
             translation.follow(self._mshrs.pending[translation.tag][0], now)
             return
         translation.trail += (State.WALKER, now)
+        if self.on_admit.listeners:
+            self.on_admit(translation.app, translation.tag, now)
         path = self.table.walk(translation.asid, translation.vpn)
         self._queue.append(Walk(translation, path, now))
 

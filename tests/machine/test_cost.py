@@ -20,10 +20,9 @@ def parts(*variants: str) -> dict[tuple[str, str], Part]:
     return {(part.where, part.storage.name): part for part in found if part.storage}
 
 
-def added(*variants: str) -> dict[str, float]:
-    return added_bytes(
-        load_model("kepler-uvm", variants, MEMORY), load_model("kepler-uvm", (), MEMORY)
-    )
+def added(*variants: str, model: str = "kepler-uvm") -> dict[str, float]:
+    memory = MEMORY if model == "kepler-uvm" else {}
+    return added_bytes(load_model(model, variants, memory), load_model(model, (), memory))
 
 
 def test_the_table_of_orch_has_136_bytes():
@@ -58,6 +57,27 @@ def test_compressed_ways_under_blocks_keep_whole_page_numbers():
     found = parts("compression+orchestrated")
     assert found["tlb.L1", "bases"].storage.fields == {"page": 36 - 13, "frame": 19 - 9}
     assert found["tlb.L1", "bases"].bits == 16 * 16 * 33
+
+
+def test_the_dram_queues_of_mask_have_6_25_percent_more_entries():
+    base = load_model("maxwell-mask")
+    rows = compare_storage(load_model("maxwell-mask", ["mask-dram"]), base)
+    queues = [row for row in rows if row.part.storage.name == "read queue"]
+    assert [(row.part.where, row.part.instances) for row in queues] == [("dram.scheduler", 8)]
+    new, old = queues[0].new.storage, queues[0].old.storage
+    assert (new.count, old.count) == (16 + 64 + 192, 256)
+    assert new.fields == old.fields == {"address": 33}  # 8 GiB
+    assert new.count / old.count == 1.0625
+    assert added("mask-dram", model="maxwell-mask") == {
+        "dram.scheduler: read queue": 8 * 16 * 33 / 8,
+        "dram.scheduler: turn": 8 * (5 + 9) / 8,  # 30 applications, quotas up to 500
+        "walk: walk counters": 30 * 6 / 8,
+        "tlb.L2: warp counters": 240 * 6 / 8,
+    }
+
+
+def test_taking_applications_in_turn_costs_a_pointer_a_bank():
+    assert added("app-aware-dram", model="maxwell-mask") == {"dram.scheduler: turns": 8 * 8 * 5 / 8}
 
 
 def test_a_larger_tlb_costs_what_its_entries_cost():

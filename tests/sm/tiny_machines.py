@@ -43,6 +43,14 @@ def blocks(draw: Any) -> list[list[list[tuple[Any, ...]]]]:
     return draw(st.lists(scripts, min_size=1, max_size=4))
 
 
+DRAM_QUEUES = [
+    *(PolicyConfig(name) for name in ("fcfs", "fr-fcfs", "fr-rr-fcfs")),
+    PolicyConfig(
+        "golden-silver-normal",
+        {"golden": 1, "silver": 1, "normal": 1, "thresh_max": 3, "idle": 20, "epoch": 500},
+    ),
+]
+
 programs = st.lists(blocks(), min_size=1, max_size=2)
 """Launches of blocks of scripts."""
 
@@ -125,7 +133,7 @@ def machines(draw: Any) -> GpuConfig:
     real = attrs.evolve(
         GDDR5, read_queue=draw(few), write_queue=draw(st.integers(1, 4)),
         channels=draw(st.integers(1, 2)), mapping=SMALL.dram.mapping,
-        scheduler=PolicyConfig(draw(st.sampled_from(["fcfs", "fr-fcfs"]))),
+        scheduler=draw(st.sampled_from(DRAM_QUEUES)),
         page_policy=draw(st.sampled_from(["open", "closed"])),
     )  # fmt: skip
     return attrs.evolve(
