@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
+from gpusim.cache import CacheBypass
 from gpusim.config.load import LoadedModel
 from gpusim.config.schema import GpuConfig
 from gpusim.dram import DramQueue
@@ -62,7 +63,7 @@ class Difference:
 
 
 def storage(model: LoadedModel) -> list[Part]:
-    """The structures of the components whose policies may tell: block scheduler, TLBs, DRAM queues.
+    """The structures of the components whose policies may tell.
 
     Valid bits, bits for replacement and address space ids are not counted, as in the papers.
     """
@@ -75,6 +76,8 @@ def storage(model: LoadedModel) -> list[Part]:
             array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
             instances = -(-config.sm.count // config.sms_of(tlb.scope))
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
+    bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
+    parts += _parts("l2.bypass", 1, bypass.storage(sizes))
     if not config.dram.ideal:
         parts += _dram_parts(config, sizes)
     return parts

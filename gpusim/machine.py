@@ -8,7 +8,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 import gpusim.sm.thrashing_aware  # noqa: F401  (registers its policy)
-from gpusim.cache import L1Cache, L2Bank
+from gpusim.cache import CacheBypass, L1Cache, L2Bank
+from gpusim.cache.page_table_reads import Way, level_rows, make_levels, way_with_bypass
 from gpusim.config.schema import GpuConfig, TlbConfig
 from gpusim.config.units import cycles
 from gpusim.counters import CounterRow
@@ -16,7 +17,7 @@ from gpusim.crossbar import Network, reply_bytes, request_bytes
 from gpusim.dram import TranslationPressure, build_dram
 from gpusim.engine import Environment, Port, Probe, Watchdog
 from gpusim.registry import Slot, make_policy
-from gpusim.request import ASID_SHIFT, Translation
+from gpusim.request import ASID_SHIFT, MemoryRequest, Translation
 from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
 from gpusim.sm.ledger import Ledger
 from gpusim.sm.sm import Sm
@@ -124,7 +125,10 @@ class Machine:
             depth=config.l2.mshrs * -(-config.l2.banks // config.dram.channels),
         )
         channel_ports = [channel.requests for channel in self.channels]
-        self._channel = lambda address: channel_ports[mapping.channel(address)]
+        self._channel: Callable[[int], Port[MemoryRequest]] = lambda address: channel_ports[
+            mapping.channel(address)
+        ]
+        self.page_table_levels = make_levels(apps, self.page_table.levels)
         banks = config.l2.banks
         line_shift = config.l2.line.bit_length() - 1
         self.requests = Network(
@@ -137,19 +141,38 @@ class Machine:
         )  # fmt: skip
         self.banks = [
             L2Bank(
-                env, i, config.l2, config.clock, apps, self._channel, self.requests.links[i],
-                self.replies.entrances[i],
+                env, i, config.l2, config.clock, self.page_table_levels, self._channel,
+                self.requests.links[i], self.replies.entrances[i],
             )
             for i in range(banks)
         ]  # fmt: skip
         ports = [bank.requests for bank in self.banks]
-        self._bank_port = lambda address: ports[(address >> line_shift) % banks]
+        self._bank_port: Way = lambda read: ports[(read.address >> line_shift) % banks]
+
+    def _way_of_reads(self) -> Way:
+        """Where page-table reads go; a bypass policy that lets some past the L2 cache is wired."""
+        l2, channel = self.config.l2, self._channel
+
+        def to_dram(read: MemoryRequest) -> Port[MemoryRequest]:
+            return channel(read.address)
+
+        if self.config.walk.memory == "dram":
+            return to_dram
+        bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, l2.bypass)
+        if bypass.idle:
+            return self._bank_port
+        for bank in self.banks:
+            bank.on_lookup.listen(bypass.l2_lookup)
+        return way_with_bypass(
+            self.env, bypass, self.page_table_levels, l2.line, self._bank_port, to_dram
+        )
 
     def _build_translation(self) -> None:
         """The walkers, then the TLB levels from the last to the first."""
         env, config, apps = self.env, self.config, len(self.tenants)
-        memory = self._bank_port if config.walk.memory == "l2" else self._channel
-        self.walkers = Walkers(env, config.walk, config.clock, self.page_table, apps, memory)
+        self.walkers = Walkers(
+            env, config.walk, config.clock, self.page_table, apps, self._way_of_reads()
+        )
         self.tlbs: dict[str, list[TlbLevel]] = {}
         names = list(config.tlb)
         for level in range(len(names) - 1, -1, -1):
@@ -315,6 +338,8 @@ class Machine:
         yield from self.replies.counter_rows("crossbar/replies")
         for index, bank in enumerate(self.banks):
             yield from bank.counter_rows("l2", index, names)
+        if self.config.walk.reads("l2"):
+            yield from level_rows(self.page_table_levels, names)
         for channel in self.channels:
             yield from channel.counters(names)
 

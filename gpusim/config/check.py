@@ -61,6 +61,7 @@ def _check_l1(l1: L1Config) -> Iterator[Problem]:
 
 def _check_l2(l2: L2Config) -> Iterator[Problem]:
     yield from _at_least(1, l2, ("l2",), ("banks", "ports", "queue"))
+    yield from _one_of(l2.partition, ("none", "ways"), ("l2", "partition"))
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
 

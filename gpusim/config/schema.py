@@ -152,6 +152,10 @@ class WalkConfig:
     queue: int = 1024
     cache: WalkCacheConfig | None = None
 
+    def reads(self, memory: str) -> bool:
+        """Whether walks really read the page table, and from there: ``"l2"`` or ``"dram"``."""
+        return self.cost == "memory" and self.memory == memory
+
 
 @frozen
 class MemoryConfig:
@@ -200,6 +204,9 @@ class L2Config:
         mshrs: lines of a bank that may be outstanding.
         mshr_merge: requests that one MSHR can hold.
         queue: requests that wait in front of a bank.
+        bypass: cache bypass policy: which page-table reads go past it, straight to DRAM.
+        partition: ``"none"``, or ``"ways"``: each of *n* applications has ``ways / n`` ways of
+            every set (±1 if that is no whole number) for its lines and its page table's.
     """
 
     size: Bytes
@@ -211,6 +218,8 @@ class L2Config:
     mshrs: int = 64
     mshr_merge: int = 64
     queue: int = 16
+    bypass: PolicyConfig = PolicyConfig("never")
+    partition: str = "none"
 
 
 @frozen

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
+from gpusim.cache import CacheBypass
 from gpusim.config.policy import PolicyConfig
 from gpusim.dram import DramQueue
 from gpusim.registry import Slot
@@ -34,6 +35,7 @@ INTERFACES: Mapping[Slot, Interface] = {
     Slot.WARP_SCHEDULER: Interface(WarpScheduler),
     Slot.TLB_ARRAY: Interface(TlbArray, ("config",)),
     Slot.TLB_SET: Interface(SetKind, ("config",)),
+    Slot.CACHE_BYPASS: Interface(CacheBypass),
     Slot.FRAMES: Interface(FrameAllocator, ("frames", "seed")),
     Slot.DRAM_QUEUE: Interface(DramQueue, ("entries", "banks")),
 }

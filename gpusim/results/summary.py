@@ -121,6 +121,7 @@ def _headline(
             _add_tlb(found, component)
     _add_walks(found)
     _add_caches(found)
+    _add_page_table(found)
     _add_dram(found, cycles, core_hertz)
     _add_states(found, sums, states)
     return found.values
@@ -198,6 +199,24 @@ def _add_caches(found: _Sums) -> None:
             _less(found.get("l2", "hits"), walk_hits),
             _less(found.get("l2", "lookups"), walk_lookups),
         ), FRACTION, "L2 cache hit rate of data",
+    )  # fmt: skip
+
+
+def _add_page_table(found: _Sums) -> None:
+    """Page-table reads by level, where they go to the L2 cache."""
+    levels = [name for name, counter in found.total if counter == "l2_bypassed"]
+    past = sum(found.total[level, "l2_bypassed"] for level in levels)
+    for level in levels:
+        number = level.removeprefix("page_table/level")
+        rate = ratio(found.get(level, "l2_hits"), found.get(level, "l2_lookups"))
+        found.add(
+            f"l2_level{number}_hit_rate", rate, FRACTION,
+            f"L2 cache hit rate of reads of page-table level {number} (1: the root)",
+        )  # fmt: skip
+    reads = past + sum(found.total[level, "l2_lookups"] for level in levels)
+    found.add(
+        "l2_bypassed", ratio(past, reads), FRACTION,
+        "page-table reads that went past the L2 cache",
     )  # fmt: skip
 
 

@@ -72,13 +72,13 @@ class Walkers:
     a probe takes the cache's latency.
 
     Args:
-        memory: where the reads of ``memory`` walks go (address to L2 bank or DRAM channel);
-            None for the other costs.
+        memory: where a read of a ``memory`` walk goes, to an L2 bank or a DRAM channel; asked once
+            for each.
     """
 
     def __init__(
         self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
-        memory: Callable[[int], Port[MemoryRequest]] | None,
+        memory: Callable[[MemoryRequest], Port[MemoryRequest]],
     ) -> None:  # fmt: skip
         self.env = env
         self.table = table
@@ -98,7 +98,7 @@ class Walkers:
         self._queue: list[Walk] = []
         self._steps: Port[Walk] = Port(env, "walkers.steps")
         self._reads: Port[_LevelRead] = Port(env, "walkers.reads")
-        self._unsent: list[_LevelRead] = []
+        self._unsent: list[tuple[_LevelRead, Port[MemoryRequest]]] = []
         self._levels: LevelWalkCache | None = None
         self._lines: LineWalkCache | None = None
         self._probe_latency = 0
@@ -200,12 +200,11 @@ class Walkers:
                 return
         read = _LevelRead(walk, address)
         read.path.append(self._reads)
-        if self._unsent or not self._send(read, delay):
-            self._unsent.append(read)
+        port = self._memory(read)
+        if self._unsent or not self._send(read, port, delay):
+            self._unsent.append((read, port))
 
-    def _send(self, read: _LevelRead, delay: int) -> bool:
-        assert self._memory is not None
-        port = self._memory(read.address)
+    def _send(self, read: _LevelRead, port: Port[MemoryRequest], delay: int) -> bool:
         if port.full:
             port.when_free(self.process.wake)
             return False
@@ -214,7 +213,7 @@ class Walkers:
 
     def _send_reads(self) -> None:
         """Send the reads for which there was no room."""
-        while self._unsent and self._send(self._unsent[0], 0):
+        while self._unsent and self._send(*self._unsent[0], 0):
             self._unsent.pop(0)
 
     def _level_done(self, read: _LevelRead) -> None:

@@ -80,6 +80,16 @@ def test_taking_applications_in_turn_costs_a_pointer_a_bank():
     assert added("app-aware-dram", model="maxwell-mask") == {"dram.scheduler: turns": 8 * 8 * 5 / 8}
 
 
+def test_hit_counters_of_mask_have_80_bytes():
+    base = load_model("maxwell-mask")
+    assert added_bytes(load_model("maxwell-mask", ["mask-cache"]), base) == {
+        "l2.bypass: hit counters": 80,  # 10 × 8
+        "l2.bypass: counters of first accesses": 4 * 10 / 8,
+    }
+    never_first = load_model("maxwell-mask", ["mask-cache"], {"l2.bypass.min_accesses": 0})
+    assert added_bytes(never_first, base) == {"l2.bypass: hit counters": 80}
+
+
 def test_a_larger_tlb_costs_what_its_entries_cost():
     # 192 more entries in 64 sets: each entry has two bits less of the page number
     assert added("l1-tlb-256") == {"tlb.L1: entries": 16 * (256 * 49 - 64 * 51) / 8}

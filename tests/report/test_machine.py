@@ -45,6 +45,7 @@ def test_a_whole_model() -> None:
     ("a100-mig", [], "L3 TLB", "8 ways, 16 sub-entries, sub-entry array, 2 lookups a cycle"),
     ("apu-hsa", [], "SMs", "16 SMs at 700 MHz, 1 scheduler of warps (lrr), 48 warps at most"),
     ("apu-hsa", [], "walk cache", "8 KiB in lines of 64 B"),
+    ("maxwell-mask", ["mask-cache"], "L2 cache", "64 MSHRs, translation-aware (epoch 100000, samp"),
     ("kepler-uvm", ["ideal-dram"], "DRAM", "ideal, latency 42 cycles"),
     ("kepler-uvm", ["ideal-crossbar"], "crossbar", "ideal"),
 ])  # fmt: skip

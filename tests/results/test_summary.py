@@ -95,6 +95,19 @@ def test_caches() -> None:
     assert found["l2_data_hit_rate"] == 21 / 40
 
 
+def test_page_table_reads_by_level() -> None:
+    found = numbers(
+        rows("page_table/level1", l2_lookups=10, l2_hits=9, l2_bypassed=0)
+        + rows("page_table/level2", l2_lookups=5, l2_hits=1, l2_bypassed=5)
+        + rows("page_table/level3", l2_lookups=0, l2_hits=0, l2_bypassed=0)
+    )
+    assert found["l2_level1_hit_rate"] == 0.9
+    assert found["l2_level2_hit_rate"] == 0.2
+    assert "l2_level3_hit_rate" not in found
+    assert found["l2_bypassed"] == 5 / 20
+    assert "l2_bypassed" not in numbers(rows("l2", lookups=1, hits=1))
+
+
 def test_dram() -> None:
     found = numbers(
         rows("dram", data_reads=6, walk_reads=4, writes=5, row_hits=6, row_misses=3,
