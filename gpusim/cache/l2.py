@@ -97,6 +97,9 @@ class L2Bank:
         self._link = link
         self._replies = replies
         self._ports = config.ports
+        self._cycle = -1
+        self._left = 0
+        """Ports that are still free in that cycle: a bank may be woken several times in one."""
         self._writebacks: deque[MemoryRequest] = deque()
         self.process = env.start(self._run())
         self._stall = Stall(self.process.wake)
@@ -127,20 +130,22 @@ class L2Bank:
     def _look_up(self) -> int:
         """Start this cycle's lookups; returns when there may be more (`NEVER`: it will be told)."""
         link = self._link
-        left = self._ports
-        while left and self.requests.queue and (walk := self.requests.head()) is not None:
+        if self._cycle != self.env._now:
+            self._cycle = self.env._now
+            self._left = self._ports
+        while self._left and self.requests.queue and (walk := self.requests.head()) is not None:
             if not self._serve(walk):
                 return NEVER
             self.requests.take()
-            left -= 1
-        while left and link.queue and (request := link.head()) is not None:
+            self._left -= 1
+        while self._left and link.queue and (request := link.head()) is not None:
             if request.trail[-2] != _L2:
                 request.trail += (_L2, self.env._now)
             if not self._serve(request):
                 return NEVER
             link.take()
-            left -= 1
-        if not left:
+            self._left -= 1
+        if not self._left:
             return self.env._now + 1
         return min(
             self.requests.next_cycle() if self.requests.queue else NEVER,
