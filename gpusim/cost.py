@@ -10,7 +10,7 @@ from gpusim.config.load import LoadedModel
 from gpusim.registry import Slot, make_policy
 from gpusim.sm.block_scheduler import BlockPlacement
 from gpusim.structures import Storage, dimensions
-from gpusim.tlb import TlbArray
+from gpusim.tlb import FillPolicy, TlbArray
 
 
 @frozen
@@ -70,8 +70,10 @@ def storage(model: LoadedModel) -> list[Part]:
     for name, tlb in config.tlb.items():
         if not tlb.ideal:
             array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
+            fill: FillPolicy = make_policy(Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1))
             instances = -(-config.sm.count // config.sms_of(tlb.scope))
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
+            parts += _parts(f"tlb.{name}", instances, fill.storage(sizes))
     return parts
 
 
