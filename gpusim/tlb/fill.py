@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from gpusim.engine import Probe
 from gpusim.registry import Slot, policy
 from gpusim.request import NO_PAGE, Asker
 from gpusim.structures import Dimensions, Storage
@@ -20,11 +19,12 @@ class FillPolicy(ABC):
     A policy has no clock: each call tells the cycle, which never goes back.
 
     Attributes:
-        on_epoch: announces the end of an epoch, if it works in epochs: application; cycle of the
-            end; hits, misses and warps seen in it; how many of them may fill from then on.
+        tell_epoch: set by the TLB, called at the end of each epoch by a policy that has epochs:
+            application; cycle of the end; hits, misses and warps seen in the epoch; how many warps
+            may fill from then on.
     """
 
-    on_epoch: Probe[[int, int, int, int, int, int]] | None = None
+    tell_epoch: Callable[[int, int, int, int, int, int], None] | None = None
 
     @abstractmethod
     def admits(self, tag: int, pfn: int, askers: Sequence[Asker], cycle: int) -> bool:

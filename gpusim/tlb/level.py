@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 
 from attrs import define
 
@@ -71,6 +72,10 @@ class TlbLevel:
         self._index = index
         self.on_lookup: Probe[[int, int, int, bool, int]] = Probe()
         """Level, instance, tag, whether it hit, cycle."""
+        self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
+        """Level, instance, and what `FillPolicy.tell_epoch` is told."""
+        if fill_policy is not None:
+            fill_policy.tell_epoch = partial(self.on_epoch, level, index)
         self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
         self._primary: dict[int, Translation] = {}
         self._ports = config.ports

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define
 
 from gpusim.counters import count
-from gpusim.engine import Probe
 from gpusim.errors import OptionError, at_least, one_of
 from gpusim.registry import Slot, policy
 from gpusim.request import NO_PAGE, Asker
@@ -18,8 +17,6 @@ from gpusim.tlb.tokens import HillClimbTokens, PaperTokens, Tokens
 
 _ENTRY_BITS = 64
 """An entry of the bypass cache, whatever it has beside page and frame (MASK §7.4)."""
-
-TOKEN_POLICIES = ("paper", "hillclimb")
 
 
 @define(slots=True)
@@ -48,10 +45,10 @@ class MaskTokens(FillPolicy):
         warps: warp slots of an SM.
         token_policy: how an application's tokens change: ``"paper"`` (`PaperTokens`) or
             ``"hillclimb"`` (`HillClimbTokens`).
-        initial: tokens after the first epoch, as a part of the application's warps; until then
+        initial: tokens after the first epoch, as a share of the application's warps; until then
             everything fills.
-        step: by how many the count moves, as a part of the warps [our choice: 10 %, as the
-            simulator that the authors released].
+        step: by how much that share moves [our choice: 10 %, as the simulator that the authors
+            released].
         epoch: cycles; for ``"paper"`` only.
         band: change of the miss rate that counts, a difference of two rates [our choice: the
             paper says 2 %]; for ``"paper"`` only.
@@ -63,21 +60,20 @@ class MaskTokens(FillPolicy):
     """
 
     def __init__(
-        self, apps: int, sms: int, warps: int, *, token_policy: str = "paper",
+        self, apps: int, sms: int, warps: int, *, token_policy: str = "paper",  # noqa: S107
         initial: float = 0.8, step: float = 0.1, epoch: int = 100_000, band: float = 0.02,
         accesses: int = 10_000, bypass_above: float = 0.1, bypass_entries: int = 32,
         any_waiter: bool = False,
     ) -> None:  # fmt: skip
-        one_of(TOKEN_POLICIES, token_policy=token_policy)
+        makers: Mapping[str, Callable[[], Tokens]] = {
+            "paper": lambda: PaperTokens(initial, step, epoch, band),
+            "hillclimb": lambda: HillClimbTokens(initial, step, accesses, bypass_above),
+        }
+        one_of(makers, token_policy=token_policy)
         at_least(0, bypass_entries=bypass_entries)
         at_least(1, epoch=epoch, accesses=accesses)
         _parts(initial=initial, step=step, band=band, bypass_above=bypass_above)
-        self.on_epoch: Probe[[int, int, int, int, int, int]] = Probe()
-        make: Callable[[], Tokens] = (
-            (lambda: PaperTokens(initial, step, epoch, band)) if token_policy == "paper"
-            else (lambda: HillClimbTokens(initial, step, accesses, bypass_above))
-        )  # fmt: skip
-        self.tokens = [make() for _ in range(apps)]
+        self._tokens = [makers[token_policy]() for _ in range(apps)]
         self._counters = [TokenCounters() for _ in range(apps)]
         self._bypass = PlainSet(bypass_entries)
         self._first_only = not any_waiter
@@ -87,7 +83,7 @@ class MaskTokens(FillPolicy):
     def admits(self, tag: int, pfn: int, askers: Sequence[Asker], cycle: int) -> bool:
         app = askers[0].app
         self._advance(app, cycle)
-        tokens, counters = self.tokens[app], self._counters[app]
+        tokens, counters = self._tokens[app], self._counters[app]
         waiters = askers[:1] if self._first_only else askers
         if any(tokens.held_by(waiter.sm, waiter.warp_slot) for waiter in waiters):
             counters.array_fills += 1
@@ -107,20 +103,20 @@ class MaskTokens(FillPolicy):
 
     def looked_up(self, asker: Asker, hit: bool, cycle: int) -> None:
         self._advance(asker.app, cycle)
-        self.tokens[asker.app].count_lookup(asker.sm, asker.warp_slot, hit)
+        self._tokens[asker.app].count_lookup(asker.sm, asker.warp_slot, hit)
         if not hit and self._bypass.capacity:
             self._counters[asker.app].bypass_probes += 1
 
     def _advance(self, app: int, cycle: int) -> None:
-        epoch = self.tokens[app].advance(cycle)
+        epoch = self._tokens[app].advance(cycle)
         if epoch is None:
             return
         counters = self._counters[app]
         counters.epochs += 1
         counters.epoch_warps += epoch.warps
         counters.epoch_tokens += epoch.tokens
-        if self.on_epoch.listeners:
-            self.on_epoch(app, *epoch)
+        if self.tell_epoch is not None:
+            self.tell_epoch(app, *epoch)
 
     def invalidate(self, tag: int) -> bool:
         return self._bypass.remove(tag)

@@ -28,25 +28,23 @@ class Epoch(NamedTuple):
 
 
 class Tokens(ABC):
-    """Those of one application.
+    """Those of one application: as a share of its warps, since their number changes [our choice].
 
-    Until its first epoch with lookups has ended, and on an SM that had none in the epoch before,
-    all warps hold tokens, also where an SM has as many tokens as it had warps [our choice].  An
-    epoch without lookups changes nothing [our choice].
+    After each epoch that share of the warps seen in it, one a SM at least, get tokens.  Until the
+    first epoch with lookups has ended, and on an SM that had none in the epoch before, all warps
+    hold tokens, also where an SM has as many tokens as it had warps [our choice].  An epoch without
+    lookups changes nothing [our choice].
 
     Args:
-        initial: tokens after the first epoch, as a part of the warps.
-        step: by how many the count moves, as a part of the warps; rounded, but one at least if it
-            is not 0 [our choice].
-
-    Attributes:
-        count: tokens; 0: the first epoch has not ended.
+        initial: the share after the first epoch.
+        step: by how much it moves.
     """
 
     def __init__(self, initial: float, step: float) -> None:
-        self.count = 0
         self._initial = initial
         self._step = step
+        self._share: float | None = None
+        """None: the first epoch has not ended."""
         self._rate = 0.0
         """Miss rate of the epoch before."""
         self._hits = 0
@@ -62,7 +60,7 @@ class Tokens(ABC):
 
     @abstractmethod
     def _direction(self, rate: float, before: float) -> int:
-        """Whether the count moves up (1), down (-1) or not at all, by the miss rates."""
+        """Whether the share moves up (1), down (-1) or not at all, by the miss rates."""
 
     def _limits(self, rate: float) -> bool:
         """Whether warps need tokens after an epoch of this miss rate."""
@@ -88,30 +86,31 @@ class Tokens(ABC):
             return None
         rate = self._misses / lookups
         warps = sum(slots.bit_count() for slots in self._seen.values())
-        if self.count:
-            count = self.count + self._direction(rate, self._rate) * self._moved(warps)
+        if self._share is None:
+            self._share = self._initial
         else:
-            count = round(self._initial * warps)
-        self.count = min(max(count, len(self._seen)), warps)
-        self._holders = self._deal(warps) if self._limits(rate) else {}
-        epoch = Epoch(end, self._hits, self._misses, warps, self.count)
+            moved = self._share + self._direction(rate, self._rate) * self._step
+            self._share = min(max(moved, 0.0), 1.0)
+        tokens = max(round(self._share * warps), len(self._seen))
+        self._holders = self._deal(tokens, warps) if self._limits(rate) else {}
+        epoch = Epoch(end, self._hits, self._misses, warps, tokens)
         self._rate = rate
         self._hits = self._misses = 0
         self._seen = {}
         return epoch
 
-    def _moved(self, warps: int) -> int:
-        return max(round(self._step * warps), 1) if self._step else 0
+    def _deal(self, tokens: int, warps: int) -> dict[int, int]:
+        """One token for each SM, the others in proportion to further warps; the lowest get them.
 
-    def _deal(self, warps: int) -> dict[int, int]:
-        """One token for each SM, the others in proportion to further warps; the lowest get them."""
-        spare, further = self.count - len(self._seen), warps - len(self._seen)
+        What the first SMs have together is rounded, so that nothing is lost or doubled.
+        """
+        spare, further = tokens - len(self._seen), warps - len(self._seen)
         holders = {}
         dealt = passed = 0
         for sm in sorted(self._seen):
             slots = self._seen[sm]
             passed += slots.bit_count() - 1
-            upto = spare * passed // further if further else 0
+            upto = (2 * spare * passed + further) // (2 * further) if further else 0
             own = 1 + upto - dealt
             dealt = upto
             if own < slots.bit_count():
