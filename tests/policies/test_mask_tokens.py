@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -70,7 +71,7 @@ class Naive:
 
     def share(self, rates: list[float]) -> float:
         share, up = self.o["initial"], False
-        for before, rate in zip(rates, rates[1:], strict=False):
+        for before, rate in pairwise(rates):
             if self.o["token_policy"] == "hillclimb":
                 up = up if rate < before else not up
                 move = 1 if up else -1
