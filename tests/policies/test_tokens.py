@@ -159,3 +159,14 @@ def test_all_tokens_are_dealt_out(seen: dict[int, set[int]], initial: float) -> 
         assert own[sm] == sorted(slots)[: len(own[sm])] != []
         exact = 1 + (epoch.tokens - len(seen)) * (len(slots) - 1) / max(epoch.warps - len(seen), 1)
         assert len(own[sm]) == pytest.approx(exact, abs=1.001)
+
+
+def test_the_order_in_which_sms_come_is_of_no_effect() -> None:
+    tokens = paper(initial=0.4)
+    for sm in (5, 3):
+        for slot in range(4):
+            tokens.count_lookup(sm, slot, hit=False)
+    epoch = tokens.advance(EPOCH)
+    assert epoch is not None
+    assert epoch.tokens == 3  # half a token beyond the first goes to either: to the lower number
+    assert held(tokens) == {3: [0, 1], 5: [0]}
