@@ -209,7 +209,7 @@ EVENTS: Mapping[str, Table] = {
             Column("hits", "i8", "1", "lookups that hit"),
             Column("misses", "i8", "1", "lookups that missed"),
             Column("warps", "u4", "1", "warps that looked anything up"),
-            Column("tokens", "u4", "1", "how many warps may fill the TLB from then on"),
+            Column("tokens", "u4", "1", "tokens that it has from then on"),
         ),
     ),
 }  # fmt: skip

@@ -20,8 +20,8 @@ class FillPolicy(ABC):
 
     Attributes:
         tell_epoch: set by the TLB, called at the end of each epoch by a policy that has epochs:
-            application; cycle of the end; hits, misses and warps seen in the epoch; how many warps
-            may fill from then on.
+            application; cycle of the end; hits, misses and warps seen in the epoch; tokens, that is
+            warps that may fill, from then on.
     """
 
     tell_epoch: Callable[[int, int, int, int, int, int], None] | None = None
