@@ -14,7 +14,7 @@ from gpusim.dram.pressure import walk_counters, warp_counters
 from gpusim.registry import Slot, make_policy
 from gpusim.sm.block_scheduler import BlockPlacement
 from gpusim.structures import Dimensions, Storage, dimensions
-from gpusim.tlb import TlbArray
+from gpusim.tlb import FillPolicy, TlbArray
 
 
 @frozen
@@ -74,8 +74,10 @@ def storage(model: LoadedModel) -> list[Part]:
     for name, tlb in config.tlb.items():
         if not tlb.ideal:
             array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
+            fill: FillPolicy = make_policy(Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1))
             instances = -(-config.sm.count // config.sms_of(tlb.scope))
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
+            parts += _parts(f"tlb.{name}", instances, fill.storage(sizes))
     bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
     parts += _parts("l2.bypass", 1, bypass.storage(sizes))
     if not config.dram.ideal:

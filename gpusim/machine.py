@@ -23,7 +23,7 @@ from gpusim.sm.ledger import Ledger
 from gpusim.sm.sm import Sm
 from gpusim.sm.translation import LOAD_STORE_UNITS
 from gpusim.states import State, state_names
-from gpusim.tlb import IdealArray, TlbArray, TlbLevel
+from gpusim.tlb import AlwaysFill, FillPolicy, IdealArray, TlbArray, TlbLevel
 from gpusim.walk import FrameAllocator, PageTable, Walkers
 from gpusim.warp_program import Application
 
@@ -185,6 +185,7 @@ class Machine:
                     env, f"tlb.{name}[{index}]", level, index, tlb, config.clock,
                     self._array(tlb), apps,
                     self._below(None if last else names[level + 1], tlb.scope, index), state,
+                    self._fill_policy(tlb),
                 )
                 for index in range(self._scopes(tlb.scope))
             ]  # fmt: skip
@@ -217,6 +218,15 @@ class Machine:
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self.config.clock)))
         array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, in_cycles)
         return array
+
+    def _fill_policy(self, config: TlbConfig) -> FillPolicy | None:
+        """None where everything goes into the array, so that nobody need be asked."""
+        if config.ideal:
+            return None
+        policy: FillPolicy = make_policy(
+            Slot.TLB_FILL, config.fill, *self.config.tlb_users(config, len(self.tenants))
+        )
+        return None if type(policy) is AlwaysFill else policy
 
     def _below(self, level: str | None, scope: str, index: int) -> Port[Translation]:
         """Where TLB number `index` of a level of `scope` sends its misses."""

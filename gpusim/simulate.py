@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -181,10 +181,11 @@ def _listen(machine: Machine, recorder: Recorder) -> None:
     if "requests" in recorder.records:
         for sm in machine.sms:
             sm.lsu.on_request.listen(recorder.request)
-    if "tlb" in recorder.records:
-        for tlbs in machine.tlbs.values():
-            for tlb in tlbs:
-                tlb.on_lookup.listen(recorder.tlb)
+    for tlb in chain.from_iterable(machine.tlbs.values()):
+        if "tlb" in recorder.records:
+            tlb.on_lookup.listen(recorder.tlb)
+        if "epochs" in recorder.records:
+            tlb.on_epoch.listen(recorder.epoch)
 
 
 def _run_data(

@@ -116,7 +116,7 @@ def _draw(
     from gpusim.timelines.warp_picture import draw_warps
 
     save((draw_warps if warps else draw_timeline)(result, window, selection), path)
-    wanted = ("intervals", "walks") if warps else RECORDS
+    wanted = ("intervals", "walks", *(() if warps else ("dram", "requests", "tlb")))
     missing = [record for record in wanted if RECORDS[record][0] not in result.tables]
     if missing:
         print(f"gpusim: more would be shown with --record {','.join(missing)}", file=sys.stderr)

@@ -41,6 +41,9 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     if "tlb" not in wrong:
         for name, tlb in config.tlb.items():
             yield from _check_tlb(("tlb", name), tlb, config.sms_of(tlb.scope))
+            yield from _check_made(
+                ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1)
+            )
     if "l2" not in wrong:
         yield from _check_made(("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass)
     if "dram" not in wrong:
@@ -54,6 +57,7 @@ def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
     for name, tlb in config.tlb.items():
         yield ("tlb", name, "array"), Slot.TLB_ARRAY, tlb.array
         yield ("tlb", name, "sets"), Slot.TLB_SET, tlb.sets
+        yield ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill
     yield ("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass
     yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
     yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler

@@ -90,6 +90,7 @@ class TlbConfig:
         trip: latency of the way to it from the level before.
         array: TLB array policy: in which set a translation may be.
         sets: TLB set policy: what a set of an array of sets can hold.
+        fill: TLB fill policy: which translations that come back may go into the array.
         ideal: every lookup hits, at the lookup latency.
     """
 
@@ -104,6 +105,7 @@ class TlbConfig:
     trip: Duration = cycles(0)
     array: PolicyConfig = PolicyConfig("set-associative")
     sets: PolicyConfig = PolicyConfig("plain")
+    fill: PolicyConfig = PolicyConfig("always")
     ideal: bool = False
 
 
@@ -251,6 +253,10 @@ class GpuConfig:
     watchdog: Duration = cycles(200_000)
     description: str = ""
     source: str = ""
+
+    def tlb_users(self, tlb: TlbConfig, apps: int) -> tuple[int, int, int]:
+        """Who shares one TLB of a level: applications, SMs, and warp slots of an SM."""
+        return apps, self.sms_of(tlb.scope), self.sm.max_warps
 
     def sms_of(self, scope: str) -> int:
         """How many SMs share one TLB of a scope."""

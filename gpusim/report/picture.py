@@ -51,9 +51,7 @@ class Picture:
 def missing_records(result: Result) -> dict[str, str]:
     """What was not recorded, and what it would show."""
     return {
-        record: _SHOWS[record]
-        for record, tables in RECORDS.items()
-        if tables[0] not in result.tables
+        record: shows for record, shows in _SHOWS.items() if RECORDS[record][0] not in result.tables
     }
 
 
@@ -62,7 +60,7 @@ def timeline_picture(result: Result) -> Picture | None:
     from gpusim.plots import style
     from gpusim.timelines import window_of
 
-    recorded = [record for record in RECORDS if record not in missing_records(result)]
+    recorded = [record for record in _SHOWS if record not in missing_records(result)]
     if not recorded:
         return None
     window = window_of(result)

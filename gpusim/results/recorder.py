@@ -86,3 +86,8 @@ class Recorder:
     def tlb(self, level: int, instance: int, tag: int, hit: bool, cycle: int) -> None:
         """Listener: a lookup in a TLB."""
         self._tables["tlb"].append(level, instance, tag >> ASID_SHIFT, tag & VPN_MASK, hit, cycle)
+
+    @property
+    def epoch(self) -> Callable[[int, int, int, int, int, int, int, int], None]:
+        """Listener: level, instance, application, end, hits, misses, warps, tokens."""
+        return self._tables["epochs"].append

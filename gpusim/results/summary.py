@@ -155,6 +155,11 @@ def _add_tlb(found: _Sums, component: str) -> None:
         f"{level} TLB hit rate, mean over the TLBs asked",
     )  # fmt: skip
     found.add(
+        f"{name}_bypass_hit_rate",
+        ratio(found.get(component, "bypass_hits"), found.get(component, "bypass_probes")), FRACTION,
+        f"share of the lookups without a page in the {level} TLB that its bypass cache answered",
+    )  # fmt: skip
+    found.add(
         f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
         f"{level} TLB misses per 1000 warp instructions",
     )  # fmt: skip

@@ -3,8 +3,10 @@
 from gpusim.tlb.array import TlbArray
 from gpusim.tlb.base_delta import BaseDeltaSets
 from gpusim.tlb.cluster import ClusterArray
+from gpusim.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.tlb.ideal import IdealArray
 from gpusim.tlb.level import TlbCounters, TlbLevel
+from gpusim.tlb.mask_tokens import MaskTokens
 from gpusim.tlb.set_associative import ArrayOfSets, SetAssociativeArray
 from gpusim.tlb.sets import Entry, PlainSets, SetKind, TlbSet, Ways
 from gpusim.tlb.sub_entry import SubEntryArray
@@ -12,11 +14,14 @@ from gpusim.tlb.tb_partitioned import TbPartitionedArray
 from gpusim.tlb.tb_shared import TbPartitionedSharedArray
 
 __all__ = [
+    "AlwaysFill",
     "ArrayOfSets",
     "BaseDeltaSets",
     "ClusterArray",
     "Entry",
+    "FillPolicy",
     "IdealArray",
+    "MaskTokens",
     "PlainSets",
     "SetAssociativeArray",
     "SetKind",

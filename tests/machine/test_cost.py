@@ -90,6 +90,33 @@ def test_hit_counters_of_mask_have_80_bytes():
     assert added_bytes(never_first, base) == {"l2.bypass: hit counters": 80}
 
 
+def test_tokens_of_mask_have_706_bytes():
+    base = load_model("maxwell-mask", ["shared-tlb"])
+    model = load_model("maxwell-mask", ["mask-tlb"])
+    found = added_bytes(model, base)
+    assert found == {
+        "tlb.L2: bypass cache": 32 * 8,
+        "tlb.L2: token counters": 30 * 15 / 8,
+        "tlb.L2: direction registers": 30 / 8,
+        "tlb.L2: counters of the cores": 30 * 13,
+    }
+    assert sum(found.values()) == 706
+    assert sum(found.values()) - found["tlb.L2: counters of the cores"] == 316
+
+
+def test_a_core_of_mask_keeps_104_bits():
+    of_a_core = next(
+        part.storage for part in storage(load_model("maxwell-mask", ["mask-tlb"]))
+        if part.storage and part.storage.name == "counters of the cores"
+    )  # fmt: skip
+    assert (of_a_core.count, of_a_core.entry_bits) == (30, 2 * 16 + 8 + 64)
+
+
+def test_without_a_bypass_cache_mask_keeps_none():
+    model = load_model("maxwell-mask", ["mask-tlb"], {"tlb.L2.fill.bypass_entries": 0})
+    assert "bypass cache" not in {part.storage.name for part in storage(model)}
+
+
 def test_a_larger_tlb_costs_what_its_entries_cost():
     # 192 more entries in 64 sets: each entry has two bits less of the page number
     assert added("l1-tlb-256") == {"tlb.L1: entries": 16 * (256 * 49 - 64 * 51) / 8}

@@ -76,6 +76,15 @@ def walks(draw: Any) -> WalkConfig:
     )  # fmt: skip
 
 
+fills = st.sampled_from(
+    [
+        PolicyConfig("always"),
+        PolicyConfig("mask-tokens", {"initial": 0.2, "epoch": 50, "bypass_entries": 2}),
+        PolicyConfig("mask-tokens", {"token_policy": "hillclimb", "accesses": 5, "initial": 0.2}),
+    ]
+)
+
+
 @st.composite
 def tlbs(draw: Any) -> dict[str, TlbConfig]:
     arrays = {
@@ -92,6 +101,7 @@ def tlbs(draw: Any) -> dict[str, TlbConfig]:
             sets=PolicyConfig(
                 draw(st.sampled_from(["plain", "base-delta"])) if sub == 1 else "plain"
             ),
+            fill=draw(fills),
         )  # fmt: skip
 
     scopes = draw(st.sampled_from([["sm"], ["sm", "gpu"], ["tpc", "gpu"], ["sm", "tpc", "gpu"]]))
