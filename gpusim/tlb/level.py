@@ -230,9 +230,10 @@ class TlbLevel:
     def counter_rows(
         self, component: str, instance: int, apps: Sequence[str]
     ) -> Iterator[CounterRow]:
-        """All counters, one row each; those of the array belong to no application."""
-        for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows(component, instance, app, counters)
+        """All counters, one row each; the address space of an application is its number."""
+        for asid, (app, counters) in enumerate(zip(apps, self.counters, strict=True)):
+            for own in (counters, *self.array.counters_of(asid)):
+                yield from counter_rows(component, instance, app, own)
         for own in self.array.counters():
             yield from counter_rows(component, instance, "", own)
         queue = TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
