@@ -130,7 +130,6 @@ class LazyEntry(SharedEntry):
 
     def arrange(self, layout: Layout) -> int:
         if layout.bases == 1:
-            self.strays.clear()
             return super().arrange(layout)
         self.layout = layout
         self.strays = {tag for tag in self.bases[0].pages if tag & layout.replaced}

@@ -19,28 +19,29 @@ from tests.policies.slow_star import SlowStar
 
 
 @st.composite
-def shapes(draw: Any, bases: tuple[int, ...]) -> tuple[tuple[int, int, int], dict[str, Any]]:
+def shapes(
+    draw: Any, most: int, relocate: str = "eager"
+) -> tuple[tuple[int, int, int], dict[str, Any]]:
     """Sets, ways, sub-entries; options."""
-    most = draw(st.sampled_from(bases))
-    sub_entries = draw(st.sampled_from([s for s in (2, 4, 8, 16, 16, 16) if s >= most]))
+    sub_entries = draw(st.sampled_from([s for s in (2, 4, 8, 8, 16, 16) if s >= most]))
     strides = [s for s in (1, 2, 4, 8) if s * max(most, 2) <= sub_entries]
     options: dict[str, Any] = {
         "bases": most,
         "layouts": draw(st.sampled_from(["both", "sequential", "stride"])),
         "stride": draw(st.sampled_from(strides)),
-        "relocate": draw(st.sampled_from(["eager", "lazy"] if most < 4 else ["eager"])),
+        "relocate": relocate,
     }
-    return (draw(st.sampled_from([1, 1, 2])), draw(st.integers(1, 3)), sub_entries), options
+    return (draw(st.sampled_from([1, 1, 2])), draw(st.integers(1, 2)), sub_entries), options
 
 
 bursts = st.lists(
     st.tuples(
         st.sampled_from(["insert"] * 6 + ["lookup"] * 5 + ["invalidate"] * 2 + ["flush"]),
-        st.integers(0, 1),  # address space
-        st.integers(0, 4),  # page base
-        st.integers(0, 15), st.sampled_from([1, 1, 2, 3, 4]), st.integers(1, 11),  # indices
+        st.sampled_from([0, 0, 0, 1]),  # address space
+        st.integers(0, 3),  # page base
+        st.integers(0, 15), st.integers(1, 4), st.sampled_from([1, 1, 2, 3, 5, 11]),  # indices
     ),
-    min_size=5, max_size=30,
+    min_size=5, max_size=50,
 )  # fmt: skip
 
 
@@ -73,10 +74,11 @@ def check_entries(array: StarArray, size: int) -> None:
             assert {tag // size for tag in base.pages} == {base.vpb}
 
 
-@settings(max_examples=250, deadline=None)
-@given(shapes((1, 2, 2, 4)), bursts)
-def test_against_the_slow_one(shape: tuple[tuple[int, int, int], Any], bursts: Any) -> None:
-    (sets, ways, size), options = shape
+@pytest.mark.parametrize(("bases", "relocate"), [(2, "eager"), (2, "lazy"), (4, "eager")])
+@settings(max_examples=150, deadline=None)
+@given(st.data(), bursts)
+def test_against_the_slow_one(bases: int, relocate: str, data: Any, bursts: Any) -> None:
+    (sets, ways, size), options = data.draw(shapes(bases, relocate))
     array = StarArray(TlbConfig("gpu", sets * ways, ways, sub_entries=size), **options)
     slow = SlowStar(sets, ways, size, **options)
     for number, burst in enumerate(bursts):
@@ -102,7 +104,7 @@ def test_against_the_slow_one(shape: tuple[tuple[int, int, int], Any], bursts: A
 
 
 @settings(max_examples=60, deadline=None)
-@given(shapes((1,)), bursts)
+@given(shapes(1), bursts)
 def test_one_base_is_the_plain_array(shape: tuple[tuple[int, int, int], Any], bursts: Any) -> None:
     (sets, ways, size), options = shape
     config = TlbConfig("gpu", sets * ways, ways, sub_entries=size)
@@ -321,6 +323,22 @@ def test_comparisons_of_a_lookup() -> None:
     for base in (D, E, 5 * 16):
         insert(array, base, range(16))
     assert [extra(page) for page in (D, E, A)] == [0, 0, 0]  # no shared entry is left
+
+
+def test_the_example_of_the_docs() -> None:
+    array = full_set(16, [0, 2, 3])
+    insert(array, C, [6, 7])
+    assert layouts(array)[-1] == (2, 0)
+    found = [(array.lookup(page, 0), 40 + array.extra_cycles) for page in (C + 7, B + 3, C + 6)]
+    assert found == [(C + 7, 50), (B + 3, 40), (NO_PAGE, 50)]
+    assert there(array, B) == [0, 3]
+    insert(array, C, [1, 2, 5, 9, 11, 13, 14])
+    assert there(array, C) == [1, 2, 5, 7, 9, 11, 13, 14]
+    insert(array, C, [0])
+    assert there(array, C) == [0, 1, 2, 5, 7, 9, 11, 13, 14]
+    assert there(array, B) == []
+    assert insert(array, D, [0]) == 1
+    assert array.counters_of(0)[0].evicted_with_16 == 1
 
 
 # -- lazy relocation -----------------------------------------------------------------------------
