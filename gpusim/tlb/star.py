@@ -52,7 +52,8 @@ class _Set:
         """Some bases are gone, or have other numbers."""
         for base in bases:
             del self.bases[base.vpb]
-        self.last = max((base.number for base in self.bases.values()), default=0)
+        if self.last:
+            self.last = max((base.number for base in self.bases.values()), default=0)
 
 
 @policy(Slot.TLB_ARRAY, "star")

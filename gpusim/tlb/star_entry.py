@@ -73,8 +73,9 @@ class SharedEntry:
 
     def join(self, vpb: int) -> Base:
         """A new base, under the lowest number that is free."""
-        taken = {base.number for base in self.bases}
-        number = next(number for number in range(self.layout.bases) if number not in taken)
+        number = 0
+        for base in self.bases:
+            number += base.number == number
         base = Base(vpb, self, number)
         self.bases.insert(number, base)
         return base

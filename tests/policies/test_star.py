@@ -41,7 +41,7 @@ bursts = st.lists(
         st.integers(0, 3),  # page base
         st.integers(0, 15), st.integers(1, 4), st.sampled_from([1, 1, 2, 3, 5, 11]),  # indices
     ),
-    min_size=5, max_size=50,
+    min_size=40, max_size=80,
 )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def check_entries(array: StarArray, size: int) -> None:
 
 
 @pytest.mark.parametrize(("bases", "relocate"), [(2, "eager"), (2, "lazy"), (4, "eager")])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data(), bursts)
 def test_against_the_slow_one(bases: int, relocate: str, data: Any, bursts: Any) -> None:
     (sets, ways, size), options = data.draw(shapes(bases, relocate))
@@ -103,7 +103,7 @@ def test_against_the_slow_one(bases: int, relocate: str, data: Any, bursts: Any)
         ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(shapes(1), bursts)
 def test_one_base_is_the_plain_array(shape: tuple[tuple[int, int, int], Any], bursts: Any) -> None:
     (sets, ways, size), options = shape
@@ -129,7 +129,7 @@ def same(call: Any, arrays: list[TlbArray]) -> bool:
     return call(arrays[0]) == call(arrays[1])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(bursts)
 def test_strides_of_half_an_entry_are_the_sequential_layout(bursts: Any) -> None:
     config = TlbConfig("gpu", 2, 2, sub_entries=16)
