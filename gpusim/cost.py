@@ -65,7 +65,8 @@ class Difference:
 def storage(model: LoadedModel) -> list[Part]:
     """The structures of the components whose policies may tell.
 
-    Valid bits, bits for replacement and address space ids are not counted, as in the papers.
+    Valid bits, bits for replacement and address space ids are not counted, as in the papers; only
+    of arrays with sub-entries valid and dirty bits are, as in STAR.
     """
     config = model.config
     sizes = dimensions(config)

@@ -16,6 +16,7 @@ from gpusim.counters import CounterRow
 from gpusim.crossbar import Network, reply_bytes, request_bytes
 from gpusim.dram import TranslationPressure, build_dram
 from gpusim.engine import Environment, Port, Probe, Watchdog
+from gpusim.errors import UserError
 from gpusim.registry import Slot, make_policy
 from gpusim.request import ASID_SHIFT, MemoryRequest, Translation
 from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
@@ -183,7 +184,7 @@ class Machine:
             self.tlbs[name] = [
                 TlbLevel(
                     env, f"tlb.{name}[{index}]", level, index, tlb, config.clock,
-                    self._array(tlb), apps,
+                    self._array(name, tlb), apps,
                     self._below(None if last else names[level + 1], tlb.scope, index), state,
                     self._fill_policy(tlb),
                 )
@@ -212,11 +213,16 @@ class Machine:
         self.walkers.on_admit.listen(pressure.walk_begun)
         self.walkers.on_walk.listen(ended)
 
-    def _array(self, config: TlbConfig) -> TlbArray:
+    def _array(self, name: str, config: TlbConfig) -> TlbArray:
         if config.ideal:
             return IdealArray(self.page_table.translate)
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self.config.clock)))
         array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, in_cycles)
+        if 0 < array.most_spaces < len(self.tenants):
+            raise UserError(
+                f"tlb.{name}.array: {config.array.policy!r} serves {array.most_spaces} "
+                f"applications, there are {len(self.tenants)}"
+            )
         return array
 
     def _fill_policy(self, config: TlbConfig) -> FillPolicy | None:

@@ -163,6 +163,19 @@ def _add_tlb(found: _Sums, component: str) -> None:
         f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
         f"{level} TLB misses per 1000 warp instructions",
     )  # fmt: skip
+    found.add(
+        f"{name}_utilisation", _utilisation(found, component), FRACTION,
+        f"sub-entries in use of the {level} TLB entries that were evicted, mean",
+    )  # fmt: skip
+
+
+def _utilisation(found: _Sums, component: str) -> float | None:
+    """Mean over the entries that a TLB with sub-entries evicted (`gpusim.tlb.utilisation`)."""
+    evicted: list[int] = []
+    while (entries := found.get(component, f"evicted_with_{len(evicted) + 1}")) is not None:
+        evicted.append(entries)
+    pages = sum(used * entries for used, entries in enumerate(evicted, 1))
+    return ratio(pages, len(evicted) * sum(evicted))
 
 
 def _add_walks(found: _Sums) -> None:

@@ -9,7 +9,10 @@ from gpusim.tlb.level import TlbCounters, TlbLevel
 from gpusim.tlb.mask_tokens import MaskTokens
 from gpusim.tlb.set_associative import ArrayOfSets, SetAssociativeArray
 from gpusim.tlb.sets import Entry, PlainSets, SetKind, TlbSet, Ways
+from gpusim.tlb.star import StarArray, StarCounters
+from gpusim.tlb.static_ways import StaticWaysArray
 from gpusim.tlb.sub_entry import SubEntryArray
+from gpusim.tlb.sub_entry_groups import GroupedSubEntryArray
 from gpusim.tlb.tb_partitioned import TbPartitionedArray
 from gpusim.tlb.tb_shared import TbPartitionedSharedArray
 
@@ -20,11 +23,15 @@ __all__ = [
     "ClusterArray",
     "Entry",
     "FillPolicy",
+    "GroupedSubEntryArray",
     "IdealArray",
     "MaskTokens",
     "PlainSets",
     "SetAssociativeArray",
     "SetKind",
+    "StarArray",
+    "StarCounters",
+    "StaticWaysArray",
     "SubEntryArray",
     "TbPartitionedArray",
     "TbPartitionedSharedArray",

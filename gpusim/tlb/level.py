@@ -256,10 +256,10 @@ class TlbLevel:
     def counter_rows(
         self, component: str, instance: int, apps: Sequence[str]
     ) -> Iterator[CounterRow]:
-        """All counters, one row each; those of the array belong to no application."""
-        for index, (app, counters) in enumerate(zip(apps, self.counters, strict=True)):
-            yield from counter_rows(component, instance, app, counters)
-            for own in self.fill_policy.counters(index) if self.fill_policy else ():
+        """All counters, one row each; the address space of an application is its number."""
+        for asid, (app, counters) in enumerate(zip(apps, self.counters, strict=True)):
+            fill = self.fill_policy.counters(asid) if self.fill_policy else ()
+            for own in (counters, *fill, *self.array.counters_of(asid)):
                 yield from counter_rows(component, instance, app, own)
         for own in self.array.counters():
             yield from counter_rows(component, instance, "", own)

@@ -160,3 +160,34 @@ def test_the_command(options):
         assert rows["tlb.L1", "entries"]["added_bytes"] == 512
     else:
         assert "+4,096 b = +512 B" in shown.stdout
+
+
+def star(*variants: str) -> dict[str, float]:
+    return added_bytes(load_model("a100-mig", variants), load_model("a100-mig"))
+
+
+def test_what_sharing_adds_to_the_entries_of_an_l3_tlb():
+    # STAR's 50 bits have a base of 30; 48-bit addresses leave 21 beside 7 of set, 4 and 16
+    assert star("star") == {"tlb.L3: entries": 1024 * (2 + 16 + 21 + 2) / 8}
+    four = 3 + 2 * 16 + 3 * (21 + 2)
+    assert star("star-4-base") == {"tlb.L3: entries": 1024 * four / 8}
+    assert star("star+static") == star("star")
+    assert star("static-ways") == {}
+
+
+def test_half_of_the_sub_entries_double_the_bases():
+    # 21 bits of base and 2 of valid and dirty for each of 1024 more entries: a bit less tells the
+    # sub-entry, one more the set; without more sets each of the 2048 bases has a bit more
+    assert star("half-sub-double-set") == {"tlb.L3: entries": 1024 * (2 + 21) / 8}
+    assert star("half-sub-double-way-para") == {"tlb.L3: entries": (1024 * (2 + 21) + 2048) / 8}
+    assert star("half-sub-double-way-seq") == star("half-sub-double-way-para")
+
+
+def test_sub_entries_promoted_to_entries_need_a_page_number_each():
+    # and 16 times the comparators, which are no bits: STAR §IV-B has 17.2 times the area
+    promoted = {
+        "tlb.L3.array": "set-associative", "tlb.L3.sub_entries": 1,
+        "tlb.L3.entries": 16 * 1024, "tlb.L3.ways": 16 * 8,
+    }  # fmt: skip
+    shown = added_bytes(load_model("a100-mig", (), promoted), load_model("a100-mig"))
+    assert shown == {"tlb.L3: entries": 1024 * (16 * 25 - (2 + 21)) / 8}

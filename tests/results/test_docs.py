@@ -88,7 +88,7 @@ def event_tables() -> str:
 def headline_table() -> str:
     counters = {
         "sm": "instructions memory_instructions transactions",
-        "tlb/LEVEL": "lookups hits misses bypass_hits bypass_probes",
+        "tlb/LEVEL": "lookups hits misses bypass_hits bypass_probes evicted_with_1",
         "walk": "walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
         "l1": "hits lookups",
         "l2": "hits lookups translation_hits translation_lookups",

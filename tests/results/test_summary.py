@@ -63,6 +63,20 @@ def test_tlb_rates_pooled_and_mean() -> None:
     assert found["tlb_L2_lookups"] == 19
 
 
+def test_utilisation_at_eviction_is_the_mean_over_entries() -> None:
+    found = numbers(
+        rows("tlb/L3", 0, "a", evicted_with_1=6, evicted_with_2=0, evicted_with_3=1)
+        + rows("tlb/L3", 0, "b", evicted_with_1=0, evicted_with_2=0, evicted_with_3=3)
+        + rows("tlb/L2", 0, "a", evicted_with_1=0, evicted_with_2=0)
+        + rows("tlb/L1", 0, "a", lookups=10),
+        apps=("a", "b"),
+    )
+    assert found["tlb_L3_utilisation"] == (6 * 1 + 4 * 3) / (10 * 3)
+    assert found["a/tlb_L3_utilisation"] == (6 + 3) / (7 * 3)
+    assert found["b/tlb_L3_utilisation"] == 1
+    assert not {"tlb_L2_utilisation", "tlb_L1_utilisation"} & found.keys()
+
+
 def test_the_mean_is_over_tlbs_not_over_applications() -> None:
     found = numbers(
         rows("tlb/L1", 0, "a", lookups=100, hits=100) + rows("tlb/L1", 0, "b", lookups=100, hits=0),
