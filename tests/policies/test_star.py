@@ -454,7 +454,7 @@ def test_an_entry_of_one_page_cannot_be_shared() -> None:
     StarArray(TlbConfig("gpu", 8, 8), bases=1)
 
 
-PAPER = Dimensions(page_bits=57 - 16, frame_bits=52, sms=98, block_slots=32)
+PAPER = Dimensions(page_bits=57 - 16, frame_bits=52, sms=98, block_slots=32, page_table_levels=4)
 """30 bits of base, 7 of set, 4 of sub-entry; 52 bits a sub-entry (STAR §V-C)."""
 L3 = TlbConfig("gpu", 1024, 8, sub_entries=16)
 
