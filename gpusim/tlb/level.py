@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from typing import Protocol
 
 from attrs import define
 
@@ -11,7 +12,7 @@ from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
 from gpusim.mshr import MERGED, Mshrs
-from gpusim.request import NO_PAGE, MemoryRequest, Translation, Traveller
+from gpusim.request import NO_PAGE, MemoryRequest, Sink, Translation, Traveller
 from gpusim.states import State
 from gpusim.tlb.array import TlbArray
 
@@ -37,6 +38,12 @@ class TlbQueueCounters:
     queue_cycles: int = count("waiting for a port or an MSHR, summed over them", "cycles")
 
 
+class Below(Sink, Protocol):
+    """Where a TLB sends its misses: a port of the next level or of walkers, or a way to several."""
+
+    name: str
+
+
 class TlbLevel:
     """TLB number `index` of level `level` (0 is next to the SM).
 
@@ -49,7 +56,7 @@ class TlbLevel:
 
     def __init__(
         self, env: Environment, name: str, level: int, index: int, config: TlbConfig, clock: Hertz,
-        array: TlbArray, apps: int, below: Port[Translation], below_state: int,
+        array: TlbArray, apps: int, below: Below, below_state: int,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = name
