@@ -248,11 +248,12 @@ class GpuConfig:
 
     def sms_of(self, scope: str) -> int:
         """How many SMs share one TLB of a scope; of ``"instance"``, in the smallest instance."""
+        slices = max(1, self.mig.slices) if self.mig else 1
         return {
             "sm": 1,
             "tpc": self.sms_per_tpc,
             "gpc": self.sms_per_tpc * self.tpcs_per_gpc,
-            "instance": self.sm.count // (self.mig.slices if self.mig else 1),
+            "instance": self.sm.count // slices,
         }.get(scope, self.sm.count)
 
     def instance(self, slices: int) -> GpuConfig:
