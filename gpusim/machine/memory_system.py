@@ -17,7 +17,7 @@ from gpusim.machine.domains import Domain
 from gpusim.request import MemoryRequest, Translation
 from gpusim.walk import PageTable, Walkers
 
-Ways = Callable[[int], Port[MemoryRequest]]
+Route = Callable[[int], Port[MemoryRequest]]
 """From a physical address to the port that serves it."""
 
 
@@ -69,8 +69,8 @@ class MemorySystem:
             env, config.walk, config.clock, table, apps, memory, f"walkers{self._suffix}"
         )
 
-    def _build_channels(self) -> tuple[list[DramChannel | IdealDramChannel], Ways]:
-        """The channels, and the way from an address to the one that it belongs to.
+    def _build_channels(self) -> tuple[list[DramChannel | IdealDramChannel], Route]:
+        """The channels, and the route from an address to the one that it belongs to.
 
         A part's mapping takes addresses as they are: it repeats after as many bytes as its
         channels hold, so it gives every address of the part a place of its own, wherever that
@@ -78,7 +78,7 @@ class MemorySystem:
         """
         config = self.domain.config
         channels: list[DramChannel | IdealDramChannel] = []
-        ways: list[Ways] = []
+        routes: list[Route] = []
         for part in self.domain.parts:
             count = len(part.channels)
             made, mapping = build_dram(
@@ -91,11 +91,11 @@ class MemorySystem:
                 first=part.channels.start,
             )
             channels += made
-            ways.append(_way(mapping.channel, [channel.requests for channel in made]))
-        if len(ways) == 1:
-            return channels, ways[0]
+            routes.append(_route(mapping.channel, [channel.requests for channel in made]))
+        if len(routes) == 1:
+            return channels, routes[0]
         bases = [part.base for part in self.domain.parts]
-        return channels, lambda address: ways[bisect(bases, address) - 1](address)
+        return channels, lambda address: routes[bisect(bases, address) - 1](address)
 
     @property
     def components(self) -> Sequence[Any]:
@@ -114,7 +114,7 @@ class MemorySystem:
             yield from channel.counters(names)
 
 
-def _way(channel: Callable[[int], int], ports: Sequence[Port[MemoryRequest]]) -> Ways:
+def _route(channel: Callable[[int], int], ports: Sequence[Port[MemoryRequest]]) -> Route:
     return lambda address: ports[channel(address)]
 
 
