@@ -70,6 +70,7 @@ class L2Bank:
     and are then merged into it.  A dirty victim is written back.
 
     Args:
+        apps: indices of the applications that share the cache.
         levels: where lookups of page-table reads are counted by level; all banks share it.
         channel: the DRAM channel that an address belongs to.
         link: where the requests of the SMs come in; page-table reads come in on `requests`.
@@ -77,8 +78,8 @@ class L2Bank:
     """
 
     def __init__(
-        self, env: Environment, index: int, config: L2Config, clock: Hertz, levels: Levels,
-        channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
+        self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
+        levels: Levels, channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = f"l2[{index}]"
@@ -90,7 +91,7 @@ class L2Bank:
         self._latency = config.latency.cycles(clock)
         self._shift = config.line.bit_length() - 1
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
-        self._arrays = _arrays(config, len(levels))
+        self._arrays = _arrays(config, apps)
         self._levels = levels
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
         self._channel = channel
@@ -270,7 +271,7 @@ class L2Bank:
             yield from counter_rows(component, instance, app, counters)
 
 
-def _arrays(config: L2Config, apps: int) -> list[CacheArray]:
+def _arrays(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
     """The array that each application uses: one for all, or each its share of the ways.
 
     No two applications have a line in common, so a hit is always in an application's own ways.
@@ -280,10 +281,11 @@ def _arrays(config: L2Config, apps: int) -> list[CacheArray]:
     """
     sets = config.size // config.line // config.banks // config.ways
     if config.partition == "none":
-        return [CacheArray(sets * config.ways, config.ways, config.banks)] * apps
-    if apps > config.ways:
+        return dict.fromkeys(apps, CacheArray(sets * config.ways, config.ways, config.banks))
+    if len(apps) > config.ways:
         raise UserError(
-            f'l2.partition = "{config.partition}": {apps} applications cannot share '
+            f'l2.partition = "{config.partition}": {len(apps)} applications cannot share '
             f"l2.ways = {config.ways}; allowed: at most one application a way"
         )
-    return [CacheArray(sets * own, own, config.banks) for own in split_ways(config.ways, apps)]
+    shares = zip(apps, split_ways(config.ways, len(apps)), strict=True)
+    return {app: CacheArray(sets * own, own, config.banks) for app, own in shares}

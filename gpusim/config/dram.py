@@ -72,6 +72,9 @@ class DramConfig:
             ``bank-group``, ``pseudo-channel``, ``channel``, ``column``.  ``column:1`` stands for
             the lowest column bit alone, to keep a cache line in one channel:
             ``"row bank bank-group column channel column:1"``.
+        partition: ``"channels"``: each application that shares the DRAM has an equal part of the
+            channels to itself, and all its memory there; None (``"none"`` in a model): all
+            channels for all.
         ideal: answer every request after `ideal_latency`, with no limit on bandwidth.
         ideal_latency: in DRAM clocks or ns.
     """
@@ -94,6 +97,7 @@ class DramConfig:
     scheduler: PolicyConfig = PolicyConfig("fr-fcfs")
     page_policy: str = "open"
     mapping: str = "row bank bank-group column channel"
+    partition: str | None = None
     ideal: bool = False
     ideal_latency: Duration = cycles(100)
 

@@ -102,7 +102,7 @@ def load_model(
 
 
 def _remove_absent(tree: Tree) -> None:
-    for table, names in (("tlb", None), ("walk", ("cache",))):
+    for table, names in (("tlb", None), ("walk", ("cache",)), ("dram", ("partition",))):
         inner = tree.get(table)
         if isinstance(inner, dict):
             for name in names or tuple(inner):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from gpusim.config.dram import DramConfig
+from gpusim.config.mig import MigConfig
 from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles
 
@@ -235,6 +236,7 @@ class GpuConfig:
         sms_per_tpc, tpcs_per_gpc: grouping of SMs, for TLB scopes.
         tlb: TLB levels by name, from the SM outward.
         watchdog: cycles without progress after which a run is stopped.
+        mig: into which instances it can be cut, if any; workloads without instances have it whole.
     """
 
     name: str
@@ -251,6 +253,7 @@ class GpuConfig:
     sms_per_tpc: int = 1
     tpcs_per_gpc: int = 1
     watchdog: Duration = cycles(200_000)
+    mig: MigConfig | None = None
     description: str = ""
     source: str = ""
 
@@ -259,9 +262,31 @@ class GpuConfig:
         return apps, self.sms_of(tlb.scope), self.sm.max_warps
 
     def sms_of(self, scope: str) -> int:
-        """How many SMs share one TLB of a scope."""
+        """How many SMs share one TLB of a scope; of ``"instance"``, in the smallest instance."""
+        slices = max(1, self.mig.slices) if self.mig else 1
         return {
             "sm": 1,
             "tpc": self.sms_per_tpc,
             "gpc": self.sms_per_tpc * self.tpcs_per_gpc,
+            "instance": self.sm.count // slices,
         }.get(scope, self.sm.count)
+
+    def instance(self, slices: int) -> GpuConfig:
+        """The GPU that a MIG instance of so many slices is, alone: its part of what is cut.
+
+        What a TLB, a bank, a channel or a walk cache is like does not depend on their number.
+        """
+        assert self.mig is not None
+        whole = self.mig.slices
+        return evolve(
+            self,
+            sm=evolve(self.sm, count=self.sm.count * slices // whole),
+            walk=evolve(self.walk, walkers=self.walk.walkers * slices // whole),
+            memory=evolve(self.memory, size=Bytes(self.memory.size * slices // whole)),
+            l2=evolve(
+                self.l2,
+                size=Bytes(self.l2.size * slices // whole),
+                banks=self.l2.banks * slices // whole,
+            ),
+            dram=evolve(self.dram, channels=self.dram.channels * slices // whole),
+        )

@@ -54,8 +54,9 @@ _L2 = ("{banks} banks", *_CACHE, "{bypass} bypass", "{partition} dealt out to ap
 _CROSSBAR = ("{latency} either way", "{bytes_per_cycle} B a cycle and port")
 _DRAM = (
     "{channels} channels at {clock}", "{bank_groups} × {banks} banks each", "rows of {row}",
-    "{scheduler}", "{page_policy} rows",
+    "{scheduler}", "{page_policy} rows", "{partition} by application",
 )  # fmt: skip
+_MIG = ("{slices} slices", "instances of {instances}")
 _MEMORY = ("pages of {page}", "page table of {levels} levels", "{size} of frames ({frames})")
 
 
@@ -79,6 +80,7 @@ def machine_facts(config_toml: str) -> list[tuple[str, str]]:
         ("crossbar", crossbar, ("ideal",) if crossbar.get("ideal") else _CROSSBAR),
         ("DRAM", dram, ("ideal", "latency {ideal_latency}") if dram.get("ideal") else _DRAM),
         ("memory", config.get("memory", {}), _MEMORY),
+        ("MIG", config.get("mig", {}), _MIG),
     ]
     told = [(name, _told(table, phrases)) for name, table, phrases in facts if table]
     return [(name, text) for name, text in told if text]

@@ -25,8 +25,10 @@ def weighted_speedup(results: SweepResults, alone_variant: str | None = None) ->
     Returns:
         a row a shared run that is done: the sweep's coordinates, then ``slowdown/APP`` (IPC alone
         / IPC shared), ``weighted_speedup`` (sum of IPC shared / IPC alone), ``unfairness`` (the
-        largest slowdown), ``ipc_throughput`` (sum of the IPCs) and ``best_split``: no other split
-        of the SMs has a larger weighted speedup.  NaN where a run alone is not finished.
+        largest slowdown), ``harmonic_speedup`` (harmonic mean of time alone / time shared, the
+        average performance of STAR §IV-A), ``ipc_throughput`` (sum of the IPCs) and
+        ``best_split``: no other split of the SMs has a larger weighted speedup.  NaN where a run
+        alone is not finished.
 
     Raises:
         UserError: there is no such run, or the sweep has no runs alone to compare it with.
@@ -49,6 +51,7 @@ def weighted_speedup(results: SweepResults, alone_variant: str | None = None) ->
             | {
                 "weighted_speedup": (1 / slowdowns).sum(skipna=False),
                 "unfairness": slowdowns.max(skipna=False),
+                "harmonic_speedup": 1 / slowdowns.mean(skipna=False),
                 "ipc_throughput": shared.sum(),
             }
         )

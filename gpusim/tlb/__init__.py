@@ -5,7 +5,7 @@ from gpusim.tlb.base_delta import BaseDeltaSets
 from gpusim.tlb.cluster import ClusterArray
 from gpusim.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.tlb.ideal import IdealArray
-from gpusim.tlb.level import TlbCounters, TlbLevel
+from gpusim.tlb.level import Below, TlbCounters, TlbLevel
 from gpusim.tlb.mask_tokens import MaskTokens
 from gpusim.tlb.set_associative import ArrayOfSets, SetAssociativeArray
 from gpusim.tlb.sets import Entry, PlainSets, SetKind, TlbSet, Ways
@@ -20,6 +20,7 @@ __all__ = [
     "AlwaysFill",
     "ArrayOfSets",
     "BaseDeltaSets",
+    "Below",
     "ClusterArray",
     "Entry",
     "FillPolicy",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
+from typing import Protocol
 
 from attrs import define
 
@@ -12,7 +13,7 @@ from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
 from gpusim.mshr import MERGED, Mshrs
-from gpusim.request import NO_PAGE, Asker, MemoryRequest, Translation, Traveller
+from gpusim.request import NO_PAGE, Asker, MemoryRequest, Sink, Translation, Traveller
 from gpusim.states import State
 from gpusim.tlb.array import TlbArray
 from gpusim.tlb.fill import FillPolicy
@@ -39,6 +40,12 @@ class TlbQueueCounters:
     queue_cycles: int = count("waiting for a port or an MSHR, summed over them", "cycles")
 
 
+class Below(Sink, Protocol):
+    """Where a TLB sends its misses: a port of the next level or of walkers, or a way to several."""
+
+    name: str
+
+
 class TlbLevel:
     """TLB number `index` of level `level` (0 is next to the SM).
 
@@ -52,7 +59,7 @@ class TlbLevel:
 
     def __init__(
         self, env: Environment, name: str, level: int, index: int, config: TlbConfig, clock: Hertz,
-        array: TlbArray, apps: int, below: Port[Translation], below_state: int,
+        array: TlbArray, apps: int, below: Below, below_state: int,
         fill_policy: FillPolicy | None = None,
     ) -> None:  # fmt: skip
         self.env = env

@@ -74,16 +74,18 @@ class Walkers:
     Args:
         memory: where a read of a ``memory`` walk goes, to an L2 bank or a DRAM channel; asked once
             for each.
+        name: for reports.
     """
 
     def __init__(
         self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
-        memory: Callable[[MemoryRequest], Port[MemoryRequest]],
+        memory: Callable[[MemoryRequest], Port[MemoryRequest]], name: str = "walkers",
     ) -> None:  # fmt: skip
         self.env = env
+        self.name = name
         self.table = table
         self.requests: Port[Translation] = Port(
-            env, "walkers.requests", config.trip.cycles(clock), depth=config.queue
+            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
         )
         self.counters = [WalkCounters() for _ in range(apps)]
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
@@ -96,8 +98,8 @@ class Walkers:
         self._free = config.walkers
         self._mshrs: Mshrs[Translation] = Mshrs(NEVER, NEVER)
         self._queue: list[Walk] = []
-        self._steps: Port[Walk] = Port(env, "walkers.steps")
-        self._reads: Port[_LevelRead] = Port(env, "walkers.reads")
+        self._steps: Port[Walk] = Port(env, f"{name}.steps")
+        self._reads: Port[_LevelRead] = Port(env, f"{name}.reads")
         self._unsent: list[tuple[_LevelRead, Port[MemoryRequest]]] = []
         self._levels: LevelWalkCache | None = None
         self._lines: LineWalkCache | None = None
@@ -256,12 +258,17 @@ class Walkers:
         """Who waits for whom, for the watchdog."""
         if self._queue:
             walkers = self._config.walkers
-            yield f"walkers: {len(self._queue)} walks wait for one of {walkers} walkers"
+            yield f"{self.name}: {len(self._queue)} walks wait for one of {walkers} walkers"
         if self._reads or self._unsent or len(self._mshrs) > len(self._queue):
             under_way = len(self._mshrs) - len(self._queue)
-            yield f"walkers: {under_way} walks under way, {len(self._unsent)} reads wait for memory"
+            yield (
+                f"{self.name}: {under_way} walks under way, "
+                f"{len(self._unsent)} reads wait for memory"
+            )
 
-    def counter_rows(self, component: str, apps: Sequence[str]) -> Iterator[CounterRow]:
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows(component, 0, app, counters)
+            yield from counter_rows(component, instance, app, counters)

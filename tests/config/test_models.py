@@ -98,4 +98,7 @@ def test_numbers_of_the_papers():
         ("tpc", 16, 1), ("gpc", 128, 16), ("gpu", 1024, 16),
     ]  # fmt: skip
     assert star.l2.size == 7 * (2 << 20)
+    assert (star.mig.slices, star.mig.sizes) == (7, (1, 2, 3, 4, 7))
+    assert star.instance(1).sm.count == 14
+    assert star.instance(3).walk.walkers == 24
     assert star.memory.page == 64 << 10

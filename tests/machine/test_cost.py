@@ -133,6 +133,12 @@ def test_every_shipped_array_tells_its_storage():
     assert all(part.storage for part in storage(load_model("kepler-uvm", ["cluster-tlb"])))
 
 
+def test_each_instance_may_need_a_last_tlb():
+    for variants, count in (((), 1), (("private-l3",), 7)):
+        found = storage(load_model("a100-mig", variants))
+        assert {part.instances for part in found if part.where == "tlb.L3"} == {count}
+
+
 def test_dimensions_and_bits():
     sizes = dimensions(load_model("kepler-uvm", ["huge-pages"], MEMORY).config)
     assert (sizes.page_bits, sizes.frame_bits, sizes.sms, sizes.block_slots) == (27, 10, 16, 16)

@@ -97,7 +97,7 @@ def test_no_port_is_used() -> None:
     atomics = [("atomic", BASE)] * 200  # as many as go, through all of the walk of page 9
     run = Run(past_from(1), [*warm, ("load", BASE + 4096 * 9), *atomics, ("wait",)])
     assert run.count("walk", "walk_cycles") == 3 * 4 * DRAM
-    assert [bank.requests.taken for bank in run.machine.banks] == [0]
+    assert [bank.requests.taken for bank in run.machine.systems[0].banks] == [0]
     without = Run(past_from(1), [*warm, *atomics, ("wait",)])
     assert run.count("l2", "lookups") == without.count("l2", "lookups") + 1  # the load's own
 

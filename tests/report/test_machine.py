@@ -64,3 +64,8 @@ def test_policies_have_options_and_few_values_are_enough() -> None:
         ("mine TLB", "1 entry, mine:Array (bases 2) array, ideal: every lookup hits")
     ]
     assert machine_facts("") == []
+
+
+def test_what_is_cut() -> None:
+    assert facts("a100-mig")["MIG"] == "7 slices, instances of 1g 2g 3g 4g 7g"
+    assert facts("maxwell-mask", "static")["DRAM"].endswith("open rows, channels by application")

@@ -79,12 +79,12 @@ def test_two_applications_lose_nothing(
 def test_what_the_queues_watch_is_empty_in_the_end(pair: gpusim.Workload, walk: str) -> None:
     model = load_model("maxwell-mask", ["mask-dram"], {**SMALL, "walk.memory": walk})
     machine = Machine(model.config, assign_sms(model, pair), pair.seed)
-    queues = [channel.queues[0] for channel in machine.channels]
+    queues = [channel.queues[0] for channel in machine.systems[0].channels]
     assert all(isinstance(queue, GoldenSilverNormal) for queue in queues)
     pressure = queues[0]._pressure
     assert all(queue._pressure is pressure for queue in queues)
     seen = []
-    machine.walkers.on_walk.listen(
+    machine.systems[0].walkers.on_walk.listen(
         lambda *walked: seen.append([pressure.walks(app, walked[6]) for app in (0, 1)])
     )
     run_machine(machine)
@@ -101,7 +101,7 @@ def test_nobody_is_told_of_walks_unless_a_queue_asks(pair: gpusim.Workload) -> N
         tlbs = machine.tlbs
         assert {len(tlb.on_miss.listeners) for tlb in tlbs["L1"]} == {listeners}
         assert {len(tlb.on_fill.listeners) for tlb in tlbs["L1"]} == {listeners}
-        assert len(machine.walkers.on_admit.listeners) == listeners
+        assert len(machine.systems[0].walkers.on_admit.listeners) == listeners
         assert not tlbs["L2"][0].on_miss.listeners
 
 

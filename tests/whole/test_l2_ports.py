@@ -19,7 +19,7 @@ def test_lookups_in_one_cycle(ports: int) -> None:
     sms = range(config.sm.count)
     machine = Machine(config, [Tenant("gups", spec.start(), sms)], 0)
     found: Counter[tuple[int, int]] = Counter()
-    for index, bank in enumerate(machine.banks):
+    for index, bank in enumerate(machine.systems[0].banks):
 
         def heard(_depth: int, _app: int, _hit: bool, cycle: int, index: int = index) -> None:
             found[index, cycle] += 1
@@ -27,4 +27,6 @@ def test_lookups_in_one_cycle(ports: int) -> None:
         bank.on_lookup.listen(heard)
     machine.env.run()
     assert max(found.values()) == ports
-    assert sum(found.values()) == sum(c.lookups for bank in machine.banks for c in bank.counters)
+    assert sum(found.values()) == sum(
+        c.lookups for bank in machine.systems[0].banks for c in bank.counters
+    )
