@@ -57,7 +57,7 @@ class NaiveWays:
 @given(st.integers(1, 4), st.integers(4, 9), accesses)
 def test_against_ways_with_owners(apps: int, ways: int, calls: list[tuple[int, int, bool]]) -> None:
     config = L2Config(Bytes(128 * ways), ways, banks=1, partition="ways")
-    arrays, naive = _arrays(config, apps), NaiveWays(ways, apps)
+    arrays, naive = _arrays(config, range(apps)), NaiveWays(ways, apps)
     for asked, number, write in calls:
         app = asked % apps
         line = number * apps + app  # no two applications have a line in common
