@@ -88,8 +88,9 @@ def event_tables() -> str:
 def headline_table() -> str:
     counters = {
         "sm": "instructions memory_instructions transactions",
-        "tlb/LEVEL": "lookups hits misses",
-        "walk": "walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
+        "tlb/LEVEL": "lookups hits misses long_misses long_miss_cycles long_miss_warps "
+        "most_miss_warps",
+        "walk": "walks most_walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
         "l1": "hits lookups",
         "l2": "hits lookups translation_hits translation_lookups",
         "dram": "data_reads walk_reads writes row_hits row_misses row_conflicts data_read_bytes "
