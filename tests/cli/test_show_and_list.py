@@ -7,7 +7,9 @@ from gpusim.cli.main import app
 from gpusim.config.load import load_model
 from gpusim.version import __version__
 
-MODELS = ["a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny"]
+MODELS = [
+    "a100-mig", "apu-hsa", "fermi", "integrated", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny",
+]  # fmt: skip
 
 
 def gpusim(*arguments, code=0):
