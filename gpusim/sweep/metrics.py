@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _IPC = "/ipc"
 Row = dict[str, Any]
+Place = tuple[object, ...]
 
 
 def weighted_speedup(results: SweepResults, alone_variant: str | None = None) -> pd.DataFrame:
@@ -67,41 +68,48 @@ def shared_runs(
     columns = [name for name in map(str, table.columns) if name.endswith(_IPC)]
     others = [name for name in coordinates if name not in ("variant", "sms")]
     needed = list(dict.fromkeys([*others, "variant", "sms", "workload", "application"]))
-
-    def place(row: Row, variant: object, app: object, sms: object) -> tuple[object, ...]:
-        return (variant, app, sms, *(row[name] for name in others))
-
-    alone: dict[tuple[object, ...], float] = {}
+    alone: dict[Place, float] = {}
     for row in _records(table[table["role"] == ALONE], [*needed, "ipc"]):
         for sms in (row["sms"], ""):  # "": as the workload gives them out
-            alone[place(row, row["variant"], row["application"], sms)] = row["ipc"]
-    rows = []
+            place = _place(row, others, row["variant"], row["application"], sms)
+            alone[place] = row["ipc"]
     is_shared = (table["state"] == "done") & (table["role"] == SHARED)
+    rows = []
     for row in _records(table[is_shared], [*needed, *columns]):
-        shared = {
-            name.removesuffix(_IPC): row[name] for name in columns if not math.isnan(row[name])
-        }
-        variant = alone_variant or row["variant"]
-        slowdowns = {}
-        for app, ipc in shared.items():
-            there = place(row, variant, app, row["sms"])
-            if there not in alone:
-                raise UserError(
-                    f"{row['workload']}, {row['variant']}: the sweep has no run of {app!r} alone "
-                    f"with the variant {variant!r}; name that in its `alone`"
-                )
-            slowdowns[app] = alone[there] / ipc
-        if shared:
-            rows.append(
-                {name: row[name] for name in coordinates}
-                | {f"slowdown/{app}": slowdown for app, slowdown in slowdowns.items()}
-                | {
-                    "weighted_speedup": sum(1 / slowdown for slowdown in slowdowns.values()),
-                    "unfairness": float(np.max(list(slowdowns.values()))),  # NaN stays NaN
-                    "ipc_throughput": sum(shared.values()),
-                }
-            )
+        ipcs = {name.removesuffix(_IPC): row[name] for name in columns if not math.isnan(row[name])}
+        if not ipcs:
+            continue
+        slowdowns = _slowdowns(row, ipcs, alone, others, alone_variant or row["variant"])
+        rows.append(
+            {name: row[name] for name in coordinates}
+            | {f"slowdown/{app}": slowdown for app, slowdown in slowdowns.items()}
+            | {
+                "weighted_speedup": sum(1 / slowdown for slowdown in slowdowns.values()),
+                "unfairness": float(np.max(list(slowdowns.values()))),  # NaN stays NaN
+                "ipc_throughput": sum(ipcs.values()),
+            }
+        )
     return pd.DataFrame(rows)
+
+
+def _slowdowns(
+    row: Row, ipcs: dict[str, float], alone: dict[Place, float], others: list[str], variant: str
+) -> dict[str, float]:
+    """Of the applications of a shared run; NaN where a run alone is not done."""
+    slowdowns = {}
+    for app, ipc in ipcs.items():
+        place = _place(row, others, variant, app, row["sms"])
+        if place not in alone:
+            raise UserError(
+                f"{row['workload']}, {row['variant']}: the sweep has no run of {app!r} alone with "
+                f"the variant {variant!r}; name that in its `alone`"
+            )
+        slowdowns[app] = alone[place] / ipc
+    return slowdowns
+
+
+def _place(row: Row, others: list[str], variant: str, app: str, sms: str) -> Place:
+    return (variant, app, sms, *(row[name] for name in others))
 
 
 def _records(table: pd.DataFrame, columns: list[str]) -> list[Row]:
