@@ -30,7 +30,7 @@ def test_list_models():
     table = gpusim("list", "models").stdout
     rows = json.loads(gpusim("list", "models", "--json").stdout)
     assert [row["name"] for row in rows] == MODELS
-    assert rows[2]["variants"].startswith("l1-tlb-256, huge-pages")
+    assert rows[MODELS.index("kepler-uvm")]["variants"].startswith("l1-tlb-256, huge-pages")
     assert all(row["name"] in table and row["description"] for row in rows)
 
 
