@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -40,6 +40,28 @@ class TlbQueueCounters:
     queue_cycles: int = count("waiting for a port or an MSHR, summed over them", "cycles")
 
 
+@define(slots=True)
+class LongMissCounters:
+    """Misses of a TLB next to SMs that the next level cannot answer, of one application.
+
+    With two levels, they are those that wait for a page walk.
+    """
+
+    long_misses: int = count("pages that the next level did not have either")
+    long_miss_cycles: int = count(
+        "from the first miss on such a page to its fill, summed over them", "cycles"
+    )
+    long_miss_warps: int = count("warps that waited for such a page, summed over them")
+    most_miss_warps: int = count("most warps that waited for one such page")
+
+    def add(self, cycles: int, warps: int) -> None:
+        """Count one that took so long, and for which so many warps waited."""
+        self.long_misses += 1
+        self.long_miss_cycles += cycles
+        self.long_miss_warps += warps
+        self.most_miss_warps = max(self.most_miss_warps, warps)
+
+
 class Below(Sink, Protocol):
     """Where a TLB sends its misses: a port of the next level or of walkers, or a way to several."""
 
@@ -73,6 +95,7 @@ class TlbLevel:
         )
         self.fills: Port[Translation] = Port(env, f"{name}.fills")
         self.counters = [TlbCounters() for _ in range(apps)]
+        self._long_misses = [] if level else [LongMissCounters() for _ in range(apps)]
         self._state = State.TLB + level
         self._below_state = below_state
         self._level = level
@@ -237,6 +260,9 @@ class TlbLevel:
                 counters.evictions += self.array.insert(tag, pfn, slot)
         if self.on_fill.listeners:
             self.on_fill(self._index, tag)
+        if self._long_misses and translation.trail[-2] != self._below_state:
+            cycles = self.env._now - translation.trail[1]
+            self._long_misses[translation.app].add(cycles, _warps_among(waiters))
         for waiter in waiters:
             waiter.pfn = pfn
             waiter.answer()
@@ -268,6 +294,8 @@ class TlbLevel:
             fill = self.fill_policy.counters(asid) if self.fill_policy else ()
             for own in (counters, *fill, *self.array.counters_of(asid)):
                 yield from counter_rows(component, instance, app, own)
+        for app, long_misses in zip(apps, self._long_misses, strict=False):
+            yield from counter_rows(component, instance, app, long_misses)
         for own in self.array.counters():
             yield from counter_rows(component, instance, "", own)
         queue = TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
@@ -281,3 +309,14 @@ def _asker(waiter: Traveller) -> Asker:
         return waiter.access
     assert isinstance(waiter, Translation)
     return waiter
+
+
+def _warps_among(waiters: Iterable[Traveller]) -> int:
+    """Warps to which some data requests belong."""
+    return len(
+        {
+            (waiter.sm, waiter.access.warp_slot)
+            for waiter in waiters
+            if isinstance(waiter, MemoryRequest) and waiter.access is not None
+        }
+    )

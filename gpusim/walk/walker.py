@@ -31,6 +31,13 @@ class WalkCounters:
     cache_hits: int = count("probes that spared at least one level")
 
 
+@define(slots=True)
+class WalkersCounters:
+    """The walkers as a whole, all applications together."""
+
+    most_walks: int = count("most walks under way at once")
+
+
 class Walk:
     """One walk under way: at `level`, `read` levels of the page table really read so far."""
 
@@ -88,6 +95,7 @@ class Walkers:
             env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
         )
         self.counters = [WalkCounters() for _ in range(apps)]
+        self.whole = WalkersCounters()
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
         self.on_admit: Probe[[int, int, int]] = Probe()
@@ -146,6 +154,9 @@ class Walkers:
     def _start(self, walk: Walk) -> None:
         now = self.env._now
         self._free -= 1
+        under_way = self._config.walkers - self._free
+        if under_way > self.whole.most_walks:
+            self.whole.most_walks = under_way
         walk.started = now
         translation = walk.translation
         translation.trail += (State.WALK, now)
@@ -272,3 +283,4 @@ class Walkers:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, instance, app, counters)
+        yield from counter_rows(component, instance, "", self.whole)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from gpusim.cli.main import app
 from gpusim.config.load import load_model
 from gpusim.cost import Part, added_bytes, compare_storage, storage
+from gpusim.datafiles import data_names
 from gpusim.structures import Storage, bits_for, dimensions
 
 MEMORY = {"memory.size": "2GiB"}  # 19 bits of a frame of 4 KiB
@@ -128,7 +129,7 @@ def test_a_machine_adds_nothing_to_itself():
 
 
 def test_every_shipped_array_tells_its_storage():
-    for name in ("kepler-uvm", "apu-hsa", "maxwell-mask", "a100-mig", "r9-nano", "tiny"):
+    for name in data_names("models"):
         assert all(part.bits > 0 for part in storage(load_model(name))), name
     assert all(part.storage for part in storage(load_model("kepler-uvm", ["cluster-tlb"])))
 

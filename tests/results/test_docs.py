@@ -88,8 +88,9 @@ def event_tables() -> str:
 def headline_table() -> str:
     counters = {
         "sm": "instructions memory_instructions transactions",
-        "tlb/LEVEL": "lookups hits misses bypass_hits bypass_probes evicted_with_1",
-        "walk": "walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
+        "tlb/LEVEL": "lookups hits misses bypass_hits bypass_probes evicted_with_1 long_misses "
+        "long_miss_cycles long_miss_warps most_miss_warps",
+        "walk": "walks most_walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
         "l1": "hits lookups",
         "l2": "hits lookups translation_hits translation_lookups",
         "page_table/levelN": "l2_lookups l2_hits l2_bypassed",

@@ -86,11 +86,26 @@ def test_the_mean_is_over_tlbs_not_over_applications() -> None:
     assert found["a/tlb_L1_hit_rate_mean"] == 1
 
 
+def test_waits_for_long_misses() -> None:
+    found = numbers(
+        rows("tlb/L1", 0, long_misses=4, long_miss_cycles=6000, long_miss_warps=10,
+             most_miss_warps=7)
+        + rows("tlb/L1", 1, long_misses=1, long_miss_cycles=500, long_miss_warps=1,
+               most_miss_warps=1)
+    )  # fmt: skip
+    assert found["tlb_L1_stalled_warps"] == 11 / 5
+    assert found["tlb_L1_stalled_warps_max"] == 7
+    assert found["tlb_L1_long_misses"] == 6500 / 2000
+    assert "tlb_L1_stalled_warps_max" not in numbers(rows("tlb/L1", lookups=1))
+
+
 def test_walks() -> None:
     found = numbers(
         rows("walk", walks=10, walk_cycles=5000, queue_cycles=120, level_accesses=25,
-             cache_lookups=10, cache_hits=4)
+             cache_lookups=10, cache_hits=4) + rows("walk", 0, "", most_walks=6)
     )  # fmt: skip
+    assert found["concurrent_walks"] == 2.5
+    assert found["concurrent_walks_max"] == 6
     assert found["walks"] == 10
     assert found["walk_latency"] == 500
     assert found["walk_queueing"] == 12
