@@ -100,10 +100,23 @@ def _balances(machine: Machine, sums: Sums) -> Iterator[str]:
     )  # fmt: skip
     if machine.fbt is not None:
         yield from _let_through(sums["fbt"], l2, sums[f"tlb/{next(iter(machine.tlbs))}"])
-    direct = walk["level_accesses"] if _walks_read_dram(machine) else 0
+    levels = [sums[name] for name in sums if name.startswith("page_table/")]
+    past_l2 = sum(level["l2_bypassed"] for level in levels)
+    if machine.config.walk.reads("dram"):
+        past_l2 = walk["level_accesses"]
+    elif machine.config.walk.reads("l2"):
+        yield from _equal(
+            "page-table reads", walk["level_accesses"],
+            "their L2 lookups + those that went past", l2["translation_lookups"] + past_l2,
+        )  # fmt: skip
+    for what in ("lookups", "hits"):
+        yield from _equal(
+            f"translation {what} of the L2 cache", l2[f"translation_{what}"],
+            "those of all levels", sum(level[f"l2_{what}"] for level in levels),
+        )  # fmt: skip
     yield from _equal(
         "DRAM reads", dram["data_reads"] + dram["walk_reads"],
-        "L2 fills + page-table reads that bypass it", l2["fills"] + direct,
+        "L2 fills + page-table reads that went past the L2 cache", l2["fills"] + past_l2,
     )  # fmt: skip
     yield from _equal("DRAM writes", dram["writes"], "L2 write-backs", l2["writebacks"])
 
@@ -130,11 +143,6 @@ def _let_through(
 def _warps(launched: int, sums: Sums) -> Iterator[str]:
     """Every warp that was launched has ended."""
     yield from _equal("warps that ended", sums["sm"]["warps"], "warps launched", launched)
-
-
-def _walks_read_dram(machine: Machine) -> bool:
-    walk = machine.config.walk
-    return walk.cost == "memory" and walk.memory == "dram"
 
 
 def _equal(what: str, left: int, other: str, right: int) -> Iterator[str]:

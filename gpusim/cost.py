@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from gpusim.cache import InvalidationFilter
+from gpusim.cache import CacheBypass, InvalidationFilter
 from gpusim.config.load import LoadedModel
+from gpusim.config.schema import GpuConfig
+from gpusim.dram import DramQueue
+from gpusim.dram.pressure import walk_counters, warp_counters
 from gpusim.fbt import make_table
 from gpusim.registry import Slot, make_policy
 from gpusim.sm.block_scheduler import BlockPlacement
-from gpusim.structures import Storage, dimensions
-from gpusim.tlb import TlbArray
+from gpusim.structures import Dimensions, Storage, dimensions
+from gpusim.tlb import FillPolicy, TlbArray
 
 
 @frozen
@@ -61,9 +64,10 @@ class Difference:
 
 
 def storage(model: LoadedModel) -> list[Part]:
-    """The structures of the components that may tell: block scheduler, TLBs, virtual caches.
+    """The structures of the components whose policies may tell.
 
-    Valid bits, bits for replacement and address space ids are not counted, as in the papers.
+    Valid bits, bits for replacement and address space ids are not counted, as in the papers; only
+    of arrays with sub-entries valid and dirty bits are, as in STAR.
     """
     config = model.config
     sizes = dimensions(config)
@@ -72,14 +76,34 @@ def storage(model: LoadedModel) -> list[Part]:
     for name, tlb in config.tlb.items():
         if not tlb.ideal:
             array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
+            fill: FillPolicy = make_policy(Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1))
             instances = -(-config.sm.count // config.sms_of(tlb.scope))
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
+            parts += _parts(f"tlb.{name}", instances, fill.storage(sizes))
     if config.fbt is not None:
         lines = config.l1.size // config.l1.line
         of_l1 = InvalidationFilter.storage(sizes, lines)
         parts += _parts("fbt", 1, make_table(config.fbt, config).storage(sizes))
         parts += _parts("l1", config.sm.count, of_l1)
+    bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
+    parts += _parts("l2.bypass", 1, bypass.storage(sizes))
+    if not config.dram.ideal:
+        parts += _dram_parts(config, sizes)
     return parts
+
+
+def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """Queues of reads, and what they watch: counters of walks for as many applications as SMs."""
+    dram = config.dram
+    queue: DramQueue = make_policy(
+        Slot.DRAM_QUEUE, dram.scheduler, dram.read_queue, dram.banks_per_channel
+    )
+    yield from _parts("dram.scheduler", dram.channels, queue.storage(sizes))
+    if queue.epoch:
+        name, last = list(config.tlb.items())[-1]
+        instances = -(-config.sm.count // config.sms_of(last.scope))
+        yield from _parts("walk", 1, walk_counters(sizes.sms))
+        yield from _parts(f"tlb.{name}", instances, warp_counters(last.mshrs))
 
 
 def compare_storage(model: LoadedModel, base: LoadedModel) -> list[Difference]:

@@ -183,9 +183,9 @@ class Network:
             if link.queue:
                 yield f"{self.name}: {len(link.queue)} packets on their way to output {index}"
 
-    def counter_rows(self, component: str) -> Iterator[CounterRow]:
+    def counter_rows(self, component: str, instance: int) -> Iterator[CounterRow]:
         """All counters, one row each."""
-        return counter_rows(component, 0, "", self.counters)
+        return counter_rows(component, instance, "", self.counters)
 
 
 def request_bytes(request: MemoryRequest) -> int:

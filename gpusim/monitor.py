@@ -148,11 +148,15 @@ def sample(machine: Machine, done: bool = False) -> Progress:
                 f"tlb_{level}": sum(tlb.in_flight() for tlb in tlbs)
                 for level, tlbs in machine.tlbs.items()
             },
-            "walk": machine.walkers.in_flight(),
+            "walk": sum(system.walkers.in_flight() for system in machine.systems),
             "l1": sum(l1.in_flight() for l1 in machine.l1s),
-            "crossbar": machine.requests.in_flight() + machine.replies.in_flight(),
-            "l2": sum(bank.in_flight() for bank in machine.banks),
-            "dram": sum(channel.in_flight() for channel in machine.channels),
+            "crossbar": sum(
+                network.in_flight()
+                for system in machine.systems
+                for network in (system.requests, system.replies)
+            ),
+            "l2": sum(bank.in_flight() for system in machine.systems for bank in system.banks),
+            "dram": sum(one.in_flight() for system in machine.systems for one in system.channels),
         },
         done=done,
     )

@@ -118,13 +118,23 @@ class Traveller:
         self.path.pop().send(self, extra_cycles)
 
 
-class Access(Protocol):
-    """The warp instruction behind a data request, as the memory system sees it."""
+class Asker(Protocol):
+    """Whoever looks up a page: a warp instruction, or a translation on its way outward."""
 
+    app: int
+    """Index of the application."""
     slot: int
     """Hardware slot of the thread block on its SM (TLB arrays may be partitioned by it)."""
     warp_slot: int
     """Hardware slot of the warp on its SM."""
+
+    @property
+    def sm(self) -> int:
+        """Index of the SM."""
+
+
+class Access(Asker, Protocol):
+    """The warp instruction behind a data request, as the memory system sees it."""
 
     def answered(self, request: MemoryRequest) -> None:
         """Take the answer to one of its requests, in the cycle in which it arrives."""

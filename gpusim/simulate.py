@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -139,7 +139,8 @@ def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
                 "applications"
             )
         restart = spec.start if workload.relaunch and len(workload.applications) > 1 else None
-        tenants.append(Tenant(spec.name, spec.start(), range(first, first + count), restart))
+        sms = range(first, first + count)
+        tenants.append(Tenant(spec.name, spec.start(), sms, restart, spec.instance))
         first += count
     return tenants
 
@@ -147,22 +148,26 @@ def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
 def sm_counts(model: LoadedModel, workload: Workload) -> list[int]:
     """SMs of each application: by their instances, or by their shares (equal if not given)."""
     specs, config = workload.applications, model.config
-    count = config.sm.count
     slices = [spec.instance for spec in specs if spec.instance is not None]
     if slices:
-        sms_per_slice = config.sms_per_tpc * config.tpcs_per_gpc
-        if sms_per_slice == 1 or sum(slices) * sms_per_slice > count:
-            raise UserError(
-                f"workload {workload.name!r} needs MIG instances of {'+'.join(map(str, slices))} "
-                f"slices; {model.name} has {count // sms_per_slice if sms_per_slice > 1 else 0} "
-                "(GPCs with several SMs each)"
-            )
-        return [number * sms_per_slice for number in slices]
+        _check_instances(model, workload, slices)
+        return [config.instance(number).sm.count for number in slices]
     given = [spec.share for spec in specs if spec.share is not None]
     equal = (1 - sum(given)) / max(len(specs) - len(given), 1)
     shares = [equal if spec.share is None else spec.share for spec in specs]
-    bounds = [round(count * share) for share in accumulate(shares, initial=0.0)]
+    bounds = [round(config.sm.count * share) for share in accumulate(shares, initial=0.0)]
     return [last - first for first, last in pairwise(bounds)]
+
+
+def _check_instances(model: LoadedModel, workload: Workload, slices: Sequence[int]) -> None:
+    mig = model.config.mig
+    why = mig.refusal(slices) if mig else "the model has no table [mig]"
+    if why:
+        instances = "+".join(f"{number}g" for number in slices)
+        raise UserError(
+            f"workload {workload.name!r} has MIG instances of {instances}, which {model.name} "
+            f"cannot have: {why}"
+        )
 
 
 def _own_modules(model: LoadedModel, tenants: Sequence[Tenant]) -> frozenset[str]:
@@ -181,17 +186,19 @@ def _listen(machine: Machine, recorder: Recorder) -> Callable[[], None]:
     if "intervals" in recorder.records:
         machine.on_interval.listen(recorder.interval)
     if "walks" in recorder.records:
-        machine.walkers.on_walk.listen(recorder.walk)
+        for system in machine.systems:
+            system.walkers.on_walk.listen(recorder.walk)
     if "dram" in recorder.records:
-        for channel in machine.channels:
+        for channel in (channel for system in machine.systems for channel in system.channels):
             channel.on_request.listen(recorder.dram)
     if "requests" in recorder.records:
         for sm in machine.sms:
             sm.lsu.on_request.listen(recorder.request)
-    if "tlb" in recorder.records:
-        for tlbs in machine.tlbs.values():
-            for tlb in tlbs:
-                tlb.on_lookup.listen(recorder.tlb)
+    for tlb in chain.from_iterable(machine.tlbs.values()):
+        if "tlb" in recorder.records:
+            tlb.on_lookup.listen(recorder.tlb)
+        if "epochs" in recorder.records:
+            tlb.on_epoch.listen(recorder.epoch)
     return _watch(machine, recorder)
 
 

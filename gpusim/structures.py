@@ -21,12 +21,14 @@ class Dimensions:
         frame_bits: of a physical frame number.
         sms: streaming multiprocessors.
         block_slots: thread blocks that an SM holds at most.
+        page_table_levels: levels of a page walk, for the smallest pages.
     """
 
     page_bits: int
     frame_bits: int
     sms: int
     block_slots: int
+    page_table_levels: int
 
 
 @frozen
@@ -71,4 +73,5 @@ def dimensions(config: GpuConfig) -> Dimensions:
         frame_bits=bits_for(config.memory.size) - offset,
         sms=config.sm.count,
         block_slots=config.sm.max_blocks,
+        page_table_levels=config.memory.levels,
     )

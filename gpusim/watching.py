@@ -35,7 +35,7 @@ def watch_tlb_misses(
         )  # fmt: skip
 
     for tlb in next(iter(machine.tlbs.values())):
-        tlb.on_miss.listen(missed)
+        tlb.on_request_miss.listen(missed)
 
 
 def _place(machine: Machine, request: MemoryRequest) -> int:
@@ -50,7 +50,8 @@ def _place(machine: Machine, request: MemoryRequest) -> int:
     if l1.array.state(l1.key(request) if l1.virtual else line):
         return IN_L1
     of_l2 = line * config.l1.line // config.l2.line
-    return IN_L2 if machine.banks[of_l2 % config.l2.banks].holds(of_l2) else NOWHERE
+    banks = machine.system_of[request.sm].banks
+    return IN_L2 if banks[of_l2 % len(banks)].holds(of_l2) else NOWHERE
 
 
 def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
@@ -71,7 +72,7 @@ def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
     for index, l1 in enumerate(machine.l1s):
         lives.append(_Lives(machine, ended, _L1, index))
         l1.array = _WatchedCache(l1.array, lives[-1])
-    for index, bank in enumerate(machine.banks):
+    for index, bank in enumerate(bank for system in machine.systems for bank in system.banks):
         lives.append(_Lives(machine, ended, _L2, index))
         bank.watch(partial(_WatchedCache, lives=lives[-1]))
 

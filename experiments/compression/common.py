@@ -14,8 +14,7 @@ REGULAR = list(programs_of("compression", "regular"))
 IRREGULAR = list(programs_of("compression", "irregular"))
 
 SHORT = ("nw", "sssp", "bc", "mummer", "cfd", "streamcluster", "histo", "shoc_bfs")
-"""Of the irregular ones, those with less than a million transactions at quick scale: for studies of
-a parameter, which need many runs."""
+"""Irregular ones, only nw of them ORCH's: for studies of a parameter, which need many runs."""
 
 SHORT_PROGRAMS = {name: PROGRAMS[name] for name in SHORT}
 

@@ -51,8 +51,8 @@ FIGURE = Figure(
     id="comp.design.frames",
     title="Sensitivity: frame allocation, and the partition",
     about="Frames one after another as pages are first touched, or scattered over the memory; "
-    "none, half or all of the ways compressed. L2 TLB hit rates of the irregular programs "
-    "with less than a million transactions at quick scale.",
+    "none, half or all of the ways compressed. L2 TLB hit rates of eight of the irregular "
+    "programs.",
     claims=("comp.design.partition_needed",),
     sweeps=(
         Sweep(

@@ -56,7 +56,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="orch.fig4",
     title="Fig. 4: reuse within thread blocks",
-    about="Blocks by the share of their accesses whose page they access twice or more. *within* "
+    about="Blocks by the share of their accesses whose page they have accessed before. *within* "
     "and *between* are the means of this and of Fig. 3, from the middles of the bins.",
     claims=(
         "orch.fig4.bfs_intra_bins", "orch.fig4.nw_intra_bins", "orch.fig4.irregular_varied",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material
 from gpusim.sweep.spec import Sweep
 
-from .common import MODEL, PROPOSAL, WORKLOADS, draw_readings, readings_table
+from .common import MODEL, PROPOSAL, STUDIED, draw_readings, readings_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +35,9 @@ FIGURE = Figure(
     "in the *union* of both. `partitioning-sharing` is stale and union: with *invalid*, "
     "sharing can begin only while a TLB is cold.",
     sweeps=(
-        Sweep(models=MODEL, workloads=WORKLOADS),
+        Sweep(models=MODEL, workloads=tuple(STUDIED.values())),
         Sweep(
-            models=MODEL, workloads=WORKLOADS, variants=[PROPOSAL],
+            models=MODEL, workloads=tuple(STUDIED.values()), variants=[PROPOSAL],
             set={", ".join(RULES): [list(reading) for reading in READINGS]},
         ),
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material
 from gpusim.sweep.spec import Sweep
 
-from .common import MODEL, PROPOSAL, WORKLOADS, draw_readings, readings_table
+from .common import MODEL, PROPOSAL, STUDIED, draw_readings, readings_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +37,9 @@ FIGURE = Figure(
     "that several blocks wait for is filled into the sets of each of them, or only into those of "
     "the *first*. Where blocks own one set each, as with 16 blocks an SM, searches are the same.",
     sweeps=(
-        Sweep(models=MODEL, workloads=WORKLOADS),
+        Sweep(models=MODEL, workloads=tuple(STUDIED.values())),
         Sweep(
-            models=MODEL, workloads=WORKLOADS, variants=[PROPOSAL],
+            models=MODEL, workloads=tuple(STUDIED.values()), variants=[PROPOSAL],
             set={", ".join(KEYS): [list(values) for values in READINGS.values()]},
         ),
     ),

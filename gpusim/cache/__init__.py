@@ -1,13 +1,24 @@
 """Caches: the L1 of an SM, the banks of the L2, their virtual kinds, and the arrays inside them."""
 
 from gpusim.cache.array import CacheArray
+from gpusim.cache.bypass import CacheBypass, NeverBypass
 from gpusim.cache.invalidation_filter import InvalidationFilter
 from gpusim.cache.l1 import L1Cache, L1Counters
 from gpusim.cache.l2 import L2Bank, L2Counters
+from gpusim.cache.translation_aware import TranslationAwareBypass
 from gpusim.cache.virtual_l1 import VirtualL1Cache
 from gpusim.cache.virtual_l2 import VirtualL2Bank
 
 __all__ = [
-    "CacheArray", "InvalidationFilter", "L1Cache", "L1Counters", "L2Bank", "L2Counters",
-    "VirtualL1Cache", "VirtualL2Bank",
-]  # fmt: skip
+    "CacheArray",
+    "CacheBypass",
+    "InvalidationFilter",
+    "L1Cache",
+    "L1Counters",
+    "L2Bank",
+    "L2Counters",
+    "NeverBypass",
+    "TranslationAwareBypass",
+    "VirtualL1Cache",
+    "VirtualL2Bank",
+]

@@ -74,3 +74,8 @@ class CacheArray:
         """Forget everything."""
         for lines in self._sets:
             lines.clear()
+
+
+def split_ways(ways: int, parts: int) -> list[int]:
+    """`ways` in so many parts, as equal as can be."""
+    return [ways * (part + 1) // parts - ways * part // parts for part in range(parts)]

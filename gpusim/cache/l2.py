@@ -8,11 +8,13 @@ from typing import Protocol
 
 from attrs import define
 
-from gpusim.cache.array import DIRTY, CacheArray
+from gpusim.cache.array import DIRTY, CacheArray, split_ways
+from gpusim.cache.page_table_reads import Levels
 from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
-from gpusim.engine import NEVER, Environment, Port, Process, Stall
+from gpusim.engine import NEVER, Environment, Port, Probe, Process, Stall
+from gpusim.errors import UserError
 from gpusim.mshr import FULL, Mshrs
 from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.states import State
@@ -68,30 +70,37 @@ class L2Bank:
     and are then merged into it.  A dirty victim is written back.
 
     Args:
+        apps: indices of the applications that share the cache.
+        levels: where lookups of page-table reads are counted by level; all banks share it.
         channel: the DRAM channel that an address belongs to.
         link: where the requests of the SMs come in; page-table reads come in on `requests`.
         replies: the way back to the SMs; while it is full, the bank answers nobody.
     """
 
     def __init__(
-        self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: int,
-        channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
+        self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
+        levels: Levels, channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = f"l2[{index}]"
         self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", depth=config.queue)
         self.fills: Port[MemoryRequest] = Port(env, f"{self.name}.fills")
-        self.counters = [L2Counters() for _ in range(apps)]
+        self.counters = [L2Counters() for _ in levels]
+        self.on_lookup: Probe[[int, int, bool, int]] = Probe()
+        """Depth (0: data), app, whether it hit, cycle."""
         self._latency = config.latency.cycles(clock)
         self._shift = config.line.bit_length() - 1
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
-        lines = config.size // config.line // config.banks
-        self._array = CacheArray(lines, config.ways, config.banks)
+        self._arrays = _arrays(config, apps)
+        self._levels = levels
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
         self._channel = channel
         self._link = link
         self._replies = replies
         self._ports = config.ports
+        self._cycle = -1
+        self._left = 0
+        """Ports that are still free in that cycle: a bank may be woken several times in one."""
         self._writebacks: deque[MemoryRequest] = deque()
         self.process = env.start(self._run())
         self._stall = Stall(self.process.wake)
@@ -122,20 +131,22 @@ class L2Bank:
     def _look_up(self) -> int:
         """Start this cycle's lookups; returns when there may be more (`NEVER`: it will be told)."""
         link = self._link
-        left = self._ports
-        while left and self.requests.queue and (walk := self.requests.head()) is not None:
+        if self._cycle != self.env._now:
+            self._cycle = self.env._now
+            self._left = self._ports
+        while self._left and self.requests.queue and (walk := self.requests.head()) is not None:
             if not self._serve(walk):
                 return NEVER
             self.requests.take()
-            left -= 1
-        while left and link.queue and (request := link.head()) is not None:
+            self._left -= 1
+        while self._left and link.queue and (request := link.head()) is not None:
             if request.trail[-2] != _L2:
                 request.trail += (_L2, self.env._now)
             if not self._serve(request):
                 return NEVER
             link.take()
-            left -= 1
-        if not left:
+            self._left -= 1
+        if not self._left:
             return self.env._now + 1
         return min(
             self.requests.next_cycle() if self.requests.queue else NEVER,
@@ -147,10 +158,11 @@ class L2Bank:
         line = request.address >> self._shift
         counters = self.counters[request.app]
         mshrs = self._mshrs
-        if not self._array.missing(line, self._whole):
+        array = self._arrays[request.app]
+        if not array.missing(line, self._whole):
             counters.hits += 1
             if request.kind != _LOAD and request.kind != _WALK:
-                self._array.mark_dirty(line)
+                array.mark_dirty(line)
             self._answer(request, self._latency)
         elif line in mshrs.pending:
             if mshrs.admit(line, request) == FULL:
@@ -172,7 +184,10 @@ class L2Bank:
             channel.send(request, self._latency)
         counters.lookups += 1
         if request.kind != _LOAD:
-            self._count_kind(request.kind, counters, line in mshrs.pending)
+            self._count_kind(request, counters, line in mshrs.pending)
+        if self.on_lookup.listeners:
+            hit = line not in mshrs.pending
+            self.on_lookup(request.depth, request.app, hit, self.env._now)
         return True
 
     def _needs_fill(self, counters: L2Counters) -> bool:
@@ -181,13 +196,16 @@ class L2Bank:
         self._stall.active = self._no_mshr = True
         return False
 
-    def _count_kind(self, kind: int, counters: L2Counters, missed: bool) -> None:
+    def _count_kind(self, request: MemoryRequest, counters: L2Counters, missed: bool) -> None:
         """Count a lookup that is not a plain load."""
-        if kind != _WALK:
+        if request.kind != _WALK:
             counters.stores += 1
         else:
             counters.translation_lookups += 1
             counters.translation_hits += not missed
+            level = self._levels[request.app][request.depth - 1]
+            level.l2_lookups += 1
+            level.l2_hits += not missed
 
     def _answer(self, request: MemoryRequest, delay: int) -> None:
         if request.kind == _WALK:
@@ -207,7 +225,7 @@ class L2Bank:
             if waiter.kind != _LOAD and waiter.kind != _WALK:
                 dirty = True
             self._answer(waiter, 0)
-        victim = self._array.fill(line, self._whole, dirty)
+        victim = self._arrays[filled.app].fill(line, self._whole, dirty)
         if victim is not None and victim[1] & DIRTY:
             self._evict(victim[0], filled.app)
 
@@ -234,11 +252,12 @@ class L2Bank:
 
     def holds(self, line: int) -> bool:
         """Whether a line is here; a look is no use of it."""
-        return bool(self._array.state(line))
+        return any(array.state(line) for array in self._arrays.values())
 
     def watch(self, watched: Callable[[CacheArray], CacheArray]) -> None:
-        """Put an array in the place of this bank's, which sees what happens to it."""
-        self._array = watched(self._array)
+        """Put arrays in the place of this bank's, which see what happens to them."""
+        of = {array: watched(array) for array in dict.fromkeys(self._arrays.values())}
+        self._arrays = {app: of[array] for app, array in self._arrays.items()}
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -261,3 +280,23 @@ class L2Bank:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, instance, app, counters)
+
+
+def _arrays(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
+    """The array that each application uses: one for all, or each its share of the ways.
+
+    No two applications have a line in common, so a hit is always in an application's own ways.
+
+    Raises:
+        UserError: more applications than ways.
+    """
+    sets = config.size // config.line // config.banks // config.ways
+    if config.partition == "none":
+        return dict.fromkeys(apps, CacheArray(sets * config.ways, config.ways, config.banks))
+    if len(apps) > config.ways:
+        raise UserError(
+            f'l2.partition = "{config.partition}": {len(apps)} applications cannot share '
+            f"l2.ways = {config.ways}; allowed: at most one application a way"
+        )
+    shares = zip(apps, split_ways(config.ways, len(apps)), strict=True)
+    return {app: CacheArray(sets * own, own, config.banks) for app, own in shares}

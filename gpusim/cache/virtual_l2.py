@@ -13,8 +13,9 @@ from typing import Protocol
 
 from attrs import define, frozen
 
-from gpusim.cache.array import DIRTY, READ_ONLY
+from gpusim.cache.array import DIRTY, READ_ONLY, CacheArray
 from gpusim.cache.l2 import WRITEBACK_BUFFER, Inbound, L2Bank
+from gpusim.cache.page_table_reads import Levels
 from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, count, counter_rows
@@ -85,11 +86,12 @@ class VirtualL2Bank(L2Bank):
     """
 
     def __init__(
-        self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: int,
-        channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
+        self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
+        levels: Levels, channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
         table: Translator, lines_shift: int,
     ) -> None:  # fmt: skip
-        super().__init__(env, index, config, clock, apps, channel, link, replies)
+        super().__init__(env, index, config, clock, apps, levels, channel, link, replies)
+        self._array = self._arrays[apps[0]]
         self._table = table
         self._lines_shift = lines_shift
         self.requests = Port(env, f"{self.name}.replays")
@@ -97,7 +99,7 @@ class VirtualL2Bank(L2Bank):
         self.invalidations: Port[Invalidation] = Port(env, f"{self.name}.invalidations")
         for port in (self.requests, self.grants, self.invalidations):
             port.connect(self.process)
-        self.own_counters = [VirtualL2Counters() for _ in range(apps)]
+        self.own_counters = [VirtualL2Counters() for _ in levels]
         self._sets = config.size // config.line // config.banks // config.ways
         self._unsent: deque[VirtualRequest] = deque()
         self._fetching: dict[int, list[VirtualRequest]] = {}
@@ -125,10 +127,10 @@ class VirtualL2Bank(L2Bank):
                     self._fill(filled)
                 if fills.queue:
                     upcoming = min(upcoming, fills.next_cycle())
-            ready = NEVER if self._stall.active else self._look_up()
+            upcoming = min(upcoming, self._look_up())
             if self._stall.active:
-                ready = self._replay()
-            upcoming = min(upcoming, ready)
+                free = self.env._now if self._left else self.env._now + 1
+                upcoming = min(upcoming, max(free, self.requests.next_cycle()))
             yield None if upcoming == NEVER else upcoming - self.env._now
 
     def _serve(self, request: MemoryRequest) -> bool:
@@ -136,6 +138,8 @@ class VirtualL2Bank(L2Bank):
         if request.leading >= 0:
             self._granted(request)
             return True
+        if self._stall.active:  # until a replay, perhaps, has ended it
+            return False
         line = request.line
         counters = self.counters[request.app]
         mshrs = self._mshrs
@@ -164,6 +168,8 @@ class VirtualL2Bank(L2Bank):
             self._table.translate(request, self._latency)
         counters.lookups += 1
         counters.stores += request.stores
+        if self.on_lookup.listeners:
+            self.on_lookup(0, request.app, line not in mshrs.pending, self.env._now)
         return True
 
     def _store(self, request: VirtualRequest) -> None:
@@ -191,15 +197,6 @@ class VirtualL2Bank(L2Bank):
         else:
             self._fetching[line] = [request]
             self._unsent.append(request)
-
-    def _replay(self) -> int:
-        """Serve replays alone, which may be what a stalled bank waits for; as `_look_up`."""
-        for _ in range(self._ports):
-            replay = self.requests.take()
-            if replay is None:
-                break
-            self._serve(replay)
-        return self.requests.next_cycle() if self._stall.active else self.env._now + 1
 
     def _fetch(self) -> None:
         """Send the fetches for which DRAM has room."""
@@ -274,6 +271,10 @@ class VirtualL2Bank(L2Bank):
 
     def _page(self, line: int) -> int:
         return page_of_line(line, self._lines_shift)
+
+    def watch(self, watched: Callable[[CacheArray], CacheArray]) -> None:
+        super().watch(watched)
+        self._array = next(iter(self._arrays.values()))
 
     # -- reports ---------------------------------------------------------------------------------
 

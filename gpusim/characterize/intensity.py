@@ -59,13 +59,14 @@ class BlockPages:
 def intra_block_bins(pages: BlockPages) -> NDArray[np.int64]:
     """How many blocks have which intensity of reuse within themselves.
 
-    It is the share of a block's accesses whose page the block accesses at least twice [our choice:
-    ORCH's equation gives 1 for any block paired with itself].
+    It is the share of a block's accesses whose page the block has accessed before [our choice:
+    ORCH's equation gives 1 for any block paired with itself; docs/reproduction has another
+    reading].
 
     Returns:
         (`BINS`,) blocks in each bin.
     """
-    reused = np.add.reduceat(np.where(pages.count >= 2, pages.count, 0), pages.bounds[:-1])
+    reused = np.add.reduceat(pages.count - 1, pages.bounds[:-1])
     return np.bincount(bin_of(reused, pages.total), minlength=BINS).astype(np.int64)
 
 

@@ -23,7 +23,7 @@ def cost(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell what a machine keeps in TLBs and schedulers, and how much more that is than its base."""
+    """Tell what a machine's policies keep in hardware, and how much more that is than its base."""
     from gpusim.config.load import load_model
     from gpusim.cost import compare_storage
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpusim.config.document import Key
+from gpusim.config.mig import MigConfig
 from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkConfig
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
@@ -13,6 +14,8 @@ from gpusim.warp_program import SECTOR_BYTES
 
 SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
 """Scopes of a TLB level, from the narrowest to the widest."""
+GROUPS = ("sm", "tpc", "gpc")
+"""Those that an instance has one or more of."""
 PAGES = (4 << 10, 64 << 10, 2 << 20)
 
 
@@ -32,6 +35,8 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
         yield from _at_least(1, config.crossbar, ("crossbar",), ("bytes_per_cycle", "queue"))
     yield from _at_least(1, config, (), ("sms_per_tpc", "tpcs_per_gpc"))
     yield from _durations(config.watchdog, ("watchdog",))
+    if config.mig is not None:
+        yield from _check_mig(config, config.mig)
 
 
 def _check_sm(config: GpuConfig) -> Iterator[Problem]:
@@ -62,6 +67,7 @@ def _check_l1(l1: L1Config) -> Iterator[Problem]:
 
 def _check_l2(l2: L2Config) -> Iterator[Problem]:
     yield from _at_least(1, l2, ("l2",), ("banks", "ports", "queue"))
+    yield from _one_of(l2.partition, ("none", "ways"), ("l2", "partition"))
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
 
@@ -147,6 +153,38 @@ def _check_memory(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(("memory", "size"), "must be a multiple of the page size, at least 64 pages")
     if memory.page in PAGES and config.l2.line > memory.page:
         yield Problem(("memory", "page"), "must be at least a cache line")
+
+
+def _check_mig(config: GpuConfig, mig: MigConfig) -> Iterator[Problem]:
+    """What cannot be dealt out to slices."""
+    yield from _at_least(1, mig, ("mig",), ("slices",))
+    if mig.slices < 1:
+        return
+    sizes = mig.sizes
+    if not sizes or list(sizes) != sorted(set(sizes)) or sizes[-1] > mig.slices:
+        yield Problem(
+            ("mig", "instances"),
+            f'must be sizes from "1g" to "{mig.slices}g", each once, the smallest first',
+        )
+    for table, name in (
+        ("sm", "count"), ("l2", "banks"), ("l2", "size"), ("dram", "channels"), ("walk", "walkers"),
+    ):  # fmt: skip
+        if getattr(getattr(config, table), name) % mig.slices:
+            yield Problem((table, name), f"must be a multiple of mig.slices, {mig.slices}")
+    memory = config.memory
+    if memory.page >= 1 and memory.size % (mig.slices * memory.page):
+        yield Problem(
+            ("memory", "size"), f"must be whole pages in each of mig.slices, {mig.slices}"
+        )
+    shared = max(
+        (config.sms_of(t.scope) for t in config.tlb.values() if t.scope in GROUPS), default=1
+    )
+    if shared >= 1 and config.sm.count // mig.slices % shared:
+        yield Problem(
+            ("sm", "count"),
+            f"must be a multiple of mig.slices × {shared} SMs that share a TLB, "
+            f"{mig.slices * shared}",
+        )
 
 
 def _one_of(

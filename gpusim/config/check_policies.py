@@ -41,6 +41,11 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     if "tlb" not in wrong:
         for name, tlb in config.tlb.items():
             yield from _check_tlb(("tlb", name), tlb, config.sms_of(tlb.scope))
+            yield from _check_made(
+                ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1)
+            )
+    if "l2" not in wrong:
+        yield from _check_made(("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass)
     if "dram" not in wrong:
         yield from _check_dram(config)
 
@@ -52,6 +57,8 @@ def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
     for name, tlb in config.tlb.items():
         yield ("tlb", name, "array"), Slot.TLB_ARRAY, tlb.array
         yield ("tlb", name, "sets"), Slot.TLB_SET, tlb.sets
+        yield ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill
+    yield ("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass
     yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
     yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler
 
@@ -141,6 +148,12 @@ def _check_made(key: Key, slot: Slot, policy: PolicyConfig, *args: object) -> It
 
 def _check_dram(config: GpuConfig) -> Iterator[Problem]:
     """The DRAM room refuses what it cannot build; its messages begin with the key."""
+    dram = config.dram
+    made = (dram.scheduler, dram.read_queue, dram.banks_per_channel)
+    problems = list(_check_made(("dram", "scheduler"), Slot.DRAM_QUEUE, *made))
+    yield from problems
+    if problems:
+        return
     try:
         build_dram(Environment(), config.dram, config.clock, request_bytes=config.l2.line)
     except UserError as error:

@@ -46,10 +46,22 @@ def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(
             ("walk", "memory"), 'must be "dram": a virtual L2 cache knows no physical addresses'
         )
+    if config.mig is not None:
+        yield Problem(("mig",), "is not allowed: a machine has one table [fbt], which is not cut")
+    yield from _check_caches(config)
+
+
+def _check_caches(config: GpuConfig) -> Iterator[Problem]:
     if config.l1.line != config.l2.line:
         yield Problem(("l2", "line"), "must be l1.line, so that both caches name lines alike")
     if config.l1.sector != config.l1.line:
         yield Problem(("l1", "sector"), "must be l1.line: virtual caches fetch whole lines")
+    if config.l2.bypass.policy != "never":
+        yield Problem(("l2", "bypass"), 'must be "never": no page walk reads a virtual L2 cache')
+    if config.l2.partition != "none":
+        yield Problem(
+            ("l2", "partition"), 'must be "none": lines of a virtual L2 cache lie in all its ways'
+        )
     lines = SUB_PAGE // max(config.l2.line, 1)
     if config.l2.banks >= 1 and lines % config.l2.banks:
         yield Problem(

@@ -60,7 +60,7 @@ class DramConfig:
         row_bus: whether activations, precharges and refreshes have a command bus of their own
             (HBM), beside that of reads and writes.
         read_queue, write_queue: requests of a channel that wait, each; a policy with queues of
-            its own may ignore them.
+            its own may ignore the first.
         drain_high, drain_low: parts of `write_queue`: a write drain starts when more than
             ``drain_high * write_queue`` writes wait (or no read does), and ends when fewer than
             ``drain_low * write_queue`` do and reads wait.
@@ -72,6 +72,9 @@ class DramConfig:
             ``bank-group``, ``pseudo-channel``, ``channel``, ``column``.  ``column:1`` stands for
             the lowest column bit alone, to keep a cache line in one channel:
             ``"row bank bank-group column channel column:1"``.
+        partition: ``"channels"``: each application that shares the DRAM has an equal part of the
+            channels to itself, and all its memory there; None (``"none"`` in a model): all
+            channels for all.
         ideal: answer every request after `ideal_latency`, with no limit on bandwidth.
         ideal_latency: in DRAM clocks or ns.
     """
@@ -94,5 +97,11 @@ class DramConfig:
     scheduler: PolicyConfig = PolicyConfig("fr-fcfs")
     page_policy: str = "open"
     mapping: str = "row bank bank-group column channel"
+    partition: str | None = None
     ideal: bool = False
     ideal_latency: Duration = cycles(100)
+
+    @property
+    def banks_per_channel(self) -> int:
+        """Of all bank groups and pseudo channels."""
+        return self.pseudo_channels * self.bank_groups * self.banks

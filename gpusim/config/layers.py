@@ -59,10 +59,21 @@ def variants_of(document: Document) -> Mapping[str, Mapping[str, Any]]:
 
 
 def stacked(document: Document, names: Iterable[str]) -> tuple[str, ...]:
-    """Names of variants; ``"a+b"`` stands for a and then b, unless a variant is called so."""
+    """Names of variants; ``"a+b"`` stands for a and then b, unless a variant is called so.
+
+    Of several readings the one with the longest name first counts.
+    """
     defined = variants_of(document)
-    parts = ([name] if name in defined else name.split("+") for name in names)
-    return tuple(part for some in parts for part in some)
+    return tuple(part for name in names for part in _split(name, defined))
+
+
+def _split(name: str, defined: Mapping[str, object]) -> Iterator[str]:
+    words = name.split("+")
+    while words:
+        lengths = range(len(words), 0, -1)
+        longest = next((n for n in lengths if "+".join(words[:n]) in defined), 1)
+        yield "+".join(words[:longest])
+        words = words[longest:]
 
 
 def variant_layers(document: Document, names: Iterable[str]) -> Iterator[Tree]:

@@ -103,7 +103,8 @@ def load_model(
 
 
 def _remove_absent(tree: Tree) -> None:
-    for table, names in (("", ("fbt",)), ("tlb", None), ("walk", ("cache",))):
+    absent = (("", ("fbt",)), ("tlb", None), ("walk", ("cache",)), ("dram", ("partition",)))
+    for table, names in absent:
         inner = tree.get(table) if table else tree
         if isinstance(inner, dict):
             for name in names or tuple(inner):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from gpusim.config.dram import DramConfig
+from gpusim.config.mig import MigConfig
 from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles
 
@@ -91,6 +92,7 @@ class TlbConfig:
         trip: latency of the way to it from the level before.
         array: TLB array policy: in which set a translation may be.
         sets: TLB set policy: what a set of an array of sets can hold.
+        fill: TLB fill policy: which translations that come back may go into the array.
         ideal: every lookup hits, at the lookup latency.
     """
 
@@ -105,6 +107,7 @@ class TlbConfig:
     trip: Duration = cycles(0)
     array: PolicyConfig = PolicyConfig("set-associative")
     sets: PolicyConfig = PolicyConfig("plain")
+    fill: PolicyConfig = PolicyConfig("always")
     ideal: bool = False
 
 
@@ -152,6 +155,10 @@ class WalkConfig:
     trip: Duration = cycles(0)
     queue: int = 1024
     cache: WalkCacheConfig | None = None
+
+    def reads(self, memory: str) -> bool:
+        """Whether walks really read the page table, and from there: ``"l2"`` or ``"dram"``."""
+        return self.cost == "memory" and self.memory == memory
 
 
 @frozen
@@ -201,6 +208,9 @@ class L2Config:
         mshrs: lines of a bank that may be outstanding.
         mshr_merge: requests that one MSHR can hold.
         queue: requests that wait in front of a bank.
+        bypass: cache bypass policy: which page-table reads go past it, straight to DRAM.
+        partition: ``"none"``, or ``"ways"``: each of *n* applications has ``ways / n`` ways of
+            every set (±1 if that is no whole number) for its lines and its page table's.
     """
 
     size: Bytes
@@ -212,6 +222,8 @@ class L2Config:
     mshrs: int = 64
     mshr_merge: int = 64
     queue: int = 16
+    bypass: PolicyConfig = PolicyConfig("never")
+    partition: str = "none"
 
 
 SUB_PAGE = 4096
@@ -253,6 +265,7 @@ class GpuConfig:
         tlb: TLB levels by name, from the SM outward.
         fbt: the forward–backward table of virtual L2 caches.
         watchdog: cycles without progress after which a run is stopped.
+        mig: into which instances it can be cut, if any; workloads without instances have it whole.
     """
 
     name: str
@@ -270,13 +283,40 @@ class GpuConfig:
     tpcs_per_gpc: int = 1
     fbt: FbtConfig | None = None
     watchdog: Duration = cycles(200_000)
+    mig: MigConfig | None = None
     description: str = ""
     source: str = ""
 
+    def tlb_users(self, tlb: TlbConfig, apps: int) -> tuple[int, int, int]:
+        """Who shares one TLB of a level: applications, SMs, and warp slots of an SM."""
+        return apps, self.sms_of(tlb.scope), self.sm.max_warps
+
     def sms_of(self, scope: str) -> int:
-        """How many SMs share one TLB of a scope."""
+        """How many SMs share one TLB of a scope; of ``"instance"``, in the smallest instance."""
+        slices = max(1, self.mig.slices) if self.mig else 1
         return {
             "sm": 1,
             "tpc": self.sms_per_tpc,
             "gpc": self.sms_per_tpc * self.tpcs_per_gpc,
+            "instance": self.sm.count // slices,
         }.get(scope, self.sm.count)
+
+    def instance(self, slices: int) -> GpuConfig:
+        """The GPU that a MIG instance of so many slices is, alone: its part of what is cut.
+
+        What a TLB, a bank, a channel or a walk cache is like does not depend on their number.
+        """
+        assert self.mig is not None
+        whole = self.mig.slices
+        return evolve(
+            self,
+            sm=evolve(self.sm, count=self.sm.count * slices // whole),
+            walk=evolve(self.walk, walkers=self.walk.walkers * slices // whole),
+            memory=evolve(self.memory, size=Bytes(self.memory.size * slices // whole)),
+            l2=evolve(
+                self.l2,
+                size=Bytes(self.l2.size * slices // whole),
+                banks=self.l2.banks * slices // whole,
+            ),
+            dram=evolve(self.dram, channels=self.dram.channels * slices // whole),
+        )

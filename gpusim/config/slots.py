@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
+from gpusim.cache import CacheBypass
 from gpusim.config.policy import PolicyConfig
 from gpusim.dram import DramQueue
 from gpusim.registry import Slot
 from gpusim.sm.block_scheduler import BlockPlacement
 from gpusim.sm.schedulers import WarpScheduler
-from gpusim.tlb import SetKind, TlbArray
+from gpusim.tlb import FillPolicy, SetKind, TlbArray
 from gpusim.walk import FrameAllocator
 
 
@@ -34,6 +35,8 @@ INTERFACES: Mapping[Slot, Interface] = {
     Slot.WARP_SCHEDULER: Interface(WarpScheduler),
     Slot.TLB_ARRAY: Interface(TlbArray, ("config",)),
     Slot.TLB_SET: Interface(SetKind, ("config",)),
+    Slot.TLB_FILL: Interface(FillPolicy, ("apps", "sms", "warps")),
+    Slot.CACHE_BYPASS: Interface(CacheBypass),
     Slot.FRAMES: Interface(FrameAllocator, ("frames", "seed")),
     Slot.DRAM_QUEUE: Interface(DramQueue, ("entries", "banks")),
 }

@@ -11,13 +11,14 @@ from gpusim.engine import Environment
 from gpusim.errors import UserError, nearest
 
 _PAGE_POLICIES = ("open", "closed")
+_PARTITIONS = ("none", "channels")
 
 
 def build_dram(
     env: Environment, config: DramConfig, core_clock: Hertz, *, apps: int = 1,
-    request_bytes: int = 0, depth: int = 16,
+    request_bytes: int = 0, depth: int = 16, first: int = 0,
 ) -> tuple[list[DramChannel | IdealDramChannel], AddressMapping]:  # fmt: skip
-    """Channels and the mapping that tells which one an address belongs to.
+    """Channels and the mapping that tells which of them, counted from 0, an address belongs to.
 
     Args:
         env: the environment.
@@ -26,6 +27,7 @@ def build_dram(
         apps: number of applications, for counters.
         request_bytes: bytes that each request moves, such as an L2 line; 0: one burst.
         depth: requests that fit into the port of a channel, those under way included.
+        first: number of the first channel, where these are a part of the machine's.
 
     Raises:
         UserError: an impossible table.
@@ -42,17 +44,18 @@ def build_dram(
     _check(config)
     make = IdealDramChannel if config.ideal else DramChannel
     return [
-        make(env, index, config, mapping, core_clock, apps, size, depth)
+        make(env, first + index, config, mapping, core_clock, apps, size, depth)
         for index in range(config.channels)
     ], mapping
 
 
 def _check(config: DramConfig) -> None:
-    if config.page_policy not in _PAGE_POLICIES:
-        raise UserError(
-            f"dram.page_policy: {config.page_policy!r}{nearest(config.page_policy, _PAGE_POLICIES)}"
-            f"; allowed: {', '.join(_PAGE_POLICIES)}"
-        )
+    for key, allowed in (("page_policy", _PAGE_POLICIES), ("partition", _PARTITIONS)):
+        word = getattr(config, key)
+        if word is not None and word not in allowed:
+            raise UserError(
+                f"dram.{key}: {word!r}{nearest(word, allowed)}; allowed: {', '.join(allowed)}"
+            )
     for key in ("read_queue", "write_queue", "activate_clocks"):
         if getattr(config, key) < 1:
             raise UserError(f"dram.{key}: {getattr(config, key)}; allowed: 1 or more")

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from gpusim.config.dram import DramConfig
 from gpusim.dram.mapping import AddressMapping
-from gpusim.dram.queue import DramQueue, Waiting
+from gpusim.dram.queue import DramQueue, FrFcfs, Waiting
 from gpusim.dram.timing import CLOSED, Bank, Rank, Timing, make_banks
 from gpusim.engine import NEVER
 from gpusim.registry import Slot, find_policy
@@ -53,7 +53,11 @@ class Choice:
         policy = find_policy(Slot.DRAM_QUEUE, config.scheduler.policy)
         options = config.scheduler.options
         self.reads: DramQueue = policy(config.read_queue, mapping.banks, **options)
-        self.writes: DramQueue = policy(config.write_queue, mapping.banks, **options)
+        self.writes: DramQueue = (
+            FrFcfs(config.write_queue, mapping.banks)
+            if self.reads.reads_only
+            else policy(config.write_queue, mapping.banks, **options)
+        )
         self._queue = self.reads
         self._draining = False
         self._drain_from = int(config.drain_high * config.write_queue) + 1

@@ -11,7 +11,7 @@ from gpusim.dram.clock import ClockRatio
 from gpusim.dram.commands import CONFLICT, HIT, MISS, Commands
 from gpusim.dram.counters import ChannelCounters, DramCounters
 from gpusim.dram.mapping import AddressMapping
-from gpusim.dram.queue import Waiting
+from gpusim.dram.queue import DramQueue, Waiting
 from gpusim.engine import NEVER, Environment, Port, Probe
 from gpusim.request import Kind, MemoryRequest
 from gpusim.states import State
@@ -135,12 +135,17 @@ class DramChannel:
             if waiting.write:
                 counters.writes += 1
                 continue
+            latency = finished - waiting.accepted
             if request.depth > 0:
                 counters.walk_reads += 1
-                counters.walk_latency_cycles += finished - waiting.accepted
+                counters.walk_latency_cycles += latency
             else:
                 counters.data_reads += 1
-                counters.data_latency_cycles += finished - waiting.accepted
+                counters.data_latency_cycles += latency
+            served = waiting.served
+            if served is not None:
+                served.reads += 1
+                served.latency_cycles += latency
             request.trail += (State.DRAM, issued)
             request.path.pop().send(request, finished - now)
         done.clear()
@@ -152,17 +157,23 @@ class DramChannel:
             waiting.accepted, issued, finished,
         )  # fmt: skip
 
+    @property
+    def queues(self) -> tuple[DramQueue, ...]:
+        """Those of reads and of writes."""
+        return self._commands.reads, self._commands.writes
+
     # -- reports ---------------------------------------------------------------------------------
 
     def counters(self, app_names: Sequence[str]) -> Iterator[CounterRow]:
-        """All counters, by application and of the channel."""
+        """All counters, by application, of the channel, and of its queue of reads."""
         for name, counters in zip(app_names, self._apps, strict=True):
             yield from counter_rows("dram", self.index, name, counters.with_bytes(self._bytes))
         commands = self._commands
         channel = ChannelCounters(
             commands.activations, commands.precharges, commands.refreshes, commands.data_clocks
         )
-        yield from counter_rows("dram", self.index, "", channel)
+        for own in (channel, *commands.reads.counters()):
+            yield from counter_rows("dram", self.index, "", own)
 
     def in_flight(self) -> int:
         """Requests that are not done."""

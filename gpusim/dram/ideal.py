@@ -10,6 +10,7 @@ from gpusim.counters import CounterRow, counter_rows
 from gpusim.dram.clock import ClockRatio
 from gpusim.dram.counters import DramCounters
 from gpusim.dram.mapping import AddressMapping
+from gpusim.dram.queue import DramQueue
 from gpusim.engine import Environment, Port, Probe
 from gpusim.request import Kind, MemoryRequest
 from gpusim.states import State
@@ -26,6 +27,8 @@ class IdealDramChannel:
         "_apps", "_bytes", "_latency", "_ratio",
         "env", "index", "name", "on_request", "process", "requests",
     )  # fmt: skip
+
+    queues: tuple[DramQueue, ...] = ()
 
     def __init__(
         self, env: Environment, index: int, config: DramConfig, mapping: AddressMapping,

@@ -53,7 +53,7 @@ class AddressMapping:
     def __init__(self, config: DramConfig) -> None:
         sizes = _field_bits(config)
         self.channels = config.channels
-        self.banks = config.pseudo_channels * config.bank_groups * config.banks
+        self.banks = config.banks_per_channel
         self._channel_mask = config.channels - 1 if _is_power(config.channels) else -1
         self._below = 0
         self._row_cut = (0, 0)

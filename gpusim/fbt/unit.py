@@ -62,7 +62,7 @@ class Fbt:
         self.counters = [FbtCounters() for _ in range(apps)]
         self.on_fault: Probe[[int, int, int, int]] = Probe()
         """Cycle, application, tagged line of a read-write synonym, its tagged leading line."""
-        self._lines_shift = lines_shift
+        self.lines_shift = lines_shift
         self._line_mask = (1 << lines_shift) - 1
         self._sub_shift = page_lines_shift - lines_shift
         self._line_bytes = line_bytes
@@ -161,7 +161,7 @@ class Fbt:
         counters = self.counters[miss.app]
         counters.lookups += 1
         request = miss.request
-        name = page_of_line(request.line, self._lines_shift)
+        name = page_of_line(request.line, self.lines_shift)
         sub_page = name & ((1 << self._sub_shift) - 1)
         frame = miss.pfn << self._sub_shift | sub_page
         page = self.table.backward(frame)
@@ -191,8 +191,8 @@ class Fbt:
         page.users += 1
         self._shootdowns.use(request.tag)
         request.page = page
-        request.leading = line_in_page(page.leading, number, self._lines_shift)
-        request.address = (page.frame << self._lines_shift | number) * self._line_bytes
+        request.leading = line_in_page(page.leading, number, self.lines_shift)
+        request.address = (page.frame << self.lines_shift | number) * self._line_bytes
         request.writable = writable
         request.cached_writable = page.writable
         stores = request.stores and writable
@@ -260,12 +260,12 @@ class Fbt:
             self.purges.quiet(page)
 
     def _evicted(self, line: int, dirty: bool, app: int, bank: VirtualBank) -> None:
-        page = self.table.forward(page_of_line(line, self._lines_shift))
+        page = self.table.forward(page_of_line(line, self.lines_shift))
         assert page is not None, "a line was cached without its page in the table"
         number = line & self._line_mask
         self.table.line_evicted(page, number)
         if dirty:
-            address = (page.frame << self._lines_shift | number) * self._line_bytes
+            address = (page.frame << self.lines_shift | number) * self._line_bytes
             trail = [int(State.L2), self.env._now]
             request = MemoryRequest(
                 Kind.WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail
@@ -274,7 +274,7 @@ class Fbt:
             self._departing.send((request, page, bank, line))
 
     def _wrote(self, line: int, request: VirtualRequest) -> None:
-        page = self.table.forward(page_of_line(line, self._lines_shift))
+        page = self.table.forward(page_of_line(line, self.lines_shift))
         assert page is not None, "a line was written without its page in the table"
         page.written = True
         if line != request.line and request.page is None:  # merged with another miss
@@ -314,7 +314,7 @@ class Fbt:
         counters.probes += 1
         line = address // self._line_bytes
         number = line & self._line_mask
-        page = self.table.backward(line >> self._lines_shift)
+        page = self.table.backward(line >> self.lines_shift)
         if page is None or not (page.users or page.leaving or self.table.may_hold(page, number)):
             counters.probes_filtered += 1
             done()

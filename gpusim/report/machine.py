@@ -24,6 +24,12 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """What some values of a model mean, by key."""
 
+_PLAIN: Mapping[str, object] = {
+    "sub_entries": 1, "array": "set-associative", "sets": "plain",
+    "bypass": "never", "partition": "none",
+}  # fmt: skip
+"""Values that are not worth a word, by key."""
+
 _SM = (
     "{count} SMs at {clock}", "{schedulers} schedulers of warps ({scheduler})",
     "{max_warps} warps at most", "{max_blocks} blocks at most", "block scheduler {block_scheduler}",
@@ -44,12 +50,13 @@ _WALK_CACHES = {
 }
 _CACHE = ("{size}", "{ways} ways", "lines of {line}", "latency {latency}", "{mshrs} MSHRs")
 _L1 = ("one for each SM", *_CACHE, "{translation}")
-_L2 = ("{banks} banks", *_CACHE)
+_L2 = ("{banks} banks", *_CACHE, "{bypass} bypass", "{partition} dealt out to applications")
 _CROSSBAR = ("{latency} either way", "{bytes_per_cycle} B a cycle and port")
 _DRAM = (
     "{channels} channels at {clock}", "{bank_groups} × {banks} banks each", "rows of {row}",
-    "{scheduler}", "{page_policy} rows",
+    "{scheduler}", "{page_policy} rows", "{partition} by application",
 )  # fmt: skip
+_MIG = ("{slices} slices", "instances of {instances}")
 _MEMORY = ("pages of {page}", "page table of {levels} levels", "{size} of frames ({frames})")
 
 
@@ -73,6 +80,7 @@ def machine_facts(config_toml: str) -> list[tuple[str, str]]:
         ("crossbar", crossbar, ("ideal",) if crossbar.get("ideal") else _CROSSBAR),
         ("DRAM", dram, ("ideal", "latency {ideal_latency}") if dram.get("ideal") else _DRAM),
         ("memory", config.get("memory", {}), _MEMORY),
+        ("MIG", config.get("mig", {}), _MIG),
     ]
     told = [(name, _told(table, phrases)) for name, table, phrases in facts if table]
     return [(name, text) for name, text in told if text]
@@ -80,28 +88,19 @@ def machine_facts(config_toml: str) -> list[tuple[str, str]]:
 
 def _tlb(tlb: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[str]]:
     """A TLB level, and what to tell of it."""
-    hidden = set()
-    if tlb.get("sub_entries") == 1:
-        hidden.add("{sub_entries} sub-entries")
-    if tlb.get("array") == "set-associative":
-        hidden.add("{array} array")
-    if tlb.get("sets") == "plain":
-        hidden.add("{sets} sets")
-    phrases = [phrase for phrase in _TLB if phrase not in hidden]
-    if tlb.get("ideal"):
-        phrases.append("ideal: every lookup hits")
-    return tlb, phrases
+    return tlb, (*_TLB, "ideal: every lookup hits" if tlb.get("ideal") else "")
 
 
 def _told(table: Mapping[str, Any], phrases: Sequence[str]) -> str:
-    """The phrases for which the table has all values."""
+    """The phrases for which the table has all values, none of them plain."""
     values = {key: _shown(key, value) for key, value in table.items()}
     if values.get("ways", "") in ("0", values.get("entries")):
         values["ways"] = "all"
     told = []
     for phrase in phrases:
         needed = re.findall(r"{(\w+)}", phrase)
-        if phrase and all(key in values for key in needed):
+        plain = [key for key in needed if key in _PLAIN and table.get(key) == _PLAIN[key]]
+        if phrase and not plain and all(key in values for key in needed):
             told.append(_counted(phrase.format_map(values)))
     return ", ".join(told)
 

@@ -7,12 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from gpusim.config.document import read_document
 from gpusim.config.structure import StructureError, structure
 from gpusim.datafiles import data_folder
 from gpusim.errors import UserError, nearest
+from gpusim.programs.tables import SCALES
 
 DIRECTIONS = ("higher", "lower", "equal", "ordering", "at least")
 SCOPES = ("simulate", "analytic", "hardware")
@@ -65,6 +66,8 @@ class Paper:
         programs: its collection of workloads (``workloads/papers``).
         figures: modules in the folder of its figures, in the order of its page.
         intro: what its page says first.
+        machines: by scale, the variant of the model that lies under all designs; none: the model
+            itself.
         claim: its claims, in the order of the paper.
     """
 
@@ -76,6 +79,7 @@ class Paper:
     figures: tuple[str, ...]
     intro: str
     claim: tuple[Claim, ...]
+    machines: Mapping[str, str] = field(factory=dict, hash=False)
 
 
 @cache
@@ -101,6 +105,8 @@ def read_claims(path: Path) -> Paper:
     except StructureError as error:
         lines = [f"{path}: {_key(data, p.key)}: {p.message}" for p in error.problems]
         raise UserError("\n".join(lines)) from error
+    for scale in paper.machines:
+        _check_word(f"{path}: machines", scale, SCALES)
     ids = [claim.id for claim in paper.claim]
     for claim in paper.claim:
         where = f"{path}: {claim.id}"

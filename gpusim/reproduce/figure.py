@@ -9,7 +9,8 @@ from attrs import field, frozen
 
 from gpusim.characterize import ApplicationCharacterization
 from gpusim.reproduce.verdict import Measured
-from gpusim.sweep.point import as_text
+from gpusim.sweep.metrics import shared_runs
+from gpusim.sweep.point import ALONE, SHARED, as_text
 from gpusim.sweep.spec import Sweep
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ class Survey:
 
     Attributes:
         model: whose SMs, pages and frames count.
+        variants: of the model.
         workloads: names.
         settings: keys of the model, as for ``--set``.
-        overrides: keys of a workload, by its name and the scale.
     """
 
     model: str
     workloads: tuple[str, ...]
+    variants: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(factory=dict)
-    overrides: Mapping[tuple[str, str], Mapping[str, object]] = field(factory=dict)
 
 
 @frozen(eq=False)
@@ -68,12 +69,48 @@ class Material:
             designs = {variant: {"variant": variant} for variant in designs}
         columns = {}
         for name, design in designs.items():
-            wanted = pd.Series(data=True, index=self.runs.index)
-            for column, value in design.items():
-                wanted &= self.runs[column] == as_text(value)
-            found = self.runs[wanted].drop_duplicates("workload").set_index("workload")[number]
+            found = self._of(design).drop_duplicates("workload").set_index("workload")[number]
             columns[name] = found.reindex(list(programs.values())).to_numpy(float)
         return pd.DataFrame(columns, index=pd.Index(list(programs), name="program"))
+
+    def compared(
+        self, metric: str, mixes: Mapping[str, str], designs: Mapping[str, Design],
+        alone: Design | None = None,
+    ) -> pd.DataFrame:  # fmt: skip
+        """What sharing the GPU costs: a row a mix of applications, a column a design.
+
+        Args:
+            metric: a column of `gpusim.sweep.metrics.shared_runs`.
+            mixes: names for the index, and their workloads.
+            designs: names for the columns, and what tells their runs from others.
+            alone: by what the runs alone differ from those of the design; None as a value: they
+                have no such setting.  Default: by nothing.
+        """
+        import pandas as pd
+
+        place = ["workload", "sms"]
+        columns = {}
+        for name, design in designs.items():
+            lonely = {
+                key: one for key, one in {**design, **(alone or {})}.items() if one is not None
+            }
+            runs = pd.concat(
+                [self._of({**design, "role": SHARED}), self._of({**lonely, "role": ALONE})]
+            )
+            runs = runs.assign(variant="").drop_duplicates([*place, "role", "application"])
+            runs = runs[runs["workload"].isin(list(mixes.values()))]
+            found = shared_runs(runs, place).set_index("workload")[metric]
+            columns[name] = found.reindex(list(mixes.values())).to_numpy(float)
+        return pd.DataFrame(columns, index=pd.Index(list(mixes), name="mix"))
+
+    def _of(self, design: Design) -> pd.DataFrame:
+        """The rows of a design."""
+        import pandas as pd
+
+        wanted = pd.Series(data=True, index=self.runs.index)
+        for column, value in design.items():
+            wanted &= self.runs[column] == as_text(value)
+        return self.runs[wanted]
 
 
 @frozen(kw_only=True)

@@ -74,8 +74,15 @@ def _intro(paper: Paper) -> str:
     return (
         f"Made by `gpusim reproduce {paper.paper}`; the claims and remarks are those of "
         f"`experiments/claims/{paper.name}.toml`, the figures those of `experiments/{paper.name}/`."
-        f"\n\nMachine: `{paper.model}`. Programs: {programs}.\n{paper.intro.rstrip()}"
+        f"\n\nMachine: `{paper.model}`{_machines(paper)}. Programs: {programs}.\n"
+        f"{paper.intro.rstrip()}"
     )
+
+
+def _machines(paper: Paper) -> str:
+    """On which variants of the model the designs are laid."""
+    told = (f"variant `{variant}` at {scale} scale" for scale, variant in paper.machines.items())
+    return "".join(f", {one}" for one in told)
 
 
 def _overview(paper: Paper, parts: dict[str, str]) -> Iterator[str]:

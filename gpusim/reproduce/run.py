@@ -15,10 +15,11 @@ from gpusim.reproduce.figure import Figure, Material
 from gpusim.reproduce.surveys import run_survey
 from gpusim.reproduce.verdict import Measured, Verdict, judge
 from gpusim.sweep.folder import FailedRun, RunFolder
-from gpusim.sweep.point import as_text
+from gpusim.sweep.point import BASELINE, as_text
 from gpusim.sweep.progress import Report
 from gpusim.sweep.results import SweepResults
 from gpusim.sweep.run import cores, run_sweep
+from gpusim.sweep.spec import SAME, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +90,7 @@ def reproduce(
         UserError: as `gpusim.run_sweep`.
     """
     runs = RunFolder(folder, create=True)
+    machine = paper.machines.get(scale, BASELINE)
     for figure in figures:
         sweeps = []
         for index, sweep in enumerate(figure.sweeps):
@@ -96,17 +98,18 @@ def reproduce(
             with progress(figure.title) as report:
                 sweeps.append(
                     run_sweep(
-                        evolve(sweep, name=name, scale=scale), runs.path, jobs=jobs, dask=dask,
-                        retry_failed=retry_failed, progress=report,
+                        evolve(_on(machine, sweep), name=name, scale=scale), runs.path, jobs=jobs,
+                        dask=dask, retry_failed=retry_failed, progress=report,
                     )
                 )  # fmt: skip
         surveys = []
         for survey in figure.surveys:
+            on = survey if machine == BASELINE else evolve(survey, variants=(machine,))
             with progress(figure.title) as report:
-                found = run_survey(survey, scale, runs.path, jobs=jobs or cores(), progress=report)
+                found = run_survey(on, scale, runs.path, jobs=jobs or cores(), progress=report)
             surveys.append(found)
         failures = tuple(failed for results in sweeps for failed in results.failures)
-        material = Material(scale, _rows(sweeps), tuple(surveys))
+        material = Material(scale, _rows(sweeps, machine), tuple(surveys))
         yield outcome(paper, figure, material, failures)
 
 
@@ -149,8 +152,25 @@ def save_picture(found: Outcome, folder: Path) -> Path | None:
     return path
 
 
-def _rows(sweeps: Iterable[SweepResults]) -> pd.DataFrame:
-    """The tables of some sweeps in one; what tells runs apart is text."""
+def _on(machine: str, sweep: Sweep) -> Sweep:
+    """A sweep whose designs all lie on a variant of the model."""
+    return evolve(
+        sweep, variants=[_stack(machine, design) for design in sweep.variants],
+        alone=[one if one == SAME else _stack(machine, one) for one in sweep.alone],
+    )  # fmt: skip
+
+
+def _stack(machine: str, design: str) -> str:
+    return "+".join(name for name in (machine, design) if name != BASELINE) or BASELINE
+
+
+def _design(machine: str, variant: str) -> str:
+    """What `_stack` laid on the machine."""
+    return BASELINE if variant == machine else variant.removeprefix(f"{machine}+")
+
+
+def _rows(sweeps: Iterable[SweepResults], machine: str) -> pd.DataFrame:
+    """The tables of some sweeps in one; what tells runs apart is text, designs have their names."""
     import pandas as pd
 
     parts = []
@@ -158,5 +178,7 @@ def _rows(sweeps: Iterable[SweepResults]) -> pd.DataFrame:
         table = results.table
         place = list(table.columns).index("key")
         names = list(table.columns[:place])
-        parts.append(table.assign(**{name: table[name].map(as_text) for name in names}))
+        text = {name: table[name].map(as_text) for name in names}
+        text["variant"] = text["variant"].map(lambda variant: _design(machine, variant))
+        parts.append(table.assign(**text))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -82,9 +82,8 @@ def _follow(futures: Mapping[Future[None], str], total: int, progress: Report | 
 
 
 def _load(survey: Survey, name: str, scale: str) -> tuple[LoadedModel, Workload]:
-    overrides = dict(survey.overrides.get((name, scale), {}))
-    model = load_model(survey.model, (), dict(survey.settings))
-    return model, load_workload(name, scale, 0, overrides)
+    model = load_model(survey.model, survey.variants, dict(survey.settings))
+    return model, load_workload(name, scale)
 
 
 def _characterize(survey: Survey, name: str, scale: str, path: Path) -> None:

@@ -88,6 +88,11 @@ class Recorder:
         self._tables["tlb"].append(level, instance, tag >> ASID_SHIFT, tag & VPN_MASK, hit, cycle)
 
     @property
+    def epoch(self) -> Callable[[int, int, int, int, int, int, int, int], None]:
+        """Listener: level, instance, application, end, hits, misses, warps, tokens."""
+        return self._tables["epochs"].append
+
+    @property
     def tlb_miss(self) -> Callable[[int, int, int, int, int, int, int], None]:
         """Listener: application, SM, ASID, virtual line, kind, place, cycle."""
         return self._tables["tlb_misses"].append

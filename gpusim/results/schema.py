@@ -199,6 +199,19 @@ EVENTS: Mapping[str, Table] = {
             Column("cycle", "i8", "cycle", "cycle of the lookup"),
         ),
     ),
+    "epochs": Table(
+        "An epoch of an application in a TLB with a fill policy that has epochs.",
+        (
+            Column("level", "u1", "1", "TLB level, 0 next to the SM"),
+            Column("instance", "u2", "1", "which TLB of the level"),
+            _APP,
+            Column("end", "i8", "cycle", "cycle after the epoch"),
+            Column("hits", "i8", "1", "lookups that hit"),
+            Column("misses", "i8", "1", "lookups that missed"),
+            Column("warps", "u4", "1", "warps that looked anything up"),
+            Column("tokens", "u4", "1", "tokens that it has from then on"),
+        ),
+    ),
     "tlb_misses": Table(
         "A transaction that missed in its first TLB, and where its line was at that moment.",
         (
@@ -241,6 +254,7 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "dram": ("dram",),
     "requests": ("requests", "stages"),
     "tlb": ("tlb",),
+    "epochs": ("epochs",),
     "tlb_misses": ("tlb_misses",),
     "lifetimes": ("lifetimes",),
     "synonym_faults": ("synonym_faults",),

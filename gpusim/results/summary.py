@@ -80,6 +80,17 @@ class _Sums:
             return None
         return sum(self.total[component, counter] for counter in counters)
 
+    def most(self, component: str, counter: str) -> int | None:
+        """The largest of a counter over the instances of a component that have it."""
+        return max(
+            (
+                value
+                for (where, _, name), value in self.single.items()
+                if (where, name) == (component, counter)
+            ),
+            default=None,
+        )
+
     def rates(self, component: str, part: str, whole: str) -> list[float]:
         """``part / whole`` of each instance that has it."""
         rates = (
@@ -118,9 +129,10 @@ def _headline(
     _add_program(found, cycles)
     for component in dict.fromkeys(row.component for row in rows):
         if component.startswith("tlb/"):
-            _add_tlb(found, component)
-    _add_walks(found)
+            _add_tlb(found, component, cycles)
+    _add_walks(found, cycles)
     _add_caches(found)
+    _add_page_table(found)
     _add_dram(found, cycles, core_hertz)
     _add_states(found, sums, states)
     return found.values
@@ -140,7 +152,7 @@ def _add_program(found: _Sums, cycles: int) -> None:
     )  # fmt: skip
 
 
-def _add_tlb(found: _Sums, component: str) -> None:
+def _add_tlb(found: _Sums, component: str, cycles: int) -> None:
     level = component.removeprefix("tlb/")
     name = f"tlb_{level}"
     lookups, hits = found.get(component, "lookups"), found.get(component, "hits")
@@ -154,12 +166,40 @@ def _add_tlb(found: _Sums, component: str) -> None:
         f"{level} TLB hit rate, mean over the TLBs asked",
     )  # fmt: skip
     found.add(
+        f"{name}_bypass_hit_rate",
+        ratio(found.get(component, "bypass_hits"), found.get(component, "bypass_probes")), FRACTION,
+        f"share of the lookups without a page in the {level} TLB that its bypass cache answered",
+    )  # fmt: skip
+    found.add(
         f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
         f"{level} TLB misses per 1000 warp instructions",
     )  # fmt: skip
+    waits = f"warps of an SM that wait for one page that {level} and the TLB after it lack"
+    warps, misses = found.get(component, "long_miss_warps"), found.get(component, "long_misses")
+    found.add(f"{name}_stalled_warps", ratio(warps, misses), "1", f"{waits}, mean")
+    found.add(
+        f"{name}_stalled_warps_max", found.most(component, "most_miss_warps"), "1", f"{waits}, most"
+    )
+    found.add(
+        f"{name}_long_misses", ratio(found.get(component, "long_miss_cycles"), cycles), "1",
+        f"such pages under way, mean over time, all {level} TLBs together",
+    )  # fmt: skip
+    found.add(
+        f"{name}_utilisation", _utilisation(found, component), FRACTION,
+        f"sub-entries in use of the {level} TLB entries that were evicted, mean",
+    )  # fmt: skip
 
 
-def _add_walks(found: _Sums) -> None:
+def _utilisation(found: _Sums, component: str) -> float | None:
+    """Mean over the entries that a TLB with sub-entries evicted (`gpusim.tlb.utilisation`)."""
+    evicted: list[int] = []
+    while (entries := found.get(component, f"evicted_with_{len(evicted) + 1}")) is not None:
+        evicted.append(entries)
+    pages = sum(used * entries for used, entries in enumerate(evicted, 1))
+    return ratio(pages, len(evicted) * sum(evicted))
+
+
+def _add_walks(found: _Sums, cycles: int) -> None:
     walks = found.get("walk", "walks")
     found.add("walks", walks, "1", "page walks")
     found.add(
@@ -169,6 +209,14 @@ def _add_walks(found: _Sums) -> None:
     found.add(
         "walk_queueing", ratio(found.get("walk", "queue_cycles"), walks), "cycles",
         "time that a walk queues for a walker",
+    )  # fmt: skip
+    found.add(
+        "concurrent_walks", ratio(found.get("walk", "walk_cycles"), cycles), "1",
+        "page walks under way, mean over time",
+    )  # fmt: skip
+    found.add(
+        "concurrent_walks_max", found.get("walk", "most_walks"), "1",
+        "most page walks under way at once",
     )  # fmt: skip
     found.add(
         "walk_levels", ratio(found.get("walk", "level_accesses"), walks), "1",
@@ -198,6 +246,24 @@ def _add_caches(found: _Sums) -> None:
             _less(found.get("l2", "hits"), walk_hits),
             _less(found.get("l2", "lookups"), walk_lookups),
         ), FRACTION, "L2 cache hit rate of data",
+    )  # fmt: skip
+
+
+def _add_page_table(found: _Sums) -> None:
+    """Page-table reads by level, where they go to the L2 cache."""
+    levels = [name for name, counter in found.total if counter == "l2_bypassed"]
+    past = sum(found.total[level, "l2_bypassed"] for level in levels)
+    for level in levels:
+        number = level.removeprefix("page_table/level")
+        rate = ratio(found.get(level, "l2_hits"), found.get(level, "l2_lookups"))
+        found.add(
+            f"l2_level{number}_hit_rate", rate, FRACTION,
+            f"L2 cache hit rate of reads of page-table level {number} (1: the root)",
+        )  # fmt: skip
+    reads = past + sum(found.total[level, "l2_lookups"] for level in levels)
+    found.add(
+        "l2_bypassed", ratio(past, reads), FRACTION,
+        "page-table reads that went past the L2 cache",
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Protocol
 from gpusim.config.schema import GpuConfig
 from gpusim.engine import NEVER, Environment, Port, Probe, Process, Stall, Wakeable
 from gpusim.mshr import Admission
-from gpusim.request import Kind, MemoryRequest, Sink
+from gpusim.request import Asker, Kind, MemoryRequest, Sink
 from gpusim.sm.history import History
 from gpusim.sm.warp import WarpAccess
 from gpusim.states import State
@@ -64,7 +64,7 @@ class FirstTlb(Protocol):
     def claim(self) -> bool:
         """Take a port for this cycle."""
 
-    def lookup(self, tag: int, slot: int, app: int) -> int:
+    def lookup(self, tag: int, asker: Asker) -> int:
         """Frame or `NO_PAGE`."""
 
     def refuses(self, tag: int, app: int) -> bool:
@@ -153,7 +153,7 @@ class LoadStoreUnit(ABC):
         self.on_request: Probe[[MemoryRequest, int, int]] = Probe()
         """A finished transaction, the cycle in which it was issued, and the cycle of its answer."""
         self._sm = sm
-        self._index = sm.index
+        self.index = sm.index
         self._credits = config.sm.store_credits
         self._width = config.sm.lsu_width
         self._line_shift = config.l1.line.bit_length() - 1
@@ -258,7 +258,7 @@ class LoadStoreUnit(ABC):
         """A memory request for the next transaction of `access`."""
         index = access.next
         request = self.transaction(
-            access.kind, access.app, access.asid, self._index, tag, -1, access.lines[index],
+            access.kind, access.app, access.asid, self.index, tag, -1, access.lines[index],
             access.sectors[index], 0, access, [-1, access.issued, _CACHE, now],
         )  # fmt: skip
         request.links = [self.history]

@@ -36,7 +36,7 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
         index = access.next
         vline = access.lines[index]
         tag = access.asid_tag | vline >> self._page_lines_shift
-        pfn = tlb.lookup(tag, access.slot, access.app)
+        pfn = tlb.lookup(tag, access)
         if pfn == NO_PAGE:
             if tlb.refuses(tag, access.app):
                 return self._stalled(tlb, _TLB)
@@ -148,7 +148,7 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         assert access is not None
         if not self._claim():
             return False
-        pfn = tlb.lookup(request.tag, access.slot, request.app)
+        pfn = tlb.lookup(request.tag, access)
         if pfn != NO_PAGE:
             request.pfn = pfn
             request.address = self._physical(pfn, request.vline)

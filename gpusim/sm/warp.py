@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Answerable(Protocol):
     """The load/store unit, as its instructions see it."""
 
+    index: int
+
     def answered(self, access: WarpAccess, request: MemoryRequest) -> None:
         """A transaction of `access` is answered."""
 
@@ -173,6 +175,11 @@ class WarpAccess:
         self.hit_at = 0
         self.hit_until = 0
         self.cause: Traveller | None = None
+
+    @property
+    def sm(self) -> int:
+        """Index of its SM."""
+        return self.lsu.index
 
     def hit(self, now: int, until: int, cause: Traveller | None = None) -> bool:
         """A transaction hits now and has its data in cycle `until`; True if it was the last."""

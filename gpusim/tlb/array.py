@@ -23,12 +23,14 @@ class TlbArray(ABC):
             have the same numbers.
         fills_every_slot: a translation that several blocks wait for is inserted for each of them,
             not only for the one that asked first.
+        most_spaces: how many address spaces it can serve; 0: any number.
     """
 
     extra_cycles: int = 0
     pipelined_cycles: int = 0
     by_block_slot: bool = False
     fills_every_slot: bool = False
+    most_spaces: int = 0
 
     @abstractmethod
     def lookup(self, tag: int, slot: int) -> int:
@@ -61,4 +63,8 @@ class TlbArray(ABC):
 
     def counters(self) -> tuple[object, ...]:
         """Counters of its own beside the level's: attrs instances made with `counters.count`."""
+        return ()
+
+    def counters_of(self, asid: int) -> tuple[object, ...]:
+        """Those of its own that it keeps for each address space."""
         return ()

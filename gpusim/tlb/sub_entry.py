@@ -9,6 +9,7 @@ from gpusim.registry import Slot, policy
 from gpusim.request import NO_PAGE
 from gpusim.structures import Dimensions, Storage, bits_for
 from gpusim.tlb.array import TlbArray
+from gpusim.tlb.utilisation import EvictedEntries
 
 
 @policy(Slot.TLB_ARRAY, "sub-entry")
@@ -20,7 +21,7 @@ class SubEntryArray(TlbArray):
     if that is there, else the least recently used entry goes with all its pages.
     """
 
-    __slots__ = ("_entries", "_mask", "_sets", "_shift", "_ways")
+    __slots__ = ("_entries", "_mask", "_sets", "_shift", "_ways", "evicted")
 
     def __init__(self, config: TlbConfig) -> None:
         sets = config.entries // config.ways
@@ -29,6 +30,7 @@ class SubEntryArray(TlbArray):
         self._mask = sets - 1
         self._shift = config.sub_entries.bit_length() - 1
         self._sets: list[dict[int, dict[int, int]]] = [{} for _ in range(sets)]
+        self.evicted = EvictedEntries(config.sub_entries)
 
     def lookup(self, tag: int, slot: int) -> int:
         base = tag >> self._shift
@@ -49,7 +51,8 @@ class SubEntryArray(TlbArray):
         if pages is None:
             pages = {}
             if len(entries) >= self._ways:
-                del entries[next(iter(entries))]
+                victim = next(iter(entries))
+                self.evicted.add(victim << self._shift, len(entries.pop(victim)))
                 evicted = 1
         pages[tag] = pfn
         entries[base] = pages
@@ -67,6 +70,7 @@ class SubEntryArray(TlbArray):
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         fields = {
+            "valid and dirty bits": 2,
             "base of pages": dimensions.page_bits - self._shift - bits_for(len(self._sets)),
             "frames": dimensions.frame_bits << self._shift,
         }
@@ -75,3 +79,6 @@ class SubEntryArray(TlbArray):
     def flush(self) -> None:
         for entries in self._sets:
             entries.clear()
+
+    def counters_of(self, asid: int) -> tuple[object, ...]:
+        return (self.evicted.counters_of(asid),)

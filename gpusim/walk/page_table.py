@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import evolve, frozen
 
 from gpusim.errors import UserError
-from gpusim.walk.frames import FrameAllocator
+from gpusim.walk.memory import Memory
 
 ENTRY_BYTES = 8
-TABLE_BYTES = 4096
 _INDEX_BITS = 9
 """A table is a 4 KiB page of 512 entries."""
 
@@ -34,19 +35,15 @@ class PageTable:
 
     A virtual page number is cut, from its low bits up, into 9-bit indices (5 bits for the leaf
     level of 64 KiB pages, which then uses every 16th entry of its table, as the hardware that
-    marks 16 neighbouring 4 KiB entries).  Tables are allocated from the top of physical memory
-    downward, data frames by the allocator from below.
+    marks 16 neighbouring 4 KiB entries).
 
     Args:
         page_bytes: 4 KiB, 64 KiB or 2 MiB.
         levels: of 4 KiB pages; 2 MiB pages take one less.
-        memory_bytes: physical memory.
-        frames: allocator of data frames.
+        memories: by address space, where its pages and tables lie.
     """
 
-    def __init__(
-        self, page_bytes: int, levels: int, memory_bytes: int, frames: FrameAllocator
-    ) -> None:
+    def __init__(self, page_bytes: int, levels: int, memories: Sequence[Memory]) -> None:
         shift = page_bytes.bit_length() - 1
         self.page_shift = shift
         huge = shift >= 21
@@ -59,8 +56,7 @@ class PageTable:
         self._reach_bits = self._shifts[0] + _INDEX_BITS if self.levels > 1 else leaf_bits
         self._leaf_stride = 1 << (_INDEX_BITS - leaf_bits)
         self._leaf_mask = (1 << leaf_bits) - 1
-        self._frames = frames
-        self._next_table = memory_bytes
+        self._memories = memories
         self._tables: dict[tuple[int, int, int], int] = {}
         self._paths: dict[tuple[int, int], PagePath] = {}
         self._read_only: set[tuple[int, int]] = set()
@@ -89,7 +85,7 @@ class PageTable:
         Whoever keeps translations has to be told.
         """
         path = self.walk(asid, vpn)
-        moved = evolve(path, pfn=self._frames.allocate() if pfn is None else pfn)
+        moved = evolve(path, pfn=self._memories[asid].new_frame() if pfn is None else pfn)
         self._paths[asid, vpn] = moved
         return moved.pfn
 
@@ -124,16 +120,13 @@ class PageTable:
             entries.append(table + index * ENTRY_BYTES)
             prefixes.append(prefix)
         self.mapped_pages += 1
-        return PagePath(tuple(entries), tuple(prefixes), self._frames.allocate())
+        return PagePath(tuple(entries), tuple(prefixes), self._memories[asid].new_frame())
 
     def _table(self, asid: int, level: int, prefix: int) -> int:
         """Physical address of the table of `level` that `prefix` leads to."""
         key = (asid, level, prefix)
         address = self._tables.get(key)
         if address is None:
-            self._next_table -= TABLE_BYTES
-            if self._next_table < self._frames.frames << self.page_shift:
-                raise UserError("physical memory has no room for page tables; raise memory.size")
-            address = self._next_table
+            address = self._memories[asid].new_table()
             self._tables[key] = address
         return address

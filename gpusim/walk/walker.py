@@ -31,6 +31,13 @@ class WalkCounters:
     cache_hits: int = count("probes that spared at least one level")
 
 
+@define(slots=True)
+class WalkersCounters:
+    """The walkers as a whole, all applications together."""
+
+    most_walks: int = count("most walks under way at once")
+
+
 class Walk:
     """One walk under way: at `level`, `read` levels of the page table really read so far."""
 
@@ -72,31 +79,36 @@ class Walkers:
     a probe takes the cache's latency.
 
     Args:
-        memory: where the reads of ``memory`` walks go (address to L2 bank or DRAM channel);
-            None for the other costs.
+        memory: where a read of a ``memory`` walk goes, to an L2 bank or a DRAM channel; asked once
+            for each.
+        name: for reports.
     """
 
     def __init__(
         self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
-        memory: Callable[[int], Port[MemoryRequest]] | None,
+        memory: Callable[[MemoryRequest], Port[MemoryRequest]], name: str = "walkers",
     ) -> None:  # fmt: skip
         self.env = env
+        self.name = name
         self.table = table
         self.requests: Port[Translation] = Port(
-            env, "walkers.requests", config.trip.cycles(clock), depth=config.queue
+            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
         )
         self.counters = [WalkCounters() for _ in range(apps)]
+        self.whole = WalkersCounters()
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
+        self.on_admit: Probe[[int, int, int]] = Probe()
+        """Application, tag and cycle of a walk that waits for a walker from now on."""
         self._memory = memory
         self._config = config
         self._latency = config.latency.cycles(clock)
         self._free = config.walkers
         self._mshrs: Mshrs[Translation] = Mshrs(NEVER, NEVER)
         self._queue: list[Walk] = []
-        self._steps: Port[Walk] = Port(env, "walkers.steps")
-        self._reads: Port[_LevelRead] = Port(env, "walkers.reads")
-        self._unsent: list[_LevelRead] = []
+        self._steps: Port[Walk] = Port(env, f"{name}.steps")
+        self._reads: Port[_LevelRead] = Port(env, f"{name}.reads")
+        self._unsent: list[tuple[_LevelRead, Port[MemoryRequest]]] = []
         self._levels: LevelWalkCache | None = None
         self._lines: LineWalkCache | None = None
         self._probe_latency = 0
@@ -134,12 +146,17 @@ class Walkers:
             translation.follow(self._mshrs.pending[translation.tag][0], now)
             return
         translation.trail += (State.WALKER, now)
+        if self.on_admit.listeners:
+            self.on_admit(translation.app, translation.tag, now)
         path = self.table.walk(translation.asid, translation.vpn)
         self._queue.append(Walk(translation, path, now))
 
     def _start(self, walk: Walk) -> None:
         now = self.env._now
         self._free -= 1
+        under_way = self._config.walkers - self._free
+        if under_way > self.whole.most_walks:
+            self.whole.most_walks = under_way
         walk.started = now
         translation = walk.translation
         translation.trail += (State.WALK, now)
@@ -196,12 +213,11 @@ class Walkers:
                 return
         read = _LevelRead(walk, address)
         read.path.append(self._reads)
-        if self._unsent or not self._send(read, delay):
-            self._unsent.append(read)
+        port = self._memory(read)
+        if self._unsent or not self._send(read, port, delay):
+            self._unsent.append((read, port))
 
-    def _send(self, read: _LevelRead, delay: int) -> bool:
-        assert self._memory is not None
-        port = self._memory(read.address)
+    def _send(self, read: _LevelRead, port: Port[MemoryRequest], delay: int) -> bool:
         if port.full:
             port.when_free(self.process.wake)
             return False
@@ -210,7 +226,7 @@ class Walkers:
 
     def _send_reads(self) -> None:
         """Send the reads for which there was no room."""
-        while self._unsent and self._send(self._unsent[0], 0):
+        while self._unsent and self._send(*self._unsent[0], 0):
             self._unsent.pop(0)
 
     def _level_done(self, read: _LevelRead) -> None:
@@ -253,12 +269,18 @@ class Walkers:
         """Who waits for whom, for the watchdog."""
         if self._queue:
             walkers = self._config.walkers
-            yield f"walkers: {len(self._queue)} walks wait for one of {walkers} walkers"
+            yield f"{self.name}: {len(self._queue)} walks wait for one of {walkers} walkers"
         if self._reads or self._unsent or len(self._mshrs) > len(self._queue):
             under_way = len(self._mshrs) - len(self._queue)
-            yield f"walkers: {under_way} walks under way, {len(self._unsent)} reads wait for memory"
+            yield (
+                f"{self.name}: {under_way} walks under way, "
+                f"{len(self._unsent)} reads wait for memory"
+            )
 
-    def counter_rows(self, component: str, apps: Sequence[str]) -> Iterator[CounterRow]:
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows(component, 0, app, counters)
+            yield from counter_rows(component, instance, app, counters)
+        yield from counter_rows(component, instance, "", self.whole)

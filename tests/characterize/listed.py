@@ -133,7 +133,7 @@ def intra_bins(blocks: Blocks) -> list[int]:
     for block in blocks:
         touched = [page for _, page in block_accesses(block)]
         if touched:
-            reused = sum(touched.count(page) >= 2 for page in touched)
+            reused = sum(page in touched[:place] for place, page in enumerate(touched))
             bins[min(reused * 5 // len(touched), 4)] += 1
     return bins
 

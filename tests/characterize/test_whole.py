@@ -50,7 +50,7 @@ def test_interleaving_lengthens_distances():
     assert counts(app.distributions["distance_alone"]) == {3: 8}
     assert counts(app.distributions["distance_interleaved"]) == {7: 8}
     assert counts(app.distributions["accesses_between"]) == {7: 8}
-    assert app.intra_bins.tolist() == [0, 0, 0, 0, 2]
+    assert app.intra_bins.tolist() == [0, 0, 2, 0, 0]  # of 8 accesses, 4 are the first
     assert app.inter_bins.tolist() == [2, 0, 0, 0, 0]
     assert counts(app.distributions["stride"]) == {4: 8, -3: 6, -7: 1}
     assert app.dominant_stride == (4, 8 / 15)

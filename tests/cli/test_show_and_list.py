@@ -7,7 +7,9 @@ from gpusim.cli.main import app
 from gpusim.config.load import load_model
 from gpusim.version import __version__
 
-MODELS = ["a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny"]
+MODELS = [
+    "a100-mig", "apu-hsa", "fermi", "integrated", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny",
+]  # fmt: skip
 
 
 def gpusim(*arguments, code=0):
@@ -28,7 +30,7 @@ def test_list_models():
     table = gpusim("list", "models").stdout
     rows = json.loads(gpusim("list", "models", "--json").stdout)
     assert [row["name"] for row in rows] == MODELS
-    assert rows[2]["variants"].startswith("l1-tlb-256, huge-pages")
+    assert rows[MODELS.index("kepler-uvm")]["variants"].startswith("l1-tlb-256, huge-pages")
     assert all(row["name"] in table and row["description"] for row in rows)
 
 

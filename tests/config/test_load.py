@@ -98,6 +98,23 @@ def test_variants_stack_in_the_given_order(model):
     assert load_model(model, ["smaller", "small"]).config.tlb["L2"].entries == 128
 
 
+def test_in_a_stack_the_longest_name_counts(tmp_path):
+    """``a+b`` may be the name of a variant itself, also in the middle of a stack."""
+    text = find_data("models", "tiny").read_text()
+    text += """
+[variants.a]
+l1.size = "8KiB"  # our choice: for this test
+[variants.b]
+tlb.L2.entries = 64  # our choice: for this test
+[variants."a+b"]
+tlb.L2.entries = 128  # our choice: for this test
+"""
+    path = tmp_path / "stacks.toml"
+    path.write_text(text)
+    assert load_model(str(path), ["ideal-dram+a+b+a"]).variants == ("ideal-dram", "a+b", "a")
+    assert load_model(str(path), ["b+a"]).variants == ("b", "a")
+
+
 def test_a_variant_builds_on_another(model):
     config = load_model(model, ["smaller"]).config
     assert (config.tlb["L2"].entries, config.tlb["L1"].mshrs) == (64, 4)
@@ -152,6 +169,19 @@ def test_a_policy_of_the_users_own(model, tmp_path, monkeypatch):
     overrides = {"tlb.L1.array.policy": "my_policies:Mine", "tlb.L1.array.size": 3}
     array = load_model(model, [], overrides).config.tlb["L1"].array
     assert array == PolicyConfig("my_policies:Mine", {"size": 3})
+
+
+MIG = {"mig.slices": 2, "mig.instances": "1g 2g", "dram.channels": 2}
+"""The tiny machine in two slices."""
+
+
+def test_what_is_not_cut_has_no_key(model):
+    loaded = load_model(model, [], {"dram.partition": "none"})
+    assert loaded.config.dram.partition is None
+    assert loaded.to_toml() == load_model(model).to_toml()
+    cut = load_model(model, [], {**MIG, "dram.partition": "channels"})
+    assert (cut.config.mig.sizes, cut.config.dram.partition) == ((1, 2), "channels")
+    assert cut.config.instance(2) == cut.config
 
 
 # -- refusals ------------------------------------------------------------------------------------
@@ -254,6 +284,23 @@ def test_a_policy_of_the_users_own(model, tmp_path, monkeypatch):
         ({"dram.drain_low": 0.9}, ["dram.drain_low", "drain_high"]),
         ({"dram.timing.CCDL": "1 cycles"}, ["dram.timing.CCDL", "CCDS"]),
         ({"dram.timing.CLX": "1 cycles"}, ["dram.timing.CLX", "unknown key"]),
+        ({"dram.partition": "chanels"}, ["dram.partition", "did you mean 'channels'", "none"]),
+        # MIG
+        ({"mig.slices": 2}, ["mig.instances: is missing"]),
+        ({**MIG, "mig.slices": 0}, ["mig.slices = 0", "1 or more"]),
+        ({**MIG, "mig.instances": "1g 3g"}, ["mig.instances = '1g 3g'", '"1g" to "2g"']),
+        ({**MIG, "mig.instances": "2g 1g"}, ["mig.instances", "the smallest first"]),
+        ({**MIG, "mig.instances": "1 2"}, ["mig.instances", "must be sizes"]),
+        ({**MIG, "mig.instances": ""}, ["mig.instances", "must be sizes"]),
+        ({**MIG, "dram.channels": 3}, ["dram.channels = 3", "multiple of mig.slices, 2"]),
+        ({**MIG, "walk.walkers": 1}, ["walk.walkers = 1", "multiple of mig.slices, 2"]),
+        ({**MIG, "l2.banks": 1}, ["l2.banks = 1", "multiple of mig.slices, 2"]),
+        ({**MIG, "memory.size": "516KiB"}, ["memory.size", "whole pages in each of mig.slices"]),
+        ({**MIG, "sm.count": 3}, ["sm.count = 3", "multiple of mig.slices, 2"]),
+        (
+            {**MIG, "sms_per_tpc": 2, "tlb.L1.scope": "tpc"},
+            ["sm.count = 2", "multiple of mig.slices × 2 SMs that share a TLB, 4"],
+        ),
         # not a key
         ({"": 1}, ["--set", "tlb.L2.entries=1024"]),
         ({"tlb..x": 1}, ["--set tlb..x", "not a key"]),

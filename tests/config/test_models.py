@@ -9,7 +9,9 @@ from gpusim.config.layers import variants_of
 from gpusim.config.load import load_model
 from gpusim.datafiles import data_names, find_data
 
-MODELS = ("a100-mig", "apu-hsa", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny")
+MODELS = (
+    "a100-mig", "apu-hsa", "fermi", "integrated", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny",
+)  # fmt: skip
 CASES = [
     (model, variant)
     for model in MODELS
@@ -17,7 +19,7 @@ CASES = [
 ]
 LABELS = {"name", "description", "source"}
 SOURCE = re.compile(
-    r"(ORCH|COMP|VC|MASK|STAR|MGPUSim|Ramulator|JEDEC)\b|our choice: .{5,}|"
+    r"(ORCH|COMP|VC|MASK|STAR|MGPUSim|GPGPU-Sim|Ramulator|JEDEC)\b|our choice: .{5,}|"
     r"this level is .*VC Table 1"
 )
 
@@ -92,10 +94,29 @@ def test_numbers_of_the_papers():
     assert list(pwcache.tlb) == ["L1"]
     assert (pwcache.walk.cache.size, pwcache.walk.cache.ways) == (8192, 16)
     assert mask.walk.cache is None
+    assert load_model("maxwell-mask", ["huge-pages"]).config.memory.page == 2 << 20
+
+    fermi = load_model("fermi").config
+    assert (fermi.sm.count, fermi.clock, fermi.l2.size) == (15, 1_400_000_000, 768 << 10)
+    # 64 bytes in 2 clocks on each channel: 177.4 GB/s
+    assert fermi.dram.clock * fermi.dram.channels * fermi.dram.burst // 2 == 177_408_000_000
+    integrated = load_model("integrated").config
+    assert integrated.l2.latency.cycles(integrated.clock) == 91  # 130 ns at 700 MHz
+    assert integrated.tlb["L2"].latency.cycles(integrated.clock) == 91
+    for other in (fermi, integrated):  # MASK's translation on other GPUs
+        for level, tlb in other.tlb.items():
+            of_mask = mask.tlb[level]
+            assert (tlb.entries, tlb.ways, tlb.ports) == (
+                of_mask.entries, of_mask.ways, of_mask.ports
+            )  # fmt: skip
+        assert (other.walk.cost, other.walk.memory, other.memory.levels) == ("memory", "l2", 4)
 
     star = load_model("a100-mig").config
     assert [(t.scope, t.entries, t.sub_entries) for t in star.tlb.values()] == [
         ("tpc", 16, 1), ("gpc", 128, 16), ("gpu", 1024, 16),
     ]  # fmt: skip
     assert star.l2.size == 7 * (2 << 20)
+    assert (star.mig.slices, star.mig.sizes) == (7, (1, 2, 3, 4, 7))
+    assert star.instance(1).sm.count == 14
+    assert star.instance(3).walk.walkers == 24
     assert star.memory.page == 64 << 10

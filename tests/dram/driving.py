@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
-from gpusim.dram import DramChannel, IdealDramChannel, build_dram
+from gpusim.dram import DramChannel, IdealDramChannel, TranslationPressure, build_dram
 from gpusim.engine import Environment, Port
 from gpusim.request import Kind, MemoryRequest
 from gpusim.states import State
@@ -14,6 +14,9 @@ from gpusim.states import State
 
 class Driven:
     """A stream ``[(cycle, address, write), ...]`` through the channels of a DRAM table.
+
+    Args:
+        depths, apps: of each request; all are data of one application if they are not given.
 
     Attributes:
         requests: in the order of the stream.
@@ -23,13 +26,20 @@ class Driven:
 
     def __init__(
         self, config: DramConfig, stream: list[tuple[int, int, bool]], core: int = 0,
-        listen: bool = True, request_bytes: int = 0, depth_of_walk: int = 0,
+        listen: bool = True, request_bytes: int = 0,
+        depths: Sequence[int] = (), apps: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.env = Environment()
+        self.apps = max(apps, default=0) + 1
         self.channels: list[DramChannel | IdealDramChannel]
         self.channels, self.mapping = build_dram(
-            self.env, config, Hertz(core or config.clock), request_bytes=request_bytes
-        )
+            self.env, config, Hertz(core or config.clock), request_bytes=request_bytes,
+            apps=self.apps,
+        )  # fmt: skip
+        pressure = TranslationPressure(self.apps, 100_000)
+        for channel in self.channels:
+            for queue in channel.queues:
+                queue.watch(pressure)
         self.answers: Port[MemoryRequest] = Port(self.env, "answers")
         self.answered: dict[int, int] = {}
         self.heard: list[tuple[int, ...]] = []
@@ -38,10 +48,12 @@ class Driven:
                 channel.on_request.listen(lambda *all: self.heard.append(all))
         self.requests = [
             MemoryRequest(
-                Kind.WRITEBACK if write else Kind.LOAD, 0, 0, 0, 0, address, number, 1,
-                depth_of_walk, None, [State.L2, 0],
+                Kind.WRITEBACK if write else Kind.LOAD, app, 0, 0, 0, address, number, 1,
+                0 if write else depth, None, [State.L2, 0],
             )
-            for number, (_, address, write) in enumerate(stream)
+            for number, ((_, address, write), depth, app) in enumerate(
+                zip(stream, depths or [0] * len(stream), apps or [0] * len(stream), strict=True)
+            )
         ]  # fmt: skip
         self._cycles = [cycle for cycle, _, _ in stream]
         self._source = self.env.start(self._send())
@@ -68,7 +80,8 @@ class Driven:
 
     def counter(self, name: str) -> int:
         """The sum of a counter over channels and applications."""
-        rows = [row for channel in self.channels for row in channel.counters(["app"])]
+        names = [str(app) for app in range(self.apps)]
+        rows = [row for channel in self.channels for row in channel.counters(names)]
         found = [row.value for row in rows if row.name == name]
         assert found
         return sum(found)

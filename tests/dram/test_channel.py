@@ -172,7 +172,7 @@ def test_a_full_queue_stalls_the_port() -> None:
 
 
 def test_counters_by_class() -> None:
-    driven = Driven(GDDR5, [(0, 0, False), (100, 64, True)], depth_of_walk=2)
+    driven = Driven(GDDR5, [(0, 0, False), (100, 64, True)], depths=[2, 0])
     assert driven.counter("walk_reads") == 1
     assert driven.counter("data_reads") == 0
     assert driven.counter("walk_latency_cycles") == 43
@@ -197,7 +197,7 @@ STREAMS = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(
     STREAMS,
-    st.sampled_from(["fcfs", "fr-fcfs"]),
+    st.sampled_from(["fcfs", "fr-fcfs", "fr-rr-fcfs", "golden-silver-normal"]),
     st.sampled_from(["open", "closed"]),
     st.sampled_from([1_000_000_000, 1_625_000_000, 3_000_000_000]),
     st.integers(1, 3),

@@ -78,6 +78,16 @@ def test_every_burst_lies_in_exactly_one_place(config: DramConfig) -> None:
 
 
 @given(tables(), st.integers(0, 1 << 20))
+def test_as_many_bytes_as_the_channels_hold_fill_them_wherever_they_begin(
+    config: DramConfig, first: int
+) -> None:
+    mapping = AddressMapping(config)
+    bursts = config.channels * 2 * 2 * 4 * 8 * 4
+    places = {astuple(mapping.place(32 * (first + burst))) for burst in range(bursts)}
+    assert len(places) == bursts
+
+
+@given(tables(), st.integers(0, 1 << 20))
 def test_contiguous_bytes_lie_in_one_row(config: DramConfig, number: int) -> None:
     mapping = AddressMapping(config)
     first = number * mapping.contiguous_bytes

@@ -63,7 +63,7 @@ class Follower:
         self.fbt: Fbt = machine.fbt
         self.line_shift = machine.config.l2.line.bit_length() - 1
         self.page_shift = machine.config.memory.page.bit_length() - 1 - self.line_shift
-        self.grain = self.fbt._lines_shift
+        self.grain = self.fbt.lines_shift
         self.memory: dict[int, int] = {}
         self.latest: dict[int, int] = {}
         self.l2: dict[int, Copy] = {}
@@ -73,7 +73,7 @@ class Follower:
         self.writable: dict[int, History] = {}
         self.version = 0
         self.reads = self.writes = self.unanswered = 0
-        for bank in machine.banks:
+        for bank in machine.systems[0].banks:
             assert isinstance(bank, VirtualL2Bank)
             self._follow_bank(bank)
         for l1 in machine.l1s:
@@ -140,8 +140,19 @@ class Follower:
     # -- what the machine does -------------------------------------------------------------------
 
     def _follow_bank(self, bank: VirtualL2Bank) -> None:
-        fill, store, answer = bank._fill, bank._store, bank._answer
+        serve, fill, store, answer = bank._serve, bank._fill, bank._store, bank._answer
         leave, written_back = bank._leave, bank.written_back
+
+        ports = self.machine.config.l2.ports
+        served = [-1, 0]  # cycle, how many in it
+
+        def follow_serve(request: VirtualRequest) -> bool:
+            went = serve(request)
+            if served[0] != self.machine.env.now:
+                served[:] = self.machine.env.now, 0
+            served[1] += went
+            assert served[1] <= ports, "more lookups and replays in a cycle than ports"
+            return went
 
         def follow_fill(filled: VirtualRequest) -> None:
             line = filled.address >> self.line_shift
@@ -185,6 +196,7 @@ class Follower:
             written_back(line)
 
         bank._fill, bank._store, bank._answer = follow_fill, follow_store, follow_answer  # type: ignore[assignment,method-assign]
+        bank._serve = follow_serve  # type: ignore[assignment,method-assign]
         bank._leave, bank.written_back = follow_leave, follow_written_back  # type: ignore[method-assign]
 
     def _follow_l1(self, l1: VirtualL1Cache) -> None:
@@ -262,7 +274,7 @@ class Follower:
             assert table.forward(page.leading) is page
         lines = [where for where, _ in self.l2.values()]
         assert len(set(lines)) == len(lines), "a line under two names"
-        cached = {line for bank in self.machine.banks for line in bank._array.lines()}
+        cached = {line for bank in self.machine.systems[0].banks for line in bank._array.lines()}
         assert cached == set(self.l2)
         mask = (1 << self.grain) - 1
         for name, (line, _) in self.l2.items():

@@ -63,7 +63,10 @@ def machines(draw: Any) -> GpuConfig:
             "queue": draw(few), "latency": cycles(draw(few)),
             "bytes_per_cycle": draw(st.sampled_from([1, 8, 32])),
         },
-        dram={"ideal_latency": cycles(draw(st.sampled_from([1, 30, 300])))},
+        dram={
+            "ideal_latency": cycles(draw(st.sampled_from([1, 30, 300]))),
+            "channels": 2, "partition": draw(st.sampled_from([None, "channels"])),
+        },
         memory={
             "page": Bytes(draw(st.sampled_from([4 << 10, 4 << 10, 64 << 10]))),
             "frames": PolicyConfig(draw(st.sampled_from(["first-touch", "scattered"]))),
@@ -79,9 +82,13 @@ def machines(draw: Any) -> GpuConfig:
         large_pages="counter" if counters else "sub-pages",
         second_level=draw(st.booleans()) and (counters or config.memory.page == 4096),
     )  # fmt: skip
+    tokens = PolicyConfig(
+        "mask-tokens", {"epoch": draw(st.sampled_from([50, 500])), "bypass_entries": draw(few)}
+    )
     tlb = TlbConfig(
         "gpu", entries=draw(st.sampled_from([2, 16])), ways=2, mshrs=draw(some), queue=draw(few),
         latency=cycles(draw(few)), trip=cycles(draw(st.sampled_from([0, 10]))),
+        fill=draw(st.sampled_from([PolicyConfig("always"), tokens])),
     )  # fmt: skip
     walk = WalkConfig(draw(few), "fixed", cycles(draw(st.sampled_from([1, 50, 300]))), queue=4)
     return attrs.evolve(config, fbt=fbt, tlb={"L2": tlb}, walk=walk, watchdog=cycles(20_000))

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from gpusim.cli.main import app
 from gpusim.config.load import load_model
 from gpusim.cost import Part, added_bytes, compare_storage, storage
+from gpusim.datafiles import data_names
 from gpusim.structures import Storage, bits_for, dimensions
 
 MEMORY = {"memory.size": "2GiB"}  # 19 bits of a frame of 4 KiB
@@ -20,10 +21,9 @@ def parts(*variants: str) -> dict[tuple[str, str], Part]:
     return {(part.where, part.storage.name): part for part in found if part.storage}
 
 
-def added(*variants: str) -> dict[str, float]:
-    return added_bytes(
-        load_model("kepler-uvm", variants, MEMORY), load_model("kepler-uvm", (), MEMORY)
-    )
+def added(*variants: str, model: str = "kepler-uvm") -> dict[str, float]:
+    memory = MEMORY if model == "kepler-uvm" else {}
+    return added_bytes(load_model(model, variants, memory), load_model(model, (), memory))
 
 
 def test_the_table_of_orch_has_136_bytes():
@@ -60,6 +60,64 @@ def test_compressed_ways_under_blocks_keep_whole_page_numbers():
     assert found["tlb.L1", "bases"].bits == 16 * 16 * 33
 
 
+def test_the_dram_queues_of_mask_have_6_25_percent_more_entries():
+    base = load_model("maxwell-mask")
+    rows = compare_storage(load_model("maxwell-mask", ["mask-dram"]), base)
+    queues = [row for row in rows if row.part.storage.name == "read queue"]
+    assert [(row.part.where, row.part.instances) for row in queues] == [("dram.scheduler", 8)]
+    new, old = queues[0].new.storage, queues[0].old.storage
+    assert (new.count, old.count) == (16 + 64 + 192, 256)
+    assert new.fields == old.fields == {"address": 33}  # 8 GiB
+    assert new.count / old.count == 1.0625
+    assert added("mask-dram", model="maxwell-mask") == {
+        "dram.scheduler: read queue": 8 * 16 * 33 / 8,
+        "dram.scheduler: turn": 8 * (5 + 9) / 8,  # 30 applications, quotas up to 500
+        "walk: walk counters": 30 * 6 / 8,
+        "tlb.L2: warp counters": 240 * 6 / 8,
+    }
+
+
+def test_taking_applications_in_turn_costs_a_pointer_a_bank():
+    assert added("app-aware-dram", model="maxwell-mask") == {"dram.scheduler: turns": 8 * 8 * 5 / 8}
+
+
+def test_hit_counters_of_mask_have_80_bytes():
+    base = load_model("maxwell-mask")
+    assert added_bytes(load_model("maxwell-mask", ["mask-cache"]), base) == {
+        "l2.bypass: hit counters": 80,  # 10 × 8
+        "l2.bypass: counters of first accesses": 4 * 10 / 8,
+    }
+    never_first = load_model("maxwell-mask", ["mask-cache"], {"l2.bypass.min_accesses": 0})
+    assert added_bytes(never_first, base) == {"l2.bypass: hit counters": 80}
+
+
+def test_tokens_of_mask_have_706_bytes():
+    base = load_model("maxwell-mask", ["shared-tlb"])
+    model = load_model("maxwell-mask", ["mask-tlb"])
+    found = added_bytes(model, base)
+    assert found == {
+        "tlb.L2: bypass cache": 32 * 8,
+        "tlb.L2: token counters": 30 * 15 / 8,
+        "tlb.L2: direction registers": 30 / 8,
+        "tlb.L2: counters of the cores": 30 * 13,
+    }
+    assert sum(found.values()) == 706
+    assert sum(found.values()) - found["tlb.L2: counters of the cores"] == 316
+
+
+def test_a_core_of_mask_keeps_104_bits():
+    of_a_core = next(
+        part.storage for part in storage(load_model("maxwell-mask", ["mask-tlb"]))
+        if part.storage and part.storage.name == "counters of the cores"
+    )  # fmt: skip
+    assert (of_a_core.count, of_a_core.entry_bits) == (30, 2 * 16 + 8 + 64)
+
+
+def test_without_a_bypass_cache_mask_keeps_none():
+    model = load_model("maxwell-mask", ["mask-tlb"], {"tlb.L2.fill.bypass_entries": 0})
+    assert "bypass cache" not in {part.storage.name for part in storage(model)}
+
+
 def test_a_larger_tlb_costs_what_its_entries_cost():
     # 192 more entries in 64 sets: each entry has two bits less of the page number
     assert added("l1-tlb-256") == {"tlb.L1: entries": 16 * (256 * 49 - 64 * 51) / 8}
@@ -71,9 +129,15 @@ def test_a_machine_adds_nothing_to_itself():
 
 
 def test_every_shipped_array_tells_its_storage():
-    for name in ("kepler-uvm", "apu-hsa", "maxwell-mask", "a100-mig", "r9-nano", "tiny"):
+    for name in data_names("models"):
         assert all(part.bits > 0 for part in storage(load_model(name))), name
     assert all(part.storage for part in storage(load_model("kepler-uvm", ["cluster-tlb"])))
+
+
+def test_each_instance_may_need_a_last_tlb():
+    for variants, count in (((), 1), (("private-l3",), 7)):
+        found = storage(load_model("a100-mig", variants))
+        assert {part.instances for part in found if part.where == "tlb.L3"} == {count}
 
 
 def test_dimensions_and_bits():
@@ -103,6 +167,37 @@ def test_the_command(options):
         assert rows["tlb.L1", "entries"]["added_bytes"] == 512
     else:
         assert "+4,096 b = +512 B" in shown.stdout
+
+
+def star(*variants: str) -> dict[str, float]:
+    return added_bytes(load_model("a100-mig", variants), load_model("a100-mig"))
+
+
+def test_what_sharing_adds_to_the_entries_of_an_l3_tlb():
+    # STAR's 50 bits have a base of 30; 48-bit addresses leave 21 beside 7 of set, 4 and 16
+    assert star("star") == {"tlb.L3: entries": 1024 * (2 + 16 + 21 + 2) / 8}
+    four = 3 + 2 * 16 + 3 * (21 + 2)
+    assert star("star-4-base") == {"tlb.L3: entries": 1024 * four / 8}
+    assert star("star+static") == star("star")
+    assert star("static-ways") == {}
+
+
+def test_half_of_the_sub_entries_double_the_bases():
+    # 21 bits of base and 2 of valid and dirty for each of 1024 more entries: a bit less tells the
+    # sub-entry, one more the set; without more sets each of the 2048 bases has a bit more
+    assert star("half-sub-double-set") == {"tlb.L3: entries": 1024 * (2 + 21) / 8}
+    assert star("half-sub-double-way-para") == {"tlb.L3: entries": (1024 * (2 + 21) + 2048) / 8}
+    assert star("half-sub-double-way-seq") == star("half-sub-double-way-para")
+
+
+def test_sub_entries_promoted_to_entries_need_a_page_number_each():
+    # and 16 times the comparators, which are no bits: STAR §IV-B has 17.2 times the area
+    promoted = {
+        "tlb.L3.array": "set-associative", "tlb.L3.sub_entries": 1,
+        "tlb.L3.entries": 16 * 1024, "tlb.L3.ways": 16 * 8,
+    }  # fmt: skip
+    shown = added_bytes(load_model("a100-mig", (), promoted), load_model("a100-mig"))
+    assert shown == {"tlb.L3: entries": 1024 * (16 * 25 - (2 + 21)) / 8}
 
 
 def test_the_forward_backward_table_of_vc_has_270_kilobytes():

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.cache.array import DIRTY, CacheArray
+from gpusim.cache.array import DIRTY, CacheArray, split_ways
 
 
 class NaiveCache:
@@ -122,3 +122,11 @@ def test_dirty_is_no_sector() -> None:
     array.fill(0, 0b0001, dirty=True)
     assert array.missing(0, 0xFF) == 0xFE
     assert array.fill(1, 1) == (0, DIRTY | 1)
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_ways_are_split_as_equally_as_can_be(ways: int, parts: int) -> None:
+    shares = split_ways(ways, parts)
+    assert sum(shares) == ways
+    assert len(shares) == parts
+    assert max(shares) - min(shares) <= 1

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import UserError
-from gpusim.walk import FirstTouchFrames, PageTable, ScatteredFrames
+from gpusim.walk import FirstTouchFrames, Memory, PageTable, ScatteredFrames
 
 PAGES = {4 << 10: 4, 64 << 10: 4, 2 << 20: 3}
 """Levels by page size, of a tree of four levels."""
@@ -21,7 +21,7 @@ REGION = MEMORY - MEMORY // 64
 def make(page: int, levels: int = 4, scattered: bool = False) -> PageTable:
     frames = REGION // page
     allocator = ScatteredFrames(frames, 1) if scattered else FirstTouchFrames(frames, 1)
-    return PageTable(page, levels, MEMORY, allocator)
+    return PageTable(page, levels, [Memory(page, MEMORY, allocator)] * 3)
 
 
 vpns = st.one_of(
@@ -94,7 +94,7 @@ def test_prefixes_cut_the_address_space(page: int, vpn: int) -> None:
 def test_neighbouring_pages_have_neighbouring_leaf_entries(
     page: int, leaf_pages: int, stride: int
 ) -> None:
-    table = PageTable(page, 4, 2 * MEMORY, FirstTouchFrames(600, 0))
+    table = PageTable(page, 4, [Memory(page, 2 * MEMORY, FirstTouchFrames(600, 0))])
     leaves = [table.walk(0, vpn).entries[-1] for vpn in range(leaf_pages + 1)]
     assert leaves[:-1] == [leaves[0] + stride * i for i in range(leaf_pages)]
     assert leaves[0] % 4096 == 0
@@ -116,7 +116,8 @@ def test_two_address_spaces_share_nothing(page: int, asked: list[int]) -> None:
 
 def test_memory_without_room_for_tables_is_refused() -> None:
     memory = 64 << 10
-    table = PageTable(4096, 4, memory, FirstTouchFrames(memory // 4096 - 5, 0))
+    frames = FirstTouchFrames(memory // 4096 - 5, 0)
+    table = PageTable(4096, 4, [Memory(4096, memory, frames)])
     table.walk(0, 0)
     table.walk(0, 1)  # in the same tables
     table.walk(0, 512)  # one leaf table more, and the region is full

@@ -23,50 +23,53 @@ def to_networkx(graph: Graph) -> nx.DiGraph:
     return made
 
 
-SIZES = [MatrixParameters(n=256), MatrixParameters(n=300, iterations=70), MatrixParameters(n=5)]
+SIZES = [
+    MatrixParameters(n=256), MatrixParameters(n=300, iterations=70), MatrixParameters(n=5),
+    MatrixParameters(n=40, rows=300), MatrixParameters(n=280, rows=90, iterations=33),
+]  # fmt: skip
 
 
 def halves(program: Atax | Bicg | Mvt) -> tuple[np.ndarray, np.ndarray]:
     """The columns that the row sums use, and the rows that the column sums use."""
-    n, used = program.n, program.iterations
-    full = program.matrix.data.reshape(n, n).astype(float)
-    i = np.arange(n)
-    assert full[:, :used] == pytest.approx(i[:, None] * i[:used] / n)
-    assert full[:used] == pytest.approx(i[:used, None] * i / n)
-    assert (full[used:, used:] == 0).all()
-    return full[:, :used], full[:used]
+    n, across, down = program.n, program.across, program.down
+    full = program.matrix.data.reshape(program.rows, n).astype(float)
+    i, j = np.arange(program.rows), np.arange(n)
+    assert full[:, :across] == pytest.approx(i[:, None] * j[:across] / n)
+    assert full[:down] == pytest.approx(i[:down, None] * j / n)
+    assert (full[down:, across:] == 0).all()
+    return full[:, :across], full[:down]
 
 
 @pytest.mark.parametrize("parameters", SIZES)
 def test_atax(parameters: MatrixParameters) -> None:
     program = Atax(parameters, 0)
     columns, rows = halves(program)
-    used = program.iterations
+    across, down = program.across, program.down
     assert drain(program) == ["atax_kernel1", "atax_kernel2"]
-    tmp = columns @ program.x.data[:used]
+    tmp = columns @ program.x.data[:across]
     assert program.tmp.data == pytest.approx(tmp, rel=1e-4)
-    assert program.y.data == pytest.approx(rows.T @ tmp[:used], rel=1e-4)
+    assert program.y.data == pytest.approx(rows.T @ tmp[:down], rel=1e-4)
 
 
 @pytest.mark.parametrize("parameters", SIZES)
 def test_bicg(parameters: MatrixParameters) -> None:
     program = Bicg(parameters, 0)
     columns, rows = halves(program)
-    used = program.iterations
+    across, down = program.across, program.down
     drain(program)
-    assert program.s.data == pytest.approx(rows.T @ program.r.data[:used], rel=1e-4)
-    assert program.q.data == pytest.approx(columns @ program.p.data[:used], rel=1e-4)
+    assert program.s.data == pytest.approx(rows.T @ program.r.data[:down], rel=1e-4)
+    assert program.q.data == pytest.approx(columns @ program.p.data[:across], rel=1e-4)
 
 
 @pytest.mark.parametrize("parameters", SIZES)
 def test_mvt(parameters: MatrixParameters) -> None:
     program = Mvt(parameters, 0)
     columns, rows = halves(program)
-    used = program.iterations
+    across, down = program.across, program.down
     x1, x2 = program.x1.data.astype(float), program.x2.data.astype(float)
     drain(program)
-    assert program.x1.data == pytest.approx(x1 + columns @ program.y1.data[:used], rel=1e-4)
-    assert program.x2.data == pytest.approx(x2 + rows.T @ program.y2.data[:used], rel=1e-4)
+    assert program.x1.data == pytest.approx(x1 + columns @ program.y1.data[:across], rel=1e-4)
+    assert program.x2.data == pytest.approx(x2 + rows.T @ program.y2.data[:down], rel=1e-4)
 
 
 def bfs_levels(graph: Graph, source: int) -> list[int]:

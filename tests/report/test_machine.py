@@ -45,6 +45,7 @@ def test_a_whole_model() -> None:
     ("a100-mig", [], "L3 TLB", "8 ways, 16 sub-entries, sub-entry array, 2 lookups a cycle"),
     ("apu-hsa", [], "SMs", "16 SMs at 700 MHz, 1 scheduler of warps (lrr), 48 warps at most"),
     ("apu-hsa", [], "walk cache", "8 KiB in lines of 64 B"),
+    ("maxwell-mask", ["mask-cache"], "L2 cache", "64 MSHRs, translation-aware (epoch 100000, samp"),
     ("kepler-uvm", ["ideal-dram"], "DRAM", "ideal, latency 42 cycles"),
     ("kepler-uvm", ["ideal-crossbar"], "crossbar", "ideal"),
 ])  # fmt: skip
@@ -63,3 +64,8 @@ def test_policies_have_options_and_few_values_are_enough() -> None:
         ("mine TLB", "1 entry, mine:Array (bases 2) array, ideal: every lookup hits")
     ]
     assert machine_facts("") == []
+
+
+def test_what_is_cut() -> None:
+    assert facts("a100-mig")["MIG"] == "7 slices, instances of 1g 2g 3g 4g 7g"
+    assert facts("maxwell-mask", "static")["DRAM"].endswith("open rows, channels by application")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 import numpy as np
@@ -10,9 +10,19 @@ import pandas as pd
 
 from gpusim.characterize import ApplicationCharacterization, Distribution, KernelCounts
 from gpusim.characterize.characterization import DISTRIBUTIONS
+from gpusim.programs.library import find_workload
 from gpusim.reproduce import Figure, Material
+from gpusim.sweep.point import as_text
+from gpusim.sweep.spec import Sweep
 
-NUMBERS = ("cycles", "warp_cycles", "tlb_L1_hit_rate_mean", "tlb_L2_hit_rate")
+NUMBERS = (
+    "cycles", "warp_cycles", "ipc", "tlb_L1_hit_rate_mean", "tlb_L2_hit_rate",
+    "tlb_L2_bypass_hit_rate", "tlb_L1_stalled_warps", "tlb_L1_stalled_warps_max",
+    "tlb_L1_long_misses", "concurrent_walks", "concurrent_walks_max", "l2_translation_hit_rate",
+    "l2_bypassed", *(f"l2_level{level}_hit_rate" for level in range(1, 5)), "dram_bandwidth",
+    "dram_data_bandwidth", "dram_translation_bandwidth", "dram_data_latency",
+    "dram_translation_latency",
+)  # fmt: skip
 Place = Mapping[str, str]
 
 
@@ -23,17 +33,50 @@ def some_number(place: Place, number: str) -> float:
 
 
 def runs_of(figure: Figure, value: Callable[[Place, str], float] = some_number) -> pd.DataFrame:
-    """A table of all runs that a figure's sweeps name."""
-    rows = []
-    for sweep in figure.sweeps:
-        axes = [[(keys, one) for one in values] for keys, values in sweep.set.items()]
-        for variant, workload, *chosen in product(sweep.variants, sweep.workloads, *axes):
-            place = {"variant": variant, "workload": workload}
-            for keys, one in chosen:
-                names = [key.strip() for key in keys.split(",")]
-                place |= dict(zip(names, map(str, [one] if len(names) == 1 else one), strict=True))
-            rows.append({**place, **{number: value(place, number) for number in NUMBERS}})
-    return pd.DataFrame(rows)
+    """A table of all runs that a figure's sweeps name, those alone among them."""
+    return pd.DataFrame([_row(place, value) for sweep in figure.sweeps for place in _places(sweep)])
+
+
+def _places(sweep: Sweep) -> Iterator[dict[str, str]]:
+    """What tells the runs of a sweep from each other."""
+    axes = [[(keys, one) for one in values] for keys, values in sweep.set.items()]
+    for model, variant, workload, *chosen in product(
+        sweep.models, sweep.variants, sweep.workloads, *axes
+    ):
+        place = {"model": model, "variant": variant, "workload": workload}
+        for keys, one in chosen:
+            names = [key.strip() for key in keys.split(",")]
+            values = [one] if len(names) == 1 else one
+            place |= dict(zip(names, map(as_text, values), strict=True))
+        apps = applications(workload)
+        splits = (
+            [f"{sms}+{30 - sms}" for sms in range(sweep.split_step, 30, sweep.split_step)]
+            if sweep.split_step
+            else [""]
+        )
+        for split in splits:
+            yield place | {"role": "run", "application": "", "sms": split}
+            if len(apps) > 1:
+                for alone, app in product(sweep.alone, apps):
+                    like = variant if alone == "same" else alone
+                    of_alone = {"role": "alone", "application": app, "sms": split or "15+15"}
+                    yield place | of_alone | {"variant": like}
+
+
+def applications(workload: str) -> list[str]:
+    """Names of the applications of a workload."""
+    return [
+        str(one.workload).rpartition("/")[2] for one in find_workload(workload).table.applications
+    ]
+
+
+def _row(place: Place, value: Callable[[Place, str], float]) -> dict[str, object]:
+    numbers = {number: value(place, number) for number in NUMBERS}
+    apps = applications(place["workload"])
+    if len(apps) > 1 and place["role"] == "run":
+        for app, number in product(apps, NUMBERS):
+            numbers[f"{app}/{number}"] = value({**place, "application": app}, number)
+    return {**place, "state": "done", **numbers}
 
 
 def application(

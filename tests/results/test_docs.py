@@ -88,10 +88,12 @@ def event_tables() -> str:
 def headline_table() -> str:
     counters = {
         "sm": "instructions memory_instructions transactions",
-        "tlb/LEVEL": "lookups hits misses",
-        "walk": "walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
+        "tlb/LEVEL": "lookups hits misses bypass_hits bypass_probes evicted_with_1 long_misses "
+        "long_miss_cycles long_miss_warps most_miss_warps",
+        "walk": "walks most_walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
         "l1": "hits lookups",
         "l2": "hits lookups translation_hits translation_lookups",
+        "page_table/levelN": "l2_lookups l2_hits l2_bypassed",
         "dram": "data_reads walk_reads writes row_hits row_misses row_conflicts data_read_bytes "
         "walk_read_bytes write_bytes data_latency_cycles walk_latency_cycles",
     }

@@ -22,7 +22,7 @@ def make_request(trail: list[int], warp: int | None) -> MemoryRequest:
 def test_unknown_records() -> None:
     with pytest.raises(UserError, match=r"cannot record 'interval'; did you mean 'intervals'\?"):
         check_records(["walks", "interval"])
-    with pytest.raises(UserError, match="allowed: intervals, walks, dram, requests, tlb"):
+    with pytest.raises(UserError, match="allowed: intervals, walks, dram, requests, tlb, epochs"):
         check_records(["everything"])
     with ResultWriter() as writer, pytest.raises(UserError, match="cannot record"):
         Recorder(writer, ["x"])
@@ -40,21 +40,25 @@ def test_probes(run: RunData) -> None:
     on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
     on_dram: Probe[[int, int, int, int, int, int, int, int, int]] = Probe()
     on_lookup: Probe[[int, int, int, bool, int]] = Probe()
+    on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
     with ResultWriter() as writer:
         recorder = Recorder(writer, list(RECORDS))
         on_interval.listen(recorder.interval)
         on_walk.listen(recorder.walk)
         on_dram.listen(recorder.dram)
         on_lookup.listen(recorder.tlb)
+        on_epoch.listen(recorder.epoch)
         on_interval(1, 70_000, 5, 0, State.WALK, 10, 1 << 40)
         on_walk(2, (1 << 36) - 1, -1, 0, 5, 6, 506, 4)
         on_dram(3, 15, 1 << 20, Kind.WALK, 1, 4, 100, 110, 150)
         on_lookup(1, 4, 3 << ASID_SHIFT | 0xABC, True, 9)
+        on_epoch(2, 0, 1, 1 << 40, 70_000, 30_000, 1920, 1536)
         result = writer.finish(run)
     assert rows(result.table("intervals")) == [[1, 70_000, 5, 0, State.WALK, 10, 1 << 40]]
     assert rows(result.table("walks")) == [[2, (1 << 36) - 1, -1, 0, 5, 6, 506, 4]]
     assert rows(result.table("dram")) == [[3, 15, 1 << 20, Kind.WALK, 1, 4, 100, 110, 150]]
     assert rows(result.table("tlb")) == [[1, 4, 3, 0xABC, 1, 9]]
+    assert rows(result.table("epochs")) == [[2, 0, 1, 1 << 40, 70_000, 30_000, 1920, 1536]]
 
 
 def test_requests_and_their_stages(run: RunData) -> None:

@@ -63,6 +63,20 @@ def test_tlb_rates_pooled_and_mean() -> None:
     assert found["tlb_L2_lookups"] == 19
 
 
+def test_utilisation_at_eviction_is_the_mean_over_entries() -> None:
+    found = numbers(
+        rows("tlb/L3", 0, "a", evicted_with_1=6, evicted_with_2=0, evicted_with_3=1)
+        + rows("tlb/L3", 0, "b", evicted_with_1=0, evicted_with_2=0, evicted_with_3=3)
+        + rows("tlb/L2", 0, "a", evicted_with_1=0, evicted_with_2=0)
+        + rows("tlb/L1", 0, "a", lookups=10),
+        apps=("a", "b"),
+    )
+    assert found["tlb_L3_utilisation"] == (6 * 1 + 4 * 3) / (10 * 3)
+    assert found["a/tlb_L3_utilisation"] == (6 + 3) / (7 * 3)
+    assert found["b/tlb_L3_utilisation"] == 1
+    assert not {"tlb_L2_utilisation", "tlb_L1_utilisation"} & found.keys()
+
+
 def test_the_mean_is_over_tlbs_not_over_applications() -> None:
     found = numbers(
         rows("tlb/L1", 0, "a", lookups=100, hits=100) + rows("tlb/L1", 0, "b", lookups=100, hits=0),
@@ -72,11 +86,26 @@ def test_the_mean_is_over_tlbs_not_over_applications() -> None:
     assert found["a/tlb_L1_hit_rate_mean"] == 1
 
 
+def test_waits_for_long_misses() -> None:
+    found = numbers(
+        rows("tlb/L1", 0, long_misses=4, long_miss_cycles=6000, long_miss_warps=10,
+             most_miss_warps=7)
+        + rows("tlb/L1", 1, long_misses=1, long_miss_cycles=500, long_miss_warps=1,
+               most_miss_warps=1)
+    )  # fmt: skip
+    assert found["tlb_L1_stalled_warps"] == 11 / 5
+    assert found["tlb_L1_stalled_warps_max"] == 7
+    assert found["tlb_L1_long_misses"] == 6500 / 2000
+    assert "tlb_L1_stalled_warps_max" not in numbers(rows("tlb/L1", lookups=1))
+
+
 def test_walks() -> None:
     found = numbers(
         rows("walk", walks=10, walk_cycles=5000, queue_cycles=120, level_accesses=25,
-             cache_lookups=10, cache_hits=4)
+             cache_lookups=10, cache_hits=4) + rows("walk", 0, "", most_walks=6)
     )  # fmt: skip
+    assert found["concurrent_walks"] == 2.5
+    assert found["concurrent_walks_max"] == 6
     assert found["walks"] == 10
     assert found["walk_latency"] == 500
     assert found["walk_queueing"] == 12
@@ -93,6 +122,19 @@ def test_caches() -> None:
     assert found["l2_hit_rate"] == 0.6
     assert found["l2_translation_hit_rate"] == 0.9
     assert found["l2_data_hit_rate"] == 21 / 40
+
+
+def test_page_table_reads_by_level() -> None:
+    found = numbers(
+        rows("page_table/level1", l2_lookups=10, l2_hits=9, l2_bypassed=0)
+        + rows("page_table/level2", l2_lookups=5, l2_hits=1, l2_bypassed=5)
+        + rows("page_table/level3", l2_lookups=0, l2_hits=0, l2_bypassed=0)
+    )
+    assert found["l2_level1_hit_rate"] == 0.9
+    assert found["l2_level2_hit_rate"] == 0.2
+    assert "l2_level3_hit_rate" not in found
+    assert found["l2_bypassed"] == 5 / 20
+    assert "l2_bypassed" not in numbers(rows("l2", lookups=1, hits=1))
 
 
 def test_dram() -> None:

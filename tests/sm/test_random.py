@@ -147,13 +147,13 @@ def test_listening_changes_nothing(config: GpuConfig, app: Program) -> None:
         return hear
 
     heard.on_interval.listen(listener("intervals"))
-    heard.walkers.on_walk.listen(listener("walks"))
+    heard.systems[0].walkers.on_walk.listen(listener("walks"))
     for sm in heard.sms:
         sm.lsu.on_request.listen(listener("requests"))
     for level in heard.tlbs.values():
         for tlb in level:
             tlb.on_lookup.listen(listener("lookups"))
-    for channel in heard.channels:
+    for channel in heard.systems[0].channels:
         channel.on_request.listen(listener("dram"))
     run(heard)
     assert outcome(heard) == outcome(unheard)

@@ -43,6 +43,14 @@ def blocks(draw: Any) -> list[list[list[tuple[Any, ...]]]]:
     return draw(st.lists(scripts, min_size=1, max_size=4))
 
 
+DRAM_QUEUES = [
+    *(PolicyConfig(name) for name in ("fcfs", "fr-fcfs", "fr-rr-fcfs")),
+    PolicyConfig(
+        "golden-silver-normal",
+        {"golden": 1, "silver": 1, "normal": 1, "thresh_max": 3, "idle": 20, "epoch": 500},
+    ),
+]
+
 programs = st.lists(blocks(), min_size=1, max_size=2)
 """Launches of blocks of scripts."""
 
@@ -68,6 +76,15 @@ def walks(draw: Any) -> WalkConfig:
     )  # fmt: skip
 
 
+fills = st.sampled_from(
+    [
+        PolicyConfig("always"),
+        PolicyConfig("mask-tokens", {"initial": 0.2, "epoch": 50, "bypass_entries": 2}),
+        PolicyConfig("mask-tokens", {"token_policy": "hillclimb", "accesses": 5, "initial": 0.2}),
+    ]
+)
+
+
 @st.composite
 def tlbs(draw: Any) -> dict[str, TlbConfig]:
     arrays = {
@@ -84,6 +101,7 @@ def tlbs(draw: Any) -> dict[str, TlbConfig]:
             sets=PolicyConfig(
                 draw(st.sampled_from(["plain", "base-delta"])) if sub == 1 else "plain"
             ),
+            fill=draw(fills),
         )  # fmt: skip
 
     scopes = draw(st.sampled_from([["sm"], ["sm", "gpu"], ["tpc", "gpu"], ["sm", "tpc", "gpu"]]))
@@ -125,7 +143,7 @@ def machines(draw: Any) -> GpuConfig:
     real = attrs.evolve(
         GDDR5, read_queue=draw(few), write_queue=draw(st.integers(1, 4)),
         channels=draw(st.integers(1, 2)), mapping=SMALL.dram.mapping,
-        scheduler=PolicyConfig(draw(st.sampled_from(["fcfs", "fr-fcfs"]))),
+        scheduler=draw(st.sampled_from(DRAM_QUEUES)),
         page_policy=draw(st.sampled_from(["open", "closed"])),
     )  # fmt: skip
     return attrs.evolve(

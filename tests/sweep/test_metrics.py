@@ -55,15 +55,25 @@ def test_each_split_against_runs_alone_with_the_same_sms(tmp_path: Path) -> None
     found = weighted_speedup(make_up(tmp_path, SPLITS, ipcs))
     assert list(found.columns) == [
         "variant", "sms", "slowdown/NW", "slowdown/LPS",
-        "weighted_speedup", "unfairness", "ipc_throughput", "best_split",
+        "weighted_speedup", "unfairness", "harmonic_speedup", "ipc_throughput", "best_split",
     ]  # fmt: skip
     assert rows(found, *found.columns) == [
-        ("baseline", "1+3", 2.0, 4 / 3, 0.5 + 0.75, 2.0, 3.25, True),
-        ("baseline", "2+2", 2.0, 2.0, 0.5 + 0.5, 2.0, 1.5, False),
-        ("baseline", "3+1", 2.0, 2.0, 0.5 + 0.5, 2.0, 1.5, False),
-        ("ideal-tlb", "1+3", 2.0, 2.0, 0.5 + 0.5, 2.0, 3.5, True),
-        ("ideal-tlb", "2+2", 2.0, 2.0, 0.5 + 0.5, 2.0, 3.0, True),  # as good: no other is better
-        ("ideal-tlb", "3+1", 2.0, 2.0, 0.5 + 0.5, 2.0, 2.5, True),
+        ("baseline", "1+3", 2.0, 4 / 3, 0.5 + 0.75, 2.0, 2 / (2 + 4 / 3), 3.25, True),
+        ("baseline", "2+2", 2.0, 2.0, 0.5 + 0.5, 2.0, 0.5, 1.5, False),
+        ("baseline", "3+1", 2.0, 2.0, 0.5 + 0.5, 2.0, 0.5, 1.5, False),
+        ("ideal-tlb", "1+3", 2.0, 2.0, 0.5 + 0.5, 2.0, 0.5, 3.5, True),
+        (
+            "ideal-tlb",
+            "2+2",
+            2.0,
+            2.0,
+            0.5 + 0.5,
+            2.0,
+            0.5,
+            3.0,
+            True,
+        ),  # as good: no other is better
+        ("ideal-tlb", "3+1", 2.0, 2.0, 0.5 + 0.5, 2.0, 0.5, 2.5, True),
     ]
 
 
@@ -85,7 +95,7 @@ def test_a_run_alone_that_failed_leaves_a_hole(tmp_path: Path) -> None:
     found = weighted_speedup(make_up(tmp_path, SPLITS, numbers))
     first, second, *_ = found.to_dict("records")
     assert first["slowdown/NW"] == 2.0
-    holes = ("slowdown/LPS", "weighted_speedup", "unfairness")
+    holes = ("slowdown/LPS", "weighted_speedup", "unfairness", "harmonic_speedup")
     assert all(math.isnan(first[name]) for name in holes)
     assert (first["best_split"], second["best_split"]) == (False, True)  # of those that are known
 

@@ -81,5 +81,5 @@ def test_instances_are_slices_of_the_gpu(tmp_path: Path) -> None:
     workload = gpusim.load_workload(str(path), "smoke")
     tenants = assign_sms(gpusim.load_model("a100-mig"), workload)
     assert [tenant.sms for tenant in tenants] == [range(28), range(28, 70)]
-    with pytest.raises(UserError, match="needs MIG instances of 2\\+3 slices; tiny has 0"):
+    with pytest.raises(UserError, match=r"MIG instances of 2g\+3g, which tiny cannot have"):
         assign_sms(gpusim.load_model("tiny"), workload)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import define, field, frozen
-from attrs.validators import ge, le
+from attrs.validators import ge, le, optional
 from numpy.typing import NDArray
 
 from gpusim.programs.catalog import program
@@ -72,31 +72,40 @@ class MatrixParameters:
     """Size and length of a matrix-vector program.
 
     Attributes:
-        n: rows and columns of the matrix (the suite: 4096).
-        iterations: elements that each thread sums up; None: all n.  Fewer shorten both kernels
-            alike and keep what decides the cost of translation: n threads, rows of 4 n bytes.
+        n: columns of the matrix (the suite: 4096).
+        rows: of the matrix; None: n, as in the suite.
+        iterations: elements that each thread sums up; None: all.  Fewer shorten both kernels
+            alike and keep what decides the cost of translation: threads, and rows of 4 n bytes.
     """
 
     n: int = field(default=4096, validator=[ge(1), le(32768)])
+    rows: int | None = field(default=None, validator=optional([ge(1), le(32768)]))
     iterations: int | None = field(default=None)
 
     @iterations.validator
     def _fits(self, _: object, iterations: int | None) -> None:
-        if iterations is not None and not 1 <= iterations <= self.n:
-            raise ValueError(f"'iterations' must be from 1 to n = {self.n}: {iterations}")
+        most, name = min((self.n, "n"), (self.rows or self.n, "rows"))
+        if iterations is not None and not 1 <= iterations <= most:
+            raise ValueError(f"'iterations' must be from 1 to {name} = {most}: {iterations}")
 
 
 class _MatrixProgram(Program):
-    """A program around one n x n matrix with A[i][j] = i * j / n (row-major)."""
+    """A program around one matrix with A[i][j] = i * j / n (row-major, n columns).
+
+    Attributes:
+        n, rows: its size.
+        across, down: how many elements of a row and of a column are summed up.
+    """
 
     def __init__(self, name: str, matrix: str, parameters: MatrixParameters) -> None:
         super().__init__(name)
         self.n = n = parameters.n
-        self.iterations = used = parameters.iterations or n
-        values = np.zeros((n, n), dtype=np.float32)
-        i = np.arange(n, dtype=np.float32)
-        np.multiply(i[:, None], i[:used] / n, out=values[:, :used])
-        np.multiply(i[:used, None], i / n, out=values[:used])
+        self.rows = parameters.rows or n
+        self.across, self.down = parameters.iterations or n, parameters.iterations or self.rows
+        values = np.zeros((self.rows, n), dtype=np.float32)
+        i, j = (np.arange(size, dtype=np.float32) for size in (self.rows, n))
+        np.multiply(i[:, None], j[: self.across] / n, out=values[:, : self.across])
+        np.multiply(i[: self.down, None], j / n, out=values[: self.down])
         values.flags.writeable = False
         self.matrix = self.memory.allocate(matrix, values)
 
@@ -108,9 +117,9 @@ class _MatrixProgram(Program):
     ) -> MatrixVector:
         """A thread per row: neighbouring lanes are 4 n bytes apart."""
         return MatrixVector(
-            shape=Shape.linear(self.n, BLOCK), name=name, registers_per_thread=16,
-            matrix=self.matrix, vector=vector, result=result, threads=self.n,
-            iterations=self.iterations, lane_step=self.n, loop_step=1, clear=clear,
+            shape=Shape.linear(self.rows, BLOCK), name=name, registers_per_thread=16,
+            matrix=self.matrix, vector=vector, result=result, threads=self.rows,
+            iterations=self.across, lane_step=self.n, loop_step=1, clear=clear,
         )  # fmt: skip
 
     def _column_sums(
@@ -120,7 +129,7 @@ class _MatrixProgram(Program):
         return MatrixVector(
             shape=Shape.linear(self.n, BLOCK), name=name, registers_per_thread=20,
             matrix=self.matrix, vector=vector, result=result, threads=self.n,
-            iterations=self.iterations, lane_step=1, loop_step=self.n, clear=clear,
+            iterations=self.down, lane_step=1, loop_step=self.n, clear=clear,
         )  # fmt: skip
 
 
@@ -132,7 +141,7 @@ class Atax(_MatrixProgram):
         super().__init__("atax", "A", parameters)
         self.x = self._vector("x", np.arange(self.n) * np.pi)
         self.y = self._vector("y", np.zeros(self.n))
-        self.tmp = self._vector("tmp", np.zeros(self.n))
+        self.tmp = self._vector("tmp", np.zeros(self.rows))
 
     def launches(self) -> Iterator[Launch]:
         yield self._row_sums("atax_kernel1", self.x, self.tmp)
@@ -145,10 +154,10 @@ class Bicg(_MatrixProgram):
 
     def __init__(self, parameters: MatrixParameters, seed: int) -> None:
         super().__init__("bicg", "A", parameters)
-        self.r = self._vector("r", np.arange(self.n) * np.pi)
+        self.r = self._vector("r", np.arange(self.rows) * np.pi)
         self.s = self._vector("s", np.zeros(self.n))
         self.p = self._vector("p", np.arange(self.n) * np.pi)
-        self.q = self._vector("q", np.zeros(self.n))
+        self.q = self._vector("q", np.zeros(self.rows))
 
     def launches(self) -> Iterator[Launch]:
         yield self._column_sums("bicg_kernel1", self.r, self.s, clear=True)
@@ -159,15 +168,16 @@ class Bicg(_MatrixProgram):
 class Mvt(_MatrixProgram):
     """x1 += a y1 and x2 += a^T y2.
 
-    Arrays in the order a, x1, x2, y1, y2, with (i, i + 1, i + 3, i + 4) / n (our choices).
+    Arrays in the order a, x1, x2, y1, y2, with (i, i + 1, i + 3, i + 4) / n (our choices); y1
+    and x2 have n elements, x1 and y2 as many as there are rows.
     """
 
     def __init__(self, parameters: MatrixParameters, seed: int) -> None:
         super().__init__("mvt", "a", parameters)
-        i = np.arange(self.n)
+        i, j = np.arange(self.rows), np.arange(self.n)
         self.x1 = self._vector("x1", i / self.n)
-        self.x2 = self._vector("x2", (i + 1) / self.n)
-        self.y1 = self._vector("y1", (i + 3) / self.n)
+        self.x2 = self._vector("x2", (j + 1) / self.n)
+        self.y1 = self._vector("y1", (j + 3) / self.n)
         self.y2 = self._vector("y2", (i + 4) / self.n)
 
     def launches(self) -> Iterator[Launch]:

@@ -140,15 +140,23 @@ class NwParameters:
     Attributes:
         n: letters of each sequence, a multiple of 16 (the suite: 2048).
         penalty: of a gap (the suite: 10).
+        diagonals: anti-diagonals of tiles that are aligned, the longest ones; None: all.
     """
 
     n: int = field(default=2048, validator=[ge(TILE), le(32768)])
     penalty: int = field(default=10, validator=[ge(0), le(1000)])
+    diagonals: int | None = field(default=None)
 
     @n.validator
     def _tiles(self, _: object, n: int) -> None:
         if n % TILE:
             raise ValueError(f"'n' must be a multiple of {TILE}: {n}")
+
+    @diagonals.validator
+    def _fits(self, _: object, diagonals: int | None) -> None:
+        most = 2 * (self.n // TILE) - 1
+        if diagonals is not None and not 1 <= diagonals <= most:
+            raise ValueError(f"'diagonals' must be from 1 to {most}: {diagonals}")
 
 
 @program("nw", NwParameters)
@@ -163,6 +171,7 @@ class Nw(Program):
     def __init__(self, parameters: NwParameters, seed: int) -> None:
         super().__init__("nw")
         self.n, self.penalty = n, penalty = parameters.n, parameters.penalty
+        self.diagonals = parameters.diagonals or 2 * (n // TILE) - 1
         down, across = np.random.default_rng(seed).integers(1, 11, (2, n))
         reference = np.zeros((n + 1, n + 1), dtype=np.int32)
         reference[1:, 1:] = np.where(down[:, None] == across, 5, -2)
@@ -173,9 +182,10 @@ class Nw(Program):
 
     def launches(self) -> Iterator[Launch]:
         width = self.n // TILE
-        for tiles in range(1, width + 1):
+        shortest = width - self.diagonals // 2
+        for tiles in range(shortest, width + 1):
             yield self._diagonal("needle_cuda_shared_1", tiles, 0, tiles - 1)
-        for tiles in range(width - 1, 0, -1):
+        for tiles in range(width - 1, width - 1 - (self.diagonals - 1) // 2, -1):
             yield self._diagonal("needle_cuda_shared_2", tiles, width - tiles, width - 1)
 
     def _diagonal(self, name: str, tiles: int, left: int, bottom: int) -> NeedleTiles:

@@ -34,6 +34,25 @@ def test_scores(n: int, penalty: int) -> None:
     assert (program.scores.data.reshape(n + 1, n + 1) == scores(reference, penalty)).all()
 
 
+@pytest.mark.parametrize(
+    ("diagonals", "tiles"),
+    [(1, [4]), (2, [3, 4]), (3, [3, 4, 3]), (6, [1, 2, 3, 4, 3, 2]), (7, [1, 2, 3, 4, 3, 2, 1])],
+)
+def test_the_longest_diagonals_alone(diagonals: int, tiles: list[int]) -> None:
+    whole = [(one.name, one.left, one.bottom) for one in Nw(NwParameters(64), 0).launches()]
+    kernels = list(Nw(NwParameters(64, diagonals=diagonals), 0).launches())
+    assert [kernel.blocks for kernel in kernels] == tiles
+    places = [(one.name, one.left, one.bottom) for one in kernels]
+    first = whole.index(places[0])
+    assert places == whole[first : first + diagonals]
+
+
+@pytest.mark.parametrize("diagonals", [0, 8])
+def test_diagonals_that_are_not_there(diagonals: int) -> None:
+    with pytest.raises(ValueError, match="from 1 to 7"):
+        NwParameters(64, diagonals=diagonals)
+
+
 def test_the_order_of_blocks_is_no_matter() -> None:
     one, other = Nw(NwParameters(64), 0), Nw(NwParameters(64), 0)
     assert run_forwards(one) == run_backwards(other)

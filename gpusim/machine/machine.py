@@ -2,66 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 import gpusim.sm.thrashing_aware  # noqa: F401  (registers its policy)
-from gpusim.cache import L1Cache, L2Bank, VirtualL1Cache, VirtualL2Bank
-from gpusim.config.schema import FBT_LEVEL, FbtConfig, GpuConfig, TlbConfig
+from gpusim.cache import L1Cache, VirtualL1Cache
+from gpusim.cache.page_table_reads import level_rows, make_levels
+from gpusim.config.schema import FBT_LEVEL, GpuConfig, TlbConfig
 from gpusim.config.units import cycles
 from gpusim.counters import CounterRow
-from gpusim.crossbar import Network, reply_bytes, request_bytes
-from gpusim.dram import build_dram
-from gpusim.engine import Environment, Port, Probe, Watchdog
-from gpusim.fbt import Fbt, make_table, page_lines_shift
+from gpusim.dram import TranslationPressure
+from gpusim.engine import Environment, Probe, Watchdog
+from gpusim.errors import UserError
+from gpusim.machine.domains import Part, divide
+from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
+from gpusim.machine.tenants import FirstRun, Tenant
+from gpusim.machine.virtual_caches import connect_fbt
 from gpusim.registry import Slot, make_policy
-from gpusim.request import Translation
+from gpusim.request import ASID_SHIFT
 from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
 from gpusim.sm.ledger import Ledger
 from gpusim.sm.sm import Sm
 from gpusim.sm.translation import LOAD_STORE_UNITS
 from gpusim.states import State, state_names
-from gpusim.tlb import ForwardTableArray, IdealArray, TlbArray, TlbLevel, forward_table_level
-from gpusim.walk import FrameAllocator, PageTable, Walkers
+from gpusim.tlb import (
+    AlwaysFill,
+    Below,
+    FillPolicy,
+    ForwardTableArray,
+    IdealArray,
+    TlbArray,
+    TlbLevel,
+    forward_table_level,
+)
+from gpusim.walk import FrameAllocator, Memory, PageTable
 from gpusim.warp_program import Application
 
 _TABLE_SHARE = 64
 """One part in so many of physical memory is kept for page tables."""
-
-
-@frozen
-class Tenant:
-    """An application and the SMs that it runs on.
-
-    Attributes:
-        name: for results.
-        application: the program, freshly started.
-        sms: indices of its SMs.
-        restart: makes a fresh application, which runs when it has ended and others have not yet
-            run once; None: it runs only once.
-    """
-
-    name: str
-    application: Application
-    sms: Sequence[int]
-    restart: Callable[[], Application] | None = None
-
-
-@frozen
-class FirstRun:
-    """What an application that was started again did in its first complete run.
-
-    Attributes:
-        counters: its counters.
-        state_sums: (SMs, states) warp-cycles.
-        warps: its warps.
-    """
-
-    counters: tuple[CounterRow, ...]
-    state_sums: tuple[tuple[int, ...], ...]
-    warps: int
 
 
 class Machine:
@@ -71,7 +53,10 @@ class Machine:
         env: simulated time.
         sms, l1s: SMs and their L1 caches.
         tlbs: the TLBs of each level, from the SM outward.
-        walkers, page_table, banks, channels, networks: the rest of the memory system.
+        page_table: of all address spaces.
+        systems: the rest of the memory system: one for all SMs, or one for each MIG instance.
+        system_of: by SM, its own of them.
+        fbt: forward–backward table of virtual caches; None: caches are physical.
         schedulers: one block scheduler a tenant.
         first_runs: by index, the first run of each application that may be started again.
         on_interval: see `gpusim.sm.ledger.Ledger`.
@@ -86,12 +71,13 @@ class Machine:
         self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
         self.first_runs: dict[int, FirstRun] = {}
         self._warps = 0
+        self._domains = divide(config, tenants)
         self._build_page_table(seed)
         self._build_memory()
         self._build_translation()
         self._build_sms()
         if self.fbt is not None:
-            self._connect_fbt(self.fbt)
+            connect_fbt(self.fbt, self.tlbs.values(), self.systems[0].banks, self.l1s)
         self._start_tenants()
         self.watchdog = Watchdog(
             self.env, config.watchdog.cycles(config.clock), self.in_flight, self._progress,
@@ -101,80 +87,40 @@ class Machine:
     # -- wiring ----------------------------------------------------------------------------------
 
     def _build_page_table(self, seed: int) -> None:
-        memory = self.config.memory
-        usable = memory.size - memory.size // _TABLE_SHARE
+        page = self.config.memory.page
+        memories: dict[int, Memory] = {}
+        for part in (part for domain in self._domains for part in domain.parts):
+            memories.update(dict.fromkeys(part.apps, self._memory(part, seed)))
+        in_order = [memories[asid] for asid in range(len(self.tenants))]
+        self.page_table = PageTable(page, self.config.memory.levels, in_order)
+        shift = page.bit_length() - 1
+        for asid, tenant in enumerate(self.tenants):
+            for buffer in tenant.application.buffers if memories[asid].eager else ():
+                last = buffer.base + max(buffer.bytes, 1) - 1
+                for vpn in range(buffer.base >> shift, (last >> shift) + 1):
+                    self.page_table.walk(asid, vpn)
+
+    def _memory(self, part: Part, seed: int) -> Memory:
+        page = self.config.memory.page
+        usable = part.size - part.size // _TABLE_SHARE
         frames: FrameAllocator = make_policy(
-            Slot.FRAMES, memory.frames, usable // memory.page, seed
+            Slot.FRAMES, self.config.memory.frames, usable // page, seed
         )
-        self.page_table = PageTable(memory.page, memory.levels, memory.size, frames)
-        if frames.eager:
-            shift = memory.page.bit_length() - 1
-            for asid, tenant in enumerate(self.tenants):
-                for buffer in tenant.application.buffers:
-                    last = buffer.base + max(buffer.bytes, 1) - 1
-                    for vpn in range(buffer.base >> shift, (last >> shift) + 1):
-                        self.page_table.walk(asid, vpn)
+        return Memory(page, part.size, frames, part.base)
 
     def _build_memory(self) -> None:
-        """DRAM, L2 banks and the two networks, from memory toward the SMs."""
-        env, config, apps = self.env, self.config, len(self.tenants)
-        self.channels, mapping = build_dram(
-            env,
-            config.dram,
-            config.clock,
-            apps=apps,
-            request_bytes=config.l2.line,
-            depth=config.l2.mshrs * -(-config.l2.banks // config.dram.channels),
-        )
-        channel_ports = [channel.requests for channel in self.channels]
-        self._channel = lambda address: channel_ports[mapping.channel(address)]
-        banks = config.l2.banks
-        line_shift = config.l2.line.bit_length() - 1
-        self.fbt = None if config.fbt is None else self._fbt(config.fbt)
-        self.requests = Network(
-            env, "crossbar.requests", config.crossbar, config.clock, config.sm.count, banks,
-            (lambda request: (request.address >> line_shift) % banks) if self.fbt is None
-            else (lambda request: request.vline % banks), request_bytes,
-        )  # fmt: skip
-        self.replies = Network(
-            env, "crossbar.replies", config.crossbar, config.clock, banks, config.sm.count,
-            lambda request: request.sm, reply_bytes,
-        )  # fmt: skip
-        self.banks = [self._bank(i) for i in range(banks)]
-        ports = [bank.requests for bank in self.banks]
-        self._bank_port = lambda address: ports[(address >> line_shift) % banks]
-
-    def _bank(self, index: int) -> L2Bank:
-        config = self.config
-        places = self._channel, self.requests.links[index], self.replies.entrances[index]
-        common = self.env, index, config.l2, config.clock, len(self.tenants), *places
-        if self.fbt is None:
-            return L2Bank(*common)
-        return VirtualL2Bank(*common, self.fbt, self._fbt_lines_shift)
-
-    def _fbt(self, fbt: FbtConfig) -> Fbt:
-        """The forward–backward table; messages to L1 caches go through the crossbar, too."""
-        config = self.config
-        page = config.memory.page
-        shift = page.bit_length() - config.l2.line.bit_length()
-        self._fbt_lines_shift = page_lines_shift(fbt, page, config.l2.line)
-        crossbar = 0 if config.crossbar.ideal else config.crossbar.latency.cycles(config.clock)
-        return Fbt(
-            self.env, fbt, config.clock, make_table(fbt, config), self._fbt_lines_shift, shift,
-            config.l2.line, self.page_table, len(self.tenants), self._channel,
-            fbt.trip.cycles(config.clock) + crossbar, State.TLB, State.TLB + len(config.tlb),
-        )  # fmt: skip
-
-    def _connect_fbt(self, fbt: Fbt) -> None:
-        tlbs = [tlb for (tlb,) in self.tlbs.values()]
-        banks = [bank for bank in self.banks if isinstance(bank, VirtualL2Bank)]
-        fbt.connect(tlbs, banks, [l1 for l1 in self.l1s if isinstance(l1, VirtualL1Cache)])
+        several = len(self._domains) > 1
+        self.page_table_levels = make_levels(len(self.tenants), self.page_table.levels)
+        self.systems = [
+            MemorySystem(self.env, domain, several, self.page_table, self.page_table_levels)
+            for domain in self._domains
+        ]
+        self.system_of = {sm: system for system in self.systems for sm in system.domain.sms}
+        self.fbt = self.systems[0].fbt
 
     def _build_translation(self) -> None:
-        """The walkers, then the TLB levels from the last to the first."""
+        """The TLB levels from the last to the first, in front of the walkers."""
         env, config, apps = self.env, self.config, len(self.tenants)
-        memory = self._bank_port if config.walk.memory == "l2" else self._channel
-        self.walkers = Walkers(env, config.walk, config.clock, self.page_table, apps, memory)
         self.tlbs: dict[str, list[TlbLevel]] = {}
         self._levels = dict(config.tlb)
         if config.fbt is not None and config.fbt.second_level:
@@ -182,18 +128,41 @@ class Machine:
         names = list(self._levels)
         for level in range(len(names) - 1, -1, -1):
             name = names[level]
-            last = level == len(names) - 1
-            state = State.WALKER if last else State.TLB + level + 1
+            below = names[level + 1] if level + 1 < len(names) else None
+            state = State.TLB + level + 1 if below else State.WALKER
             tlb = self._levels[name]
             self.tlbs[name] = [
                 TlbLevel(
                     env, f"tlb.{name}[{index}]", level, index, tlb, config.clock,
-                    self._array(name, tlb), apps,
-                    self._below(None if last else names[level + 1], tlb.scope, index), state,
+                    self._array(name, tlb), apps, self._below(below, sms), state,
+                    self._fill_policy(tlb),
                 )
-                for index in range(self._scopes(tlb.scope))
+                for index, sms in enumerate(self._groups(tlb.scope))
             ]  # fmt: skip
         self.tlbs = {name: self.tlbs[name] for name in names}
+        self._show_translation(self.tlbs[names[0]])
+
+    def _show_translation(self, first_tlbs: Sequence[TlbLevel]) -> None:
+        """Tell DRAM queues that ask for it of page walks and the warps that wait for them."""
+        channels = [channel for system in self.systems for channel in system.channels]
+        queues = [queue for channel in channels for queue in channel.queues if queue.epoch]
+        if not queues:
+            return
+        pressure = TranslationPressure(len(self.tenants), queues[0].epoch)
+        for queue in queues:
+            queue.watch(pressure)
+        for tlb in first_tlbs:
+            tlb.on_miss.listen(pressure.missed)
+            tlb.on_fill.listen(pressure.filled)
+
+        def ended(
+            asid: int, vpn: int, _sm: int, app: int, _asked: int, _began: int, now: int, _read: int
+        ) -> None:
+            pressure.walk_ended(app, asid << ASID_SHIFT | vpn, now)
+
+        for system in self.systems:
+            system.walkers.on_admit.listen(pressure.walk_begun)
+            system.walkers.on_walk.listen(ended)
 
     def _array(self, name: str, config: TlbConfig) -> TlbArray:
         if name == FBT_LEVEL and self.fbt is not None:
@@ -202,27 +171,52 @@ class Machine:
             return IdealArray(self.page_table.translate)
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self.config.clock)))
         array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, in_cycles)
+        if 0 < array.most_spaces < len(self.tenants):
+            raise UserError(
+                f"tlb.{name}.array: {config.array.policy!r} serves {array.most_spaces} "
+                f"applications, there are {len(self.tenants)}"
+            )
         return array
 
-    def _below(self, level: str | None, scope: str, index: int) -> Port[Translation]:
-        """Where TLB number `index` of a level of `scope` sends its misses."""
-        if level is None:
-            return self.walkers.requests
-        return self._tlb_of(level, index * self.config.sms_of(scope)).requests
+    def _fill_policy(self, config: TlbConfig) -> FillPolicy | None:
+        """None where everything goes into the array, so that nobody need be asked."""
+        if config.ideal:
+            return None
+        policy: FillPolicy = make_policy(
+            Slot.TLB_FILL, config.fill, *self.config.tlb_users(config, len(self.tenants))
+        )
+        return None if type(policy) is AlwaysFill else policy
+
+    def _group(self, scope: str, sm: int) -> int:
+        """Which TLB of a level of `scope` serves an SM."""
+        if scope == "instance":
+            return self.system_of[sm].domain.index
+        return sm // self.config.sms_of(scope)
+
+    def _groups(self, scope: str) -> list[list[int]]:
+        """The SMs that each TLB of a level of `scope` serves."""
+        return [list(sms) for _, sms in groupby(self.system_of, partial(self._group, scope))]
 
     def _tlb_of(self, level: str, sm: int) -> TlbLevel:
         """The TLB of a level that serves an SM."""
-        return self.tlbs[level][sm // self.config.sms_of(self._levels[level].scope)]
+        return self.tlbs[level][self._group(self._levels[level].scope, sm)]
 
-    def _scopes(self, scope: str) -> int:
-        return -(-self.config.sm.count // self.config.sms_of(scope))
+    def _below(self, level: str | None, sms: Sequence[int]) -> Below:
+        """Where a TLB that serves these SMs sends its misses: to a level, or to walkers."""
+        if level is not None:
+            return self._tlb_of(level, sms[0]).requests
+        systems = dict.fromkeys(self.system_of[sm] for sm in sms)
+        if len(systems) == 1:
+            return next(iter(systems)).walkers.requests
+        return WalkersOfDomains({app: one.walkers for one in systems for app in one.domain.apps})
 
     def _build_sms(self) -> None:
         env, config, apps = self.env, self.config, len(self.tenants)
         first = next(iter(config.tlb))
         self.sms: list[Sm] = []
         self.l1s: list[L1Cache] = []
-        for index in range(config.sm.count):
+        for index, system in self.system_of.items():
+            own = index - system.domain.sms.start
             ledger = Ledger(index, apps, len(self.states), self.on_interval)
             sm = Sm(
                 env, index, config, apps, ledger,
@@ -231,7 +225,7 @@ class Machine:
             l1 = self._l1(index)
             sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
                 env, sm, config, self._tlb_of(first, index), l1,
-                self.requests.entrances[index], self.replies.links[index],
+                system.requests.entrances[own], system.replies.links[own],
             )  # fmt: skip
             sm.tlb_arrays = [self._tlb_of(level, index).array for level in config.tlb]
             self.sms.append(sm)
@@ -242,7 +236,7 @@ class Machine:
         common = self.env, f"l1[{index}]", config.l1, config.clock, len(self.tenants)
         if self.fbt is None:
             return L1Cache(*common)
-        return VirtualL1Cache(*common, self._fbt_lines_shift)
+        return VirtualL1Cache(*common, self.fbt.lines_shift)
 
     def _start_tenants(self) -> None:
         self.schedulers = []
@@ -308,11 +302,8 @@ class Machine:
         yield from self.l1s
         for tlbs in self.tlbs.values():
             yield from tlbs
-        if self.fbt is not None:
-            yield self.fbt
-        yield from (self.walkers, self.requests, self.replies)
-        yield from self.banks
-        yield from self.channels
+        for system in self.systems:
+            yield from system.components
 
     def in_flight(self) -> int:
         """Warps, requests and translations that are not finished."""
@@ -328,15 +319,10 @@ class Machine:
         for name, tlbs in self.tlbs.items():
             for index, tlb in enumerate(tlbs):
                 yield from tlb.counter_rows(f"tlb/{name}", index, names)
-        if self.fbt is not None:
-            yield from self.fbt.counter_rows("fbt", names)
-        yield from self.walkers.counter_rows("walk", names)
-        yield from self.requests.counter_rows("crossbar/requests")
-        yield from self.replies.counter_rows("crossbar/replies")
-        for index, bank in enumerate(self.banks):
-            yield from bank.counter_rows("l2", index, names)
-        for channel in self.channels:
-            yield from channel.counters(names)
+        for system in self.systems:
+            yield from system.counter_rows(names)
+        if self.config.walk.reads("l2"):
+            yield from level_rows(self.page_table_levels, names)
 
     def first_run_rows(self) -> Iterator[CounterRow]:
         """All counters; of applications that were started again, those of the first run."""
@@ -355,8 +341,9 @@ class Machine:
         """Changes whenever a transaction is issued or answered, a page walked, a warp ended."""
         issued = sum(c.instructions + c.warps for sm in self.sms for c in sm.counters)
         filled = sum(c.fills for l1 in self.l1s for c in l1.counters)
-        walked = sum(c.walks for c in self.walkers.counters)
-        return issued + filled + walked + self.replies.counters.packets
+        walked = sum(c.walks for system in self.systems for c in system.walkers.counters)
+        replied = sum(system.replies.counters.packets for system in self.systems)
+        return issued + filled + walked + replied
 
     def _report(self) -> str:
         return "\n".join(

@@ -1,0 +1,177 @@
+"""What figures of MASK share: machine, applications, pairs, designs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from gpusim.plots import bar_groups, new_figure, sweep_lines
+from gpusim.programs.library import Entry, paper_workloads
+from gpusim.reproduce import Material
+from gpusim.sweep.point import ALONE, SHARED
+from gpusim.sweep.spec import SAME, Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+    from gpusim.reproduce.figure import Design
+
+MODEL = "maxwell-mask"
+"""Table 1."""
+
+SMS = 30
+
+
+def _single(entry: Entry) -> bool:
+    return len(entry.table.applications) == 1 and entry.table.relaunch == "never"
+
+
+def _named(entries: Iterable[Entry]) -> dict[str, str]:
+    return {entry.name.partition("/")[2]: entry.name for entry in entries}
+
+
+ENTRIES = tuple(paper_workloads("mask"))
+
+PROGRAMS = _named(entry for entry in ENTRIES if _single(entry))
+"""Table 2: the 27 applications, each alone on all SMs."""
+
+CATEGORIES = {
+    f"{count}-HMR": _named(one for one in ENTRIES if one.table.stated.get("high_high") == count)
+    for count in range(3)
+}
+"""§6: pairs by how many of the two miss often in both TLBs."""
+
+PAIRS = {name: workload for pairs in CATEGORIES.values() for name, workload in pairs.items()}
+
+STUDIED = {
+    name: PAIRS[name]
+    for name in ("HISTO_GUP", "SCP_HS", "RED_RAY", "TRD_LPS", "SCAN_CONS", "TRD_RED")
+}
+"""Pairs for studies of a parameter: two a category (our choice)."""
+
+BASE = "shared-tlb"
+"""The best baseline (§7.1); IPCs alone are measured on it."""
+
+MASK = "mask-quick"
+"""MASK with epochs of 4,000 cycles, as are its parts; see the page's introduction."""
+
+HUGE = "huge-pages"
+
+BASELINES = {"Static": "static", "PWCache": "pwcache", "SharedTLB": BASE}
+PARTS = {
+    "MASK-TLB": "mask-tlb-quick",
+    "MASK-Cache": "mask-cache-quick",
+    "MASK-DRAM": "mask-dram-quick",
+}
+DESIGNS = {**BASELINES, **PARTS, "MASK": MASK, "Ideal": "ideal"}
+"""§7."""
+
+AVERAGE = "Average"
+
+
+def pair_sweep(
+    variants: Iterable[str], pairs: Mapping[str, str] = PAIRS, *, alone: Iterable[str] = (BASE,),
+    model: str = MODEL, axes: Mapping[str, object] | None = None,
+) -> Sweep:  # fmt: skip
+    """Pairs on some designs, and their applications alone on as many SMs."""
+    return Sweep(
+        models=model, workloads=pairs.values(), variants=list(variants), alone=list(alone),
+        set=axes or {},
+    )  # fmt: skip
+
+
+BASE_SWEEP = pair_sweep([BASE], alone=())
+"""All pairs on SharedTLB: Figures 8 and 9, §4.3."""
+
+ALONE_SWEEP = Sweep(models=MODEL, workloads=PROGRAMS.values(), variants=[BASE])
+"""Each application alone on all SMs: Figures 5 and 6."""
+
+MAIN = pair_sweep(DESIGNS.values(), alone=(BASE, SAME))
+"""All pairs on all designs: Figures 11 to 15, and §7.1 and §7.2."""
+
+
+def variants(designs: Mapping[str, str]) -> dict[str, Design]:
+    """Designs as `Material.compared` takes them."""
+    return {name: {"variant": variant} for name, variant in designs.items()}
+
+
+def together(designs: Mapping[str, str]) -> dict[str, Design]:
+    """Designs as `Material.numbers` takes them, of the runs that are shared."""
+    return {name: {"variant": variant, "role": SHARED} for name, variant in designs.items()}
+
+
+def speedups(
+    material: Material, pairs: Mapping[str, str], designs: Mapping[str, Design]
+) -> pd.DataFrame:
+    """Weighted speedups; IPCs alone are those of `BASE` on the same machine."""
+    return material.compared("weighted_speedup", pairs, designs, {"variant": BASE})
+
+
+def of_ideal(table: pd.DataFrame) -> pd.DataFrame:
+    """Weighted speedups relative to those of Ideal, which goes."""
+    return table.drop(columns="Ideal").div(table["Ideal"], axis=0)
+
+
+def by_category(table: pd.DataFrame) -> pd.DataFrame:
+    """Means of a table of all pairs: a row a category, then `AVERAGE`."""
+    import pandas as pd
+
+    rows = {name: table.loc[list(pairs)].mean() for name, pairs in CATEGORIES.items()}
+    return pd.DataFrame({**rows, AVERAGE: table.mean()}).T.rename_axis("category")
+
+
+def gain(table: pd.DataFrame, design: str, baseline: str = "SharedTLB") -> pd.Series:
+    """By how many percent each pair is faster: higher weighted speedups are faster."""
+    return 100 * (table[design] / table[baseline] - 1)
+
+
+def of_applications(
+    material: Material, number: str, pairs: Mapping[str, str], designs: Mapping[str, Design]
+) -> pd.DataFrame:
+    """A headline number of each application while it shares the GPU: a row ``PAIR.APP``."""
+    return _by_application(
+        pairs, lambda app, own: material.numbers(f"{app}/{number}", own, designs)
+    )
+
+
+def of_applications_alone(
+    material: Material, number: str, pairs: Mapping[str, str], designs: Mapping[str, Design]
+) -> pd.DataFrame:
+    """The same of each when it runs alone on as many SMs."""
+
+    def alone(app: str, own: Mapping[str, str]) -> pd.DataFrame:
+        of_app = {
+            name: {**design, "role": ALONE, "application": app} for name, design in designs.items()
+        }
+        return material.numbers(number, own, of_app)
+
+    return _by_application(pairs, alone)
+
+
+def _by_application(
+    pairs: Mapping[str, str], numbers: Callable[[str, Mapping[str, str]], pd.DataFrame]
+) -> pd.DataFrame:
+    """Numbers of applications, each given the pairs that it is in, in the order of the pairs."""
+    import pandas as pd
+
+    rows = {f"{pair}.{app}": app for pair in pairs for app in pair.split("_")}
+    parts = [
+        numbers(app, {row: pairs[row.partition(".")[0]] for row in rows if rows[row] == app})
+        for app in dict.fromkeys(rows.values())
+    ]
+    return pd.concat(parts).loc[list(rows)]
+
+
+def bars(table: pd.DataFrame, ylabel: str, *, line: str | None = None) -> Picture:
+    """Groups of bars; with one column as a line at 1."""
+    figure = new_figure("page", height=2.4)
+    bar_groups(table, baseline=line, geomean=line is not None, ylabel=ylabel, ax=figure.subplots())
+    return figure
+
+
+def lines(table: pd.DataFrame, xlabel: str, ylabel: str) -> Picture:
+    """A line a column over a parameter."""
+    figure = new_figure("page", height=2.4)
+    sweep_lines(table, xlabel=xlabel, ylabel=ylabel, ax=figure.subplots())
+    return figure

@@ -1,0 +1,55 @@
+"""MASK Fig. 5: page walks at once, each application alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusim.reproduce import Figure, Material, Measured, number
+
+from .common import ALONE_SWEEP, BASE, PROGRAMS, bars
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+MEAN, MOST = "mean", "most"
+
+
+def table(material: Material) -> pd.DataFrame:
+    """Walks under way: mean over all cycles, and the most."""
+    import pandas as pd
+
+    numbers = {MEAN: "concurrent_walks", MOST: "concurrent_walks_max"}
+    return pd.DataFrame(
+        {name: material.numbers(one, PROGRAMS, [BASE])[BASE] for name, one in numbers.items()}
+    )
+
+
+def draw(table: pd.DataFrame) -> Picture:
+    """Applications side by side."""
+    return bars(table, "page walks at once")
+
+
+def measure(table: pd.DataFrame) -> dict[str, Measured]:
+    """The application with the most."""
+    text = f"{table[MEAN].idxmax()}; at most {table[MOST].max():.0f} ({table[MOST].idxmax()})"
+    return {"mask.fig5.concurrent_walks": number(table[MEAN].max(), text=text)}
+
+
+FIGURE = Figure(
+    id="mask.fig5",
+    title="Fig. 5: page walks at once",
+    about="Each application alone on all SMs, SharedTLB. The mean is over all cycles, not over "
+    "samples 10,000 cycles apart.",
+    claims=("mask.fig5.concurrent_walks",),
+    sweeps=(ALONE_SWEEP,),
+    table=table,
+    draw=draw,
+    measure=measure,
+    cell="{:.1f}",
+)
+
+if __name__ == "__main__":
+    from gpusim.cli.reproduce import script
+
+    script(FIGURE)

@@ -1,0 +1,55 @@
+"""MASK Fig. 6: warps that one TLB miss stalls, each application alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusim.reproduce import Figure, Material, Measured, number
+
+from .common import ALONE_SWEEP, BASE, PROGRAMS, bars
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+MEAN, MOST = "mean", "most"
+
+
+def table(material: Material) -> pd.DataFrame:
+    """Warps of an SM that wait for one walk, at its end: mean over walks, and the most."""
+    import pandas as pd
+
+    numbers = {MEAN: "tlb_L1_stalled_warps", MOST: "tlb_L1_stalled_warps_max"}
+    return pd.DataFrame(
+        {name: material.numbers(one, PROGRAMS, [BASE])[BASE] for name, one in numbers.items()}
+    )
+
+
+def draw(table: pd.DataFrame) -> Picture:
+    """Applications side by side."""
+    return bars(table, "warps of an SM that\nwait for one walk")
+
+
+def measure(table: pd.DataFrame) -> dict[str, Measured]:
+    """The most that a miss stalled."""
+    text = f"{table[MOST].idxmax()}; largest mean {table[MEAN].max():.1f} ({table[MEAN].idxmax()})"
+    return {"mask.fig6.stalled_warps": number(table[MOST].max(), text=text)}
+
+
+FIGURE = Figure(
+    id="mask.fig6",
+    title="Fig. 6: warps stalled by a TLB miss",
+    about="Each application alone on all SMs, SharedTLB: warps of one SM that wait for a page "
+    "that neither its L1 TLB nor the L2 TLB has.",
+    claims=("mask.fig6.stalled_warps",),
+    sweeps=(ALONE_SWEEP,),
+    table=table,
+    draw=draw,
+    measure=measure,
+    cell="{:.1f}",
+)
+
+if __name__ == "__main__":
+    from gpusim.cli.reproduce import script
+
+    script(FIGURE)

@@ -1,0 +1,74 @@
+"""MASK Fig. 15: unfairness, the largest slowdown of a pair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusim.reproduce import Figure, Material, Measured, number
+
+from .common import (
+    AVERAGE,
+    BASE,
+    BASELINES,
+    MAIN,
+    MASK,
+    PAIRS,
+    bars,
+    by_category,
+    variants,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+SHOWN = {**BASELINES, "MASK": MASK}
+OWN = " (own alone)"
+
+
+def table(material: Material) -> pd.DataFrame:
+    """Largest slowdowns, means by category; IPCs alone on SharedTLB, and on the design itself."""
+    common = material.compared("unfairness", PAIRS, variants(SHOWN), {"variant": BASE})
+    own = material.compared("unfairness", PAIRS, variants(SHOWN))
+    return by_category(common.join(own.add_suffix(OWN)))
+
+
+def draw(table: pd.DataFrame) -> Picture:
+    """IPCs alone on SharedTLB."""
+    return bars(table[list(SHOWN)], "unfairness")
+
+
+def measure(table: pd.DataFrame) -> dict[str, Measured]:
+    """Means over the pairs."""
+    mean = table.T[AVERAGE]
+    own = mean[[name + OWN for name in SHOWN]]
+    told = ", ".join(f"{name} {mean[name]:.2f} ({mean[name + OWN]:.2f})" for name in SHOWN)
+    fairest = mean["SharedTLB"] < mean[["Static", "PWCache"]].min()
+    return {
+        "mask.fig15.unfairness": number(
+            100 * (1 - mean["MASK"] / mean["SharedTLB"]),
+            text=f"IPCs alone of each design: "
+            f"{100 * (1 - own['MASK' + OWN] / own['SharedTLB' + OWN]):.1f} %",
+        ),
+        "mask.fig15.baseline_fairness": Measured(
+            holds=bool(fairest and mean["MASK"] < mean["Static"]), text=told
+        ),
+    }
+
+
+FIGURE = Figure(
+    id="mask.fig15",
+    title="Fig. 15: unfairness",
+    about="The larger of the two slowdowns, IPC alone / IPC shared. IPCs alone are those of "
+    "SharedTLB; under *own alone* those of the design itself.",
+    claims=("mask.fig15.unfairness", "mask.fig15.baseline_fairness"),
+    sweeps=(MAIN,),
+    table=table,
+    draw=draw,
+    measure=measure,
+)
+
+if __name__ == "__main__":
+    from gpusim.cli.reproduce import script
+
+    script(FIGURE)

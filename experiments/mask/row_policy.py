@@ -1,0 +1,61 @@
+"""MASK §7.3: open and closed DRAM rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusim.reproduce import Figure, Material, Measured, one
+
+from .common import AVERAGE, BASE, MASK, STUDIED, bars, pair_sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+KEY = "dram.page_policy"
+OPEN, CLOSED = "open", "closed"
+DESIGNS = {"PWCache": "pwcache", "SharedTLB": BASE, "MASK": MASK}
+MOST = 0.008
+
+
+def table(material: Material) -> pd.DataFrame:
+    """Weighted speedups; IPCs alone on SharedTLB with open rows."""
+    designs = {
+        f"{name}, {rows}": {"variant": variant, KEY: rows}
+        for name, variant in DESIGNS.items()
+        for rows in (OPEN, CLOSED)
+    }
+    alone = {"variant": BASE, KEY: OPEN}
+    found = material.compared("weighted_speedup", STUDIED, designs, alone)
+    found.loc[AVERAGE] = found.mean()
+    return found
+
+
+def draw(table: pd.DataFrame) -> Picture:
+    """Pairs side by side."""
+    return bars(table, "weighted speedup")
+
+
+def measure(table: pd.DataFrame) -> dict[str, Measured]:
+    """The design with the largest difference."""
+    mean = table.T[AVERAGE]
+    most = max(abs(mean[f"{name}, {CLOSED}"] / mean[f"{name}, {OPEN}"] - 1) for name in DESIGNS)
+    return {"mask.sec73.row_policy": one(most, most <= MOST)}
+
+
+FIGURE = Figure(
+    id="mask.sec73.row_policy",
+    title="§7.3: open and closed rows",
+    about="Weighted speedups, two pairs a category; IPCs alone are those of SharedTLB with open "
+    "rows.",
+    claims=("mask.sec73.row_policy",),
+    sweeps=(pair_sweep(DESIGNS.values(), STUDIED, axes={KEY: [OPEN, CLOSED]}),),
+    table=table,
+    draw=draw,
+    measure=measure,
+)
+
+if __name__ == "__main__":
+    from gpusim.cli.reproduce import script
+
+    script(FIGURE)

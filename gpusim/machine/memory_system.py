@@ -1,0 +1,171 @@
+"""The memory system of a domain: crossbar, L2 banks, DRAM channels, walkers."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from attrs import evolve
+
+from gpusim.cache import CacheBypass, L2Bank, VirtualL2Bank
+from gpusim.cache.page_table_reads import Levels, Way, way_with_bypass
+from gpusim.counters import CounterRow
+from gpusim.crossbar import Network, reply_bytes, request_bytes
+from gpusim.dram import DramChannel, IdealDramChannel, build_dram
+from gpusim.engine import Environment, Port, Wakeable
+from gpusim.machine.domains import Domain
+from gpusim.machine.virtual_caches import build_fbt
+from gpusim.registry import Slot, make_policy
+from gpusim.request import MemoryRequest, Translation
+from gpusim.walk import PageTable, Walkers
+
+Route = Callable[[int], Port[MemoryRequest]]
+"""From a physical address to the port that serves it."""
+
+
+class MemorySystem:
+    """What the SMs of a domain share, and nobody else.
+
+    Args:
+        env: the environment.
+        domain: what it is made of.
+        several: whether there are other domains: reports then tell which one this is.
+        table: of all address spaces.
+        levels: counters of page-table reads, of all applications of the machine.
+
+    Attributes:
+        requests, replies: the networks; entrances and links of SMs are those of its own SMs.
+        fbt: forward–backward table, if the L2 cache is virtual.
+        banks, channels, walkers: the rest.
+    """
+
+    def __init__(
+        self, env: Environment, domain: Domain, several: bool, table: PageTable, levels: Levels
+    ) -> None:
+        self.env = env
+        self.domain = domain
+        self._apps = apps = len(levels)
+        self._suffix = f"[{domain.index}]" if several else ""
+        self.channels, channel = self._build_channels()
+        config = domain.config
+        fbt = self.fbt = build_fbt(env, config, table, apps, channel)
+        line_shift = config.l2.line.bit_length() - 1
+        banks, sms, first_sm = config.l2.banks, config.sm.count, domain.sms.start
+        self.requests = Network(
+            env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, sms, banks,
+            (lambda request: (request.address >> line_shift) % banks) if fbt is None
+            else (lambda request: request.vline % banks), request_bytes,
+        )  # fmt: skip
+        self.replies = Network(
+            env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, sms,
+            lambda request: request.sm - first_sm, reply_bytes,
+        )  # fmt: skip
+        bank: Callable[..., L2Bank] = L2Bank
+        if fbt is not None:
+            bank = partial(VirtualL2Bank, table=fbt, lines_shift=fbt.lines_shift)
+        self.banks = [
+            bank(env, number, config.l2, config.clock, domain.apps, levels, channel, link, entrance)
+            for number, link, entrance in zip(
+                domain.banks, self.requests.links, self.replies.entrances, strict=True
+            )
+        ]
+        ports = [bank.requests for bank in self.banks]
+        way: Way = lambda read: channel(read.address)  # noqa: E731
+        if config.walk.memory == "l2":
+            to_bank: Way = lambda read: ports[(read.address >> line_shift) % banks]  # noqa: E731
+            way = self._past_the_cache(levels, to_bank, way)
+        self.walkers = Walkers(
+            env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}"
+        )
+
+    def _past_the_cache(self, levels: Levels, bank: Way, channel: Way) -> Way:
+        """The way into the cache; a bypass policy that lets some reads past it is wired."""
+        l2 = self.domain.config.l2
+        bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, l2.bypass)
+        if bypass.idle:
+            return bank
+        for each in self.banks:
+            each.on_lookup.listen(bypass.l2_lookup)
+        return way_with_bypass(self.env, bypass, levels, l2.line, bank, channel)
+
+    def _build_channels(self) -> tuple[list[DramChannel | IdealDramChannel], Route]:
+        """The channels, and the route from an address to the one that it belongs to.
+
+        A part's mapping takes addresses as they are: it repeats after as many bytes as its
+        channels hold, so it gives every address of the part a place of its own, wherever that
+        begins.
+        """
+        config = self.domain.config
+        channels: list[DramChannel | IdealDramChannel] = []
+        routes: list[Route] = []
+        for part in self.domain.parts:
+            count = len(part.channels)
+            made, mapping = build_dram(
+                self.env,
+                evolve(config.dram, channels=count),
+                config.clock,
+                apps=self._apps,
+                request_bytes=config.l2.line,
+                depth=config.l2.mshrs * -(-config.l2.banks // count),
+                first=part.channels.start,
+            )
+            channels += made
+            routes.append(_route(mapping.channel, [channel.requests for channel in made]))
+        if len(routes) == 1:
+            return channels, routes[0]
+        bases = [part.base for part in self.domain.parts]
+        return channels, lambda address: routes[bisect(bases, address) - 1](address)
+
+    @property
+    def components(self) -> Sequence[Any]:
+        """Everything that has `in_flight` and `waiting`, from the walkers to DRAM."""
+        fbt = () if self.fbt is None else (self.fbt,)
+        return (*fbt, self.walkers, self.requests, self.replies, *self.banks, *self.channels)
+
+    def counter_rows(self, names: Sequence[str]) -> Iterator[CounterRow]:
+        """All counters of its components; walkers and networks are numbered by domain."""
+        domain = self.domain
+        if self.fbt is not None:
+            yield from self.fbt.counter_rows("fbt", names)
+        yield from self.walkers.counter_rows("walk", domain.index, names)
+        yield from self.requests.counter_rows("crossbar/requests", domain.index)
+        yield from self.replies.counter_rows("crossbar/replies", domain.index)
+        for number, bank in zip(domain.banks, self.banks, strict=True):
+            yield from bank.counter_rows("l2", number, names)
+        for channel in self.channels:
+            yield from channel.counters(names)
+
+
+def _route(channel: Callable[[int], int], ports: Sequence[Port[MemoryRequest]]) -> Route:
+    return lambda address: ports[channel(address)]
+
+
+class WalkersOfDomains:
+    """The way from a TLB that several domains share to the walkers of each.
+
+    A miss goes to the walkers of its application.  All take the same way: while one of the queues
+    behind it is full, nothing passes.
+
+    Args:
+        walkers: by application.
+    """
+
+    name = "walkers"
+
+    def __init__(self, walkers: Mapping[int, Walkers]) -> None:
+        self._ports = {app: each.requests for app, each in walkers.items()}
+
+    @property
+    def full(self) -> bool:
+        """Whether a sender has to wait."""
+        return any(port.full for port in self._ports.values())
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when the first full queue has room."""
+        next(port for port in self._ports.values() if port.full).when_free(sender)
+
+    def send(self, translation: Translation, extra_cycles: int = 0) -> None:
+        """Send a miss on."""
+        self._ports[translation.app].send(translation, extra_cycles)

@@ -1,0 +1,46 @@
+"""Applications on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from gpusim.counters import CounterRow
+from gpusim.warp_program import Application
+
+
+@frozen
+class Tenant:
+    """An application and the SMs that it runs on.
+
+    Attributes:
+        name: for results.
+        application: the program, freshly started.
+        sms: indices of its SMs.
+        restart: makes a fresh application, which runs when it has ended and others have not yet
+            run once; None: it runs only once.
+        instance: slices of its MIG instance, whose SMs are `sms`; None: it has the memory system
+            together with all others.
+    """
+
+    name: str
+    application: Application
+    sms: Sequence[int]
+    restart: Callable[[], Application] | None = None
+    instance: int | None = None
+
+
+@frozen
+class FirstRun:
+    """What an application that was started again did in its first complete run.
+
+    Attributes:
+        counters: its counters.
+        state_sums: (SMs, states) warp-cycles.
+        warps: its warps.
+    """
+
+    counters: tuple[CounterRow, ...]
+    state_sums: tuple[tuple[int, ...], ...]
+    warps: int

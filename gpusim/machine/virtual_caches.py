@@ -1,0 +1,42 @@
+"""The forward–backward table of a machine with virtual caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from gpusim.cache import L1Cache, L2Bank, VirtualL1Cache, VirtualL2Bank
+from gpusim.config.schema import GpuConfig
+from gpusim.engine import Environment, Port
+from gpusim.fbt import Fbt, make_table, page_lines_shift
+from gpusim.request import MemoryRequest
+from gpusim.states import State
+from gpusim.tlb import TlbLevel
+from gpusim.walk import PageTable
+
+
+def build_fbt(
+    env: Environment, config: GpuConfig, page_table: PageTable, apps: int,
+    channel: Callable[[int], Port[MemoryRequest]],
+) -> Fbt | None:  # fmt: skip
+    """The table, if a machine has one; messages to L1 caches go through the crossbar, too."""
+    fbt, clock = config.fbt, config.clock
+    if fbt is None:
+        return None
+    page, line = config.memory.page, config.l2.line
+    crossbar = 0 if config.crossbar.ideal else config.crossbar.latency.cycles(clock)
+    return Fbt(
+        env, fbt, clock, make_table(fbt, config), page_lines_shift(fbt, page, line),
+        page.bit_length() - line.bit_length(), line, page_table, apps, channel,
+        fbt.trip.cycles(clock) + crossbar, State.TLB, State.TLB + len(config.tlb),
+    )  # fmt: skip
+
+
+def connect_fbt(
+    fbt: Fbt, levels: Iterable[Sequence[TlbLevel]], banks: Iterable[L2Bank], l1s: Iterable[L1Cache]
+) -> None:
+    """Introduce the table to the TLBs, of which each level has one, and to the caches."""
+    fbt.connect(
+        [tlb for (tlb,) in levels],
+        [bank for bank in banks if isinstance(bank, VirtualL2Bank)],
+        [l1 for l1 in l1s if isinstance(l1, VirtualL1Cache)],
+    )

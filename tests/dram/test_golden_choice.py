@@ -1,0 +1,176 @@
+"""MASK's DRAM scheduler alone: its choices against a naive scan, turns, quotas, options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.dram.golden_silver_normal import GoldenSilverNormal
+from gpusim.dram.mapping import AddressMapping
+from gpusim.dram.presets import GDDR5
+from gpusim.dram.pressure import TranslationPressure
+from gpusim.dram.queue import PRECEDENCE, RANK_BITS, Waiting
+from gpusim.dram.timing import make_banks
+from gpusim.errors import OptionError
+from gpusim.request import Kind, MemoryRequest
+
+_, BANKS = make_banks(AddressMapping(GDDR5))
+SIZES = {"golden": 2, "silver": 3, "normal": 4}
+LANES = ("golden", "silver", "normal")
+
+
+def waiting(bank: int, row: int, app: int, depth: int, cycle: int, number: int) -> Waiting:
+    request = MemoryRequest(Kind.LOAD, app, 0, 0, 0, 0, 0, 1, depth, None, [])
+    one = Waiting(request, BANKS[bank], row, False, 1, cycle)
+    one.rank = cycle << RANK_BITS | number
+    return one
+
+
+class Naive:
+    """One list of ``(request, its queue)`` by arrival, and the rules as they are written."""
+
+    def __init__(self, apps: int, thresh_max: int, idle: int) -> None:
+        self.all: list[tuple[Waiting, str]] = []
+        self.apps, self.thresh_max, self.idle = apps, thresh_max, idle
+        self.turn, self.quota, self.last = -1, 0, 0
+
+    def of(self, lane: str) -> list[Waiting]:
+        return [one for one, where in self.all if where == lane]
+
+    def full(self, app: int, depth: int) -> bool:
+        if depth:
+            return len(self.of("golden")) == SIZES["golden"]
+        silver = app == self.turn and self.quota and len(self.of("silver")) < SIZES["silver"]
+        return not silver and len(self.of("normal")) == SIZES["normal"]
+
+    def add(self, one: Waiting) -> str:
+        app = one.request.app
+        lane = "golden" if one.request.depth else self.lane(app, one.accepted)
+        self.all.append((one, lane))
+        return lane
+
+    def lane(self, app: int, cycle: int) -> str:
+        expired = app != self.turn and cycle > self.last + self.idle
+        if self.quota == 0 or expired:
+            asking = {app} | {one.request.app for one, lane in self.all if lane != "golden"}
+            others = [(self.turn + step) % self.apps for step in range(1, self.apps + 1)]
+            self.turn = next(other for other in others if other in asking)
+            self.quota, self.last = max(self.thresh_max // self.apps, 1), cycle
+        if app != self.turn:
+            return "normal"
+        self.last = cycle
+        if len(self.of("silver")) == SIZES["silver"]:
+            return "normal"
+        self.quota -= 1
+        return "silver"
+
+    def best(self, bank: int, row: int) -> Waiting | None:
+        golden = self.of("golden")[:1]
+        candidates = [one for one in golden if one.bank == bank]
+        for lane in ("silver", "normal"):
+            of_bank = [one for one in self.of(lane) if one.bank == bank]
+            candidates += [one for one in of_bank if one.row == row]
+            candidates += of_bank
+        return candidates[0] if candidates else None
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "add", "serve"]), st.integers(0, 3), st.integers(0, 2),
+        st.integers(0, 2), st.sampled_from([0, 0, 0, 4]), st.sampled_from([0, 1, 5, 30]),
+    ), max_size=80,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(STEPS, st.integers(1, 9))
+def test_it_chooses_as_a_naive_one(steps: list[Any], thresh_max: int) -> None:
+    queue = GoldenSilverNormal(0, 8, **SIZES, thresh_max=thresh_max, idle=20)
+    queue.watch(TranslationPressure(3, 100_000))
+    naive = Naive(3, thresh_max, 20)
+    cycle = 0
+    for number, (action, bank, row, app, depth, later) in enumerate(steps):
+        cycle += later
+        one = waiting(bank, row, app, depth, cycle, number)
+        assert queue.full(one.request) == naive.full(app, depth)
+        best = queue.best(bank, row)
+        assert best is naive.best(bank, row)
+        assert queue.best(bank, -1) is naive.best(bank, -1)
+        if action == "add" and not naive.full(app, depth):
+            lane = naive.add(one)
+            queue.add(one, cycle)
+            assert LANES[(one.rank // PRECEDENCE) + 1] == lane
+            assert (lane == "golden") == (depth > 0), "golden holds page-table reads alone"
+        elif action == "serve" and best is not None:
+            queue.changed.clear()
+            queue.remove(best)
+            naive.all = [pair for pair in naive.all if pair[0] is not best]
+            head = naive.of("golden")[:1] if best.request.depth else []
+            assert queue.changed == [waits.bank for waits in head]
+        assert queue.size == len(naive.all)
+        assert set(queue.requests()) == {waits for waits, _ in naive.all}
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=120), st.integers(1, 20))
+def test_only_the_application_in_turn_enters_silver_and_not_more_than_its_quota(
+    asked: list[tuple[int, int]], thresh_max: int
+) -> None:
+    queue = GoldenSilverNormal(0, 8, silver=64, thresh_max=thresh_max, idle=50)
+    queue.watch(TranslationPressure(3, 100_000))
+    entered: list[int] = []
+    cycle = 0
+    for number, (app, later) in enumerate(asked):
+        cycle += later
+        turns = next(queue.counters()).turns
+        one = waiting(0, 0, app, 0, cycle, number)
+        queue.add(one, cycle)
+        if next(queue.counters()).turns != turns:
+            entered = []
+        if one.rank < PRECEDENCE:
+            entered.append(app)
+        assert len(set(entered)) <= 1
+        assert len(entered) <= max(thresh_max // 3, 1)
+        if number % 2:
+            queue.remove(queue.best(0, 0))  # type: ignore[arg-type]
+
+
+def test_quotas_follow_walks_and_the_warps_that_wait_for_them() -> None:
+    pressure = TranslationPressure(2, 1000)
+    for app, tag, warps in ((0, 1, 3), (1, 2, 1), (1, 3, 1)):
+        for warp in range(warps):
+            pressure.missed(app, tag, app, warp)
+        pressure.walk_begun(app, tag, 10)
+
+    def into_silver(quota: str, thresh_max: int) -> int:
+        """Of 64 requests of app 0 and one of app 1, which came second."""
+        queue = GoldenSilverNormal(0, 8, quota=quota, thresh_max=thresh_max)
+        queue.watch(pressure)
+        for number in range(64):
+            queue.add(waiting(0, 0, 0, 0, 20, number), 20)
+            if number == 0:
+                queue.add(waiting(0, 0, 1, 0, 20, 99), 20)
+        return sum(one.rank < PRECEDENCE for one in queue.requests())
+
+    assert into_silver("pressure", 50) == 30  # 50 × (1 × 3) / (1 × 3 + 2 × 1)
+    assert into_silver("walks", 50) == 16  # 50 × 1 / (1 + 2)
+    assert into_silver("walks", 1) == 3  # one a turn: app 0, app 1, app 0; app 1 has no more
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"golden": 0}, "golden: must be 1 or more"),
+        ({"silver": -1}, "silver: must be 1 or more"),
+        ({"normal": 0}, "normal: must be 1 or more"),
+        ({"thresh_max": 0}, "thresh_max: must be 1 or more"),
+        ({"idle": 0}, "idle: must be 1 or more"),
+        ({"epoch": 0}, "epoch: must be 1 or more"),
+        ({"quota": "presure"}, "did you mean 'pressure'"),
+    ],
+)
+def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        GoldenSilverNormal(256, 8, **options)

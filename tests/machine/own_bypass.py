@@ -1,0 +1,22 @@
+"""A bypass policy for scenes; named in tests as "tests.machine.own_bypass:..."."""
+
+from __future__ import annotations
+
+from gpusim.cache import CacheBypass
+
+
+class FromLevel(CacheBypass):
+    """Reads of a page-table level and all below it go past the L2 cache."""
+
+    heard: list[tuple[int, int, bool, int]]
+    """What the last one that was made heard of."""
+
+    def __init__(self, *, level: int = 1) -> None:
+        self._level = level
+        FromLevel.heard = []
+
+    def l2_lookup(self, depth: int, app: int, hit: bool, cycle: int) -> None:
+        self.heard.append((depth, app, hit, cycle))
+
+    def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:
+        return depth >= self._level

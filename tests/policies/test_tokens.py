@@ -1,0 +1,172 @@
+"""Tokens through series of epochs that were worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.tlb.tokens import Epoch, HillClimbTokens, PaperTokens, Tokens
+
+EPOCH = 100
+WARPS = {3: range(8), 5: (4, 9)}
+"""Slots by SM: ten warps."""
+
+
+def lookups(tokens: Tokens, misses: int, count: int = 100) -> None:
+    """`count` lookups, dealt out to the warps in turn, of which `misses` miss."""
+    warps = [(sm, slot) for sm, slots in WARPS.items() for slot in slots]
+    for number in range(count):
+        tokens.count_lookup(*warps[number % len(warps)], hit=number >= misses)
+
+
+def held(tokens: Tokens) -> dict[int, list[int]]:
+    return {sm: [w for w in range(10) if tokens.held_by(sm, w)] for sm in (3, 5)}
+
+
+ALL = list(range(10))
+
+
+def paper(initial: float = 0.8, step: float = 0.1) -> PaperTokens:
+    return PaperTokens(initial, step, EPOCH, band=0.02)
+
+
+def counts(tokens: Tokens, misses: list[int]) -> list[int]:
+    """Tokens after each epoch with so many misses of 100 lookups."""
+    found = []
+    for number, missed in enumerate(misses):
+        lookups(tokens, missed)
+        epoch = tokens.advance((number + 1) * EPOCH)
+        assert epoch is not None
+        assert epoch[:4] == ((number + 1) * EPOCH, 100 - missed, missed, 10)
+        found.append(epoch.tokens)
+    return found
+
+
+def test_a_series_of_epochs() -> None:
+    tokens = paper()
+    assert held(tokens) == {3: ALL, 5: ALL}
+    # 80 %; 60 % of misses after 50 %: down; 61 %: as it was; 50, 30, 10 %: up; 5 %: they are all
+    assert counts(tokens, [50, 60, 61, 50, 30, 10, 5]) == [8, 7, 7, 8, 9, 10, 10]
+
+
+def test_never_fewer_than_one_on_each_sm() -> None:
+    misses = [5 * number for number in range(13)]
+    assert counts(paper(), misses) == [8, 7, 6, 5, 4, 3, 2, 2, 2, 2, 2, 2, 2]
+
+
+def test_what_is_left_after_the_bottom_is_one_step_up() -> None:
+    # At the bottom the share is 0, so that one step up is 10 %: one token, less than two SMs need.
+    misses = [10 * number for number in range(10)] + [70, 50, 30]
+    assert counts(paper(), misses)[-4:] == [2, 2, 2, 3]
+
+
+def test_the_lowest_warps_of_each_sm_hold_them() -> None:
+    tokens = paper()
+    counts(tokens, [50])
+    # One a SM; of the 6 others SM 3 gets 6 × 7/8 ≈ 5, SM 5 the last: as many as it has warps.
+    assert held(tokens) == {3: ALL[:6], 5: ALL}
+    lookups(tokens, 60)
+    tokens.advance(200)
+    assert held(tokens) == {3: ALL[:5], 5: ALL}
+    tokens = paper(initial=0.3)
+    counts(tokens, [50])
+    assert held(tokens) == {3: [0, 1], 5: [4]}, "of the one beyond one a SM, 7/8 are SM 3's"
+    tokens = paper(initial=0.0)
+    counts(tokens, [50])
+    assert held(tokens) == {3: [0], 5: [4]}, "the lowest of those that were seen"
+
+
+def test_they_are_a_share_of_the_warps_of_the_epoch() -> None:
+    tokens = paper()
+    counts(tokens, [50])
+    for slot in (1, 6, 7):
+        tokens.count_lookup(3, slot, hit=False)
+        tokens.count_lookup(3, slot, hit=True)
+    assert tokens.advance(200) == Epoch(200, 3, 3, 3, 2)  # 80 % of 3
+    assert held(tokens) == {3: [1, 6], 5: ALL}, "SM 5 was silent"
+    lookups(tokens, 50)
+    assert tokens.advance(300) == Epoch(300, 50, 50, 10, 8)
+
+
+def test_an_epoch_without_lookups_changes_nothing() -> None:
+    tokens = paper()
+    assert tokens.advance(450) is None
+    assert held(tokens) == {3: ALL, 5: ALL}
+    lookups(tokens, 50)
+    assert tokens.advance(499) is None
+    assert tokens.advance(1234) == Epoch(500, 50, 50, 10, 8), "noticed later"
+    assert tokens.advance(1299) is None
+    assert tokens.advance(1300) is None
+    assert held(tokens) == {3: ALL[:6], 5: ALL}
+    lookups(tokens, 40)
+    assert tokens.advance(1400) == Epoch(1400, 60, 40, 10, 9), "compared with the last that had any"
+
+
+def test_all_warps_and_no_steps_limit_nobody() -> None:
+    tokens = paper(initial=1.0, step=0.0)
+    assert counts(tokens, [50, 90, 10, 60]) == [10] * 4
+    assert held(tokens) == {3: ALL, 5: ALL}
+
+
+def test_hill_climbing() -> None:
+    tokens = HillClimbTokens(0.5, 0.1, accesses=20, bypass_above=0.1)
+
+    def after(misses: int, cycle: int) -> int:
+        lookups(tokens, misses, 20)
+        epoch = tokens.advance(cycle)
+        assert epoch is not None
+        assert epoch.end == cycle
+        return epoch.tokens
+
+    assert after(10, 7) == 5
+    assert after(8, 9) == 4  # better: on, downwards
+    assert after(9, 11) == 5  # worse: back
+    assert after(6, 13) == 6  # better: on
+    assert after(6, 99) == 5  # no better: back
+    assert after(3, 100) == 4
+    assert held(tokens) == {3: ALL[:3], 5: [4]}  # of the 2 beyond one a SM, 7/8 are SM 3's
+    assert after(2, 101) == 3
+    assert held(tokens) == {3: ALL, 5: ALL}, "10 % of misses: nobody needs one"
+    assert after(4, 102) == 4
+    assert held(tokens)[3] != ALL
+
+
+def test_an_epoch_of_lookups_ends_with_the_last_of_them() -> None:
+    tokens = HillClimbTokens(0.5, 0.1, accesses=20, bypass_above=0.1)
+    lookups(tokens, 10, 19)
+    assert tokens.advance(10**9) is None
+    tokens.count_lookup(3, 0, hit=True)
+    assert tokens.advance(10**9) is not None
+
+
+@given(
+    st.dictionaries(st.integers(0, 7), st.sets(st.integers(0, 63), min_size=1), min_size=1),
+    st.floats(0, 1),
+)
+def test_all_tokens_are_dealt_out(seen: dict[int, set[int]], initial: float) -> None:
+    tokens = paper(initial=initial)
+    for sm, slots in seen.items():
+        for slot in slots:
+            tokens.count_lookup(sm, slot, hit=False)
+    epoch = tokens.advance(EPOCH)
+    assert epoch is not None
+    assert len(seen) <= epoch.tokens <= epoch.warps == sum(map(len, seen.values()))
+    own = {sm: [slot for slot in sorted(slots) if tokens.held_by(sm, slot)]
+           for sm, slots in seen.items()}  # fmt: skip
+    assert sum(map(len, own.values())) == epoch.tokens
+    for sm, slots in seen.items():
+        assert own[sm] == sorted(slots)[: len(own[sm])] != []
+        exact = 1 + (epoch.tokens - len(seen)) * (len(slots) - 1) / max(epoch.warps - len(seen), 1)
+        assert len(own[sm]) == pytest.approx(exact, abs=1.001)
+
+
+def test_the_order_in_which_sms_come_is_of_no_effect() -> None:
+    tokens = paper(initial=0.4)
+    for sm in (5, 3):
+        for slot in range(4):
+            tokens.count_lookup(sm, slot, hit=False)
+    epoch = tokens.advance(EPOCH)
+    assert epoch is not None
+    assert epoch.tokens == 3  # half a token beyond the first goes to either: to the lower number
+    assert held(tokens) == {3: [0, 1], 5: [0]}
