@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import groupby
 from typing import Any
-
-from attrs import evolve
 
 import gpusim.sm.thrashing_aware  # noqa: F401  (registers its policy)
 from gpusim.cache import L1Cache, VirtualL1Cache
 from gpusim.cache.page_table_reads import level_rows, make_levels
-from gpusim.config.schema import FBT_LEVEL, GpuConfig, TlbConfig
-from gpusim.config.units import cycles
+from gpusim.config.schema import FBT_LEVEL, GpuConfig
 from gpusim.counters import CounterRow
 from gpusim.dram import TranslationPressure
 from gpusim.engine import Environment, Probe, Watchdog
-from gpusim.errors import UserError
 from gpusim.machine.domains import Part, divide
-from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
+from gpusim.machine.memory_system import MemorySystem
 from gpusim.machine.tenants import FirstRun, Tenant
+from gpusim.machine.translation import TlbHierarchy
 from gpusim.machine.virtual_caches import connect_fbt
 from gpusim.registry import Slot, make_policy
 from gpusim.request import ASID_SHIFT
@@ -28,17 +23,8 @@ from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
 from gpusim.sm.ledger import Ledger
 from gpusim.sm.sm import Sm
 from gpusim.sm.translation import LOAD_STORE_UNITS
-from gpusim.states import State, state_names
-from gpusim.tlb import (
-    AlwaysFill,
-    Below,
-    FillPolicy,
-    ForwardTableArray,
-    IdealArray,
-    TlbArray,
-    TlbLevel,
-    forward_table_level,
-)
+from gpusim.states import state_names
+from gpusim.tlb import TlbLevel
 from gpusim.walk import FrameAllocator, Memory, PageTable
 from gpusim.warp_program import Application
 
@@ -119,28 +105,11 @@ class Machine:
         self.fbt = self.systems[0].fbt
 
     def _build_translation(self) -> None:
-        """The TLB levels from the last to the first, in front of the walkers."""
-        env, config, apps = self.env, self.config, len(self.tenants)
-        self.tlbs: dict[str, list[TlbLevel]] = {}
-        self._levels = dict(config.tlb)
-        if config.fbt is not None and config.fbt.second_level:
-            self._levels[FBT_LEVEL] = forward_table_level(config.fbt, config.tlb)
-        names = list(self._levels)
-        for level in range(len(names) - 1, -1, -1):
-            name = names[level]
-            below = names[level + 1] if level + 1 < len(names) else None
-            state = State.TLB + level + 1 if below else State.WALKER
-            tlb = self._levels[name]
-            self.tlbs[name] = [
-                TlbLevel(
-                    env, f"tlb.{name}[{index}]", level, index, tlb, config.clock,
-                    self._array(name, tlb), apps, self._below(below, sms), state,
-                    self._fill_policy(tlb),
-                )
-                for index, sms in enumerate(self._groups(tlb.scope))
-            ]  # fmt: skip
-        self.tlbs = {name: self.tlbs[name] for name in names}
-        self._show_translation(self.tlbs[names[0]])
+        self._tlbs = TlbHierarchy(
+            self.env, self.config, self.system_of, self.page_table, len(self.tenants), self.fbt
+        )
+        self.tlbs = self._tlbs.levels
+        self._show_translation(next(iter(self.tlbs.values())))
 
     def _show_translation(self, first_tlbs: Sequence[TlbLevel]) -> None:
         """Tell DRAM queues that ask for it of page walks and the warps that wait for them."""
@@ -164,52 +133,6 @@ class Machine:
             system.walkers.on_admit.listen(pressure.walk_begun)
             system.walkers.on_walk.listen(ended)
 
-    def _array(self, name: str, config: TlbConfig) -> TlbArray:
-        if name == FBT_LEVEL and self.fbt is not None:
-            return ForwardTableArray(self.fbt.frame_of)
-        if config.ideal:
-            return IdealArray(self.page_table.translate)
-        in_cycles = evolve(config, latency=cycles(config.latency.cycles(self.config.clock)))
-        array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, in_cycles)
-        if 0 < array.most_spaces < len(self.tenants):
-            raise UserError(
-                f"tlb.{name}.array: {config.array.policy!r} serves {array.most_spaces} "
-                f"applications, there are {len(self.tenants)}"
-            )
-        return array
-
-    def _fill_policy(self, config: TlbConfig) -> FillPolicy | None:
-        """None where everything goes into the array, so that nobody need be asked."""
-        if config.ideal:
-            return None
-        policy: FillPolicy = make_policy(
-            Slot.TLB_FILL, config.fill, *self.config.tlb_users(config, len(self.tenants))
-        )
-        return None if type(policy) is AlwaysFill else policy
-
-    def _group(self, scope: str, sm: int) -> int:
-        """Which TLB of a level of `scope` serves an SM."""
-        if scope == "instance":
-            return self.system_of[sm].domain.index
-        return sm // self.config.sms_of(scope)
-
-    def _groups(self, scope: str) -> list[list[int]]:
-        """The SMs that each TLB of a level of `scope` serves."""
-        return [list(sms) for _, sms in groupby(self.system_of, partial(self._group, scope))]
-
-    def _tlb_of(self, level: str, sm: int) -> TlbLevel:
-        """The TLB of a level that serves an SM."""
-        return self.tlbs[level][self._group(self._levels[level].scope, sm)]
-
-    def _below(self, level: str | None, sms: Sequence[int]) -> Below:
-        """Where a TLB that serves these SMs sends its misses: to a level, or to walkers."""
-        if level is not None:
-            return self._tlb_of(level, sms[0]).requests
-        systems = dict.fromkeys(self.system_of[sm] for sm in sms)
-        if len(systems) == 1:
-            return next(iter(systems)).walkers.requests
-        return WalkersOfDomains({app: one.walkers for one in systems for app in one.domain.apps})
-
     def _build_sms(self) -> None:
         env, config, apps = self.env, self.config, len(self.tenants)
         first = next(iter(config.tlb))
@@ -224,10 +147,10 @@ class Machine:
             )  # fmt: skip
             l1 = self._l1(index)
             sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
-                env, sm, config, self._tlb_of(first, index), l1,
+                env, sm, config, self._tlbs.of(first, index), l1,
                 system.requests.entrances[own], system.replies.links[own],
             )  # fmt: skip
-            sm.tlb_arrays = [self._tlb_of(level, index).array for level in config.tlb]
+            sm.tlb_arrays = [self._tlbs.of(level, index).array for level in config.tlb]
             self.sms.append(sm)
             self.l1s.append(l1)
 
@@ -261,7 +184,7 @@ class Machine:
             ) -> None:
                 placement.tlb_lookup(position, hit, cycle)
 
-            self._tlb_of(first, sm).on_lookup.listen(tell)
+            self._tlbs.of(first, sm).on_lookup.listen(tell)
 
     def _number_warps(self, count: int) -> int:
         first = self._warps
