@@ -174,7 +174,7 @@ def _add_tlb(found: _Sums, component: str, cycles: int) -> None:
         f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
         f"{level} TLB misses per 1000 warp instructions",
     )  # fmt: skip
-    waits = f"warps of an SM that wait for one page that {level} and the TLB after it lack"
+    waits = f"warps that wait for a long {level} TLB miss"
     warps, misses = found.get(component, "long_miss_warps"), found.get(component, "long_misses")
     found.add(f"{name}_stalled_warps", ratio(warps, misses), "1", f"{waits}, mean")
     found.add(
@@ -182,7 +182,7 @@ def _add_tlb(found: _Sums, component: str, cycles: int) -> None:
     )
     found.add(
         f"{name}_long_misses", ratio(found.get(component, "long_miss_cycles"), cycles), "1",
-        f"such pages under way, mean over time, all {level} TLBs together",
+        f"long {level} TLB misses under way, mean over time",
     )  # fmt: skip
     found.add(
         f"{name}_utilisation", _utilisation(found, component), FRACTION,
