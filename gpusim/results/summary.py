@@ -168,7 +168,7 @@ def _add_tlb(found: _Sums, component: str, cycles: int) -> None:
     found.add(
         f"{name}_bypass_hit_rate",
         ratio(found.get(component, "bypass_hits"), found.get(component, "bypass_probes")), FRACTION,
-        f"share of the lookups without a page in the {level} TLB that its bypass cache answered",
+        f"{level} TLB bypass cache: hit rate",
     )  # fmt: skip
     found.add(
         f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
@@ -258,7 +258,7 @@ def _add_page_table(found: _Sums) -> None:
         rate = ratio(found.get(level, "l2_hits"), found.get(level, "l2_lookups"))
         found.add(
             f"l2_level{number}_hit_rate", rate, FRACTION,
-            f"L2 cache hit rate of reads of page-table level {number} (1: the root)",
+            f"L2 hit rate of reads of page-table level {number}",
         )  # fmt: skip
     reads = past + sum(found.total[level, "l2_lookups"] for level in levels)
     found.add(
