@@ -168,13 +168,13 @@ def _add_tlb(found: _Sums, component: str, cycles: int) -> None:
     found.add(
         f"{name}_bypass_hit_rate",
         ratio(found.get(component, "bypass_hits"), found.get(component, "bypass_probes")), FRACTION,
-        f"share of the lookups without a page in the {level} TLB that its bypass cache answered",
+        f"{level} TLB bypass cache: hit rate",
     )  # fmt: skip
     found.add(
         f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
         f"{level} TLB misses per 1000 warp instructions",
     )  # fmt: skip
-    waits = f"warps of an SM that wait for one page that {level} and the TLB after it lack"
+    waits = f"warps that wait for a long {level} TLB miss"
     warps, misses = found.get(component, "long_miss_warps"), found.get(component, "long_misses")
     found.add(f"{name}_stalled_warps", ratio(warps, misses), "1", f"{waits}, mean")
     found.add(
@@ -182,7 +182,7 @@ def _add_tlb(found: _Sums, component: str, cycles: int) -> None:
     )
     found.add(
         f"{name}_long_misses", ratio(found.get(component, "long_miss_cycles"), cycles), "1",
-        f"such pages under way, mean over time, all {level} TLBs together",
+        f"long {level} TLB misses under way, mean over time",
     )  # fmt: skip
     found.add(
         f"{name}_utilisation", _utilisation(found, component), FRACTION,
@@ -258,7 +258,7 @@ def _add_page_table(found: _Sums) -> None:
         rate = ratio(found.get(level, "l2_hits"), found.get(level, "l2_lookups"))
         found.add(
             f"l2_level{number}_hit_rate", rate, FRACTION,
-            f"L2 cache hit rate of reads of page-table level {number} (1: the root)",
+            f"L2 hit rate of reads of page-table level {number}",
         )  # fmt: skip
     reads = past + sum(found.total[level, "l2_lookups"] for level in levels)
     found.add(
