@@ -60,7 +60,8 @@ def intra_block_bins(pages: BlockPages) -> NDArray[np.int64]:
     """How many blocks have which intensity of reuse within themselves.
 
     It is the share of a block's accesses whose page the block has accessed before [our choice:
-    ORCH's equation gives 1 for any block paired with itself; docs/reproduction has another reading].
+    ORCH's equation gives 1 for any block paired with itself; docs/reproduction has another
+    reading].
 
     Returns:
         (`BINS`,) blocks in each bin.
