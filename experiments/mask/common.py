@@ -91,6 +91,19 @@ MAIN = pair_sweep(DESIGNS.values(), alone=(BASE, SAME))
 """All pairs on all designs: Figures 11 to 15, and §7.1 and §7.2."""
 
 
+MEAN, MOST = "mean", "most"
+
+
+def mean_and_most(material: Material, mean: str, most: str) -> pd.DataFrame:
+    """Two headline numbers of each application alone: Figures 5 and 6."""
+    import pandas as pd
+
+    numbers = {MEAN: mean, MOST: most}
+    return pd.DataFrame(
+        {name: material.numbers(one, PROGRAMS, [BASE])[BASE] for name, one in numbers.items()}
+    )
+
+
 def variants(designs: Mapping[str, str]) -> dict[str, Design]:
     """Designs as `Material.compared` takes them."""
     return {name: {"variant": variant} for name, variant in designs.items()}

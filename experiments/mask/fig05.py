@@ -6,23 +6,16 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
 
-from .common import ALONE_SWEEP, BASE, PROGRAMS, bars
+from .common import ALONE_SWEEP, MEAN, MOST, bars, mean_and_most
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-MEAN, MOST = "mean", "most"
-
 
 def table(material: Material) -> pd.DataFrame:
     """Walks under way: mean over all cycles, and the most."""
-    import pandas as pd
-
-    numbers = {MEAN: "concurrent_walks", MOST: "concurrent_walks_max"}
-    return pd.DataFrame(
-        {name: material.numbers(one, PROGRAMS, [BASE])[BASE] for name, one in numbers.items()}
-    )
+    return mean_and_most(material, "concurrent_walks", "concurrent_walks_max")
 
 
 def draw(table: pd.DataFrame) -> Picture:
