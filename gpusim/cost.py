@@ -8,7 +8,7 @@ from attrs import frozen
 
 from gpusim.cache import CacheBypass, InvalidationFilter
 from gpusim.config.load import LoadedModel
-from gpusim.config.schema import GpuConfig
+from gpusim.config.schema import GpuConfig, TlbConfig
 from gpusim.dram import DramQueue
 from gpusim.dram.pressure import walk_counters, warp_counters
 from gpusim.fbt import make_table
@@ -77,7 +77,7 @@ def storage(model: LoadedModel) -> list[Part]:
         if not tlb.ideal:
             array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
             fill: FillPolicy = make_policy(Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1))
-            instances = -(-config.sm.count // config.sms_of(tlb.scope))
+            instances = _instances(config, tlb)
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
             parts += _parts(f"tlb.{name}", instances, fill.storage(sizes))
     if config.fbt is not None:
@@ -92,6 +92,11 @@ def storage(model: LoadedModel) -> list[Part]:
     return parts
 
 
+def _instances(config: GpuConfig, tlb: TlbConfig) -> int:
+    """How many TLBs of a level there are."""
+    return -(-config.sm.count // config.sms_of(tlb.scope))
+
+
 def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     """Queues of reads, and what they watch: counters of walks for as many applications as SMs."""
     dram = config.dram
@@ -101,9 +106,8 @@ def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     yield from _parts("dram.scheduler", dram.channels, queue.storage(sizes))
     if queue.epoch:
         name, last = list(config.tlb.items())[-1]
-        instances = -(-config.sm.count // config.sms_of(last.scope))
         yield from _parts("walk", 1, walk_counters(sizes.sms))
-        yield from _parts(f"tlb.{name}", instances, warp_counters(last.mshrs))
+        yield from _parts(f"tlb.{name}", _instances(config, last), warp_counters(last.mshrs))
 
 
 def compare_storage(model: LoadedModel, base: LoadedModel) -> list[Difference]:
