@@ -10,6 +10,7 @@ from .common import (
     BASE,
     MAIN,
     MASK,
+    OWN,
     PAIRS,
     bars,
     of_applications,
@@ -76,7 +77,7 @@ FIGURE = Figure(
     claims=(
         "mask.sec71.ipc_throughput", "mask.sec71.per_app", "mask.sec71.better_than_alone",
     ),
-    sweeps=(MAIN,),
+    sweeps=(MAIN, OWN),
     table=table,
     draw=draw,
     measure=measure,

@@ -11,8 +11,10 @@ from .common import (
     CATEGORIES,
     DESIGNS,
     MAIN,
+    OWN,
     PAIRS,
     PARTS,
+    WHOLE,
     bars,
     by_category,
     gain,
@@ -24,19 +26,19 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-GAIN, OF_IDEAL, OWN = " gain, %", " / Ideal", " (own alone)"
+GAIN, OF_IDEAL, OWN_ALONE = " gain, %", " / Ideal", " (own alone)"
 
 
 def table(material: Material) -> pd.DataFrame:
     """Weighted speedups; gains over SharedTLB; parts of Ideal; all are means of the pairs' own."""
     designs = variants(DESIGNS)
     all_pairs = speedups(material, PAIRS, designs)
-    own = material.compared("weighted_speedup", PAIRS, designs)
+    own = material.compared("weighted_speedup", PAIRS, variants(WHOLE))
     gains = {f"{name}{GAIN}": gain(all_pairs, name) for name in (*PARTS, "MASK")}
     ideal = {
         f"{name}{OF_IDEAL}": all_pairs[name] / all_pairs["Ideal"] for name in ("SharedTLB", "MASK")
     }
-    return by_category(all_pairs.assign(**gains, **ideal).join(own.add_suffix(OWN)))
+    return by_category(all_pairs.assign(**gains, **ideal).join(own.add_suffix(OWN_ALONE)))
 
 
 def draw(table: pd.DataFrame) -> Picture:
@@ -80,7 +82,7 @@ FIGURE = Figure(
         "mask.fig11.mask_cache", "mask.fig11.mask_dram", "mask.fig11.components_order",
         "mask.fig11.best_baseline",
     ),
-    sweeps=(MAIN,),
+    sweeps=(MAIN, OWN),
     table=table,
     draw=draw,
     measure=measure,

@@ -12,6 +12,7 @@ from .common import (
     BASELINES,
     MAIN,
     MASK,
+    OWN,
     PAIRS,
     bars,
     by_category,
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 SHOWN = {**BASELINES, "MASK": MASK}
-OWN = " (own alone)"
+OWN_ALONE = " (own alone)"
 
 
 def table(material: Material) -> pd.DataFrame:
     """Largest slowdowns, means by category; IPCs alone on SharedTLB, and on the design itself."""
     common = material.compared("unfairness", PAIRS, variants(SHOWN), {"variant": BASE})
     own = material.compared("unfairness", PAIRS, variants(SHOWN))
-    return by_category(common.join(own.add_suffix(OWN)))
+    return by_category(common.join(own.add_suffix(OWN_ALONE)))
 
 
 def draw(table: pd.DataFrame) -> Picture:
@@ -41,14 +42,14 @@ def draw(table: pd.DataFrame) -> Picture:
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """Means over the pairs."""
     mean = table.T[AVERAGE]
-    own = mean[[name + OWN for name in SHOWN]]
-    told = ", ".join(f"{name} {mean[name]:.2f} ({mean[name + OWN]:.2f})" for name in SHOWN)
+    own = mean[[name + OWN_ALONE for name in SHOWN]]
+    told = ", ".join(f"{name} {mean[name]:.2f} ({mean[name + OWN_ALONE]:.2f})" for name in SHOWN)
     fairest = mean["SharedTLB"] < mean[["Static", "PWCache"]].min()
     return {
         "mask.fig15.unfairness": number(
             100 * (1 - mean["MASK"] / mean["SharedTLB"]),
             text=f"IPCs alone of each design: "
-            f"{100 * (1 - own['MASK' + OWN] / own['SharedTLB' + OWN]):.1f} %",
+            f"{100 * (1 - own['MASK' + OWN_ALONE] / own['SharedTLB' + OWN_ALONE]):.1f} %",
         ),
         "mask.fig15.baseline_fairness": Measured(
             holds=bool(fairest and mean["MASK"] < mean["Static"]), text=told
@@ -62,7 +63,7 @@ FIGURE = Figure(
     about="The larger of the two slowdowns, IPC alone / IPC shared. IPCs alone are those of "
     "SharedTLB; under *own alone* those of the design itself.",
     claims=("mask.fig15.unfairness", "mask.fig15.baseline_fairness"),
-    sweeps=(MAIN,),
+    sweeps=(MAIN, OWN),
     table=table,
     draw=draw,
     measure=measure,

@@ -38,7 +38,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="mask.sec6",
     title="§6: InitialTokens",
-    about="Weighted speedups of MASK, two pairs a category, by the part of an application's "
+    about="Weighted speedups of MASK, one pair a category, by the part of an application's "
     "warps that have tokens after the first epoch.",
     claims=("mask.sec6.initial_tokens",),
     sweeps=(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 KEY, WAYS = "tlb.L1.entries", "tlb.L1.ways"
-ENTRIES = [16, 32, 64, 128, 256]
+ENTRIES = [16, 64, 256]
 DESIGNS = {"SharedTLB": BASE, "MASK": MASK}
 
 
@@ -41,7 +41,7 @@ def draw(table: pd.DataFrame) -> Picture:
 FIGURE = Figure(
     id="mask.sec73.l1_tlb",
     title="§7.3: L1 TLB sizes",
-    about="Weighted speedups, two pairs a category; fully associative. IPCs alone are those of "
+    about="Weighted speedups, one pair a category; fully associative. IPCs alone are those of "
     "SharedTLB with as many entries. The paper gives no number.",
     sweeps=(
         pair_sweep(

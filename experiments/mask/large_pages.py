@@ -40,7 +40,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="mask.sec73.large_pages",
     title="§7.3: pages of 2 MB",
-    about="Weighted speedups relative to Ideal's, all with pages of 2 MB, two pairs a category.",
+    about="Weighted speedups relative to Ideal's, all with pages of 2 MB, one pair a category.",
     claims=("mask.sec73.large_pages",),
     sweeps=(pair_sweep(DESIGNS.values(), STUDIED, alone=(DESIGNS["SharedTLB"],)),),
     table=table,

@@ -46,7 +46,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="mask.sec73.row_policy",
     title="§7.3: open and closed rows",
-    about="Weighted speedups, two pairs a category; IPCs alone are those of SharedTLB with open "
+    about="Weighted speedups, one pair a category; IPCs alone are those of SharedTLB with open "
     "rows.",
     claims=("mask.sec73.row_policy",),
     sweeps=(pair_sweep(DESIGNS.values(), STUDIED, axes={KEY: [OPEN, CLOSED]}),),

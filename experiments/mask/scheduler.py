@@ -38,7 +38,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="mask.sec73.other_scheduler",
     title="§7.3: another DRAM scheduler",
-    about="Weighted speedups, two pairs a category, with a scheduler that serves row hits first "
+    about="Weighted speedups, one pair a category, with a scheduler that serves row hits first "
     "and then applications in turn; MASK is its tokens and its L2 bypass.",
     claims=("mask.sec73.other_scheduler",),
     sweeps=(pair_sweep(DESIGNS.values(), STUDIED, alone=(DESIGNS["SharedTLB"],)),),

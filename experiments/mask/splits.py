@@ -46,7 +46,7 @@ FIGURE = Figure(
     id="mask.sec6.splits",
     title="§6: splits of the SMs",
     about="The paper's applications have the SMs that an exhaustive search finds best; ours "
-    "have half of them each. Here is what a search in steps of five SMs finds, two pairs "
+    "have half of them each. Here is what a search in steps of five SMs finds, one pair "
     "a category: weighted speedups, IPCs alone on SharedTLB with as many SMs.",
     sweeps=(evolve(pair_sweep(DESIGNS.values(), STUDIED), split_step=STEP),),
     table=table,
