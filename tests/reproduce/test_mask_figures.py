@@ -156,12 +156,12 @@ def test_sizes_of_the_l2_tlb():
 def test_settings_that_only_some_designs_have():
     def value(place, number):
         entries = place.get("tlb.L2.fill.bypass_entries")
-        return {"8": 0.5, "16": 0.75}.get(entries, 1.0)
+        return {"16": 0.75}.get(entries, 1.0)
 
     table = FIGURES["mask.sec72.bypass_size"].table(
         material(FIGURES["mask.sec72.bypass_size"], value)
     )
-    assert table.loc["TRD_RED"].tolist() == [1.0, 1.5, 2.0, 2.0, 2.0]
+    assert table.loc["RED_RAY"].tolist() == [1.5, 2.0, 2.0, 2.0]
     assert verdicts("mask.sec72.bypass_size", value) == {"bypass_saturates": "agrees"}
 
 
