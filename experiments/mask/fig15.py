@@ -14,6 +14,7 @@ from .common import (
     MASK,
     OWN,
     PAIRS,
+    WHOLE,
     bars,
     by_category,
     variants,
@@ -30,7 +31,7 @@ OWN_ALONE = " (own alone)"
 def table(material: Material) -> pd.DataFrame:
     """Largest slowdowns, means by category; IPCs alone on SharedTLB, and on the design itself."""
     common = material.compared("unfairness", PAIRS, variants(SHOWN), {"variant": BASE})
-    own = material.compared("unfairness", PAIRS, variants(SHOWN))
+    own = material.compared("unfairness", PAIRS, variants(WHOLE))
     return by_category(common.join(own.add_suffix(OWN_ALONE)))
 
 
@@ -42,8 +43,8 @@ def draw(table: pd.DataFrame) -> Picture:
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """Means over the pairs."""
     mean = table.T[AVERAGE]
-    own = mean[[name + OWN_ALONE for name in SHOWN]]
-    told = ", ".join(f"{name} {mean[name]:.2f} ({mean[name + OWN_ALONE]:.2f})" for name in SHOWN)
+    own = mean[[name + OWN_ALONE for name in WHOLE]]
+    told = ", ".join(f"{name} {mean[name]:.2f}" for name in SHOWN)
     fairest = mean["SharedTLB"] < mean[["Static", "PWCache"]].min()
     return {
         "mask.fig15.unfairness": number(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 KEY = "tlb.L2.entries"
-ENTRIES = [64, 256, 512, 1024, 4096, 8192]
+ENTRIES = [64, 512, 4096, 8192]
 DESIGNS = {"SharedTLB": BASE, "MASK": MASK}
 TIE = 0.02
 """Weighted speedups that are equal (our choice)."""
