@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from gpusim.cache import VirtualL1Cache, VirtualL2Bank
+from gpusim.cache import RemappingL1Cache, VirtualL1Cache, VirtualL2Bank
 from gpusim.cache.array import DIRTY
 from gpusim.fbt import Fbt
 from gpusim.machine import Machine
@@ -224,6 +224,7 @@ class Follower:
 
     def _note_issue(self, lsu: Any) -> None:
         lookup = lsu.l1.lookup
+        remapping = isinstance(lsu.l1, RemappingL1Cache)
         start = lsu._start
         starting: list[Any] = [None]
 
@@ -235,7 +236,8 @@ class Follower:
             hit = bool(lookup(line, sectors, app))
             if hit:
                 self.reads += 1
-                where, _ = lsu.l1.copies[line]
+                name = lsu.l1.leading_name(line) if remapping else line
+                where, _ = lsu.l1.copies[name]
                 page = page_of_line(line, self.page_shift)
                 allowed = self._frames(page).since(starting[0].issued)
                 assert where >> self.page_shift in allowed, "an L1 cache hits a stale line"
