@@ -54,6 +54,7 @@ class Follower:
 
     Attributes:
         reads, writes: how many were checked.
+        renamed: how many of the reads were answered by the L2 cache under another name.
         unanswered: shootdowns that have not ended.
     """
 
@@ -72,7 +73,7 @@ class Follower:
         self.frames: dict[int, History] = {}
         self.writable: dict[int, History] = {}
         self.version = 0
-        self.reads = self.writes = self.unanswered = 0
+        self.reads = self.writes = self.renamed = self.unanswered = 0
         for bank in machine.systems[0].banks:
             assert isinstance(bank, VirtualL2Bank)
             self._follow_bank(bank)
@@ -165,8 +166,9 @@ class Follower:
         def follow_store(request: VirtualRequest) -> None:
             self.writes += 1
             line, _ = self.l2[request.leading]
-            self._check_frame(request, line)
-            allowed = self._writable(request.tag).since(_issued(request))
+            now = self.machine.env.now
+            self._check_frame(request, line, now)
+            allowed = self._writable(request.tag).since(now)
             assert request.writable in allowed, "a stale permission"
             if request.writable:
                 self.version += 1
@@ -175,9 +177,12 @@ class Follower:
             store(request)
 
         def follow_answer(request: VirtualRequest, delay: int) -> None:
-            copy = self.l2[request.leading]
+            copy = line, version = self.l2[request.leading]
             if request.kind == Kind.LOAD:
-                self._check_read(request, copy)
+                self.reads += 1
+                assert version == self.latest.get(line, 0), "a stale value"
+                if request.name == request.line:  # else its SM decides whether to believe it
+                    self._check_frame(request, line, self.machine.env.now)
             self.answers[id(request)] = request, copy
             answer(request, delay)
 
@@ -207,7 +212,11 @@ class Follower:
         def follow_fill(filled: VirtualRequest) -> None:
             _, copy = self.answers.pop(id(filled))
             arriving[:] = [copy]
+            renamed = filled.name != filled.line
             fill(filled)
+            if renamed and filled.leading >= 0:
+                self.renamed += 1
+                self._check_frame(filled, copy[0], self.machine.env.now)
             if l1.array.state(filled.leading):
                 copies[filled.leading] = copy
 
@@ -215,7 +224,7 @@ class Follower:
             def release(mshrs, key: int) -> list[Any]:  # noqa: N805
                 waiters = super().release(key)
                 for waiter in waiters:
-                    self._check_frame(waiter, arriving[0][0])
+                    self._check_frame(waiter, arriving[0][0], _issued(waiter))
                 return waiters
 
         l1.fill = follow_fill  # type: ignore[assignment,method-assign]
@@ -246,14 +255,9 @@ class Follower:
         lsu._start = follow_start
         lsu.l1.lookup = follow_lookup
 
-    def _check_read(self, request: VirtualRequest, copy: Copy) -> None:
-        self.reads += 1
-        line, version = copy
-        assert version == self.latest.get(line, 0), "a stale value"
-        self._check_frame(request, line)
-
-    def _check_frame(self, request: VirtualRequest, line: int) -> None:
-        allowed = self._frames(request.tag).since(_issued(request))
+    def _check_frame(self, request: VirtualRequest, line: int, since: int) -> None:
+        """A line is in a frame that the page of a request had in the cycle `since` or later."""
+        allowed = self._frames(request.tag).since(since)
         assert line >> self.page_shift in allowed, "a stale translation"
         mask = (1 << self.page_shift) - 1
         assert line & mask == request.vline & mask
