@@ -1,17 +1,16 @@
 """Storms of shootdowns and of synonyms in the middle of a run: what they cost, and when.
 
-Run with ``python -m experiments.storms [--program NAME] [--scale SCALE] [--pictures FOLDER]``.  A
-calm run tells how long the program takes; the storm goes over the cycles from 40 % to 60 % of that.
-Every run checks its conservation laws, and that it executes what the calm one does.
+Run with ``python -m experiments.storms [FOLDER] [--program NAME] [--scale SCALE]``.  A calm run
+tells how long the program takes; a storm goes over the cycles from 40 % to 60 % of that.  Every run
+checks its conservation laws, and that it executes what the calm one does.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import cycle, product
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +37,7 @@ EVERY = 10
 TRANSLATION = ("tlb_L2", "tlb_FBT", "walker", "walk")
 """States of a warp that waits for its translation, or for a page that is locked."""
 
+PARTS = ("before", "storm", "after")
 COUNTERS = ("shootdowns", "synonyms", "synonym_faults", "asked_again", "renamed", "sent_again")
 
 Event = dict[str, Any]
@@ -57,9 +57,9 @@ class Weather:
 
     Attributes:
         cycles, instructions, transactions: of all of it.
-        translation: by part of the run (before, in and after the span of the storm), the share of
-            the warps' cycles in which they waited for translation.
-        counters: of the table and of the L1 caches, summed.
+        translation: by part of the run (`PARTS`), the share of the warps' cycles in which they
+            waited for translation.
+        counters: sums of `COUNTERS`.
     """
 
     cycles: int
@@ -90,52 +90,40 @@ def _pages(buffer: Buffer) -> range:
     return range(buffer.base, buffer.base + buffer.bytes, PAGE)
 
 
-STORMS: Mapping[str, Callable[[Sequence[Buffer], Span], Iterator[Event]] | None] = {
-    "calm": None,
+STORMS: Mapping[str, Callable[[Sequence[Buffer], Span], Iterator[Event]]] = {
     "shootdowns": shootdowns,
     "synonyms": synonyms,
 }
 
 
-def run(design: str, workload: Workload, storm: str, span: Span) -> Result:
-    """A run with a storm, recorded."""
-    make = STORMS[storm]
-    model = gpusim.load_model(MODEL, [design])
-    if make is None:
-        return gpusim.simulate(model, workload, record=RECORDS)
+def write_events(workload: Workload, storm: str, span: Span, folder: Path) -> Path:
+    """The events file of a storm for a program, as ``gpusim run --events`` reads it."""
     (application,) = workload.applications
-    lines = [json.dumps(event) for event in make(application.start().buffers, span)]
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{storm}.jsonl"
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return gpusim.simulate(model, workload, record=RECORDS, events=file)
+    events = STORMS[storm](application.start().buffers, span)
+    file = folder / f"{storm}.jsonl"
+    file.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    return file
 
 
 def weather(result: Result, span: Span) -> Weather:
     """What a run was like before, in and after the span of a storm."""
-    cycles = int(result.summary["cycles"])
-    parts = {
-        "before": (0, span.begin),
-        "storm": (span.begin, span.end),
-        "after": (span.end, cycles),
-    }
+    end = int(result.summary["cycles"])
+    edges = pairwise((0, span.begin, span.end, end))
     rows = result.counters
-    here = rows[rows.component.isin(["fbt", "l1", "l2"])]
     return Weather(
-        cycles=cycles,
+        cycles=end,
         instructions=int(result.summary["instructions"]),
         transactions=int(result.summary["transactions"]),
-        translation={name: _translation(result, *part) for name, part in parts.items()},
-        counters={
-            str(name): int(value) for name, value in here.groupby("counter").value.sum().items()
+        translation={
+            name: _translation(result, *part) for name, part in zip(PARTS, edges, strict=True)
         },
+        counters={name: int(rows[rows.counter == name].value.sum()) for name in COUNTERS},
     )
 
 
 def _translation(result: Result, begin: int, end: int) -> float:
     spent = stalls(result, window_of(result, begin, end, bins=1)).sum("cycle")
-    waits = [state for state in TRANSLATION if state in spent.state]
-    return float(spent.sel(state=waits).sum() / spent.sum())
+    return float(spent.sel(state=[*TRANSLATION]).sum() / spent.sum())
 
 
 def picture(result: Result, span: Span) -> Figure:
@@ -147,50 +135,57 @@ def picture(result: Result, span: Span) -> Figure:
 
 
 def storms(
-    workload: Workload, pictures: Path | None = None, designs: Sequence[str] = DESIGNS
+    workload: Workload, folder: Path, designs: Sequence[str] = DESIGNS, draw: bool = False
 ) -> dict[tuple[str, str], Weather]:
-    """All runs by design and storm; of the first design, pictures into a folder.
+    """All runs, by design and storm (or ``"calm"``); events files, and pictures, into a folder.
 
     Raises:
         AssertionError: a run in a storm did not execute what the calm one did.
     """
     found: dict[tuple[str, str], Weather] = {}
-    length = int(run(designs[0], workload, "calm", Span(0, 0)).summary["cycles"])
-    span = Span(length * 2 // 5, length * 3 // 5)
-    for design, storm in product(designs, STORMS):
-        with run(design, workload, storm, span) as result:
-            now = found[design, storm] = weather(result, span)
-            calm = found[design, "calm"]
+    span = Span(0, 0)
+    for design in designs:
+        model = gpusim.load_model(MODEL, [design])
+        with gpusim.simulate(model, workload, record=RECORDS) as result:
+            if not found:
+                length = int(result.summary["cycles"])
+                span = Span(length * 2 // 5, length * 3 // 5)
+            calm = found[design, "calm"] = weather(result, span)
+        for storm in STORMS:
+            events = write_events(workload, storm, span, folder)
+            with gpusim.simulate(model, workload, record=RECORDS, events=events) as result:
+                now = found[design, storm] = weather(result, span)
+                if draw:
+                    plots.save(picture(result, span), folder / f"{storm}_{design}.png")
             assert now.instructions == calm.instructions, f"{storm} lost or doubled instructions"
             assert now.transactions == calm.transactions, f"{storm} lost or doubled transactions"
-            if pictures is not None and design == designs[0]:
-                plots.save(picture(result, span), pictures / f"storm_{storm}.png")
     return found
 
 
 def main() -> None:
     """Let all storms come, and print what they did."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("storms"),
+        help="where events files and pictures go (default storms)",
+    )  # fmt: skip
     parser.add_argument("--program", default="pagerank", help="a workload (default pagerank)")
     parser.add_argument("--scale", default="smoke", help="its scale (default smoke)")
-    parser.add_argument("--pictures", type=Path, help="a folder for pictures of the timelines")
     arguments = parser.parse_args()
-    if arguments.pictures is not None:
-        arguments.pictures.mkdir(parents=True, exist_ok=True)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
     workload = gpusim.load_workload(arguments.program, arguments.scale)
-    found = storms(workload, arguments.pictures)
+    found = storms(workload, arguments.folder, draw=True)
     table = Table(title=f"{MODEL}, {arguments.program} ({arguments.scale})")
     for heading in ("design", "weather"):
         table.add_column(heading, no_wrap=True)
-    parts = ("before", "storm", "after")
-    for heading in ("cycles", *(f"waits {part}" for part in parts), *COUNTERS):
+    for heading in ("cycles", *(f"waits {part}" for part in PARTS), *COUNTERS):
         table.add_column(heading.replace("_", " "), justify="right")
     for (design, storm), one in found.items():
         table.add_row(
-            design, storm, f"{one.cycles:,}", *(f"{one.translation[part]:.1%}" for part in parts),
-            *(f"{one.counters.get(name, 0):,}" for name in COUNTERS),
+            design, storm, f"{one.cycles:,}", *(f"{one.translation[part]:.1%}" for part in PARTS),
+            *(f"{one.counters[name]:,}" for name in COUNTERS),
         )  # fmt: skip
-    Console(width=max(120, Console().width)).print(table)
+    Console(width=max(140, Console().width)).print(table)
 
 
 if __name__ == "__main__":

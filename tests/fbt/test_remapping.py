@@ -14,7 +14,17 @@ from gpusim.config.schema import GpuConfig, RemappingConfig
 from gpusim.config.units import cycles
 from gpusim.cost import added_bytes
 from tests.fbt.test_latency import (
-    ASK, BACK, OTHER, PAGE, TABLE, THERE, TLB, TRIP, loads, synonyms, with_tlb,
+    ASK,
+    BACK,
+    OTHER,
+    PAGE,
+    TABLE,
+    THERE,
+    TLB,
+    TRIP,
+    loads,
+    synonyms,
+    with_tlb,
 )  # fmt: skip
 from tests.fbt.virtual_machines import IOMMU, VIRTUAL, followed
 from tests.machine.bench import change

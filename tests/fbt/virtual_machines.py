@@ -48,7 +48,7 @@ def synonym_storms(draw: Any) -> tuple[Program, list[Event]]:
 
     Drawn from a seed: choices of hypothesis, one by one, are too few to meet in time.
     """
-    chance = random.Random(draw(st.integers(0, 1 << 32)))  # noqa: S311
+    chance = random.Random(draw(st.integers(0, 1 << 32)))
 
     def step() -> tuple[Any, ...]:
         where = [
