@@ -116,7 +116,7 @@ class Follower:
 
         # Between the answer and the CPU's store the GPU may fetch the line again, which a real
         # directory orders; here the CPU stores at once.
-        self.fbt.probe(line << self.line_shift, taken)
+        self.fbt.purges.probe(line << self.line_shift, taken)
 
     def _shoot_down(self, tag: int | None, gone: Any) -> None:
         self.unanswered += 1
@@ -125,7 +125,7 @@ class Follower:
             self.unanswered -= 1
             gone(self.machine.env.now)
 
-        self.fbt.shoot_down(tag, done)
+        self.fbt.shootdowns.begin(tag, done)
 
     def _split(self, tag: int) -> tuple[int, int]:
         return tag >> ASID_SHIFT, tag & VPN_MASK
@@ -303,7 +303,7 @@ class Follower:
         assert not self.unanswered
         assert not self.leaving
         assert not self.fbt._waiting
-        assert not self.fbt._shootdowns.in_flight()
+        assert not self.fbt.shootdowns.in_flight()
         for page in self.fbt.table.pages():
             assert not page.locked
             assert not page.users

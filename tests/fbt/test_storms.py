@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_the_stalls_are_in_the_storm(found: dict[tuple[str, str], Weather]) -> N
 def test_events_are_those_of_the_file(found: dict[tuple[str, str], Weather], folder: Path) -> None:
     lines = (folder / "shootdowns.jsonl").read_text().splitlines()
     times = [json.loads(line)["at"] for line in lines[:-1]]
-    assert {later - at for at, later in zip(times, times[1:], strict=False)} == {EVERY}
+    assert {later - at for at, later in pairwise(times)} == {EVERY}
     for design in DESIGNS:
         assert found[design, "shootdowns"].counters["shootdowns"] == len(lines)
 
