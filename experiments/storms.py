@@ -185,7 +185,7 @@ def main() -> None:
             design, storm, f"{one.cycles:,}", *(f"{one.translation[part]:.1%}" for part in PARTS),
             *(f"{one.counters[name]:,}" for name in COUNTERS),
         )  # fmt: skip
-    Console(width=max(140, Console().width)).print(table)
+    Console(width=max(160, Console().width)).print(table)
 
 
 if __name__ == "__main__":
