@@ -95,8 +95,8 @@ def _balances(machine: Machine, sums: Sums) -> Iterator[str]:
     data = l2["lookups"] - l2["translation_lookups"]
     yield from _equal(
         "data lookups of the L2 cache", data,
-        "L1 misses that were not merged + stores and atomics",
-        l1["misses"] - l1["merged"] + l1["stores"],
+        "L1 misses that were not merged + stores and atomics + loads sent again",
+        l1["misses"] - l1["merged"] + l1["stores"] + l1["sent_again"],
     )  # fmt: skip
     if machine.fbt is not None:
         yield from _let_through(sums["fbt"], l2, sums[f"tlb/{next(iter(machine.tlbs))}"])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from gpusim.cache import CacheBypass, InvalidationFilter
+from gpusim.cache import CacheBypass, InvalidationFilter, SynonymTable
 from gpusim.config.load import LoadedModel
 from gpusim.config.schema import GpuConfig, TlbConfig
 from gpusim.dram import DramQueue
@@ -85,6 +85,9 @@ def storage(model: LoadedModel) -> list[Part]:
         of_l1 = InvalidationFilter.storage(sizes, lines)
         parts += _parts("fbt", 1, make_table(config.fbt, config).storage(sizes))
         parts += _parts("l1", config.sm.count, of_l1)
+        if config.fbt.remapping is not None:
+            synonyms = SynonymTable(config.fbt.remapping.entries)
+            parts += _parts("l1", config.sm.count, synonyms.storage(sizes))
     bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
     parts += _parts("l2.bypass", 1, bypass.storage(sizes))
     if not config.dram.ideal:

@@ -112,11 +112,11 @@ def _happen(machine: Machine, fbt: Fbt, event: PageEvent) -> None:
     table = machine.page_table
     asid, vpn = event.app, event.address >> table.page_shift
     if event.event == "shootdown":
-        fbt.shoot_down(None)
+        fbt.shootdowns.begin(None)
         return
     if event.event == "probe":
         offset = event.address & ((1 << table.page_shift) - 1)
-        fbt.probe(table.translate(asid, vpn) << table.page_shift | offset)
+        fbt.purges.probe(table.translate(asid, vpn) << table.page_shift | offset)
         return
     if event.event == "protect":
         table.protect(asid, vpn, writable=event.writable)
@@ -124,7 +124,7 @@ def _happen(machine: Machine, fbt: Fbt, event: PageEvent) -> None:
         table.remap(asid, vpn, table.translate(asid, event.of >> table.page_shift))
     else:
         table.remap(asid, vpn)
-    fbt.shoot_down(asid << ASID_SHIFT | vpn)
+    fbt.shootdowns.begin(asid << ASID_SHIFT | vpn)
 
 
 def _event(line: str, tenants: Sequence[Tenant]) -> PageEvent:

@@ -181,6 +181,8 @@ class VirtualRequest(MemoryRequest):
 
     Attributes:
         line: its own name of the line.
+        name: the name under which it looks for the line: its own, or the leading one if its SM
+            knows it.
         leading: the name under which the line is cached, another one if its page is a synonym;
             -1 until it is known.
         writable: permission of its page; known with `leading`.
@@ -188,7 +190,7 @@ class VirtualRequest(MemoryRequest):
         page: what the forward–backward table knows of that page, while it is used.
     """
 
-    __slots__ = ("cached_writable", "leading", "line", "page", "writable")
+    __slots__ = ("cached_writable", "leading", "line", "name", "page", "writable")
 
     def __init__(
         self, kind: int, app: int, asid: int, sm: int, tag: int, address: int, vline: int,
@@ -197,7 +199,7 @@ class VirtualRequest(MemoryRequest):
         super().__init__(
             kind, app, asid, sm, tag, address, vline, sectors, depth, access, trail
         )  # fmt: skip
-        self.line = asid << ASID_SHIFT | vline
+        self.line = self.name = asid << ASID_SHIFT | vline
         self.leading = -1
         self.writable = True
         self.cached_writable = True

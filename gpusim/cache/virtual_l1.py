@@ -51,7 +51,7 @@ class VirtualL1Cache(L1Cache):
         """By outstanding line: pages that were invalidated since it was asked for."""
 
     def admit(self, request: MemoryRequest, line: int) -> Admission:
-        if self._invalid and _has(self._invalid.get(line), self._page(line)):
+        if self._invalid and self._invalidated(line, self._page(line)):
             self.counters[request.app].stalls += 1
             return FULL
         return super().admit(request, line)
@@ -65,8 +65,9 @@ class VirtualL1Cache(L1Cache):
     def fill(self, filled: MemoryRequest) -> None:
         assert isinstance(filled, VirtualRequest)
         page = self._page(filled.leading)
-        if not _has(self._invalid.pop(filled.line, None), page):
+        if not self._invalidated(filled.line, page):
             self._keep(filled.leading, page, filled.sectors)
+        self._invalid.pop(filled.line, None)
         self._answer(filled, filled.line)
 
     def _keep(self, line: int, page: int, sectors: int) -> None:
@@ -90,6 +91,11 @@ class VirtualL1Cache(L1Cache):
             self.invalidations.lines_flushed += sum(1 for _ in self.array.lines())
             self.clear()
 
+    def _invalidated(self, outstanding: int, *pages: int) -> bool:
+        """Whether one of these pages was invalidated since a line was asked for."""
+        invalid = self._invalid.get(outstanding)
+        return invalid is not None and (_ALL in invalid or not invalid.isdisjoint(pages))
+
     def _page(self, line: int) -> int:
         return page_of_line(line, self._lines_shift)
 
@@ -99,7 +105,3 @@ class VirtualL1Cache(L1Cache):
         """All counters, one row each; invalidations belong to no application."""
         yield from super().counter_rows(component, instance, apps)
         yield from counter_rows(component, instance, "", self.invalidations)
-
-
-def _has(pages: set[int] | None, page: int) -> bool:
-    return pages is not None and (page in pages or _ALL in pages)

@@ -143,9 +143,9 @@ class VirtualL2Bank(L2Bank):
         line = request.line
         counters = self.counters[request.app]
         mshrs = self._mshrs
-        if not self._array.missing(line, self._whole):
+        if not self._array.missing(request.name, self._whole):
             counters.hits += 1
-            request.leading = line
+            request.leading = request.name
             if request.stores:
                 request.writable = not self._array.state(line) & READ_ONLY
                 self._store(request)
@@ -168,8 +168,11 @@ class VirtualL2Bank(L2Bank):
             self._table.translate(request, self._latency)
         counters.lookups += 1
         counters.stores += request.stores
+        hit = request.leading >= 0
+        if not hit:
+            request.name = line
         if self.on_lookup.listeners:
-            self.on_lookup(0, request.app, line not in mshrs.pending, self.env._now)
+            self.on_lookup(0, request.app, hit, self.env._now)
         return True
 
     def _store(self, request: VirtualRequest) -> None:

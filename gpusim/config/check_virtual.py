@@ -77,6 +77,8 @@ def _check_table(fbt: FbtConfig) -> Iterator[Problem]:
             f"not allowed{nearest(fbt.large_pages, LARGE_PAGES)}; "
             f"allowed: {', '.join(LARGE_PAGES)}",
         )
+    if fbt.remapping is not None and fbt.remapping.entries < 1:
+        yield Problem(("fbt", "remapping", "entries"), "must be 1 or more")
     sets, rest = divmod(fbt.entries, max(fbt.ways, 1))
     if fbt.ways < 1 or sets < 1 or rest or sets & (sets - 1):
         yield Problem(

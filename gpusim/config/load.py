@@ -103,7 +103,10 @@ def load_model(
 
 
 def _remove_absent(tree: Tree) -> None:
-    absent = (("", ("fbt",)), ("tlb", None), ("walk", ("cache",)), ("dram", ("partition",)))
+    absent = (
+        ("", ("fbt",)), ("fbt", ("remapping",)), ("tlb", None), ("walk", ("cache",)),
+        ("dram", ("partition",)),
+    )  # fmt: skip
     for table, names in absent:
         inner = tree.get(table) if table else tree
         if isinstance(inner, dict):

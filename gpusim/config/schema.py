@@ -233,6 +233,19 @@ FBT_LEVEL = "FBT"
 
 
 @frozen
+class RemappingConfig:
+    """Dynamic synonym remapping: a table beside each L1 cache of a machine with one (VC §4.3).
+
+    Attributes:
+        entries: pages that it maps to their leading pages; it is fully associative.
+        latency: of a lookup, which every access to the L1 cache meets first.
+    """
+
+    entries: int
+    latency: Duration = cycles(0)
+
+
+@frozen
 class FbtConfig:
     """The forward–backward table, which makes virtual L2 caches correct (VC §4).
 
@@ -243,6 +256,7 @@ class FbtConfig:
         second_level: misses of the last TLB level ask the forward table before the walkers.
         large_pages: how pages above 4 KiB are kept: ``"sub-pages"`` (an entry for each 4 KiB that
             were touched) or ``"counter"`` (one entry, which counts the lines in the L2 cache).
+        remapping: synonyms are given their leading names before they look in an L1 cache.
     """
 
     entries: int
@@ -251,6 +265,7 @@ class FbtConfig:
     trip: Duration = cycles(10)
     second_level: bool = False
     large_pages: str = "sub-pages"
+    remapping: RemappingConfig | None = None
 
 
 @frozen

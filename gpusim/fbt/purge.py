@@ -91,8 +91,8 @@ class Purges:
     """
 
     def __init__(
-        self, env: Environment, table: ForwardBackwardTable, lines_shift: int, trip: int,
-        l1_trip: int, timers: Port[tuple[Any, ...]], released: Callable[[Page], None],
+        self, env: Environment, table: ForwardBackwardTable, lines_shift: int, line_bytes: int,
+        trip: int, l1_trip: int, timers: Port[tuple[Any, ...]], released: Callable[[Page], None],
     ) -> None:  # fmt: skip
         self.counters = PurgeCounters()
         self.banks: Sequence[Bank] = ()
@@ -100,12 +100,30 @@ class Purges:
         self._env = env
         self._table = table
         self._lines_shift = lines_shift
+        self._line_bytes = line_bytes
         self._trip = trip
         self._l1_trip = l1_trip
         self._timers = timers
         self._released = released
         self._by_frame: dict[int, Purge] = {}
         self.under_way = 0
+
+    def evict(self, page: Page) -> None:
+        """A page has to make room in the table for another one."""
+        self.counters.evictions += 1
+        self.done_with(self.begin([page], frozenset((page.leading,))))
+
+    def probe(self, address: int, done: Done = nothing) -> None:
+        """A CPU takes the line of a physical address away."""
+        self.counters.probes += 1
+        frame_line = address // self._line_bytes
+        number = frame_line & ((1 << self._lines_shift) - 1)
+        page = self._table.backward(frame_line >> self._lines_shift)
+        if page is None or not (page.users or page.leaving or self._table.may_hold(page, number)):
+            self.counters.probes_filtered += 1
+            done()
+            return
+        self.done_with(self.begin([page], frozenset(), done, line=number))
 
     def begin(
         self, pages: Sequence[Page], names: Set[int] | None, done: Done = nothing,

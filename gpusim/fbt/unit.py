@@ -11,21 +11,19 @@ from gpusim.config.units import Hertz
 from gpusim.counters import CounterRow, counter_rows
 from gpusim.engine import NEVER, Environment, Port, Probe, Wakeable
 from gpusim.fbt.neighbours import FbtCounters, Miss, Permissions, Tlb, VirtualBank
-from gpusim.fbt.purge import L1, Done, Purges, nothing
+from gpusim.fbt.purge import L1, Purges
 from gpusim.fbt.shootdowns import Shootdowns
 from gpusim.fbt.table import ForwardBackwardTable, Page
+from gpusim.fbt.write_backs import WriteBacks
 from gpusim.request import (
     NO_PAGE,
     VPN_MASK,
-    Kind,
     MemoryRequest,
     Translation,
     VirtualRequest,
     line_in_page,
     page_of_line,
 )
-from gpusim.states import State
-from gpusim.warp_program import SECTOR_BYTES
 
 
 class Fbt:
@@ -66,34 +64,30 @@ class Fbt:
         self._line_mask = (1 << lines_shift) - 1
         self._sub_shift = page_lines_shift - lines_shift
         self._line_bytes = line_bytes
-        self._whole = (1 << (line_bytes // SECTOR_BYTES)) - 1
         self._permissions = permissions
-        self._channel = channel
         self._tlb_state = tlb_state
         self._fbt_state = fbt_state
         self._banks: Sequence[VirtualBank] = ()
-        self._tlbs: Sequence[Tlb] = ()
         self._tlb: Port[Translation] = Port(env, "unconnected")
         self._translated: Port[Miss] = Port(env, "fbt.translated")
         self._notices: Port[tuple[Any, ...]] = Port(env, "fbt.notices", self.trip)
         self._timers: Port[tuple[Any, ...]] = Port(env, "fbt.timers")
-        self._departing: Port[tuple[MemoryRequest, Page, VirtualBank, int]] = Port(
-            env, "fbt.write_backs", self.latency
-        )
         self._again: deque[Miss] = deque()
         self._waiting: dict[int, list[Miss]] = {}
         """By frame of the page that has to be unlocked or gone first."""
-        self._shootdowns = Shootdowns()
         self.purges = Purges(
-            env, self.table, lines_shift, self.trip, l1_trip, self._timers, self._released
-        )
+            env, self.table, lines_shift, line_bytes, self.trip, l1_trip, self._timers,
+            self._released,
+        )  # fmt: skip
+        self.shootdowns = Shootdowns(self.table, self._sub_shift, self.purges)
+        self._write_backs = WriteBacks(env, self.latency, line_bytes, channel, self.purges)
         self.process = env.start(self._run())
-        for port in (self._translated, self._notices, self._timers, self._departing):
+        for port in (self._translated, self._notices, self._timers, self._write_backs.port):
             port.connect(self.process)
 
     def connect(self, tlbs: Sequence[Tlb], banks: Sequence[VirtualBank], l1s: Sequence[L1]) -> None:
         """Introduce the TLB levels, the first one first, and the caches."""
-        self._tlbs = tlbs
+        self.shootdowns.tlbs = tlbs
         self._tlb = tlbs[0].requests
         self._banks = self.purges.banks = banks
         self.purges.l1s = l1s
@@ -112,7 +106,7 @@ class Fbt:
     def translate(self, request: VirtualRequest, delay: int) -> None:
         """Send a miss to the first TLB, which is not full, `delay` cycles from now."""
         start = self.env._now + delay
-        miss = Miss(request, self._shootdowns.number, [self._tlb_state, start])
+        miss = Miss(request, self.shootdowns.number, [self._tlb_state, start])
         miss.path.append(self._translated)
         request.follow(miss, start)
         self._tlb.send(miss, delay)
@@ -137,7 +131,7 @@ class Fbt:
 
     def _run(self) -> Generator[int | None, None, None]:
         notices, timers, translated = self._notices, self._timers, self._translated
-        departing = self._departing
+        write_backs = self._write_backs
         while True:
             while notices.queue and (notice := notices.take()) is not None:
                 notice[0](*notice[1:])
@@ -146,16 +140,18 @@ class Fbt:
             while translated.queue and (miss := translated.take()) is not None:
                 self._look_up(miss)
             self._ask_again()
-            blocked = self._write_back()
+            blocking = write_backs.send()
             upcoming = min(notices.next_cycle(), timers.next_cycle(), translated.next_cycle())
-            if not blocked:
-                upcoming = min(upcoming, departing.next_cycle())
+            if blocking is None:
+                upcoming = min(upcoming, write_backs.port.next_cycle())
+            else:
+                blocking.when_free(self.process.wake)
             yield None if upcoming == NEVER else upcoming - self.env._now
 
     def _look_up(self, miss: Miss) -> None:
         """Find the page of a translated miss, or make it the leading one of its frame."""
         miss.trail += (self._fbt_state, self.env._now)
-        if miss.pfn == NO_PAGE or self._shootdowns.overtook(miss.tag, miss.asked):
+        if miss.pfn == NO_PAGE or self.shootdowns.overtook(miss.tag, miss.asked):
             self._again.append(miss)
             return
         counters = self.counters[miss.app]
@@ -170,7 +166,7 @@ class Fbt:
             page = self.table.in_the_way(frame, name)
             if page is not None:
                 if not page.locked:
-                    self._evict(page)
+                    self.purges.evict(page)
                 self._wait(miss, page)
                 return
             page = self.table.insert(frame, name, writable)
@@ -189,7 +185,7 @@ class Fbt:
         counters = self.counters[request.app]
         number = request.line & self._line_mask
         page.users += 1
-        self._shootdowns.use(request.tag)
+        self.shootdowns.use(request.tag)
         request.page = page
         request.leading = line_in_page(page.leading, number, self.lines_shift)
         request.address = (page.frame << self.lines_shift | number) * self._line_bytes
@@ -224,26 +220,11 @@ class Fbt:
                 return
             miss = self._again.popleft()
             self.counters[miss.app].asked_again += 1
-            miss.asked = self._shootdowns.number
+            miss.asked = self.shootdowns.number
             miss.pfn = NO_PAGE
             miss.trail += (self._tlb_state, self.env._now)
             miss.path.append(self._translated)
             self._tlb.send(miss)
-
-    def _write_back(self) -> bool:
-        """Send dirty lines to DRAM; True if it has no room."""
-        departing = self._departing
-        while (head := departing.head()) is not None:
-            request, page, bank, line = head
-            channel = self._channel(request.address)
-            if channel.full:
-                channel.when_free(self.process.wake)
-                return True
-            departing.take()
-            channel.send(request)
-            bank.written_back(line)
-            self.purges.line_left(page)
-        return False
 
     # -- what has happened in the caches ---------------------------------------------------------
 
@@ -253,7 +234,7 @@ class Fbt:
         request.page = None
         if fetched:
             self.table.line_filled(page, request.line & self._line_mask)
-        for purge in self._shootdowns.end_use(request.tag):
+        for purge in self.shootdowns.end_use(request.tag):
             self.purges.done_with(purge)
         page.users -= 1
         if page.locked and not page.users:
@@ -265,13 +246,7 @@ class Fbt:
         number = line & self._line_mask
         self.table.line_evicted(page, number)
         if dirty:
-            address = (page.frame << self.lines_shift | number) * self._line_bytes
-            trail = [int(State.L2), self.env._now]
-            request = MemoryRequest(
-                Kind.WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail
-            )
-            self.purges.line_leaves(page)
-            self._departing.send((request, page, bank, line))
+            self._write_backs.begin(page, page.frame << self.lines_shift | number, line, app, bank)
 
     def _wrote(self, line: int, request: VirtualRequest) -> None:
         page = self.table.forward(page_of_line(line, self.lines_shift))
@@ -280,50 +255,12 @@ class Fbt:
         if line != request.line and request.page is None:  # merged with another miss
             self._fault(request)
 
-    # -- purges ----------------------------------------------------------------------------------
+    # -- pages that may be used (again) ----------------------------------------------------------
 
     def frame_of(self, tag: int) -> int:
         """The frame of a page whose lines are cached under its own name, or `NO_PAGE`."""
         page = self.table.forward(tag)
         return NO_PAGE if page is None or page.locked else page.frame
-
-    def shoot_down(self, tag: int | None, done: Done = nothing) -> None:
-        """A page (None: any page) is mapped elsewhere, or its permission is another one.
-
-        `done` is called when no access begun before can see the old state any more.
-        """
-        self._shootdowns.begin(tag)
-        for tlb in self._tlbs:
-            tlb.shoot_down(tag)
-        counters = self.purges.counters
-        counters.shootdowns += 1
-        if tag is None:
-            purge = self.purges.begin(list(self.table.pages()), None, done)
-        else:
-            first = line_in_page(tag, 0, self._sub_shift)
-            names = range(first, first + (1 << self._sub_shift))
-            pages = [page for name in names if (page := self.table.forward(name)) is not None]
-            counters.shootdowns_filtered += not pages
-            purge = self.purges.begin(pages, frozenset(names), done)
-            self._shootdowns.wait_for(tag, purge)
-        self.purges.done_with(purge)
-
-    def probe(self, address: int, done: Done = nothing) -> None:
-        """A CPU takes the line of a physical address away."""
-        counters = self.purges.counters
-        counters.probes += 1
-        line = address // self._line_bytes
-        number = line & self._line_mask
-        page = self.table.backward(line >> self.lines_shift)
-        if page is None or not (page.users or page.leaving or self.table.may_hold(page, number)):
-            counters.probes_filtered += 1
-            done()
-            return
-        self.purges.done_with(self.purges.begin([page], frozenset(), done, line=number))
-
-    def _evict(self, page: Page) -> None:
-        self.purges.counters.evictions += 1
-        self.purges.done_with(self.purges.begin([page], frozenset((page.leading,))))
 
     def _released(self, page: Page) -> None:
         """Those who waited for a page look it up again."""
@@ -335,8 +272,8 @@ class Fbt:
     def in_flight(self) -> int:
         """Misses, write-backs and purges that are not finished."""
         return (
-            self._shootdowns.in_flight() + sum(map(len, self._waiting.values())) + len(self._again)
-            + len(self._translated) + len(self._departing) + len(self._notices)
+            self.shootdowns.in_flight() + sum(map(len, self._waiting.values())) + len(self._again)
+            + len(self._translated) + len(self._write_backs.port) + len(self._notices)
             + self.purges.under_way
         )  # fmt: skip
 
@@ -347,8 +284,8 @@ class Fbt:
             yield f"{self.name}: {waiting} misses wait for {len(self._waiting)} locked pages"
         if self.purges.under_way:
             yield f"{self.name}: {self.purges.under_way} purges are under way"
-        if self._departing:
-            yield f"{self.name}: {len(self._departing)} write-backs wait for DRAM"
+        if self._write_backs.port:
+            yield f"{self.name}: {len(self._write_backs.port)} write-backs wait for DRAM"
 
     def counter_rows(self, component: str, apps: Sequence[str]) -> Iterator[CounterRow]:
         """All counters, one row each; those of purges belong to no application."""

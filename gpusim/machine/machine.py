@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gpusim.sm.thrashing_aware  # noqa: F401  (registers its policy)
-from gpusim.cache import L1Cache, VirtualL1Cache
+from gpusim.cache import L1Cache, RemappingL1Cache, VirtualL1Cache
 from gpusim.cache.page_table_reads import level_rows, make_levels
 from gpusim.config.schema import FBT_LEVEL, GpuConfig
 from gpusim.counters import CounterRow
@@ -150,6 +150,8 @@ class Machine:
                 env, sm, config, self._tlbs.of(first, index), l1,
                 system.requests.entrances[own], system.replies.links[own],
             )  # fmt: skip
+            if isinstance(l1, RemappingL1Cache):
+                l1.connect(sm.lsu.send_again)
             sm.tlb_arrays = [self._tlbs.of(level, index).array for level in config.tlb]
             self.sms.append(sm)
             self.l1s.append(l1)
@@ -157,8 +159,10 @@ class Machine:
     def _l1(self, index: int) -> L1Cache:
         config = self.config
         common = self.env, f"l1[{index}]", config.l1, config.clock, len(self.tenants)
-        if self.fbt is None:
+        if self.fbt is None or config.fbt is None:
             return L1Cache(*common)
+        if config.fbt.remapping is not None:
+            return RemappingL1Cache(*common, self.fbt.lines_shift, config.fbt.remapping)
         return VirtualL1Cache(*common, self.fbt.lines_shift)
 
     def _start_tenants(self) -> None:

@@ -269,6 +269,11 @@ class LoadStoreUnit(ABC):
         request.follow(self.history, now)
         self._retry.append(request)
 
+    def send_again(self, request: MemoryRequest) -> None:
+        """Send a request out once more, whose answer was of no use; called by the L1 cache."""
+        self._try_again(request, self.env._now)
+        self._stall.active = False
+
     def _physical(self, pfn: int, vline: int) -> int:
         """Physical byte address of a line."""
         line = pfn << self._page_lines_shift | vline & self._page_lines_mask

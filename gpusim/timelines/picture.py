@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import PercentFormatter
 
 from gpusim.errors import UserError
-from gpusim.plots import PlotFigure, new_figure, stacked_area, step_lines, style
+from gpusim.plots import PlotFigure, new_figure, stacked_area, state_colours, step_lines, style
 from gpusim.plots.colours import OTHER, STATE_COLOURS
 from gpusim.states import State
 from gpusim.timelines.timeline import timeline
@@ -31,7 +31,8 @@ LEAST_HEIGHT = 0.1
 MOST_LAUNCHES = 400
 """Kernel launches in a picture; of more, none is shown."""
 
-_COLOURS = {**STATE_COLOURS, OTHER: "#F3E9F7", "memory": STATE_COLOURS["data"]}
+_COLOURS = {OTHER: "#F3E9F7", "memory": STATE_COLOURS["data"]}
+"""Of parts that are no states, or not drawn as elsewhere."""
 _LETTER = 0.01
 """Width of a letter in the bar of a launch, in widths of the axes."""
 
@@ -157,7 +158,10 @@ def _stack(height: float, label: str, data: xr.DataArray, end: int) -> Panel:
     """A stack of parts; where there is nothing to stack, lines at 0."""
     if not data.any():
         return _lines(height, label, data, end)
-    return Panel(height, label, lambda axes: stacked_area(data, end=end, colours=_COLOURS, ax=axes))
+    (along,) = (name for name in data.dims if name != "cycle")
+    parts = [str(name) for name in data[along].values]
+    colours = {**state_colours(name for name in parts if name not in _COLOURS), **_COLOURS}
+    return Panel(height, label, lambda axes: stacked_area(data, end=end, colours=colours, ax=axes))
 
 
 def _lines(height: float, label: str, data: xr.DataArray, end: int) -> Panel:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from gpusim.cache import VirtualL1Cache, VirtualL2Bank
+from gpusim.cache import RemappingL1Cache, VirtualL1Cache, VirtualL2Bank
 from gpusim.cache.array import DIRTY
 from gpusim.fbt import Fbt
 from gpusim.machine import Machine
@@ -54,6 +54,7 @@ class Follower:
 
     Attributes:
         reads, writes: how many were checked.
+        renamed: how many of the reads were answered by the L2 cache under another name.
         unanswered: shootdowns that have not ended.
     """
 
@@ -72,7 +73,7 @@ class Follower:
         self.frames: dict[int, History] = {}
         self.writable: dict[int, History] = {}
         self.version = 0
-        self.reads = self.writes = self.unanswered = 0
+        self.reads = self.writes = self.renamed = self.unanswered = 0
         for bank in machine.systems[0].banks:
             assert isinstance(bank, VirtualL2Bank)
             self._follow_bank(bank)
@@ -115,7 +116,7 @@ class Follower:
 
         # Between the answer and the CPU's store the GPU may fetch the line again, which a real
         # directory orders; here the CPU stores at once.
-        self.fbt.probe(line << self.line_shift, taken)
+        self.fbt.purges.probe(line << self.line_shift, taken)
 
     def _shoot_down(self, tag: int | None, gone: Any) -> None:
         self.unanswered += 1
@@ -124,7 +125,7 @@ class Follower:
             self.unanswered -= 1
             gone(self.machine.env.now)
 
-        self.fbt.shoot_down(tag, done)
+        self.fbt.shootdowns.begin(tag, done)
 
     def _split(self, tag: int) -> tuple[int, int]:
         return tag >> ASID_SHIFT, tag & VPN_MASK
@@ -165,8 +166,9 @@ class Follower:
         def follow_store(request: VirtualRequest) -> None:
             self.writes += 1
             line, _ = self.l2[request.leading]
-            self._check_frame(request, line)
-            allowed = self._writable(request.tag).since(_issued(request))
+            now = self.machine.env.now
+            self._check_frame(request, line, now)
+            allowed = self._writable(request.tag).since(now)
             assert request.writable in allowed, "a stale permission"
             if request.writable:
                 self.version += 1
@@ -175,9 +177,12 @@ class Follower:
             store(request)
 
         def follow_answer(request: VirtualRequest, delay: int) -> None:
-            copy = self.l2[request.leading]
+            copy = line, version = self.l2[request.leading]
             if request.kind == Kind.LOAD:
-                self._check_read(request, copy)
+                self.reads += 1
+                assert version == self.latest.get(line, 0), "a stale value"
+                if request.name == request.line:  # else its SM decides whether to believe it
+                    self._check_frame(request, line, self.machine.env.now)
             self.answers[id(request)] = request, copy
             answer(request, delay)
 
@@ -207,7 +212,11 @@ class Follower:
         def follow_fill(filled: VirtualRequest) -> None:
             _, copy = self.answers.pop(id(filled))
             arriving[:] = [copy]
+            renamed = filled.name != filled.line
             fill(filled)
+            if renamed and filled.leading >= 0:
+                self.renamed += 1
+                self._check_frame(filled, copy[0], self.machine.env.now)
             if l1.array.state(filled.leading):
                 copies[filled.leading] = copy
 
@@ -215,7 +224,7 @@ class Follower:
             def release(mshrs, key: int) -> list[Any]:  # noqa: N805
                 waiters = super().release(key)
                 for waiter in waiters:
-                    self._check_frame(waiter, arriving[0][0])
+                    self._check_frame(waiter, arriving[0][0], _issued(waiter))
                 return waiters
 
         l1.fill = follow_fill  # type: ignore[assignment,method-assign]
@@ -224,6 +233,7 @@ class Follower:
 
     def _note_issue(self, lsu: Any) -> None:
         lookup = lsu.l1.lookup
+        remapping = isinstance(lsu.l1, RemappingL1Cache)
         start = lsu._start
         starting: list[Any] = [None]
 
@@ -235,7 +245,8 @@ class Follower:
             hit = bool(lookup(line, sectors, app))
             if hit:
                 self.reads += 1
-                where, _ = lsu.l1.copies[line]
+                name = lsu.l1.leading_name(line) if remapping else line
+                where, _ = lsu.l1.copies[name]
                 page = page_of_line(line, self.page_shift)
                 allowed = self._frames(page).since(starting[0].issued)
                 assert where >> self.page_shift in allowed, "an L1 cache hits a stale line"
@@ -244,14 +255,9 @@ class Follower:
         lsu._start = follow_start
         lsu.l1.lookup = follow_lookup
 
-    def _check_read(self, request: VirtualRequest, copy: Copy) -> None:
-        self.reads += 1
-        line, version = copy
-        assert version == self.latest.get(line, 0), "a stale value"
-        self._check_frame(request, line)
-
-    def _check_frame(self, request: VirtualRequest, line: int) -> None:
-        allowed = self._frames(request.tag).since(_issued(request))
+    def _check_frame(self, request: VirtualRequest, line: int, since: int) -> None:
+        """A line is in a frame that the page of a request had in the cycle `since` or later."""
+        allowed = self._frames(request.tag).since(since)
         assert line >> self.page_shift in allowed, "a stale translation"
         mask = (1 << self.page_shift) - 1
         assert line & mask == request.vline & mask
@@ -297,7 +303,7 @@ class Follower:
         assert not self.unanswered
         assert not self.leaving
         assert not self.fbt._waiting
-        assert not self.fbt._shootdowns.in_flight()
+        assert not self.fbt.shootdowns.in_flight()
         for page in self.fbt.table.pages():
             assert not page.locked
             assert not page.users

@@ -110,6 +110,7 @@ def test_files_and_machines_that_cannot_be(tmp_path: Path) -> None:
         ({"fbt": "none"}, r"fbt: is missing: l1.translation = \"after-l2\" needs a table"),
         ({"fbt.entries": 100}, "100 entries in 8 ways: sets must be a power of two"),
         ({"fbt.large_pages": "counters"}, "did you mean 'counter'?"),
+        ({"fbt.remapping.entries": 0}, "fbt.remapping.entries = 0: must be 1 or more"),
         ({"tlb.L2.scope": "sm"}, 'must be "gpu"'),
         ({"walk.memory": "l2"}, 'must be "dram"'),
         ({"l2.bypass": "translation-aware"}, "no page walk reads a virtual L2 cache"),

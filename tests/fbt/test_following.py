@@ -6,7 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig
-from tests.fbt.virtual_machines import Event, events, followed, machines
+from gpusim.config.units import Bytes
+from tests.fbt.virtual_machines import Event, events, followed, machines, synonym_storms
+from tests.machine.bench import change
 from tests.sm.test_random import Program
 from tests.sm.tiny_machines import programs
 
@@ -28,3 +30,13 @@ def test_nor_with_homonyms(
     config: GpuConfig, apps: tuple[Program, Program], script: list[Event]
 ) -> None:
     followed(config, apps, script)
+
+
+@thorough
+@given(machines().filter(lambda config: config.fbt and config.fbt.remapping), synonym_storms())
+def test_nor_in_storms_of_remapped_synonyms(
+    config: GpuConfig, storm: tuple[Program, list[Event]]
+) -> None:
+    program, script = storm
+    two_lines = change(config, l1={"size": Bytes(256), "ways": 1})  # so that L2 caches hit, too
+    followed(two_lines, [program], script)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import attrs
 from hypothesis import strategies as st
 
 from gpusim.config.policy import PolicyConfig
-from gpusim.config.schema import FbtConfig, GpuConfig, TlbConfig, WalkConfig
+from gpusim.config.schema import FbtConfig, GpuConfig, RemappingConfig, TlbConfig, WalkConfig
 from gpusim.config.units import Bytes, cycles
 from gpusim.machine import Machine
 from gpusim.request import ASID_SHIFT
@@ -39,6 +40,31 @@ events = st.lists(
         st.integers(0, PAGES - 1), st.integers(0, PAGES - 1), st.integers(0, 1),
     ), max_size=25,
 )  # fmt: skip
+
+
+@st.composite
+def synonym_storms(draw: Any) -> tuple[Program, list[Event]]:
+    """A program that mostly loads from three pages, some of them synonyms; often remapped.
+
+    Drawn from a seed: choices of hypothesis, one by one, are too few to meet in time.
+    """
+    chance = random.Random(draw(st.integers(0, 1 << 32)))
+
+    def step() -> tuple[Any, ...]:
+        where = [
+            BASE + 4096 * chance.randrange(3) + 128 * chance.randrange(3)
+            for _ in range(chance.randint(1, 3))
+        ]
+        kind = chance.choice(["load"] * 8 + ["wait"] * 4 + ["store", "atomic"])
+        return (kind, 0) if kind == "wait" else (kind, *where)
+
+    warps = chance.randint(1, 3)
+    program = [[[[step() for _ in range(40)] for _ in range(warps)] for _ in range(3)]]
+    script: list[Event] = [(1, "synonym", 1, 0, 0)]
+    for _ in range(chance.randint(5, 40)):
+        what = chance.choice(["synonym"] * 4 + ["remap"] * 2 + ["all", "probe"])
+        script.append((chance.randint(1, 150), what, chance.randrange(3), chance.randrange(3), 0))
+    return program, script
 
 
 @st.composite
@@ -75,12 +101,14 @@ def machines(draw: Any) -> GpuConfig:
     )  # fmt: skip
     ways = draw(st.sampled_from([1, 2, 4]))
     counters = draw(st.booleans())
+    remapping = RemappingConfig(draw(st.sampled_from([1, 2, 8])), cycles(draw(st.integers(0, 1))))
     fbt = FbtConfig(
         entries=draw(st.sampled_from([ways, 4 * ways])), ways=ways,
         latency=cycles(draw(st.sampled_from([1, 5]))),
         trip=cycles(draw(st.sampled_from([0, 1, 10]))),
         large_pages="counter" if counters else "sub-pages",
         second_level=draw(st.booleans()) and (counters or config.memory.page == 4096),
+        remapping=draw(st.sampled_from([None, remapping, remapping])),
     )  # fmt: skip
     tokens = PolicyConfig(
         "mask-tokens", {"epoch": draw(st.sampled_from([50, 500])), "bypass_entries": draw(few)}

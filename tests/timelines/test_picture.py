@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 import gpusim
@@ -26,7 +28,7 @@ from gpusim.timelines import (
     warp_picture,
     window_of,
 )
-from gpusim.timelines.picture import draw_timeline
+from gpusim.timelines.picture import _stack, draw_timeline
 from gpusim.timelines.warp_picture import draw_warps
 from tests.timelines.made import made
 
@@ -163,6 +165,14 @@ def test_states_stand_by_size_and_small_ones_are_one() -> None:
     with made(intervals=intervals(*stays)) as result:
         stack = heights(panel(draw_timeline(result, window_of(result)), "warps by state"))
         assert list(stack) == ["walk", "barrier", "other"], "small, but high for a cycle"
+
+
+def test_a_tlb_level_of_any_name_has_a_colour() -> None:
+    names = {"cycle": [0, 10], "state": ["walk", "tlb_FBT", "other"]}
+    data = xr.DataArray(np.ones((2, 3)), names, ("cycle", "state"))
+    axes = Figure().subplots()
+    _stack(1.0, "warps by state", data, 20).draw(axes)
+    assert heights(axes).keys() == set(names["state"])
 
 
 def test_kernels_stand_above(run: Result) -> None:
