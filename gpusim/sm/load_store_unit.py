@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterator, Sized
+from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from gpusim.config.schema import GpuConfig
@@ -105,17 +105,14 @@ class Replies(Protocol):
     """Where the answers of the L2 cache come in (see `gpusim.crossbar.Link`)."""
 
     @property
-    def queue(self) -> Sized:
-        """What is under way."""
+    def ready(self) -> int:
+        """When the next answer is there."""
 
     def connect(self, receiver: Process) -> None:
         """Name who is woken when an answer arrives."""
 
-    def take(self) -> MemoryRequest | None:
-        """The next answer that is there."""
-
-    def next_cycle(self) -> int:
-        """When the next answer is there."""
+    def take(self) -> MemoryRequest:
+        """The next answer, which is there."""
 
 
 class LoadStoreUnit(ABC):
@@ -205,7 +202,8 @@ class LoadStoreUnit(ABC):
             now = self.env._now
             while done.queue and (finished := done.take()) is not None:
                 self._sm.complete(finished)
-            while replies.queue and (reply := replies.take()) is not None:
+            while replies.ready <= now:
+                reply = replies.take()
                 if reply.kind == _LOAD:
                     self.l1.fill(reply)
                 else:
@@ -214,9 +212,9 @@ class LoadStoreUnit(ABC):
                 request.address = self._physical(request.pfn, request.vline)
                 self._try_again(request, now)
                 stall.active = False
-            upcoming = done.queue[0][0] if done.queue else NEVER
-            if replies.queue and (arrival := replies.next_cycle()) < upcoming:
-                upcoming = arrival
+            upcoming = replies.ready
+            if done.queue and done.queue[0][0] < upcoming:
+                upcoming = done.queue[0][0]
             if (retry or accesses) and not stall.active and self._work(now):
                 upcoming = now + 1
             yield None if upcoming == NEVER else upcoming - now
