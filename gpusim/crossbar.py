@@ -67,7 +67,7 @@ class Link:
                 return
         else:
             queue.append(packet)
-        self.ready = arrival if arrival > self._free_at else self._free_at
+        self.ready = max(arrival, self._free_at)
         receiver = self._receiver
         if receiver is not None and arrival < receiver.due:
             receiver.at(arrival)
@@ -81,12 +81,8 @@ class Link:
         queue = self.queue
         now = self.env._now
         arrival, request, entrance, flits = queue.popleft()
-        self._free_at = free = now + flits
-        if not queue:
-            self.ready = NEVER
-        else:
-            upcoming = queue[0][0]
-            self.ready = upcoming if upcoming > free else free
+        self._free_at = now + flits
+        self.ready = max(queue[0][0], now + flits) if queue else NEVER
         self._counters.queue_cycles += now - arrival
         entrance.inside -= 1
         if entrance.blocked:
