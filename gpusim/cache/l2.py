@@ -20,7 +20,7 @@ from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.states import State
 from gpusim.warp_program import SECTOR_BYTES
 
-_LOAD, _WALK = int(Kind.LOAD), int(Kind.WALK)
+_LOAD, _WALK, _WRITEBACK = int(Kind.LOAD), int(Kind.WALK), int(Kind.WRITEBACK)
 _L2, _INTERCONNECT = int(State.L2), int(State.INTERCONNECT)
 
 WRITEBACK_BUFFER = 8
@@ -231,7 +231,7 @@ class L2Bank:
         trail = [_L2, self.env._now]
         address = line << self._shift
         request = MemoryRequest(
-            Kind.WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail
+            _WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail
         )
         self._writebacks.append(request)
         self._write_back()

@@ -23,12 +23,15 @@ from gpusim.warp_program import Op
 _LSU, _CACHE = int(State.LSU), int(State.CACHE)
 _CREDIT, _TLB = int(State.CREDIT), int(State.TLB)
 _LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
+_STORE, _REDUCE = int(Kind.STORE), int(Kind.REDUCE)
+_POSTED = (_STORE, _REDUCE)
 
-KIND_OF_OP: dict[int, Kind] = {
-    Op.LOAD: Kind.LOAD,
-    Op.STORE: Kind.STORE,
-    Op.ATOMIC: Kind.ATOMIC,
-    Op.REDUCE: Kind.REDUCE,
+# Kinds travel as plain ints: to compare an enum's member with an int costs several times as much.
+KIND_OF_OP: dict[int, int] = {
+    int(Op.LOAD): _LOAD,
+    int(Op.STORE): _STORE,
+    int(Op.ATOMIC): _ATOMIC,
+    int(Op.REDUCE): _REDUCE,
 }
 
 
@@ -274,13 +277,13 @@ class LoadStoreUnit(ABC):
 
     def _has_credit(self, kind: int) -> bool:
         """Whether a transaction of this kind may start: posted ones need a credit."""
-        if self.credits > 0 or kind == Kind.LOAD or kind == Kind.ATOMIC:
+        if self.credits > 0 or kind not in _POSTED:
             return True
         self._stall.active = True
         return self._pause(_CREDIT)
 
     def _spend_credit(self, kind: int) -> None:
-        if kind == Kind.STORE or kind == Kind.REDUCE:
+        if kind in _POSTED:
             self.credits -= 1
 
     def _acknowledge(self, request: MemoryRequest) -> None:
