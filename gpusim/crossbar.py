@@ -124,14 +124,14 @@ class Entrance:
         counters.bytes += size
         self.inside += 1
         start = network.env._now + extra_cycles
+        link = network.links[network.link_of(request)]
         if network.ideal:
-            network.link_of(request).put(start, request, self, 0)
+            link.put(start, request, self, 0)
             return
         flits = -(-size // network.flit_bytes)
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
-        link = network.link_of(request)
         link.put(start + flits - 1 + network.latency, request, self, flits)
 
 
@@ -164,11 +164,7 @@ class Network:
         self.counters = NetworkCounters()
         self.entrances = [Entrance(self) for _ in range(sources)]
         self.links = [Link(env, self.counters) for _ in range(links)]
-        self._link_of = link_of
-
-    def link_of(self, request: MemoryRequest) -> Link:
-        """The link that a packet goes to."""
-        return self.links[self._link_of(request)]
+        self.link_of = link_of
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -230,9 +230,7 @@ class L2Bank:
         self.counters[app].writebacks += 1
         trail = [_L2, self.env._now]
         address = line << self._shift
-        request = MemoryRequest(
-            _WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail
-        )
+        request = MemoryRequest(_WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail)
         self._writebacks.append(request)
         self._write_back()
 

@@ -21,7 +21,7 @@ from gpusim.states import State
 from gpusim.warp_program import Op
 
 _LSU, _CACHE = int(State.LSU), int(State.CACHE)
-_CREDIT, _TLB = int(State.CREDIT), int(State.TLB)
+_CREDIT = int(State.CREDIT)
 _LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
 _STORE, _REDUCE = int(Kind.STORE), int(Kind.REDUCE)
 _POSTED = (_STORE, _REDUCE)
@@ -293,12 +293,6 @@ class LoadStoreUnit(ABC):
             self._stall.active = False
         assert request.access is not None
         request.access.answered(request)
-
-    def _claim(self) -> bool:
-        """Take a port of the TLB for this cycle; False: there is one in the next."""
-        if self.tlb.claim():
-            return True
-        return self._pause(_TLB)
 
     def _stalled(self, on: _Freeable, state: int) -> bool:
         """Wait, in `state`, until `on` is free; False, for the caller to return."""
