@@ -34,13 +34,18 @@ class Link:
 
     Packets come out in the order in which their last flits arrive.  A packet of *n* flits takes
     the port for *n* cycles: the next one is there no earlier than *n* cycles later.
+
+    Attributes:
+        queue: packets under way.
+        ready: the first cycle in which one can be taken; `NEVER` if none is under way.
     """
 
-    __slots__ = ("_counters", "_free_at", "_receiver", "env", "queue")
+    __slots__ = ("_counters", "_free_at", "_receiver", "env", "queue", "ready")
 
     def __init__(self, env: Environment, counters: NetworkCounters) -> None:
         self.env = env
         self.queue: deque[tuple[int, MemoryRequest, Entrance, int]] = deque()
+        self.ready = NEVER
         self._counters = counters
         self._free_at = 0
         self._receiver: Wake | None = None
@@ -62,33 +67,27 @@ class Link:
                 return
         else:
             queue.append(packet)
+        self.ready = max(arrival, self._free_at)
         receiver = self._receiver
         if receiver is not None and arrival < receiver.due:
             receiver.at(arrival)
 
-    def head(self) -> MemoryRequest | None:
-        """The packet that `take` would return now."""
-        queue = self.queue
-        now = self.env._now
-        return queue[0][1] if queue and queue[0][0] <= now and self._free_at <= now else None
+    def head(self) -> MemoryRequest:
+        """The packet that is next, left in place."""
+        return self.queue[0][1]
 
-    def take(self) -> MemoryRequest | None:
-        """Take out the next packet; None if none is there yet."""
+    def take(self) -> MemoryRequest:
+        """Take out the next packet, which is `ready`."""
         queue = self.queue
         now = self.env._now
-        if not queue or queue[0][0] > now or self._free_at > now:
-            return None
         arrival, request, entrance, flits = queue.popleft()
         self._free_at = now + flits
+        self.ready = max(queue[0][0], now + flits) if queue else NEVER
         self._counters.queue_cycles += now - arrival
         entrance.inside -= 1
         if entrance.blocked:
             entrance.blocked.wake()
         return request
-
-    def next_cycle(self) -> int:
-        """The first cycle in which `take` can return a packet; `NEVER` if none is under way."""
-        return max(self.queue[0][0], self._free_at) if self.queue else NEVER
 
 
 class Entrance:
@@ -125,14 +124,14 @@ class Entrance:
         counters.bytes += size
         self.inside += 1
         start = network.env._now + extra_cycles
+        link = network.links[network.link_of(request)]
         if network.ideal:
-            network.link_of(request).put(start, request, self, 0)
+            link.put(start, request, self, 0)
             return
         flits = -(-size // network.flit_bytes)
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
-        link = network.link_of(request)
         link.put(start + flits - 1 + network.latency, request, self, flits)
 
 
@@ -165,11 +164,7 @@ class Network:
         self.counters = NetworkCounters()
         self.entrances = [Entrance(self) for _ in range(sources)]
         self.links = [Link(env, self.counters) for _ in range(links)]
-        self._link_of = link_of
-
-    def link_of(self, request: MemoryRequest) -> Link:
-        """The link that a packet goes to."""
-        return self.links[self._link_of(request)]
+        self.link_of = link_of
 
     # -- reports ---------------------------------------------------------------------------------
 

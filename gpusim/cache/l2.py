@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence, Sized
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol
 
 from attrs import define
@@ -20,7 +20,7 @@ from gpusim.request import Kind, MemoryRequest, Sink
 from gpusim.states import State
 from gpusim.warp_program import SECTOR_BYTES
 
-_LOAD, _WALK = int(Kind.LOAD), int(Kind.WALK)
+_LOAD, _WALK, _WRITEBACK = int(Kind.LOAD), int(Kind.WALK), int(Kind.WRITEBACK)
 _L2, _INTERCONNECT = int(State.L2), int(State.INTERCONNECT)
 
 WRITEBACK_BUFFER = 8
@@ -47,20 +47,17 @@ class Inbound(Protocol):
     """Where the requests of the SMs come in (see `gpusim.crossbar.Link`)."""
 
     @property
-    def queue(self) -> Sized:
-        """What is under way."""
+    def ready(self) -> int:
+        """When the next request is there."""
 
     def connect(self, receiver: Process) -> None:
         """Name who is woken when a request arrives."""
 
-    def head(self) -> MemoryRequest | None:
+    def head(self) -> MemoryRequest:
         """The request that is next, left in place."""
 
-    def take(self) -> MemoryRequest | None:
-        """The request that is next, taken out."""
-
-    def next_cycle(self) -> int:
-        """When the next request is there."""
+    def take(self) -> MemoryRequest:
+        """The request that is next and there, taken out."""
 
 
 class L2Bank:
@@ -130,28 +127,27 @@ class L2Bank:
 
     def _look_up(self) -> int:
         """Start this cycle's lookups; returns when there may be more (`NEVER`: it will be told)."""
-        link = self._link
-        if self._cycle != self.env._now:
-            self._cycle = self.env._now
+        walks, link = self.requests, self._link
+        now = self.env._now
+        if self._cycle != now:
+            self._cycle = now
             self._left = self._ports
-        while self._left and self.requests.queue and (walk := self.requests.head()) is not None:
+        while self._left and walks.queue and (walk := walks.head()) is not None:
             if not self._serve(walk):
                 return NEVER
-            self.requests.take()
+            walks.take()
             self._left -= 1
-        while self._left and link.queue and (request := link.head()) is not None:
+        while self._left and link.ready <= now:
+            request = link.head()
             if request.trail[-2] != _L2:
-                request.trail += (_L2, self.env._now)
+                request.trail += (_L2, now)
             if not self._serve(request):
                 return NEVER
             link.take()
             self._left -= 1
         if not self._left:
-            return self.env._now + 1
-        return min(
-            self.requests.next_cycle() if self.requests.queue else NEVER,
-            link.next_cycle() if link.queue else NEVER,
-        )
+            return now + 1
+        return min(walks.next_cycle(), link.ready) if walks.queue else link.ready
 
     def _serve(self, request: MemoryRequest) -> bool:
         """Look up one request; False if it has to wait (the bank is woken when it may not)."""
@@ -234,9 +230,7 @@ class L2Bank:
         self.counters[app].writebacks += 1
         trail = [_L2, self.env._now]
         address = line << self._shift
-        request = MemoryRequest(
-            Kind.WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail
-        )
+        request = MemoryRequest(_WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail)
         self._writebacks.append(request)
         self._write_back()
 

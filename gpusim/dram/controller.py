@@ -16,6 +16,9 @@ from gpusim.engine import NEVER, Environment, Port, Probe
 from gpusim.request import Kind, MemoryRequest
 from gpusim.states import State
 
+_WRITEBACK = int(Kind.WRITEBACK)
+_DRAM_QUEUE, _DRAM = int(State.DRAM_QUEUE), int(State.DRAM)
+
 
 class DramChannel:
     """One channel with its controller.
@@ -84,7 +87,7 @@ class DramChannel:
             commands.advance(clock)
             wake = NEVER
             while (request := requests.head()) is not None:
-                queue = commands.writes if request.kind == Kind.WRITEBACK else commands.reads
+                queue = commands.writes if request.kind == _WRITEBACK else commands.reads
                 if queue.full(request):
                     self._waits = wake = cycle_of(commands.advance_until_room(queue, request))
                     break
@@ -104,10 +107,10 @@ class DramChannel:
             yield None if wake == NEVER else wake - now
 
     def _accept(self, request: MemoryRequest, now: int, clock: int) -> None:
-        request.trail += (State.DRAM_QUEUE, now)
+        request.trail += (_DRAM_QUEUE, now)
         commands = self._commands
         bank, row = self._mapping.bank_and_row(request.address)
-        write = request.kind == Kind.WRITEBACK
+        write = request.kind == _WRITEBACK
         waiting = Waiting(request, commands.banks[bank], row, write, self._bursts, now)
         commands.accept(waiting, clock)
 
@@ -146,7 +149,7 @@ class DramChannel:
             if served is not None:
                 served.reads += 1
                 served.latency_cycles += latency
-            request.trail += (State.DRAM, issued)
+            request.trail += (_DRAM, issued)
             request.path.pop().send(request, finished - now)
         done.clear()
 

@@ -342,6 +342,7 @@ class Environment(simpy.Environment):
         `_wake` and `Wake.at` are written out here: this loop carries every run.
         """
         pop = bucket.popleft
+        buckets = self._buckets
         while bucket:
             entry = pop()
             if entry.__class__ is not Wake:
@@ -360,9 +361,9 @@ class Environment(simpy.Environment):
                         due = cycle + target
                         if due < entry.due:
                             entry.due = due
-                            later = self._buckets.get(due)
+                            later = buckets.get(due)
                             if later is None:
-                                self._buckets[due] = deque((entry,))
+                                buckets[due] = deque((entry,))
                                 heappush(self._cycles, due)
                             else:
                                 later.append(entry)

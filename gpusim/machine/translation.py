@@ -59,7 +59,7 @@ class TlbHierarchy:
         for level in range(len(names) - 1, -1, -1):  # each is told what is below
             name = names[level]
             below = names[level + 1] if level + 1 < len(names) else None
-            state = State.TLB + level + 1 if below else State.WALKER
+            state = State.TLB + level + 1 if below else int(State.WALKER)
             tlb = self._configs[name]
             self.levels[name] = [
                 TlbLevel(

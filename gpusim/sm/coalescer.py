@@ -21,24 +21,21 @@ def coalesce(chunk: LaneChunk, line_bytes: int) -> list[Segment]:
         chunk: instructions of all warps of a block.
         line_bytes: line size of the L1 cache, 32 to 256.
     """
-    warps = chunk.active.shape[1]
-    memory = _IS_MEMORY[chunk.kind]
-    counts, lines, sectors = _transactions(chunk.address, line_bytes)
-    args = np.broadcast_to(chunk.arg[:, None], chunk.active.shape).copy()
-    args[memory] = counts.T
-    ends = np.concatenate(([0], np.cumsum(counts.sum(axis=1))))
+    counts, found_lines, found_sectors = _transactions(chunk.address, line_bytes)
+    args = np.tile(chunk.arg, (len(counts), 1))
+    args[:, _IS_MEMORY[chunk.kind]] = counts
+    lines, sectors = found_lines.tolist(), found_sectors.tolist()
     segments = []
-    for warp in range(warps):
-        active = chunk.active[:, warp]
-        first, last = ends[warp], ends[warp + 1]
+    first = 0
+    for active, own, number in zip(chunk.active.T, args, counts.sum(axis=1).tolist(), strict=True):
+        last = first + number
         segments.append(
             Segment(
-                chunk.kind[active].tolist(),
-                args[active, warp].tolist(),
-                lines[first:last].tolist(),
-                sectors[first:last].tolist(),
+                chunk.kind[active].tolist(), own[active].tolist(),
+                lines[first:last], sectors[first:last],
             )
-        )
+        )  # fmt: skip
+        first = last
     return segments
 
 
@@ -66,9 +63,8 @@ def _transactions(
     # group is the lowest lane.
     single = (low == high) & (high != INACTIVE)
     counts = single.astype(np.int64)
-    key = [np.flatnonzero(single) * lanes]
-    found_lines = [high[single]]
-    found_sectors = [np.bitwise_or.reduce(bit[single], axis=1)]
+    found_lines = high[single]
+    found_sectors = np.bitwise_or.reduce(bit[single], axis=1)
     many = np.flatnonzero(low != high)
     if many.size:
         order = np.argsort(line[many], axis=1, kind="stable")
@@ -81,12 +77,9 @@ def _transactions(
         real = group_line != INACTIVE
         row = at // lanes
         counts[many] = np.bincount(row[real], minlength=many.size)
-        key.append((many[row] * lanes + order.ravel()[at])[real])
-        found_lines.append(group_line[real])
-        found_sectors.append(masks[real])
-    by_row_and_lane = np.argsort(np.concatenate(key), kind="stable")
-    return (
-        counts.reshape(warps, instructions),
-        np.concatenate(found_lines)[by_row_and_lane],
-        np.concatenate(found_sectors)[by_row_and_lane],
-    )
+        found = (many[row] * lanes + order.ravel()[at])[real]
+        key = np.concatenate((np.flatnonzero(single) * lanes, found))
+        by_row_and_lane = np.argsort(key, kind="stable")
+        found_lines = np.concatenate((found_lines, group_line[real]))[by_row_and_lane]
+        found_sectors = np.concatenate((found_sectors, masks[real]))[by_row_and_lane]
+    return counts.reshape(warps, instructions), found_lines, found_sectors

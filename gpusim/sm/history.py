@@ -45,9 +45,9 @@ class History:
         states, cycles = self._states, self._cycles
         if start >= end:
             return
-        for entry in range(max(bisect_left(cycles, end) - 1, 0), -1, -1):
-            begin = cycles[entry] if entry and cycles[entry] > start else start
+        entry = bisect_left(cycles, end, 1) - 1
+        while entry and (begin := cycles[entry]) > start:
             pieces.append((states[entry], begin, end))
-            if begin == start:
-                return
             end = begin
+            entry -= 1
+        pieces.append((states[entry], start, end))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusim.engine import Probe
-from gpusim.request import Trailed, resolve_trail
+from gpusim.request import Piece, Trailed
 from gpusim.states import State
 
 
@@ -65,12 +65,13 @@ class Ledger:
 
     def enter_after_wait(self, warp: Accountable, state: int, now: int, cause: Trailed) -> None:
         """As `enter`, but the wait that ends is split by the trail of what it waited for."""
-        since = warp.since
+        pieces: list[Piece] = []
+        cause.cut(warp.since, now, pieces)
         sums = self.sums[warp.app]
-        heard = bool(self.on_interval.listeners)
-        for piece, begin, end in resolve_trail(cause, since, now):
+        for piece, begin, end in pieces:
             sums[piece] += end - begin
-            if heard:
+        if self.on_interval.listeners:
+            for piece, begin, end in reversed(pieces):
                 self._tell(warp, piece, begin, end)
         warp.state = state
         warp.since = now

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterator, Sized
+from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from gpusim.config.schema import GpuConfig
@@ -21,14 +21,17 @@ from gpusim.states import State
 from gpusim.warp_program import Op
 
 _LSU, _CACHE = int(State.LSU), int(State.CACHE)
-_CREDIT, _TLB = int(State.CREDIT), int(State.TLB)
+_CREDIT = int(State.CREDIT)
 _LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
+_STORE, _REDUCE = int(Kind.STORE), int(Kind.REDUCE)
+_POSTED = (_STORE, _REDUCE)
 
-KIND_OF_OP: dict[int, Kind] = {
-    Op.LOAD: Kind.LOAD,
-    Op.STORE: Kind.STORE,
-    Op.ATOMIC: Kind.ATOMIC,
-    Op.REDUCE: Kind.REDUCE,
+# Kinds travel as plain ints: to compare an enum's member with an int costs several times as much.
+KIND_OF_OP: dict[int, int] = {
+    int(Op.LOAD): _LOAD,
+    int(Op.STORE): _STORE,
+    int(Op.ATOMIC): _ATOMIC,
+    int(Op.REDUCE): _REDUCE,
 }
 
 
@@ -105,17 +108,14 @@ class Replies(Protocol):
     """Where the answers of the L2 cache come in (see `gpusim.crossbar.Link`)."""
 
     @property
-    def queue(self) -> Sized:
-        """What is under way."""
+    def ready(self) -> int:
+        """When the next answer is there."""
 
     def connect(self, receiver: Process) -> None:
         """Name who is woken when an answer arrives."""
 
-    def take(self) -> MemoryRequest | None:
-        """The next answer that is there."""
-
-    def next_cycle(self) -> int:
-        """When the next answer is there."""
+    def take(self) -> MemoryRequest:
+        """The next answer, which is there."""
 
 
 class LoadStoreUnit(ABC):
@@ -205,7 +205,8 @@ class LoadStoreUnit(ABC):
             now = self.env._now
             while done.queue and (finished := done.take()) is not None:
                 self._sm.complete(finished)
-            while replies.queue and (reply := replies.take()) is not None:
+            while replies.ready <= now:
+                reply = replies.take()
                 if reply.kind == _LOAD:
                     self.l1.fill(reply)
                 else:
@@ -214,9 +215,9 @@ class LoadStoreUnit(ABC):
                 request.address = self._physical(request.pfn, request.vline)
                 self._try_again(request, now)
                 stall.active = False
-            upcoming = done.queue[0][0] if done.queue else NEVER
-            if replies.queue and (arrival := replies.next_cycle()) < upcoming:
-                upcoming = arrival
+            upcoming = replies.ready
+            if done.queue and done.queue[0][0] < upcoming:
+                upcoming = done.queue[0][0]
             if (retry or accesses) and not stall.active and self._work(now):
                 upcoming = now + 1
             yield None if upcoming == NEVER else upcoming - now
@@ -281,13 +282,13 @@ class LoadStoreUnit(ABC):
 
     def _has_credit(self, kind: int) -> bool:
         """Whether a transaction of this kind may start: posted ones need a credit."""
-        if self.credits > 0 or kind == Kind.LOAD or kind == Kind.ATOMIC:
+        if self.credits > 0 or kind not in _POSTED:
             return True
         self._stall.active = True
         return self._pause(_CREDIT)
 
     def _spend_credit(self, kind: int) -> None:
-        if kind == Kind.STORE or kind == Kind.REDUCE:
+        if kind in _POSTED:
             self.credits -= 1
 
     def _acknowledge(self, request: MemoryRequest) -> None:
@@ -297,12 +298,6 @@ class LoadStoreUnit(ABC):
             self._stall.active = False
         assert request.access is not None
         request.access.answered(request)
-
-    def _claim(self) -> bool:
-        """Take a port of the TLB for this cycle; False: there is one in the next."""
-        if self.tlb.claim():
-            return True
-        return self._pause(_TLB)
 
     def _stalled(self, on: _Freeable, state: int) -> bool:
         """Wait, in `state`, until `on` is free; False, for the caller to return."""

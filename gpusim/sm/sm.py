@@ -21,7 +21,9 @@ from gpusim.warp_program import Op
 # Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.
 _COMPUTE, _LOAD, _ATOMIC = int(Op.COMPUTE), int(Op.LOAD), int(Op.ATOMIC)
 _SHARED, _BARRIER, _WAIT = int(Op.SHARED), int(Op.BARRIER), int(Op.WAIT)
+_ANSWERED = (_LOAD, _ATOMIC)
 _ISSUING, _COMPUTING, _READY = int(State.ISSUING), int(State.COMPUTING), int(State.READY)
+_LSU, _SHARED_MEMORY, _AT_BARRIER = int(State.LSU), int(State.SHARED), int(State.BARRIER)
 
 
 @define(slots=True)
@@ -239,10 +241,10 @@ class Sm:
     def _memory(self, warp: Warp, kind: int, transactions: int, now: int) -> int:
         lsu = self.lsu
         if lsu.full:
-            self.ledger.enter(warp, State.LSU, now)
+            self.ledger.enter(warp, _LSU, now)
             self._wants_lsu.append(warp)
             return 0
-        loads = kind in (_LOAD, _ATOMIC)
+        loads = kind in _ANSWERED
         sequence = -1
         if loads:
             if len(warp.outstanding) >= self._config.max_loads:
@@ -277,14 +279,14 @@ class Sm:
         start = max(now + self._slots, self._shared_free)
         self._shared_free = start + passes
         self._timers.send(warp, start + passes - 1 + self._shared_latency - now)
-        return self._leave_lane(warp, State.SHARED, now)
+        return self._leave_lane(warp, _SHARED_MEMORY, now)
 
     def _barrier(self, warp: Warp, now: int) -> int:
         self._count_issue(warp, now).barriers += 1
         block = warp.block
         block.at_barrier.append(warp)
         self._release_barrier(block)
-        return self._leave_lane(warp, State.BARRIER, now)
+        return self._leave_lane(warp, _AT_BARRIER, now)
 
     def _release_barrier(self, block: Block) -> None:
         """If all live warps have arrived, they are ready when the last instruction has issued."""
@@ -293,7 +295,7 @@ class Sm:
                 self._timers.send(waiting, self._slots)
             block.at_barrier = []
 
-    def _leave_lane(self, warp: Warp, state: State, now: int) -> int:
+    def _leave_lane(self, warp: Warp, state: int, now: int) -> int:
         """The instruction takes its issue slots, after which the warp waits in `state`."""
         self.ledger.enter(warp, state, now + self._slots)
         warp.parked = True

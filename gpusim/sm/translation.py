@@ -31,8 +31,8 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
         if kind != _LOAD and not self._has_credit(kind):
             return False
         tlb = self.tlb
-        if not self._claim():
-            return False
+        if not tlb.claim():
+            return self._pause(_TLB)  # there is a port in the next cycle
         index = access.next
         vline = access.lines[index]
         tag = access.asid_tag | vline >> self._page_lines_shift
@@ -146,8 +146,8 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         tlb = self.tlb
         access = request.access
         assert access is not None
-        if not self._claim():
-            return False
+        if not tlb.claim():
+            return self._pause(_TLB)
         pfn = tlb.lookup(request.tag, access)
         if pfn != NO_PAGE:
             request.pfn = pfn

@@ -27,7 +27,7 @@ class Answerable(Protocol):
         """A transaction of `access` is answered."""
 
 
-_CACHE = int(State.CACHE)
+_READY, _CACHE = int(State.READY), int(State.CACHE)
 _EMPTY = Segment([], [], [], [])
 
 
@@ -102,7 +102,7 @@ class Warp(Accountable):
     )  # fmt: skip
 
     def __init__(self, uid: int, block: Block, index: int, age: int, lane: Lane, now: int) -> None:
-        super().__init__(uid, block.warp_slots[index], block.app, State.READY, now)
+        super().__init__(uid, block.warp_slots[index], block.app, _READY, now)
         self.block = block
         self.index = index
         self.age = age

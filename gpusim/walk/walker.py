@@ -16,6 +16,9 @@ from gpusim.states import State
 from gpusim.walk.page_table import PagePath, PageTable
 from gpusim.walk.walk_cache import LevelWalkCache, LineWalkCache
 
+_WALK_READ = int(Kind.WALK)
+_WALKER, _WALK = int(State.WALKER), int(State.WALK)
+
 
 @define(slots=True)
 class WalkCounters:
@@ -60,8 +63,8 @@ class _LevelRead(MemoryRequest):
     def __init__(self, walk: Walk, address: int) -> None:
         translation = walk.translation
         super().__init__(
-            Kind.WALK, translation.app, translation.asid, -1, translation.tag, address, -1, 1,
-            walk.level + 1, None, [State.WALK, walk.started],
+            _WALK_READ, translation.app, translation.asid, -1, translation.tag, address, -1, 1,
+            walk.level + 1, None, [_WALK, walk.started],
         )  # fmt: skip
         self.walk = walk
 
@@ -145,7 +148,7 @@ class Walkers:
             counters.merged += 1
             translation.follow(self._mshrs.pending[translation.tag][0], now)
             return
-        translation.trail += (State.WALKER, now)
+        translation.trail += (_WALKER, now)
         if self.on_admit.listeners:
             self.on_admit(translation.app, translation.tag, now)
         path = self.table.walk(translation.asid, translation.vpn)
@@ -159,7 +162,7 @@ class Walkers:
             self.whole.most_walks = under_way
         walk.started = now
         translation = walk.translation
-        translation.trail += (State.WALK, now)
+        translation.trail += (_WALK, now)
         counters = self.counters[translation.app]
         counters.walks += 1
         counters.queue_cycles += now - walk.requested

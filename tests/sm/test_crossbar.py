@@ -52,9 +52,9 @@ def test_every_packet_comes_out_when_it_should(
     def receiver(index: int) -> Any:
         link = network.links[index]
         while True:
-            while (request := link.take()) is not None:
-                out[index].append((env.now, request.address))
-            yield link.next_cycle() - env.now if link.queue else None
+            while link.ready <= env.now:
+                out[index].append((env.now, link.take().address))
+            yield link.ready - env.now if link.queue else None
 
     env.start(sender())
     for index, link in enumerate(network.links):
@@ -105,8 +105,9 @@ def test_a_source_waits_while_its_packets_fill_the_queue() -> None:
     def receiver() -> Any:
         link = network.links[0]
         while True:
-            link.take()
-            yield link.next_cycle() - env.now if link.queue else None
+            if link.ready <= env.now:
+                link.take()
+            yield link.ready - env.now if link.queue else None
 
     process = env.start(sender())
     network.links[0].connect(env.start(receiver()))
