@@ -188,6 +188,9 @@ def _listen(machine: Machine, recorder: Recorder) -> Callable[[], None]:
     if "walks" in recorder.records:
         for system in machine.systems:
             system.walkers.on_walk.listen(recorder.walk)
+    if "walk_reads" in recorder.records:
+        for system in machine.systems:
+            system.walkers.on_level_read.listen(recorder.walk_read)
     if "dram" in recorder.records:
         for channel in (channel for system in machine.systems for channel in system.channels):
             channel.on_request.listen(recorder.dram)
