@@ -103,7 +103,7 @@ class Walkers:
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
         self.on_level_read: Probe[[int, int, int, int, int]] = Probe()
-        """asid, vpn, depth (1 is the root), cycles in which the read of an entry began and ended."""
+        """asid, vpn, depth (1 is the root), cycles in which a read of an entry began and ended."""
         self.on_admit: Probe[[int, int, int]] = Probe()
         """Application, tag and cycle of a walk that waits for a walker from now on."""
         self._memory = memory

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from gpusim.machine import Machine
+from gpusim.results.dotted import by_dotted_key
 from gpusim.results.result import Result
 from gpusim.results.schema import RECORDS
 from tests.whole.running import run
@@ -86,7 +87,7 @@ def test_walks_are_those_counted(recorded: Result) -> None:
 
 def test_reads_of_levels_lie_within_their_walks(recorded: Result) -> None:
     reads, page = recorded.table("walk_reads"), ["asid", "vpn"]
-    if recorded.config["walk"]["cost"] != "memory":
+    if by_dotted_key(recorded.config_toml)["walk.cost"] != "memory":
         assert reads.empty
         return
     walks = recorded.table("walks").sort_values("started", kind="stable")
