@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 from attrs import frozen
@@ -34,7 +33,8 @@ AROUND = 0.6
 """Cycles shown before and after a miss, in lengths of the longer one."""
 
 NAMED = 3
-"""Walks with a colour of their own."""
+WALKS = ["the walk", "another", "a third", "other walks"]
+"""What a picture names: the walk of the miss, and of the others those waited for most."""
 
 
 @frozen
@@ -43,12 +43,15 @@ class Miss:
 
     Attributes:
         walk: row in `walks`.
+        page: its virtual page number; of application `asid`.
         sm: the SM.
         warps: of the SM that wait for the walk.
         since, until: cycles in which the first began and the last ended to wait.
     """
 
     walk: int
+    asid: int
+    page: int
     sm: int
     warps: int
     since: int
@@ -60,9 +63,10 @@ class Miss:
         return self.until - self.since
 
 
-def misses_of(waits: pd.DataFrame) -> pd.DataFrame:
-    """Each miss of an SM, by what `walk_waits` tells: walk, sm, warps, since, until."""
-    each = waits.groupby(["walk", "sm"], as_index=False)
+def misses_of(result: Result, waits: pd.DataFrame) -> pd.DataFrame:
+    """Each miss of an SM, from what `walk_waits` tells; columns as the attributes of `Miss`."""
+    pages = result.table("walks", columns=["asid", "vpn"]).rename(columns={"vpn": "page"})
+    each = waits.join(pages, on="walk").groupby(["walk", "asid", "page", "sm"], as_index=False)
     return each.agg(warps=("warp", "nunique"), since=("since", "min"), until=("until", "max"))
 
 
@@ -70,25 +74,55 @@ def worst_miss(misses: pd.DataFrame) -> Miss:
     """The miss with the most warps; of equals, the longest."""
     longest = misses.assign(cycles=misses.until - misses.since)
     worst = longest.sort_values(["warps", "cycles"], kind="stable").iloc[-1]
-    return Miss(*(int(worst[name]) for name in ("walk", "sm", "warps", "since", "until")))
+    return Miss(*(int(value) for value in worst[misses.columns]))
 
 
-def waiting(waits: pd.DataFrame, window: Window) -> xr.DataArray:
-    """Warps that wait for each walk in the mean of each bin: dimensions ``cycle`` and ``walk``."""
+def same_page(misses: pd.DataFrame, miss: Miss) -> pd.DataFrame:
+    """Misses on the page of another run's miss; all if there is none."""
+    found = misses[(misses.asid == miss.asid) & (misses.page == miss.page)]
+    return found if len(found) else misses
+
+
+def tell(name: str, result: Result, miss: Miss) -> None:
+    """Print a miss, and how long its walk was at each level of the page table."""
+    walk = result.table("walks", miss.walk, miss.walk + 1).iloc[0]
+    reads = result.table("walk_reads")
+    own = reads[
+        (reads.asid == miss.asid) & (reads.vpn == miss.page)
+        & (reads.begin >= walk.started) & (reads.end <= walk.finished)
+    ]  # fmt: skip
+    levels = ", ".join(f"level {one.depth} {one.end - one.begin}" for one in own.itertuples())
+    print(
+        f"{name}: page {miss.page:#x} of address space {miss.asid}, {miss.warps} warps of SM "
+        f"{miss.sm} in cycles {miss.since:,} to {miss.until:,} ({miss.cycles}); its walk takes "
+        f"{walk.finished - walk.started} cycles: {levels}"
+    )
+
+
+def waiting(waits: pd.DataFrame, window: Window, walk: int) -> xr.DataArray:
+    """Warps that wait for each walk in each cycle: dimensions ``cycle`` and ``walk``.
+
+    Cycles are those since the window began; `walk` comes first, then the others in the order of
+    their warp-cycles, the largest first; those after the first `NAMED` are one.
+    """
     inside = waits[(waits.since < window.end) & (waits.until > window.begin)]
-    walks, group = np.unique(inside.walk.to_numpy(), return_inverse=True)
-    found = Occupancy(window, len(walks))
-    found.add(inside.since.to_numpy(), inside.until.to_numpy(), group)
+    cycles = (inside.until.clip(upper=window.end) - inside.since).groupby(inside.walk).sum()
+    others = cycles.drop(walk).sort_values(ascending=False, kind="stable").index
+    order = [walk, *others.tolist()]
+    group = inside.walk.map({one: min(row, NAMED) for row, one in enumerate(order)})
+    found = Occupancy(window, NAMED + 1)
+    found.add(inside.since.to_numpy(), inside.until.to_numpy(), group.to_numpy())
     return xr.DataArray(
-        found.cycles() / window.widths[:, np.newaxis],
+        found.cycles(),
         dims=("cycle", "walk"),
-        coords={"cycle": window.edges[:-1] - window.begin, "walk": walks},
+        coords={"cycle": window.edges[:-1] - window.begin, "walk": WALKS},
+        attrs={"long_name": "waiting warps"},
     )
 
 
 def numbers(result: Result, waits: pd.DataFrame) -> dict[str, float]:
     """What the whole run says about misses, and each application's IPC."""
-    misses = misses_of(waits)
+    misses = misses_of(result, waits)
     many = misses[misses.warps > MANY]
     of_gpu = waits.groupby("walk").warp.nunique()
     found = {
@@ -106,27 +140,19 @@ def numbers(result: Result, waits: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-def draw_waiting(runs: dict[str, tuple[pd.DataFrame, Window]]) -> Picture:
+def draw_waiting(runs: dict[str, tuple[pd.DataFrame, Window, int]]) -> Picture:
     """Designs below one another, on the same axes: a stack of walks, the largest in colours."""
     figure = new_figure("page", height=1.5 * len(runs))
     column = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    colours = dict(zip(WALKS, (*PALETTE[:NAMED], "0.8"), strict=True))
     top = 0.0
-    for (name, (waits, window)), axes in zip(runs.items(), column, strict=True):
-        data = waiting(waits, window)
-        order = data.sum("cycle").to_series().sort_values(ascending=False, kind="stable").index
-        few, rest = order[:NAMED], order[NAMED:]
-        parts = [data.sel(walk=[walk]) for walk in few]
-        if len(rest):
-            parts.append(data.sel(walk=rest).sum("walk").expand_dims(walk=[-1], axis=1))
-        labels = [f"walk {walk}" for walk in few] + ["other walks"] * bool(len(rest))
-        shown = xr.concat(parts, "walk").assign_coords(walk=labels)
-        colours = dict(zip(labels, [*PALETTE[:NAMED], "0.8"][-len(labels) :], strict=True))
+    for (name, shown), axes in zip(runs.items(), column, strict=True):
         stacked_area(
-            shown, end=window.end - window.begin, colours=colours, title=name,
-            ylabel="waiting warps", ax=axes,
+            waiting(*shown), end=shown[1].end - shown[1].begin, colours=colours, title=name,
+            ax=axes,
         )  # fmt: skip
-        top = max(top, axes.get_ylim()[1])
         axes.label_outer()
+        top = max(top, axes.get_ylim()[1])
     column[0].set_ylim(0, top)
     column[-1].set_xlabel("cycles")
     return figure
@@ -138,9 +164,10 @@ def draw_stalls(results: dict[str, Result]) -> Picture:
     for design, result in results.items():
         for app, sums in zip(result.applications.name, result.stall_sums.sum("sm"), strict=True):
             rows[f"{app}, {design}"] = sums.to_series()
+    by_application = sorted(rows, key=lambda row: row.partition(",")[0])
     figure = new_figure("page", height=2.6)
     stacked_bars(
-        pd.DataFrame(rows).T.sort_index(), lump=0.01, ylabel="share of warp-cycles",
+        pd.DataFrame(rows)[by_application].T, lump=0.01, ylabel="share of warp-cycles",
         ax=figure.subplots(),
     )  # fmt: skip
     return figure
@@ -152,20 +179,21 @@ def main(shared: Path, mask: Path, folder: Path) -> None:
     with open_result(shared) as base, open_result(mask) as other:
         results = {"SharedTLB": base, "MASK": other}
         waits = {name: walk_waits(result) for name, result in results.items()}
-        worst = {name: worst_miss(misses_of(found)) for name, found in waits.items()}
-        margin = int(AROUND * max(miss.cycles for miss in worst.values()))
-        length = max(miss.cycles for miss in worst.values()) + 2 * margin
+        misses = {name: misses_of(results[name], found) for name, found in waits.items()}
+        first = worst_miss(misses["SharedTLB"])
+        shown_misses = {"SharedTLB": first, "MASK": worst_miss(same_page(misses["MASK"], first))}
+        length = max(miss.cycles for miss in shown_misses.values())
         shown = {}
-        for name, miss in worst.items():
-            begin = max(miss.since - margin, 0)
-            end = min(begin + length, int(results[name].summary["cycles"]))
-            print(f"{name}: {miss}; cycles {begin} to {end}")
-            of_sm = waits[name][waits[name].sm == miss.sm]
-            window = Window(begin, end, 1)
-            shown[f"{name}, SM {miss.sm} from cycle {begin:,}"] = (of_sm, window)
+        for name, miss in shown_misses.items():
+            tell(name, results[name], miss)
+            begin = max(miss.since - int(AROUND * length), 0)
+            window = Window(begin, miss.since + int((1 + AROUND) * length), 1)
             picture = draw_warps(results[name], window, Selection(sm=miss.sm))
             save(picture, folder / f"story_{name.lower()}.png")
-        print(pd.DataFrame({name: numbers(results[name], waits[name]) for name in results}))
+            of_sm = waits[name][waits[name].sm == miss.sm]
+            shown[f"{name}: SM {miss.sm}, from cycle {begin:,} on"] = (of_sm, window, miss.walk)
+        table = pd.DataFrame({name: numbers(one, waits[name]) for name, one in results.items()})
+        print(table.map("{:,.4g}".format).to_string())
         save(draw_waiting(shown), folder / "story_waiting.png")
         save(draw_stalls(results), folder / "story_stalls.png")
 
