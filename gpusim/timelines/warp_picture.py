@@ -176,8 +176,10 @@ def _walk_panel(result: Result, walks: pd.DataFrame, window: Window) -> Panel:
                 colour = state_colours([state_name])[state_name]
                 _bars(axes, row, begin, end, state_name, colour, height)
         if "walk_reads" in result.tables:
-            for depth, reads in _levels(result, walks, window).groupby("depth"):
-                colour = _LEVEL_COLOURS[int(depth) % len(_LEVEL_COLOURS)]
+            levels = _levels(result, walks, window)
+            for depth in np.unique(levels.depth).tolist():
+                reads = levels[levels.depth == depth]
+                colour = _LEVEL_COLOURS[depth % len(_LEVEL_COLOURS)]
                 _bars(
                     axes,
                     reads.row.to_numpy(),
