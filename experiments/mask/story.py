@@ -106,7 +106,8 @@ def waiting(waits: pd.DataFrame, window: Window, walk: int) -> xr.DataArray:
     their warp-cycles, the largest first; those after the first `NAMED` are one.
     """
     inside = waits[(waits.since < window.end) & (waits.until > window.begin)]
-    cycles = (inside.until.clip(upper=window.end) - inside.since).groupby(inside.walk).sum()
+    stays = inside.until.clip(upper=window.end) - inside.since.clip(lower=window.begin)
+    cycles = stays.groupby(inside.walk).sum()
     others = cycles.drop(walk).sort_values(ascending=False, kind="stable").index
     order = [walk, *others.tolist()]
     group = inside.walk.map({one: min(row, NAMED) for row, one in enumerate(order)})
