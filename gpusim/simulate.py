@@ -185,9 +185,11 @@ def _listen(machine: Machine, recorder: Recorder) -> Callable[[], None]:
     """Connect the probes that somebody asked for; returns what to call at the end of the run."""
     if "intervals" in recorder.records:
         machine.on_interval.listen(recorder.interval)
-    if "walks" in recorder.records:
-        for system in machine.systems:
-            system.walkers.on_walk.listen(recorder.walk)
+    for walkers in (system.walkers for system in machine.systems):
+        if "walks" in recorder.records:
+            walkers.on_walk.listen(recorder.walk)
+        if "walk_reads" in recorder.records:
+            walkers.on_level_read.listen(recorder.walk_read)
     if "dram" in recorder.records:
         for channel in (channel for system in machine.systems for channel in system.channels):
             channel.on_request.listen(recorder.dram)

@@ -67,6 +67,11 @@ class Recorder:
         return self._tables["walks"].append
 
     @property
+    def walk_read(self) -> Callable[[int, int, int, int, int], None]:
+        """Listener: ASID, VPN, depth, cycles in which the read began and ended."""
+        return self._tables["walk_reads"].append
+
+    @property
     def dram(self) -> Callable[[int, int, int, int, int, int, int, int, int], None]:
         """Listener: channel, bank, row, kind, application, depth; accepted, issued, finished."""
         return self._tables["dram"].append

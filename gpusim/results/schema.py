@@ -151,6 +151,16 @@ EVENTS: Mapping[str, Table] = {
             Column("levels", "u1", "1", "levels of the page table that were read"),
         ),
     ),
+    "walk_reads": Table(
+        "A page-table entry that a walk read from memory, in the order in which reads ended.",
+        (
+            Column("asid", "u2", "1", "address space of the walk"),
+            Column("vpn", "i8", "1", "virtual page number of the walk"),
+            Column("depth", "u1", "1", "level of the page table, 1 is the root"),
+            Column("begin", "i8", "cycle", "the walk came to this level"),
+            Column("end", "i8", "cycle", "the entry was there"),
+        ),
+    ),
     "dram": Table(
         "A request of a DRAM channel, in the order in which the controllers announced them.",
         (
@@ -251,6 +261,7 @@ EVENTS: Mapping[str, Table] = {
 RECORDS: Mapping[str, tuple[str, ...]] = {
     "intervals": ("intervals",),
     "walks": ("walks",),
+    "walk_reads": ("walk_reads",),
     "dram": ("dram",),
     "requests": ("requests", "stages"),
     "tlb": ("tlb",),

@@ -4,6 +4,7 @@ from gpusim.timelines.activity import activity
 from gpusim.timelines.moment import stalled_on, walks_at
 from gpusim.timelines.stalls import stalls
 from gpusim.timelines.timeline import timeline
+from gpusim.timelines.waits import walk_waits
 from gpusim.timelines.window import MOST_BINS, Selection, Window, window_of
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "stalled_on",
     "stalls",
     "timeline",
+    "walk_waits",
     "walks_at",
     "window_of",
 ]

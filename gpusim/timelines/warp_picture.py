@@ -16,6 +16,7 @@ from gpusim.plots.furniture import cycle_ticks, legend_beside
 from gpusim.states import State
 from gpusim.timelines.events import Wanted, require, rows, selectable
 from gpusim.timelines.picture import Panel, describe, draw_panels, heading, launch_panel
+from gpusim.timelines.waits import walk_waits
 from gpusim.timelines.window import ALL_WARPS, Selection, Window
 
 if TYPE_CHECKING:
@@ -30,15 +31,24 @@ MOST_INTERVALS = 200_000
 """Intervals in a picture; a thousand pixels do not show more."""
 
 _MOST_NAMED_WALKS = 32
+_LEVEL_COLOURS = ("#7F3B08", "#FDD0A2", "#FDAE6B", "#F16913", "#A63603")
+"""Of the levels of the page table, the root lightest; a fifth is darkest."""
+
 _ROW = 0.125
 """Height of a row with a name, in inches."""
+
+_MOST_TALL_ROWS = 32
+_FLAT_ROW = 0.07
+"""Height of each of more rows, of which only every fourth has its name."""
 
 
 def draw_warps(result: Result, window: Window, selection: Selection = ALL_WARPS) -> PlotFigure:
     """What each warp did in every cycle, exact whatever the bins; page walks below, if recorded.
 
-    The page walks are those of the whole GPU, or of the application that was selected: a warp also
-    waits for walks that another SM asked for first.
+    With recorded `requests`, the page walks are those that the warps waited for, with the number of
+    warps that did.  Without, they are those of the whole GPU, or of the application that was
+    selected: a warp also waits for walks that another SM asked for first.  With recorded
+    `walk_reads`, each walk is split into the levels of the page table.
 
     Raises:
         UserError: the run has no intervals, there is no such SM, warp or application, or there are
@@ -48,7 +58,7 @@ def draw_warps(result: Result, window: Window, selection: Selection = ALL_WARPS)
     panels = [*launch_panel(result, window, selection), _warp_panel(result, stays)]
     walks = _walks(result, window, selection)
     if len(walks):
-        panels.append(_walk_panel(result, walks))
+        panels.append(_walk_panel(result, walks, window))
     return draw_panels(panels, window, f"{heading(result)}\n{describe(window, selection)}")
 
 
@@ -87,9 +97,23 @@ def _walks(result: Result, window: Window, selection: Selection) -> pd.DataFrame
     if "walks" not in result.tables:
         return pd.DataFrame()
     among = selectable(result, Selection(app=selection.app))["walks"]
-    columns = ["vpn", "requested", "started", "finished"]
+    columns = ["asid", "vpn", "requested", "started", "finished"]
     found = _touching(result, "walks", columns, among, window)
+    if "stages" in result.tables:
+        waits = walk_waits(result, selection)
+        waits = waits[(waits.since < window.end) & (waits.until > window.begin)]
+        found = found.join(waits.groupby("walk").warp.nunique().rename("warps"), how="inner")
     return found.sort_values("requested", kind="stable", ignore_index=True)
+
+
+def _levels(result: Result, walks: pd.DataFrame, window: Window) -> pd.DataFrame:
+    """The reads of page-table levels of these walks: row (of the walk), depth, begin, end."""
+    import pandas as pd
+
+    columns = ["asid", "vpn", "depth", "begin", "end"]
+    reads = _touching(result, "walk_reads", columns, {}, window)
+    found = pd.merge(reads, walks.rename_axis("row").reset_index(), on=["asid", "vpn"])
+    return found[(found.begin >= found.started) & (found.end <= found.finished)]
 
 
 def _touching(
@@ -123,49 +147,72 @@ def _warp_panel(result: Result, stays: pd.DataFrame) -> Panel:
         sizes = (stays.end - stays.begin).groupby(stays.state).sum().sort_values(kind="stable")
         for state in sizes.index:
             one = states == state
-            _bars(axes, row[one], stays.begin[one], stays.end[one], result.states[state])
+            name = result.states[state]
+            colour = state_colours([name])[name]
+            _bars(axes, row[one], stays.begin[one], stays.end[one], name, colour)
         _name_rows(axes, names)
         legend_beside(axes)
 
-    return Panel(max(_ROW * len(names), 1.4), label, draw)
+    row_height = _ROW if len(names) <= _MOST_TALL_ROWS else _FLAT_ROW
+    return Panel(max(row_height * len(names), 1.4), label, draw)
 
 
-def _walk_panel(result: Result, walks: pd.DataFrame) -> Panel:
+def _walk_panel(result: Result, walks: pd.DataFrame, window: Window) -> Panel:
     few = len(walks) <= _MOST_NAMED_WALKS
     label = "page walk" if few else f"{len(walks):,} page walks,\nby arrival"
+    names = [hex(vpn) if few else "" for vpn in walks.vpn]
+    if few and "warps" in walks:
+        label = "page walk: warps"
+        names = [f"{name}: {warps}" for name, warps in zip(names, walks.warps, strict=True)]
 
     def draw(axes: Axes) -> None:
-        row = np.arange(len(walks))
+        row, height = np.arange(len(walks)), 0.88 if few else 1.0
         for state, begin, end in (
             (State.WALKER, walks.requested, walks.started),
             (State.WALK, walks.started, walks.finished),
         ):
             if (begin < end).any():
-                _bars(axes, row, begin, end, result.states[state], height=0.88 if few else 1)
-        _name_rows(axes, [hex(vpn) if few else "" for vpn in walks.vpn])
+                state_name = result.states[state]
+                colour = state_colours([state_name])[state_name]
+                _bars(axes, row, begin, end, state_name, colour, height)
+        if "walk_reads" in result.tables:
+            levels = _levels(result, walks, window)
+            for depth in np.unique(levels.depth).tolist():
+                reads = levels[levels.depth == depth]
+                colour = _LEVEL_COLOURS[depth % len(_LEVEL_COLOURS)]
+                _bars(
+                    axes,
+                    reads.row.to_numpy(),
+                    reads.begin,
+                    reads.end,
+                    f"level {depth}",
+                    colour,
+                    height,
+                )
+        _name_rows(axes, names)
         legend_beside(axes)
 
     return Panel(min(max(_ROW * len(walks), 0.5), 2.5), label, draw)
 
 
 def _bars(
-    axes: Axes, row: NDArray[np.int64], begin: pd.Series[int], end: pd.Series[int], state: str,
-    height: float = 0.88,
+    axes: Axes, row: NDArray[np.int64], begin: pd.Series[int], end: pd.Series[int], name: str,
+    colour: str, height: float = 0.88,
 ) -> None:  # fmt: skip
-    """Bars ``[begin, end)`` of one state, each in its row."""
+    """Bars ``[begin, end)`` of one state or level, each in its row."""
     corners = np.empty((len(row), 4, 2))
     corners[:, (0, 3), 0] = begin.to_numpy()[:, np.newaxis]
     corners[:, (1, 2), 0] = end.to_numpy()[:, np.newaxis]
     corners[:, :2, 1] = row[:, np.newaxis] - height / 2
     corners[:, 2:, 1] = row[:, np.newaxis] + height / 2
-    colour = state_colours([state])[state]
-    axes.add_collection(PolyCollection(list(corners), facecolor=colour, linewidth=0, label=state))
+    axes.add_collection(PolyCollection(list(corners), facecolor=colour, linewidth=0, label=name))
 
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Rows downwards, each with its name."""
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_yticks(range(len(names)), names, fontsize=6)
+    step = 1 if len(names) <= _MOST_TALL_ROWS else 4
+    axes.set_yticks(range(0, len(names), step), names[::step], fontsize=6)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("cycle")
     cycle_ticks(axes)

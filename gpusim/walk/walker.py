@@ -42,15 +42,19 @@ class WalkersCounters:
 
 
 class Walk:
-    """One walk under way: at `level`, `read` levels of the page table really read so far."""
+    """One walk under way: at `level`, `read` levels of the page table really read so far.
 
-    __slots__ = ("level", "path", "read", "requested", "started", "translation")
+    It came to its level in cycle `arrived`.
+    """
+
+    __slots__ = ("arrived", "level", "path", "read", "requested", "started", "translation")
 
     def __init__(self, translation: Translation, path: PagePath, requested: int) -> None:
         self.translation = translation
         self.path = path
         self.requested = requested
         self.started = 0
+        self.arrived = 0
         self.level = 0
         self.read = 0
 
@@ -101,6 +105,8 @@ class Walkers:
         self.whole = WalkersCounters()
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
+        self.on_level_read: Probe[[int, int, int, int, int]] = Probe()
+        """asid, vpn, depth (1 is the root), cycles in which a read of an entry began and ended."""
         self.on_admit: Probe[[int, int, int]] = Probe()
         """Application, tag and cycle of a walk that waits for a walker from now on."""
         self._memory = memory
@@ -204,6 +210,7 @@ class Walkers:
             self._finish(walk)
             return
         address = walk.path.entries[walk.level]
+        walk.arrived = self.env._now
         delay = 0
         if self._lines is not None:
             counters = self.counters[walk.translation.app]
@@ -237,6 +244,11 @@ class Walkers:
         walk.read += 1
         self._keep(walk, walk.level)
         walk.level += 1
+        if self.on_level_read.listeners:
+            translation = walk.translation
+            self.on_level_read(
+                translation.asid, translation.vpn, walk.level, walk.arrived, self.env._now
+            )
         self._step(walk)
 
     def _keep(self, walk: Walk, level: int) -> None:

@@ -22,7 +22,9 @@ def make_request(trail: list[int], warp: int | None) -> MemoryRequest:
 def test_unknown_records() -> None:
     with pytest.raises(UserError, match=r"cannot record 'interval'; did you mean 'intervals'\?"):
         check_records(["walks", "interval"])
-    with pytest.raises(UserError, match="allowed: intervals, walks, dram, requests, tlb, epochs"):
+    with pytest.raises(
+        UserError, match="allowed: intervals, walks, walk_reads, dram, requests, tlb"
+    ):
         check_records(["everything"])
     with ResultWriter() as writer, pytest.raises(UserError, match="cannot record"):
         Recorder(writer, ["x"])

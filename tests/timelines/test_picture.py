@@ -24,7 +24,7 @@ from gpusim.timelines import (
     picture,
     stalled_on,
     timeline,
-    walks_at,
+    walk_waits,
     warp_picture,
     window_of,
 )
@@ -75,7 +75,8 @@ def bars(axes: Axes) -> dict[str, np.ndarray]:
             rows = corners[:, (0, 2), 1].mean(axis=1)
             columns = [rows, corners[:, 0, 0], corners[:, 1, 0]]
             found[str(one.get_label())] = np.stack(columns, axis=1)
-            assert to_hex(one.get_facecolor()[0]).upper() == STATE_COLOURS[str(one.get_label())]
+            colour = to_hex(one.get_facecolor()[0]).upper()
+            assert STATE_COLOURS.get(str(one.get_label()), colour) == colour
     return found
 
 
@@ -272,14 +273,16 @@ def test_rows_tell_sm_and_application() -> None:
         assert [label.get_text() for label in axes.get_yticklabels()] == ["4"]
 
 
-def test_walks_of_all_sms_stand_below(run: Result) -> None:
-    shown = Window(0, 300, 1)
-    axes = draw_warps(run, shown, Selection(sm=0)).axes[-1]
+def test_walks_that_warps_waited_for_stand_below(run: Result) -> None:
+    shown, selection = Window(0, 300, 1), Selection(sm=0)
+    axes = draw_warps(run, shown, selection).axes[-1]
+    waits = walk_waits(run, selection)
+    warps = waits[waits.since < 300].groupby("walk").warp.nunique()
     walks = run.table("walks")
-    walks = walks[(walks.requested < 300) & (walks.finished > 0)]
+    walks = walks[walks.index.isin(warps.index) & (walks.requested < 300)]
     walks = walks.sort_values("requested", kind="stable")
-    assert set(walks.sm) == {0, 1}
-    assert [label.get_text() for label in axes.get_yticklabels()] == [hex(v) for v in walks.vpn]
+    names = [f"{walk.vpn:#x}: {warps[walk.Index]}" for walk in walks.itertuples()]
+    assert [label.get_text() for label in axes.get_yticklabels()] == names
     found = bars(axes)
     for row, walk in enumerate(walks.to_dict("records")):
         for state, begin, end in (
@@ -288,11 +291,12 @@ def test_walks_of_all_sms_stand_below(run: Result) -> None:
         ):
             if walk[begin] < walk[end]:
                 assert [row, walk[begin], walk[end]] in found[state].round(6).tolist()
-    at = walks_at(run, 150)
-    under_way = {
-        int(row) for spans in found.values() for row, begin, end in spans if begin <= 150 < end
-    }
-    assert len(under_way) == len(at)
+    for depth, reads in run.table("walk_reads").groupby("depth"):
+        drawn = found.get(f"level {depth}", np.empty((0, 3))).round(6).tolist()
+        spans = reads[["begin", "end"]].to_numpy().tolist()
+        assert all(span in spans for _, *span in drawn), "as they were recorded"
+    levels = sum(len(spans) for name, spans in found.items() if name.startswith("level"))
+    assert walks[walks.finished <= 300].levels.sum() <= levels <= walks.levels.sum()
 
 
 def test_many_walks_have_no_names() -> None:

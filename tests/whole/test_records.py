@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gpusim.machine import Machine
+from gpusim.results.dotted import by_dotted_key
 from gpusim.results.result import Result
 from gpusim.results.schema import RECORDS
 from tests.whole.running import run
@@ -81,6 +83,22 @@ def test_walks_are_those_counted(recorded: Result) -> None:
     assert (walks.finished - walks.started).sum() == counted(recorded, "walk$", "walk_cycles")
     assert (walks.started - walks.requested).sum() == counted(recorded, "walk$", "queue_cycles")
     assert walks.levels.sum() == counted(recorded, "walk$", "level_accesses")
+
+
+def test_reads_of_levels_lie_within_their_walks(recorded: Result) -> None:
+    reads, page = recorded.table("walk_reads"), ["asid", "vpn"]
+    if by_dotted_key(recorded.config_toml)["walk.cost"] != "memory":
+        assert reads.empty
+        return
+    walks = recorded.table("walks").sort_values("started", kind="stable")
+    assert len(reads) == walks.levels.sum()
+    reads = reads.sort_values("begin", kind="stable")
+    both = pd.merge_asof(reads, walks, by=page, left_on="begin", right_on="started")
+    assert (both.end <= both.finished).all()
+    each = both.groupby([*page, "started"])
+    assert (each.depth.diff().dropna() > 0).all(), "from the root downwards"
+    assert (both.begin >= each.end.shift().fillna(both.started)).all(), "one after the other"
+    assert (each.end.transform("max") <= both.finished).all()
 
 
 def test_dram_rows_are_the_requests_counted(recorded: Result) -> None:
