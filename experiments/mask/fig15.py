@@ -5,18 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.pictures import bars
 
-from .common import (
-    AVERAGE,
-    BASE,
-    BASELINES,
-    MAIN,
-    MASK,
-    PAIRS,
-    bars,
-    by_category,
-    variants,
-)
+from .common import AVERAGE, BASE, BASELINES, MAIN, MASK, PAIRS, by_category, variants
 
 if TYPE_CHECKING:
     import pandas as pd

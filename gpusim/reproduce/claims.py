@@ -59,7 +59,7 @@ class Paper:
     """A paper's claims and figures.
 
     Attributes:
-        name: of its file, of the folder of its figures, and of its page.
+        name: of its file, of its page, and, with ``_`` for ``-``, of the folder of its figures.
         paper: its short name, with which all ids begin.
         title: of the paper.
         model: the machine that its figures use.
