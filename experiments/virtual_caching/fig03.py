@@ -33,7 +33,7 @@ def draw(table: pd.DataFrame) -> Picture:
     axes.plot(table.index, table[MOST], "o", color=PALETTE[1], markersize=3)
     axes.set_ylabel("lookups per cycle")
     axes.set_ylim(0)
-    axes.tick_params(axis="x", rotation=40)
+    axes.set_xticks(range(len(table)), table.index, rotation=40, ha="right")
     return figure
 
 

@@ -43,7 +43,7 @@ def draw(table: pd.DataFrame) -> Picture:
             places + 0.4 * (number - 0.5), table[f"{name} {MEAN}"], 0.4, label=name, capsize=2,
             yerr=table[f"{name} {DEVIATION}"], color=PALETTE[number],
         )  # fmt: skip
-    axes.set_xticks(places, table.index, rotation=40)
+    axes.set_xticks(places, table.index, rotation=40, ha="right")
     axes.set_ylabel("lookups per cycle")
     axes.set_ylim(0)
     axes.legend()
