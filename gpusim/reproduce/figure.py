@@ -66,7 +66,7 @@ class Material:
         self, number: str, programs: Mapping[str, str],
         designs: Sequence[str] | Mapping[str, Design],
     ) -> pd.DataFrame:  # fmt: skip
-        """A headline number: a row a program, a column a design.
+        """A headline number: a row a program, a column a design; NaN where a run has none.
 
         Args:
             number: its name.
@@ -77,8 +77,9 @@ class Material:
 
         columns = {}
         for name, design in _named(designs).items():
-            found = self._of(design).drop_duplicates("workload").set_index("workload")[number]
-            columns[name] = found.reindex(list(programs.values())).to_numpy(float)
+            found = self._of(design).drop_duplicates("workload").set_index("workload")
+            cells = found.reindex(index=list(programs.values()), columns=[number])
+            columns[name] = cells[number].to_numpy(float)
         return pd.DataFrame(columns, index=pd.Index(list(programs), name="program"))
 
     def reduced(
