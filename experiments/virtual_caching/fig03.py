@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.plots import PALETTE, new_figure
+from gpusim.plots.furniture import name_ticks
 from gpusim.reproduce import Figure, Material, Measured, most, number
 
 from .common import PANNOTIA, PROGRAMS, RATES, RODINIA, UNLIMITED
@@ -33,7 +34,7 @@ def draw(table: pd.DataFrame) -> Picture:
     axes.plot(table.index, table[MOST], "o", color=PALETTE[1], markersize=3)
     axes.set_ylabel("lookups per cycle")
     axes.set_ylim(0)
-    axes.set_xticks(range(len(table)), table.index, rotation=40, ha="right")
+    name_ticks(axes, range(len(table)), table.index)
     return figure
 
 

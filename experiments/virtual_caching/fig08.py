@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpusim.plots import PALETTE, new_figure
+from gpusim.plots.furniture import legend_above, name_ticks
 from gpusim.reproduce import Figure, Material, Measured, most, one
 
 from .common import OPT, PROGRAMS, RATES, UNLIMITED
@@ -33,8 +36,6 @@ def table(material: Material) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame) -> Picture:
     """Means with their deviations."""
-    import numpy as np
-
     figure = new_figure("page", height=2.4)
     axes = figure.subplots()
     places = np.arange(len(table))
@@ -43,10 +44,10 @@ def draw(table: pd.DataFrame) -> Picture:
             places + 0.4 * (number - 0.5), table[f"{name} {MEAN}"], 0.4, label=name, capsize=2,
             yerr=table[f"{name} {DEVIATION}"], color=PALETTE[number],
         )  # fmt: skip
-    axes.set_xticks(places, table.index, rotation=40, ha="right")
+    name_ticks(axes, places.tolist(), table.index)
     axes.set_ylabel("lookups per cycle")
     axes.set_ylim(0)
-    axes.legend()
+    legend_above(axes)
     return figure
 
 

@@ -54,7 +54,7 @@ def table(material: Material) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame) -> Picture:
     """The high group and the averages, as in the paper."""
-    return bars(table.drop(LOW), "performance relative\nto IDEAL MMU")
+    return bars(table.drop(LOW), "relative performance")
 
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
