@@ -44,7 +44,7 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """The averages."""
-    mean = table.loc[AVERAGE].tolist()
+    mean = table.T[AVERAGE].tolist()
     return {
         "vc.fig5.bw_monotone": Measured(
             holds=mean == sorted(set(mean), reverse=True),

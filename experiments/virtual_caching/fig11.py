@@ -31,7 +31,7 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """The averages; what the whole gains over its part is the mean of each program's own."""
-    small, medium, whole = table.loc[AVERAGE]
+    small, medium, whole = table.T[AVERAGE].tolist()
     single = table.drop(AVERAGE)
     further = (single["L1 and L2 VC"] / single["L1-only VC (32)"]).mean()
     return {

@@ -66,7 +66,7 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """At the paper's time."""
-    tlb, l1, l2 = 100 * table.loc[TOLD]
+    tlb, l1, l2 = (100 * table.T[TOLD]).tolist()
     return {
         "vc.fig12.lifetimes": number(100 - tlb, l1, l2),
         "vc.fig12.order": Measured(

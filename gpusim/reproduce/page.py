@@ -74,7 +74,8 @@ def _intro(paper: Paper) -> str:
     return (
         f"Made by `gpusim reproduce {paper.paper}`; the claims and remarks are those of "
         f"`experiments/claims/{paper.name}.toml`, the figures those of "
-        f"`experiments/{paper.folder}/`.\n\nMachine: `{paper.model}`{_machines(paper)}. Programs: {programs}.\n"
+        f"`experiments/{paper.folder}/`.\n\n"
+        f"Machine: `{paper.model}`{_machines(paper)}. Programs: {programs}.\n"
         f"{paper.intro.rstrip()}"
     )
 
