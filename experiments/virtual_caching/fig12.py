@@ -51,12 +51,12 @@ def alive(result: Result) -> Mapping[str, float]:
 
 
 def table(material: Material) -> pd.DataFrame:
-    """Shares by time in ns."""
+    """Shares by time in ns, as far as the run goes."""
     import pandas as pd
 
     (row,) = material.reduced(alive, some([PROGRAM]), [SMALL])[SMALL].to_dict("records")
     columns = {name: [row[f"{name} {ns}"] for ns in TIMES] for name in STRUCTURES}
-    return pd.DataFrame(columns, pd.Index(TIMES, name="ns"))
+    return pd.DataFrame(columns, pd.Index(TIMES, name="ns")).dropna()
 
 
 def draw(table: pd.DataFrame) -> Picture:
@@ -66,7 +66,7 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """At the paper's time."""
-    tlb, l1, l2 = (100 * table.T[TOLD]).tolist()
+    tlb, l1, l2 = (100 * table.reindex([TOLD]).T[TOLD]).tolist()
     return {
         "vc.fig12.lifetimes": number(100 - tlb, l1, l2),
         "vc.fig12.order": Measured(
