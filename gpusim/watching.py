@@ -11,8 +11,8 @@ from gpusim.machine import Machine
 from gpusim.request import NO_PAGE, VPN_MASK, MemoryRequest
 from gpusim.tlb import IdealArray, SetAssociativeArray, TlbArray
 
-Ended = Callable[[int, int, int, int, int], None]
-"""Structure, instance, cycles of fill, of the last use and of the end (-1: none)."""
+Ended = Callable[[int, int, int, int, int, int], None]
+"""Structure, instance, what it was, cycles of fill, of the last use and of the end (-1: none)."""
 
 IN_L1, IN_L2, NOWHERE = 0, 1, 2
 """Places of a line."""
@@ -110,15 +110,15 @@ class _Lives:
 
     def end(self, key: int) -> None:
         begin, last = self._times.pop(key)
-        self._ended(*self._place, begin, last, self._env.now)
+        self._ended(*self._place, key, begin, last, self._env.now)
 
     def end_all(self) -> None:
         for key in list(self._times):
             self.end(key)
 
     def finish(self) -> None:
-        for begin, last in self._times.values():
-            self._ended(*self._place, begin, last, -1)
+        for key, (begin, last) in self._times.items():
+            self._ended(*self._place, key, begin, last, -1)
 
 
 class _WatchedCache(CacheArray):

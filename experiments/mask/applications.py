@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.pictures import bars
 
 from .common import (
     BASE,
@@ -12,7 +13,6 @@ from .common import (
     MASK,
     OWN,
     PAIRS,
-    bars,
     of_applications,
     of_applications_alone,
     together,

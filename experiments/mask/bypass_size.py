@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, one
+from gpusim.reproduce.pictures import lines
 
-from .common import BASE, PARTS, STUDIED, lines, pair_sweep
+from .common import BASE, PARTS, STUDIED, pair_sweep
 
 if TYPE_CHECKING:
     import pandas as pd

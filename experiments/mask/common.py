@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from gpusim.plots import bar_groups, new_figure, sweep_lines
 from gpusim.programs.library import Entry, paper_workloads
 from gpusim.reproduce import Material
 from gpusim.sweep.point import ALONE, SHARED
@@ -13,7 +12,6 @@ from gpusim.sweep.spec import SAME, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Picture
 
     from gpusim.reproduce.figure import Design
 
@@ -176,17 +174,3 @@ def _by_application(
         for app in dict.fromkeys(rows.values())
     ]
     return pd.concat(parts).loc[list(rows)]
-
-
-def bars(table: pd.DataFrame, ylabel: str, *, line: str | None = None) -> Picture:
-    """Groups of bars; with one column as a line at 1."""
-    figure = new_figure("page", height=2.4)
-    bar_groups(table, baseline=line, geomean=line is not None, ylabel=ylabel, ax=figure.subplots())
-    return figure
-
-
-def lines(table: pd.DataFrame, xlabel: str, ylabel: str) -> Picture:
-    """A line a column over a parameter."""
-    figure = new_figure("page", height=2.4)
-    sweep_lines(table, xlabel=xlabel, ylabel=ylabel, ax=figure.subplots())
-    return figure

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.pictures import bars
 
-from .common import ALONE_SWEEP, MEAN, MOST, bars, mean_and_most
+from .common import ALONE_SWEEP, MEAN, MOST, mean_and_most
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.pictures import bars
 
 from .common import (
     AVERAGE,
@@ -15,7 +16,6 @@ from .common import (
     OWN,
     PAIRS,
     WHOLE,
-    bars,
     by_category,
     variants,
 )

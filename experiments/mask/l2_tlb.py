@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured
+from gpusim.reproduce.pictures import lines
 
-from .common import AVERAGE, BASE, MASK, STUDIED, lines, pair_sweep, speedups
+from .common import AVERAGE, BASE, MASK, STUDIED, pair_sweep, speedups
 
 if TYPE_CHECKING:
     import pandas as pd

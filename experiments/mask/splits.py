@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from gpusim.reproduce import Figure, Material
+from gpusim.reproduce.pictures import bars
 
-from .common import BASE, MASK, SMS, STUDIED, bars, pair_sweep, speedups
+from .common import BASE, MASK, SMS, STUDIED, pair_sweep, speedups
 
 if TYPE_CHECKING:
     import pandas as pd

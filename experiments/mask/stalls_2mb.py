@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured
+from gpusim.reproduce.pictures import bars
 from gpusim.sweep.spec import Sweep
 
-from .common import BASE, HUGE, MODEL, PROGRAMS, SMS, bars
+from .common import BASE, HUGE, MODEL, PROGRAMS, SMS
 
 if TYPE_CHECKING:
     import pandas as pd

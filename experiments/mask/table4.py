@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, MASK, STUDIED, bars, of_ideal, pair_sweep, speedups
+from .common import AVERAGE, BASE, MASK, STUDIED, of_ideal, pair_sweep, speedups
 
 if TYPE_CHECKING:
     import pandas as pd

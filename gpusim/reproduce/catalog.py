@@ -25,7 +25,7 @@ def figures_of(paper: Paper) -> tuple[Figure, ...]:
         spec = ModuleSpec(PACKAGE, None, is_package=True)
         spec.submodule_search_locations = [str(data_folder("experiments"))]
         sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
-    modules = (importlib.import_module(f"{PACKAGE}.{paper.name}.{n}") for n in paper.figures)
+    modules = (importlib.import_module(f"{PACKAGE}.{paper.folder}.{n}") for n in paper.figures)
     return tuple(module.FIGURE for module in modules)
 
 

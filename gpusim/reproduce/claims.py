@@ -59,7 +59,7 @@ class Paper:
     """A paper's claims and figures.
 
     Attributes:
-        name: of its file, of the folder of its figures, and of its page.
+        name: of its file, and of its page.
         paper: its short name, with which all ids begin.
         title: of the paper.
         model: the machine that its figures use.
@@ -80,6 +80,11 @@ class Paper:
     intro: str
     claim: tuple[Claim, ...]
     machines: Mapping[str, str] = field(factory=dict, hash=False)
+
+    @property
+    def folder(self) -> str:
+        """The folder of its figures: a package, so without hyphens."""
+        return self.name.replace("-", "_")
 
 
 @cache

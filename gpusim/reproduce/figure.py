@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from gpusim.characterize import ApplicationCharacterization
 from gpusim.reproduce.verdict import Measured
+from gpusim.results.result import Result, open_result
 from gpusim.sweep.metrics import shared_runs
 from gpusim.sweep.point import ALONE, SHARED, as_text
 from gpusim.sweep.spec import Sweep
@@ -16,6 +18,12 @@ from gpusim.sweep.spec import Sweep
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
+
+Reduce = Callable[[Result], Mapping[str, float]]
+"""Makes numbers of what a run recorded."""
+
+OpenRun = Callable[[str], AbstractContextManager[Result]]
+"""Opens the result of a run."""
 
 Design = Mapping[str, object]
 """What tells the runs of a design from others: columns of a sweep's table and their values."""
@@ -46,17 +54,19 @@ class Material:
         scale: of all programs.
         runs: the rows of all its sweeps' tables; settings are text.
         surveys: of each survey of the figure, the characterization of each workload.
+        open: opens the result of a run by its ``key`` in `runs`; default: keys are paths.
     """
 
     scale: str
     runs: pd.DataFrame
     surveys: tuple[Mapping[str, ApplicationCharacterization], ...] = ()
+    open: OpenRun = open_result
 
     def numbers(
         self, number: str, programs: Mapping[str, str],
         designs: Sequence[str] | Mapping[str, Design],
     ) -> pd.DataFrame:  # fmt: skip
-        """A headline number: a row a program, a column a design.
+        """A headline number: a row a program, a column a design; NaN where a run has none.
 
         Args:
             number: its name.
@@ -65,13 +75,36 @@ class Material:
         """
         import pandas as pd
 
-        if not isinstance(designs, Mapping):
-            designs = {variant: {"variant": variant} for variant in designs}
         columns = {}
-        for name, design in designs.items():
-            found = self._of(design).drop_duplicates("workload").set_index("workload")[number]
-            columns[name] = found.reindex(list(programs.values())).to_numpy(float)
+        for name, design in _named(designs).items():
+            found = self._of(design).drop_duplicates("workload").set_index("workload")
+            cells = found.reindex(index=list(programs.values()), columns=[number])
+            columns[name] = cells[number].to_numpy(float)
         return pd.DataFrame(columns, index=pd.Index(list(programs), name="program"))
+
+    def reduced(
+        self, reduce: Reduce, programs: Mapping[str, str],
+        designs: Sequence[str] | Mapping[str, Design],
+    ) -> dict[str, pd.DataFrame]:  # fmt: skip
+        """What the recorded events of runs come to: by design, a row a program.
+
+        Args:
+            reduce: makes the columns of a run.
+            programs: as for `numbers`.
+            designs: as for `numbers`.
+        """
+        import pandas as pd
+
+        index = pd.Index(list(programs), name="program")
+        tables = {}
+        for name, design in _named(designs).items():
+            keys = self._of(design).drop_duplicates("workload").set_index("workload")["key"]
+            rows = []
+            for workload in programs.values():
+                with self.open(keys[workload]) as result:
+                    rows.append(reduce(result))
+            tables[name] = pd.DataFrame(rows, index)
+        return tables
 
     def compared(
         self, metric: str, mixes: Mapping[str, str], designs: Mapping[str, Design],
@@ -111,6 +144,13 @@ class Material:
         for column, value in design.items():
             wanted &= self.runs[column] == as_text(value)
         return self.runs[wanted]
+
+
+def _named(designs: Sequence[str] | Mapping[str, Design]) -> Mapping[str, Design]:
+    """Variants are named after themselves."""
+    if isinstance(designs, Mapping):
+        return designs
+    return {variant: {"variant": variant} for variant in designs}
 
 
 @frozen(kw_only=True)

@@ -73,8 +73,9 @@ def _intro(paper: Paper) -> str:
     programs = ", ".join(sorted(referenced_names(read_paper(paper.programs))))
     return (
         f"Made by `gpusim reproduce {paper.paper}`; the claims and remarks are those of "
-        f"`experiments/claims/{paper.name}.toml`, the figures those of `experiments/{paper.name}/`."
-        f"\n\nMachine: `{paper.model}`{_machines(paper)}. Programs: {programs}.\n"
+        f"`experiments/claims/{paper.name}.toml`, the figures those of "
+        f"`experiments/{paper.folder}/`.\n\n"
+        f"Machine: `{paper.model}`{_machines(paper)}. Programs: {programs}.\n"
         f"{paper.intro.rstrip()}"
     )
 

@@ -103,8 +103,8 @@ class Recorder:
         return self._tables["tlb_misses"].append
 
     @property
-    def lifetime(self) -> Callable[[int, int, int, int, int], None]:
-        """Listener: structure, instance, cycles of fill, last use and end."""
+    def lifetime(self) -> Callable[[int, int, int, int, int, int], None]:
+        """Listener: structure, instance, page or line, cycles of fill, last use and end."""
         return self._tables["lifetimes"].append
 
     def synonym_fault(self, cycle: int, app: int, line: int, leading: int) -> None:

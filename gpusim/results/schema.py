@@ -239,6 +239,7 @@ EVENTS: Mapping[str, Table] = {
         (
             Column("structure", "u1", "1", "0 first TLB, 1 L1 cache, 2 L2 cache"),
             Column("instance", "u2", "1", "which of them"),
+            Column("place", "i8", "1", "page or line number, as the structure is tagged"),
             Column("begin", "i8", "cycle", "it was filled"),
             Column("last", "i8", "cycle", "it was last used"),
             Column("end", "i8", "cycle", "it left; -1 where it stayed to the end of the run"),

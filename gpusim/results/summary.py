@@ -132,6 +132,7 @@ def _headline(
             _add_tlb(found, component, cycles)
     _add_walks(found, cycles)
     _add_caches(found)
+    _add_virtual_caches(found)
     _add_page_table(found)
     _add_dram(found, cycles, core_hertz)
     _add_states(found, sums, states)
@@ -173,6 +174,11 @@ def _add_tlb(found: _Sums, component: str, cycles: int) -> None:
     found.add(
         f"{name}_mpki", ratio(misses, found.get("sm", "instructions"), 1000), "1",
         f"{level} TLB misses per 1000 warp instructions",
+    )  # fmt: skip
+    found.add(
+        f"{name}_queueing",
+        ratio(found.get(component, "queue_cycles"), found.get(component, "queued")), "cycles",
+        f"time that a lookup queues for the {level} TLB",
     )  # fmt: skip
     waits = f"warps that wait for a long {level} TLB miss"
     warps, misses = found.get(component, "long_miss_warps"), found.get(component, "long_misses")
@@ -246,6 +252,21 @@ def _add_caches(found: _Sums) -> None:
             _less(found.get("l2", "hits"), walk_hits),
             _less(found.get("l2", "lookups"), walk_lookups),
         ), FRACTION, "L2 cache hit rate of data",
+    )  # fmt: skip
+
+
+def _add_virtual_caches(found: _Sums) -> None:
+    synonyms = ratio(found.get("fbt", "synonyms"), found.get("fbt", "lookups"))
+    found.add("fbt_synonyms", synonyms, FRACTION, "L2 misses under names that do not lead")
+    found.add("fbt_evictions", found.get("fbt", "evictions"), "1", "pages evicted from the FBT")
+    told = found.get("l1", "invalidations")
+    found.add(
+        "l1_invalidations_filtered", ratio(_less(told, found.get("l1", "flushes")), told), FRACTION,
+        "page invalidations that L1 caches filtered",
+    )  # fmt: skip
+    found.add(
+        "probes_filtered", ratio(found.get("fbt", "probes_filtered"), found.get("fbt", "probes")),
+        FRACTION, "probes of CPUs that the FBT filtered",
     )  # fmt: skip
 
 

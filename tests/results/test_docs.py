@@ -89,9 +89,10 @@ def headline_table() -> str:
     counters = {
         "sm": "instructions memory_instructions transactions",
         "tlb/LEVEL": "lookups hits misses bypass_hits bypass_probes evicted_with_1 long_misses "
-        "long_miss_cycles long_miss_warps most_miss_warps",
+        "long_miss_cycles long_miss_warps most_miss_warps queued queue_cycles",
         "walk": "walks most_walks walk_cycles queue_cycles level_accesses cache_hits cache_lookups",
-        "l1": "hits lookups",
+        "fbt": "lookups synonyms evictions probes probes_filtered",
+        "l1": "hits lookups invalidations flushes",
         "l2": "hits lookups translation_hits translation_lookups",
         "page_table/levelN": "l2_lookups l2_hits l2_bypassed",
         "dram": "data_reads walk_reads writes row_hits row_misses row_conflicts data_read_bytes "

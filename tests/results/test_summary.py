@@ -198,3 +198,21 @@ def test_ratio(part: int, whole: int) -> None:
         assert ratio(part, whole) == float(Fraction(part, whole))
     else:
         assert ratio(part, whole) is None
+
+
+def test_queues_of_tlbs_and_virtual_caches() -> None:
+    found = numbers(
+        rows("tlb/L1", lookups=1, hits=1, misses=0)
+        + rows("tlb/L1", app="", queued=0, queue_cycles=0)
+        + rows("tlb/L2", lookups=8, hits=8, misses=0)
+        + rows("tlb/L2", app="", queued=8, queue_cycles=20)
+        + rows("l1", 0, hits=1, lookups=2, invalidations=3, flushes=1)
+        + rows("l1", 1, hits=1, lookups=2, invalidations=3, flushes=0)
+        + rows("fbt", lookups=10, synonyms=2)
+        + rows("fbt", app="", evictions=3, probes=0, probes_filtered=0)
+    )
+    assert found["tlb_L2_queueing"] == 2.5
+    assert found["fbt_synonyms"] == 0.2
+    assert found["fbt_evictions"] == 3
+    assert found["l1_invalidations_filtered"] == 5 / 6
+    assert not {"tlb_L1_queueing", "probes_filtered"} & set(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 from attrs import define, field, frozen
@@ -125,9 +126,11 @@ class BfsParameters:
     Attributes:
         source: where the search starts; None: what the graph's file says, else the first vertex
             that has neighbours (vertex 0 in the suite).
+        levels: most levels; None: until all that can be reached are.
     """
 
     source: int | None = field(default=None, validator=optional(ge(0)))
+    levels: int | None = field(default=None, validator=optional(ge(1)))
 
 
 @program("bfs", BfsParameters, uses_graph=True)
@@ -135,7 +138,8 @@ class Bfs(Program):
     """Breadth-first search by levels.
 
     Arrays in the order nodes, edges, mask, updating, visited, cost, over; the flags take 1 byte
-    each.  The host loop: clear `over`, launch both kernels, read `over`, until it stays clear.
+    each.  The host loop: clear `over`, launch both kernels, read `over`, until it stays clear or
+    there have been enough levels.
     """
 
     def __init__(self, parameters: BfsParameters, graph: Graph, seed: int) -> None:
@@ -146,6 +150,7 @@ class Bfs(Program):
         if source >= graph.vertices:
             raise ValueError(f"source = {source}: {graph.name} has {graph.vertices} vertices")
         self.vertices = graph.vertices
+        self.levels = parameters.levels
         nodes = np.stack((graph.row[:-1], graph.degrees), axis=1)
         first = np.arange(self.vertices) == source
         self.nodes = self.memory.allocate("nodes", nodes)
@@ -158,7 +163,7 @@ class Bfs(Program):
 
     def launches(self) -> Iterator[Launch]:
         shape = Shape.linear(self.vertices, min(BLOCK, self.vertices))
-        while True:
+        for _ in count() if self.levels is None else range(self.levels):
             self.over.data[0] = False
             yield BfsVisit(
                 shape=shape, nodes=self.nodes, edges=self.edges, mask=self.mask,

@@ -1,0 +1,79 @@
+"""What figures of VC share: machine, programs, designs, runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from gpusim.programs.library import find_workload, paper_workloads
+from gpusim.reproduce import Material, programs_of
+from gpusim.sweep.spec import Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MODEL = "apu-hsa"
+"""Table 1."""
+
+PAPER = "virtual-caching"
+
+PROGRAMS = programs_of(PAPER)
+"""§3: fifteen programs of two suites."""
+
+_BANDWIDTH = {
+    entry.name.partition("/")[2]: entry.table.stated["bandwidth"]
+    for entry in paper_workloads(PAPER)
+}
+HIGH = [name for name in PROGRAMS if _BANDWIDTH[name] == "high"]
+LOW = [name for name in PROGRAMS if _BANDWIDTH[name] == "low"]
+"""§5.2: groups by translation bandwidth."""
+
+PANNOTIA = [name for name in PROGRAMS if find_workload(name).table.suite == "Pannotia"]
+RODINIA = [name for name in PROGRAMS if name not in PANNOTIA]
+
+IDEAL, SMALL, LARGE = "ideal-mmu", "baseline-512", "baseline-16k"
+UNLIMITED, SMALL_UNLIMITED = "bandwidth-inf", "bandwidth-inf+baseline-512"
+VC, OPT = "vc", "vc-opt"
+"""Table 2, and baselines whose IOMMU TLB answers any number of lookups a cycle."""
+
+AVERAGE = "Average"
+AVERAGE_ALL = "Average (all)"
+
+
+def sweep(
+    variants: Iterable[str], programs: Iterable[str] = PROGRAMS, *, record: Iterable[str] = (),
+    axes: Mapping[str, object] | None = None,
+) -> Sweep:  # fmt: skip
+    """Some programs on some designs."""
+    return Sweep(
+        models=MODEL, workloads=[PROGRAMS[name] for name in programs], variants=list(variants),
+        record=list(record), set=axes or {},
+    )  # fmt: skip
+
+
+WATCHED = sweep([SMALL], record=["tlb_misses", "lifetimes"])
+"""The baseline: Figures 2, 4, 9 and 12, and the pages in its L2 cache."""
+
+RATES = sweep([UNLIMITED, OPT], record=["tlb"])
+"""Lookups of the IOMMU TLB: Figures 3 and 8; every figure of the proposal."""
+
+BASELINES = sweep([IDEAL, LARGE])
+
+
+def some(programs: Iterable[str]) -> dict[str, str]:
+    """Some programs and their workloads."""
+    return {name: PROGRAMS[name] for name in programs}
+
+
+def cycles(
+    material: Material, designs: Iterable[str], programs: Iterable[str] = PROGRAMS
+) -> pd.DataFrame:
+    """Execution times: a column a design."""
+    return material.numbers("cycles", some(programs), list(designs))
+
+
+def with_average(table: pd.DataFrame) -> pd.DataFrame:
+    """A last row of arithmetic means."""
+    found = table.copy()
+    found.loc[AVERAGE] = table.mean()
+    return found

@@ -1,0 +1,93 @@
+"""VC Fig. 12: how long translations and lines live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.pictures import lines
+
+from .common import SMALL, WATCHED, some
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+    from gpusim.results.result import Result
+
+
+TLB, L1, L2 = "TLB entries", "L1 data", "L2 data"
+STRUCTURES = (TLB, L1, L2)
+"""In the order of the column ``structure``."""
+
+PROGRAM = "bfs"
+TIMES = list(range(0, 30_001, 1000))
+"""ns."""
+
+TOLD = 5000
+"""The time of which the paper tells, in ns."""
+
+
+def alive(result: Result) -> Mapping[str, float]:
+    """Shares that outlive each time, of those filled long enough before the end of the run.
+
+    Translations live until they are evicted, lines until they are last used.
+    """
+    lives = result.table("lifetimes", columns=["structure", "begin", "last", "end"])
+    end, hertz = result.summary["cycles"], result.summary["core_clock"]
+    found = {}
+    for index, name in enumerate(STRUCTURES):
+        own = lives[lives.structure == index]
+        until = own["last"] if name != TLB else own.end.where(own.end >= 0, np.inf)
+        for ns in TIMES:
+            cycles = ns * hertz / 1e9
+            seen = own.begin + cycles <= end
+            found[f"{name} {ns}"] = float((until - own.begin)[seen].gt(cycles).mean())
+    return found
+
+
+def table(material: Material) -> pd.DataFrame:
+    """Shares by time in ns, as far as the run goes."""
+    import pandas as pd
+
+    (row,) = material.reduced(alive, some([PROGRAM]), [SMALL])[SMALL].to_dict("records")
+    columns = {name: [row[f"{name} {ns}"] for ns in TIMES] for name in STRUCTURES}
+    return pd.DataFrame(columns, pd.Index(TIMES, name="ns")).dropna()
+
+
+def draw(table: pd.DataFrame) -> Picture:
+    """A line a structure."""
+    return lines(table, "ns after it was filled", "share alive")
+
+
+def measure(table: pd.DataFrame) -> dict[str, Measured]:
+    """At the paper's time."""
+    tlb, l1, l2 = (100 * table.reindex([TOLD]).T[TOLD]).tolist()
+    return {
+        "vc.fig12.lifetimes": number(100 - tlb, l1, l2),
+        "vc.fig12.order": Measured(
+            holds=bool(l2 > l1 > tlb), text=f"{l2:.1f}, {l1:.1f} and {tlb:.1f} % alive"
+        ),
+    }
+
+
+FIGURE = Figure(
+    id="vc.fig12",
+    title="Fig. 12: lifetimes in bfs",
+    about="Shares of translations in per-CU TLBs that are not yet evicted, and of lines that will "
+    "be used again, by the time since they were filled; Baseline 512.",
+    claims=("vc.fig12.lifetimes", "vc.fig12.order"),
+    sweeps=(WATCHED,),
+    table=table,
+    draw=draw,
+    measure=measure,
+)
+
+if __name__ == "__main__":
+    from gpusim.cli.reproduce import script
+
+    script(FIGURE)
