@@ -5,17 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.mixes import of_applications, of_applications_alone, together
 
-from .common import (
-    BASE,
-    MAIN,
-    MASK,
-    PAIRS,
-    bars,
-    of_applications,
-    of_applications_alone,
-    together,
-)
+from .common import BASE, MAIN, MASK, PAIRS, bars
 
 if TYPE_CHECKING:
     import pandas as pd

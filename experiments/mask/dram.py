@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.mixes import together
 
-from .common import MAIN, PAIRS, PARTS, bars, together
+from .common import MAIN, PAIRS, PARTS, bars
 
 if TYPE_CHECKING:
     import pandas as pd

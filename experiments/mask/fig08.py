@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpusim.config.load import load_model
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.mixes import of_applications, together
 
-from .common import AVERAGE, BASE, BASE_SWEEP, MODEL, PAIRS, bars, of_applications, together
+from .common import AVERAGE, BASE, BASE_SWEEP, MODEL, PAIRS, bars
 
 if TYPE_CHECKING:
     import pandas as pd

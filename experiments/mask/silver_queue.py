@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.mixes import of_applications
 from gpusim.sweep.point import SHARED
 
-from .common import PAIRS, PARTS, bars, of_applications, pair_sweep
+from .common import PAIRS, PARTS, bars, pair_sweep
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import field, frozen
 
 from gpusim.characterize import ApplicationCharacterization
 from gpusim.reproduce.verdict import Measured
+from gpusim.results.result import Result
 from gpusim.sweep.metrics import shared_runs
 from gpusim.sweep.point import ALONE, SHARED, as_text
 from gpusim.sweep.spec import Sweep
@@ -16,6 +17,8 @@ from gpusim.sweep.spec import Sweep
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
+
+T = TypeVar("T")
 
 Design = Mapping[str, object]
 """What tells the runs of a design from others: columns of a sweep's table and their values."""
@@ -46,11 +49,13 @@ class Material:
         scale: of all programs.
         runs: the rows of all its sweeps' tables; settings are text.
         surveys: of each survey of the figure, the characterization of each workload.
+        open: a run by its `key` in `runs`, for what no table of a sweep has.
     """
 
     scale: str
     runs: pd.DataFrame
     surveys: tuple[Mapping[str, ApplicationCharacterization], ...] = ()
+    open: Callable[[str], Result] | None = None
 
     def numbers(
         self, number: str, programs: Mapping[str, str],
@@ -72,6 +77,24 @@ class Material:
             found = self._of(design).drop_duplicates("workload").set_index("workload")[number]
             columns[name] = found.reindex(list(programs.values())).to_numpy(float)
         return pd.DataFrame(columns, index=pd.Index(list(programs), name="program"))
+
+    def read(
+        self, reading: Callable[[Result], T], programs: Mapping[str, str], design: Design
+    ) -> dict[str, T]:
+        """Something of the run itself, of each program: counters, recorded tables.
+
+        Args:
+            reading: of a run, which is closed afterwards.
+            programs: names, and their workloads.
+            design: what tells its runs from others.
+        """
+        assert self.open is not None, "a material without runs"
+        keys = self._of(design).drop_duplicates("workload").set_index("workload")["key"]
+        found = {}
+        for name, workload in programs.items():
+            with self.open(keys[workload]) as result:
+                found[name] = reading(result)
+        return found
 
     def compared(
         self, metric: str, mixes: Mapping[str, str], designs: Mapping[str, Design],

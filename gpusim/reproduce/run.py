@@ -14,6 +14,7 @@ from gpusim.reproduce.claims import Claim, Paper
 from gpusim.reproduce.figure import Figure, Material
 from gpusim.reproduce.surveys import run_survey
 from gpusim.reproduce.verdict import Measured, Verdict, judge
+from gpusim.results.result import open_result
 from gpusim.sweep.folder import FailedRun, RunFolder
 from gpusim.sweep.point import BASELINE, as_text
 from gpusim.sweep.progress import Report
@@ -109,7 +110,10 @@ def reproduce(
                 found = run_survey(on, scale, runs.path, jobs=jobs or cores(), progress=report)
             surveys.append(found)
         failures = tuple(failed for results in sweeps for failed in results.failures)
-        material = Material(scale, _rows(sweeps, machine), tuple(surveys))
+        material = Material(
+            scale, _rows(sweeps, machine), tuple(surveys),
+            lambda key: open_result(runs.result_path(key)),
+        )  # fmt: skip
         yield outcome(paper, figure, material, failures)
 
 
