@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from gpusim.plots import bar_groups, new_figure
+from gpusim.config.load import load_model
+from gpusim.config.schema import GpuConfig
+from gpusim.plots import bar_groups, new_figure, sweep_lines
 from gpusim.programs.library import Entry, paper_workloads
 from gpusim.reproduce import Material
-from gpusim.reproduce.mixes import of_applications, of_applications_alone, together
-from gpusim.sweep.point import BASELINE
+from gpusim.reproduce.mixes import (
+    alone, applications, of_applications, of_applications_alone, rows, together,
+)
+from gpusim.sweep.point import BASELINE, SHARED
 from gpusim.sweep.spec import Sweep
 
 if TYPE_CHECKING:
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
     from gpusim.reproduce.figure import Design
+    from gpusim.results.result import Result
 
 MODEL = "a100-mig"
 """Table I."""
@@ -98,15 +103,16 @@ def shared(designs: Iterable[str]) -> dict[str, Design]:
 
 
 def normalised_performance(
-    material: Material, workloads: Mapping[str, str], designs: Mapping[str, Design]
+    material: Material, workloads: Mapping[str, str], designs: Mapping[str, Design],
+    alone_variant: str = BASELINE,
 ) -> pd.DataFrame:
     """Time alone / time shared of each application (§IV-A): a row ``W.APP``.
 
     Alone is on an instance of the same size, with the whole L3 TLB of the baseline.
     """
     ipcs = of_applications(material, "ipc", workloads, designs)
-    alone = of_applications_alone(material, "ipc", workloads, {BASE: {"variant": BASELINE}})
-    return ipcs.div(alone[BASE], axis=0)
+    lonely = {BASE: {"variant": alone_variant}}
+    return ipcs.div(of_applications_alone(material, "ipc", workloads, lonely)[BASE], axis=0)
 
 
 def speedups(
@@ -136,13 +142,122 @@ def with_average(table: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def percent(ratio: float) -> float:
+Ratio = TypeVar("Ratio", "pd.DataFrame", "pd.Series", float)
+
+
+def percent(ratio: Ratio) -> Ratio:
     """By how many percent something with this ratio is more."""
     return 100 * (ratio - 1)
+
+
+def machine(material: Material) -> GpuConfig:
+    """On which everything lies."""
+    variants = () if material.machine == BASELINE else (material.machine,)
+    return load_model(MODEL, variants).config
+
+
+def l3_pages(material: Material) -> int:
+    """Translations that the L3 TLB holds."""
+    l3 = machine(material).tlb["L3"]
+    return l3.entries * l3.sub_entries
 
 
 def bars(table: pd.DataFrame, ylabel: str, *, line: str | None = None) -> Picture:
     """Groups of bars; what a column is the line at 1 of, the others are relative to."""
     figure = new_figure("page", height=2.6)
     bar_groups(table, baseline=line, geomean=False, ylabel=ylabel, ax=figure.subplots())
+    return figure
+
+
+def with_workloads(applications: pd.DataFrame) -> pd.DataFrame:
+    """A table of applications, then the harmonic means of workloads and `AVERAGE`."""
+    import pandas as pd
+
+    whole = with_average(harmonic(applications))
+    return pd.concat([applications, whole]).rename_axis("application")
+
+
+def workload_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Of such a table, the workloads and `AVERAGE`."""
+    return table[~table.index.str.contains(".", regex=False)].rename_axis("workload")
+
+
+def gains(
+    material: Material, workloads: Mapping[str, str], designs: Mapping[str, Design],
+    baseline: str = BASE,
+) -> pd.DataFrame:  # fmt: skip
+    """Performance relative to a baseline, harmonic means of the workloads, then `AVERAGE`."""
+    return with_average(harmonic(speedups(material, workloads, designs, baseline)))
+
+
+SUB_ENTRIES = 16
+"""Of an entry (Table I)."""
+
+USED = range(1, SUB_ENTRIES + 1)
+"""How many of them may be in use when an entry is evicted."""
+
+
+def evicted(result: Result, app: str) -> list[int]:
+    """L3 TLB entries of an application by the sub-entries in use at eviction (`USED`)."""
+    rows = result.counters
+    rows = rows[(rows["component"] == "tlb/L3") & (rows["app"] == app)]
+    counts = rows.groupby("counter")["value"].sum()
+    return [int(counts.get(f"evicted_with_{used}", 0)) for used in USED]
+
+
+def evicted_together(
+    material: Material, workloads: Mapping[str, str], variant: str = BASELINE
+) -> pd.DataFrame:
+    """Entries that were evicted while several applications ran: a row ``W.APP``."""
+    import pandas as pd
+
+    design = {"variant": variant, "role": SHARED}
+    found = {}
+    for name in workloads:
+        apps = applications(workloads[name])
+        (counts,) = material.read(
+            lambda result, apps=apps: [evicted(result, app) for app in apps],
+            {name: workloads[name]}, design,
+        ).values()  # fmt: skip
+        found |= {f"{name}.{app}": row for app, row in zip(apps, counts, strict=True)}
+    return pd.DataFrame.from_dict(found, orient="index", columns=list(USED))
+
+
+def evicted_alone(material: Material, workloads: Mapping[str, str]) -> pd.DataFrame:
+    """The same of each application alone on an instance of the same size."""
+    import pandas as pd
+
+    found = {}
+    for row, (name, app) in rows(workloads).items():
+        design = alone(app, {"variant": BASELINE})
+        found |= material.read(
+            lambda result, app=app: evicted(result, app), {row: workloads[name]}, design
+        )
+    return pd.DataFrame.from_dict(found, orient="index", columns=list(USED))
+
+
+def shares_up_to(counts: pd.DataFrame) -> pd.DataFrame:
+    """Cumulative shares of a table of counts; NaN in rows without any."""
+    return counts.cumsum(axis=1).div(counts.sum(axis=1), axis=0)
+
+
+def mean_used(counts: pd.DataFrame) -> pd.Series:
+    """Mean of the columns, weighted by the counts; NaN in rows without any."""
+    return (counts * counts.columns).sum(axis=1) / counts.sum(axis=1)
+
+
+def panels(
+    tables: Mapping[str, pd.DataFrame], xlabel: str, ylabel: str, *, mark: float | None = None
+) -> Picture:
+    """Lines over the columns of some tables, a line a row, a panel a table; three side by side."""
+    figure = new_figure("page", height=2.4 * -(-len(tables) // 3))
+    axes = figure.subplots(-(-len(tables) // 3), min(3, len(tables)), squeeze=False).ravel()
+    for place, (title, table) in zip(axes, tables.items(), strict=False):
+        drawn = table.dropna(how="all").T
+        if not drawn.empty:
+            sweep_lines(drawn, xlabel=xlabel, ylabel=ylabel, title=title, ax=place)
+        if mark is not None:
+            place.axvline(mark, color="0.4", linewidth=0.8)
+    for place in axes[len(tables) :]:
+        place.remove()
     return figure

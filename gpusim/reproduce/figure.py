@@ -11,7 +11,7 @@ from gpusim.characterize import ApplicationCharacterization
 from gpusim.reproduce.verdict import Measured
 from gpusim.results.result import Result
 from gpusim.sweep.metrics import shared_runs
-from gpusim.sweep.point import ALONE, SHARED, as_text
+from gpusim.sweep.point import ALONE, BASELINE, SHARED, as_text
 from gpusim.sweep.spec import Sweep
 
 if TYPE_CHECKING:
@@ -50,12 +50,14 @@ class Material:
         runs: the rows of all its sweeps' tables; settings are text.
         surveys: of each survey of the figure, the characterization of each workload.
         open: a run by its `key` in `runs`, for what no table of a sweep has.
+        machine: the variant of the model that lies under all designs.
     """
 
     scale: str
     runs: pd.DataFrame
     surveys: tuple[Mapping[str, ApplicationCharacterization], ...] = ()
     open: Callable[[str], Result] | None = None
+    machine: str = BASELINE
 
     def numbers(
         self, number: str, programs: Mapping[str, str],
