@@ -11,7 +11,12 @@ from gpusim.plots import bar_groups, new_figure, sweep_lines
 from gpusim.programs.library import Entry, paper_workloads
 from gpusim.reproduce import Material
 from gpusim.reproduce.mixes import (
-    alone, applications, of_applications, of_applications_alone, rows, together,
+    alone,
+    applications,
+    of_applications,
+    of_applications_alone,
+    rows,
+    together,
 )
 from gpusim.sweep.point import BASELINE, SHARED
 from gpusim.sweep.spec import Sweep
@@ -36,12 +41,13 @@ def _named(names: Iterable[str]) -> dict[str, str]:
     return {name: ENTRIES[name].name for name in names}
 
 
-def _is_alone(entry: Entry) -> bool:
+def is_alone(entry: Entry) -> bool:
+    """Whether it is a program, not a workload of several."""
     return len(entry.table.applications) == 1
 
 
 PROGRAMS = _named(
-    name for name, entry in ENTRIES.items() if _is_alone(entry) and "class" in entry.table.stated
+    name for name, entry in ENTRIES.items() if is_alone(entry) and "class" in entry.table.stated
 )
 """Table II: the ten applications, each alone on an instance of three slices."""
 
@@ -103,7 +109,9 @@ def shared(designs: Iterable[str]) -> dict[str, Design]:
 
 
 def normalised_performance(
-    material: Material, workloads: Mapping[str, str], designs: Mapping[str, Design],
+    material: Material,
+    workloads: Mapping[str, str],
+    designs: Mapping[str, Design],
     alone_variant: str = BASELINE,
 ) -> pd.DataFrame:
     """Time alone / time shared of each application (§IV-A): a row ``W.APP``.

@@ -8,7 +8,15 @@ from gpusim.reproduce import Figure, Material, Measured, most, number
 from gpusim.reproduce.mixes import rows
 
 from .common import (
-    AVERAGE, BASE, BASE_SWEEP, ENTRIES, WORKLOADS, bars, normalised_performance, shared, with_workloads,
+    AVERAGE,
+    BASE,
+    BASE_SWEEP,
+    ENTRIES,
+    WORKLOADS,
+    bars,
+    normalised_performance,
+    shared,
+    with_workloads,
     workload_rows,
 )
 

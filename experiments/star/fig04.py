@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.characterize import reuse_distances
-from gpusim.reproduce import Figure, Material, Measured, number, one
+from gpusim.reproduce import Figure, Material, Measured, number
 from gpusim.reproduce.mixes import alone, applications, rows
 from gpusim.sweep.point import BASELINE, SHARED
 
@@ -65,7 +65,9 @@ def table(material: Material) -> pd.DataFrame:
 def draw(table: pd.DataFrame) -> Picture:
     """A panel a workload."""
     tables = {
-        name: table[table.index.str.startswith(f"{name}.")].rename(lambda row: row.partition(".")[2])
+        name: table[table.index.str.startswith(f"{name}.")].rename(
+            lambda row: row.partition(".")[2]
+        )
         for name in SHOWN
     }
     return panels(tables, "distance / capacity", "share of reuses", mark=1)

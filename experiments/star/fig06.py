@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material, Measured, number
 
 from .common import (
-    BASE_SWEEP, SUB_ENTRIES, USED, WORKLOADS, evicted_alone, evicted_together, mean_used, panels,
+    BASE_SWEEP,
+    SUB_ENTRIES,
+    USED,
+    WORKLOADS,
+    evicted_alone,
+    evicted_together,
+    mean_used,
+    panels,
     shares_up_to,
 )
 

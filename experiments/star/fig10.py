@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material, Measured, number
 
 from .common import (
-    AVERAGE, BASE, STAR, STAR_SWEEP, WORKLOADS, bars, percent, shared, speedups, with_workloads,
+    AVERAGE,
+    BASE,
+    STAR,
+    STAR_SWEEP,
+    WORKLOADS,
+    bars,
+    percent,
+    shared,
+    speedups,
+    with_workloads,
     workload_rows,
 )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
 
-from .common import BASE, bars, gains, percent, shared, AVERAGE, STAR, WORKLOADS, MAIN
+from .common import AVERAGE, BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,6 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """Gains over the baseline."""
-
     gain = percent(table)
     sequential, stride = gain[SHOWN[0]], gain[SHOWN[1]]
     told = ", ".join(
@@ -46,7 +45,10 @@ FIGURE = Figure(
     id="star.fig12",
     title="Fig. 12: sequential and stride layouts",
     about="Performance relative to the baseline, harmonic means of the workloads.",
-    claims=("star.fig12.layouts", "star.fig12.pattern_preference",),
+    claims=(
+        "star.fig12.layouts",
+        "star.fig12.pattern_preference",
+    ),
     sweeps=(MAIN,),
     table=table,
     draw=draw,

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material, Measured, number
 
 from .common import (
-    BASE, DESIGNS, STAR, STAR_SWEEP, STUDIED, SUB_ENTRIES, USED, WORKLOADS, evicted_together, mean_used,
-    panels, percent, shares_up_to,
+    BASE,
+    DESIGNS,
+    STAR,
+    STAR_SWEEP,
+    STUDIED,
+    SUB_ENTRIES,
+    USED,
+    WORKLOADS,
+    evicted_together,
+    mean_used,
+    panels,
+    percent,
+    shares_up_to,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +37,9 @@ def table(material: Material) -> pd.DataFrame:
     for design in (BASE, STAR):
         counts = evicted_together(material, WORKLOADS, DESIGNS[design])
         workload = counts.index.str.partition(".").get_level_values(0)
-        parts.append(counts.groupby(workload, sort=False).sum().rename(lambda row, d=design: f"{row} {d}"))
+        parts.append(
+            counts.groupby(workload, sort=False).sum().rename(lambda row, d=design: f"{row} {d}")
+        )
     counts = pd.concat(parts)
     found = shares_up_to(counts)
     found[EVICTIONS] = counts.sum(axis=1)

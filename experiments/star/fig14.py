@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material, Measured, number
 
 from .common import (
-    AVERAGE, BASE, STAR, STAR_SWEEP, WORKLOADS, bars, normalised_performance, shared,
-    with_workloads, workload_rows,
+    AVERAGE,
+    BASE,
+    STAR,
+    STAR_SWEEP,
+    WORKLOADS,
+    bars,
+    normalised_performance,
+    shared,
+    with_workloads,
+    workload_rows,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
+
 
 def table(material: Material) -> pd.DataFrame:
     """Normalised performance with STAR and on the baseline: applications, then workloads."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
 
-from .common import BASE, bars, gains, percent, shared, AVERAGE, STAR, WORKLOADS, MAIN
+from .common import AVERAGE, BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,6 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """Gains over the baseline."""
-
     return {"star.fig15.four_base": number(*percent(table.loc[AVERAGE, list(SHOWN)]))}
 
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material, Measured, number
 
 from .common import (
-    BASE, DESIGNS, LARGER, STAR, bars, harmonic, normalised_performance, percent, shared, speedups,
+    BASE,
+    DESIGNS,
+    LARGER,
+    STAR,
+    bars,
+    harmonic,
+    normalised_performance,
+    percent,
+    shared,
+    speedups,
     sweep_of,
 )
 
@@ -42,8 +51,8 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="star.fig17",
     title="Fig. 17: four, five and six instances",
-    about="W12 to W16 on 2g + 2g + 2g + 1g, W17 on 2g + 2g + 1g + 1g + 1g, W18 on 2g and five 1g: time "
-    "alone / time shared, and STAR relative to the baseline; harmonic means of the workloads.",
+    about="W12 to W16 on 2g + 2g + 2g + 1g, W17 on 2g + 2g + 1g + 1g + 1g, W18 on 2g and five 1g: "
+    "time alone / time shared, and STAR relative to the baseline; harmonic means of the workloads.",
     claims=("star.fig17.instances",),
     sweeps=(sweep_of([DESIGNS[BASE], DESIGNS[STAR]], ALL),),
     table=table,

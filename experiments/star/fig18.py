@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
 
-from .common import BASE, bars, gains, percent, shared, AVERAGE, STAR, WORKLOADS, MAIN
+from .common import AVERAGE, BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,10 +32,11 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """STAR's gains over each, and one of the baseline's."""
-
     para = percent(table[RIVALS[-1]])
     return {
-        "star.fig18.alternatives": number(*(percent(table[OVER + name][AVERAGE]) for name in RIVALS)),
+        "star.fig18.alternatives": number(
+            *(percent(table[OVER + name][AVERAGE]) for name in RIVALS)
+        ),
         "star.fig18.w8_para": number(para["W8"]),
     }
 
@@ -44,7 +45,10 @@ FIGURE = Figure(
     id="star.fig18",
     title="Fig. 18: other TLB designs",
     about="Performance relative to the baseline, harmonic means of the workloads.",
-    claims=("star.fig18.alternatives", "star.fig18.w8_para",),
+    claims=(
+        "star.fig18.alternatives",
+        "star.fig18.w8_para",
+    ),
     sweeps=(MAIN,),
     table=table,
     draw=draw,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
 
-from .common import BASE, bars, gains, percent, shared, AVERAGE, STAR, WORKLOADS, MAIN
+from .common import AVERAGE, BASE, MAIN, WORKLOADS, bars, gains, percent, shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,6 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """Gains over the baseline."""
-
     static = percent(table["static"])
     worst = static.drop(AVERAGE).nsmallest(len(WORST))
     return {
@@ -46,8 +45,13 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="star.fig20",
     title="Fig. 20: static partitions",
-    about="The L3 TLB's ways dealt out 4, 2 and 2, alone and with STAR in the ways of each. Performance relative to the baseline, harmonic means of the workloads.",
-    claims=("star.fig20.static", "star.fig20.static_worst", "star.fig20.star_on_static",),
+    about="The L3 TLB's ways dealt out 4, 2 and 2, alone and with STAR in the ways of each. "
+    "Performance relative to the baseline, harmonic means of the workloads.",
+    claims=(
+        "star.fig20.static",
+        "star.fig20.static_worst",
+        "star.fig20.star_on_static",
+    ),
     sweeps=(MAIN,),
     table=table,
     draw=draw,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
 
-from .common import BASE, bars, gains, percent, shared, AVERAGE, STAR, WORKLOADS, MAIN
+from .common import AVERAGE, BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,14 +29,15 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """STAR's gain over MASK."""
-
     return {"star.fig21.vs_mask": number(percent(table[OVER][AVERAGE]))}
 
 
 FIGURE = Figure(
     id="star.fig21",
     title="Fig. 21: MASK's tokens on the L3 TLB",
-    about="MASK's TLB-fill tokens and bypass cache on the L3 TLB: warps without a token fill the bypass cache, with single translations. Performance relative to the baseline, harmonic means of the workloads.",
+    about="MASK's TLB-fill tokens and bypass cache on the L3 TLB: "
+    "warps without a token fill the bypass cache, with single translations. "
+    "Performance relative to the baseline, harmonic means of the workloads.",
     claims=("star.fig21.vs_mask",),
     sweeps=(MAIN,),
     table=table,

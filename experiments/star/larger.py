@@ -8,14 +8,23 @@ from gpusim.reproduce import Figure, Material
 from gpusim.reproduce.mixes import together
 
 from .common import (
-    BASE, BASELINE, ENTRIES, STAR, WORKLOADS, bars, harmonic, normalised_performance, speedups, sweep_of,
+    BASE,
+    BASELINE,
+    ENTRIES,
+    STAR,
+    WORKLOADS,
+    bars,
+    harmonic,
+    normalised_performance,
+    speedups,
+    sweep_of,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from matplotlib.figure import Figure as Picture
-
-    from collections.abc import Mapping
 
 SMALL = {name: WORKLOADS[name] for name in ("W1", "W3", "W5")}
 LARGE = {f"{name}_2x": ENTRIES[f"{name}_2x"].name for name in SMALL}
@@ -50,9 +59,9 @@ def draw(table: pd.DataFrame) -> Picture:
 FIGURE = Figure(
     id="star.larger",
     title="Twice the size",
-    about="Three workloads on a quarter of the machine instead of an eighth (variant `quarter`), with "
-    "programs that are twice as large (`W1_2x`): time alone / time shared, and STAR relative to the "
-    "baseline; harmonic means.",
+    about="Three workloads on a quarter of the machine instead of an eighth (variant `quarter`), "
+    "with programs that are twice as large (`W1_2x`): time alone / time shared, and STAR relative "
+    "to the baseline; harmonic means.",
     sweeps=(
         sweep_of([BASELINE, "star"], SMALL),
         sweep_of([QUARTER, f"{QUARTER}+star"], LARGE, alone=[QUARTER]),

@@ -55,7 +55,10 @@ def draw(table: pd.DataFrame) -> Picture:
     for place, name in zip(figure.subplots(1, len(SHOWN)), SHOWN, strict=True):
         of_workload = table[[f"{name} {event}" for event in EVENTS]]
         sweep_lines(
-            of_workload.set_axis(list(EVENTS), axis=1), ylabel="per 1000 cycles", title=name, ax=place
+            of_workload.set_axis(list(EVENTS), axis=1),
+            ylabel="per 1000 cycles",
+            title=name,
+            ax=place,
         )
     return figure
 
