@@ -17,9 +17,7 @@ SHOWN = {name: WORKLOADS[name] for name in ("W1", "W2", "W3", "W5")}
 HUGE, STAR_HUGE = "huge pages", "STAR, huge pages"
 DESIGNS = {
     "baseline": BASELINE, "STAR": "star", HUGE: "huge-pages", STAR_HUGE: "huge-pages+star",
-    "Half-Sub-Double-Set, huge pages": "huge-pages+half-sub-double-set",
     "static, huge pages": "huge-pages+static-ways",
-    "MASK, huge pages": "huge-pages+mask-tokens",
 }  # fmt: skip
 OVER = "STAR / baseline, huge pages"
 
