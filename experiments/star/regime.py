@@ -84,8 +84,8 @@ FIGURE = Figure(
     about="Relative to what the L3 TLB reaches: 1 GiB in the paper, 8 MiB on `eighth`. *arrays*: "
     "sizes of all arrays, those of a workload's programs added up; *touched*: pages that are "
     "accessed at all. *the paper*: whether it says that a program alone fits (§IV-B). Sizes at "
-    "paper scale are those that make the instructions of Table II, or the suites' largest, and some "
-    "fit all the same; those at quick scale follow what the paper says of evictions. Programs and "
+    "paper scale are those that make the instructions of Table II, or the suites' largest, and "
+    "some fit all the same; those at quick scale follow what the paper says of evictions. Programs and "
     "workloads `_2x` are for `quarter`, which reaches twice as much.",
     surveys=(Survey(model=MODEL, workloads=tuple(ENTRIES[name].name for name in SINGLE)),),
     table=table,

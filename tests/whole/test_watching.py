@@ -58,7 +58,7 @@ def test_what_a_fill_does_to_those_who_share() -> None:
     for level, name in ((1, "tlb/L2"), (2, "tlb/L3")):
         assert told.evictions[told.level == level].sum() == counted(result, name, "evictions")
     with pytest.raises(UserError, match="no TLB has sub-entries"):
-        gpusim.simulate(gpusim.load_model("tiny"), work, record=["sharing"])
+        run("tiny", "atax", record=["sharing"])
 
 
 def test_an_array_that_does_not_tell_is_refused() -> None:
