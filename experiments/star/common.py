@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gpusim.config.load import load_model
@@ -12,7 +13,6 @@ from gpusim.programs.library import Entry, paper_workloads
 from gpusim.reproduce import Material
 from gpusim.reproduce.mixes import (
     alone,
-    applications,
     of_applications,
     of_applications_alone,
     rows,
@@ -217,31 +217,29 @@ def evicted_together(
     material: Material, workloads: Mapping[str, str], variant: str = BASELINE
 ) -> pd.DataFrame:
     """Entries that were evicted while several applications ran: a row ``W.APP``."""
-    import pandas as pd
-
-    design = {"variant": variant, "role": SHARED}
-    found = {}
-    for name in workloads:
-        apps = applications(workloads[name])
-        (counts,) = material.read(
-            lambda result, apps=apps: [evicted(result, app) for app in apps],
-            {name: workloads[name]}, design,
-        ).values()  # fmt: skip
-        found |= {f"{name}.{app}": row for app, row in zip(apps, counts, strict=True)}
-    return pd.DataFrame.from_dict(found, orient="index", columns=list(USED))
+    return _evicted(material, workloads, lambda _: {"variant": variant, "role": SHARED})
 
 
 def evicted_alone(material: Material, workloads: Mapping[str, str]) -> pd.DataFrame:
     """The same of each application alone on an instance of the same size."""
+    return _evicted(material, workloads, lambda app: alone(app, {"variant": BASELINE}))
+
+
+def _evicted(
+    material: Material, workloads: Mapping[str, str], design_of: Callable[[str], Design]
+) -> pd.DataFrame:
+    found: dict[str, list[int]] = {}
+    for row, (name, app) in rows(workloads).items():
+        reading = partial(evicted, app=app)
+        found |= material.read(reading, {row: workloads[name]}, design_of(app))
+    return count_table(found)
+
+
+def count_table(counts: Mapping[str, list[int]]) -> pd.DataFrame:
+    """Counts for each of `USED`: a row a name."""
     import pandas as pd
 
-    found = {}
-    for row, (name, app) in rows(workloads).items():
-        design = alone(app, {"variant": BASELINE})
-        found |= material.read(
-            lambda result, app=app: evicted(result, app), {row: workloads[name]}, design
-        )
-    return pd.DataFrame.from_dict(found, orient="index", columns=list(USED))
+    return pd.DataFrame(dict(counts), index=list(USED)).T
 
 
 def shares_up_to(counts: pd.DataFrame) -> pd.DataFrame:

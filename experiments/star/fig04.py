@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusim.characterize import reuse_distances
 from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.reproduce.mixes import alone, applications, rows
+from gpusim.reproduce.mixes import alone, rows
 from gpusim.sweep.point import BASELINE, SHARED
 
 from .common import WORKLOADS, l3_pages, panels, sweep_of
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
+    from gpusim.reproduce.figure import Design
     from gpusim.results.result import Result
 
 SHOWN = {name: WORKLOADS[name] for name in ("W2", "W3", "W4", "W8")}
@@ -28,8 +31,15 @@ L3 = 2
 PARTS = [2.0**power for power in range(-6, 2)]
 """Distances that the table has, relative to what the L3 TLB holds; distances below them count."""
 
-ALONE, NEAR = " alone", 0.1
+NEAR = 0.1
 """Nearly equal (our choice)."""
+
+ALONE = " alone"
+DESIGNS: dict[str, Callable[[str], Design]] = {
+    "": lambda _: {"variant": BASELINE, "role": SHARED},
+    ALONE: lambda app: alone(app, {"variant": BASELINE}),
+}
+"""By the end of a row's name: what tells the runs of an application."""
 
 
 def within(result: Result, app: str, capacity: int) -> list[float]:
@@ -46,20 +56,12 @@ def table(material: Material) -> pd.DataFrame:
     import pandas as pd
 
     capacity = l3_pages(material)
-    found = {}
-    for name, workload in SHOWN.items():
-        apps = applications(workload)
-        (together,) = material.read(
-            lambda result, apps=apps: [within(result, app, capacity) for app in apps],
-            {name: workload}, {"variant": BASELINE, "role": SHARED},
-        ).values()  # fmt: skip
-        found |= {f"{name}.{app}": row for app, row in zip(apps, together, strict=True)}
-    for row, (name, app) in rows(SHOWN).items():
-        found |= material.read(
-            lambda result, app=app: within(result, app, capacity), {row + ALONE: SHOWN[name]},
-            alone(app, {"variant": BASELINE}),
-        )  # fmt: skip
-    return pd.DataFrame.from_dict(found, orient="index", columns=PARTS).rename_axis("application")
+    found: dict[str, list[float]] = {}
+    for suffix, design_of in DESIGNS.items():
+        for row, (name, app) in rows(SHOWN).items():
+            reading = partial(within, app=app, capacity=capacity)
+            found |= material.read(reading, {row + suffix: SHOWN[name]}, design_of(app))
+    return pd.DataFrame(found, index=PARTS).T.rename_axis("application")
 
 
 def draw(table: pd.DataFrame) -> Picture:

@@ -7,29 +7,34 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material, Measured, number
 from gpusim.sweep.point import BASELINE
 
-from .common import ALONE_SWEEP, PROGRAMS, USED, evicted, mean_used, panels, shares_up_to
+from .common import (
+    ALONE_SWEEP,
+    PROGRAMS,
+    USED,
+    count_table,
+    evicted,
+    mean_used,
+    panels,
+    shares_up_to,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
+    from gpusim.results.result import Result
+
 EVICTIONS, MEAN, COMMONEST = "evictions", "mean", "commonest"
+
+
+def _only(result: Result) -> list[int]:
+    (app,) = result.applications["name"]
+    return evicted(result, app)
 
 
 def table(material: Material) -> pd.DataFrame:
     """Shares of evictions with at most so many in use, alone on three slices."""
-    import pandas as pd
-
-    counts = pd.DataFrame(
-        {
-            name: material.read(
-                lambda result: evicted(result, str(result.applications["name"].iloc[0])),
-                {name: workload}, {"variant": BASELINE},
-            )[name]
-            for name, workload in PROGRAMS.items()
-        },
-        index=list(USED),
-    ).T  # fmt: skip
+    counts = count_table(material.read(_only, PROGRAMS, {"variant": BASELINE}))
     total = counts.sum(axis=1)
     found = shares_up_to(counts)
     found[EVICTIONS] = total

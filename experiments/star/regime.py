@@ -85,8 +85,8 @@ FIGURE = Figure(
     "sizes of all arrays, those of a workload's programs added up; *touched*: pages that are "
     "accessed at all. *the paper*: whether it says that a program alone fits (§IV-B). Sizes at "
     "paper scale are those that make the instructions of Table II, or the suites' largest, and "
-    "some fit all the same; those at quick scale follow what the paper says of evictions. Programs and "
-    "workloads `_2x` are for `quarter`, which reaches twice as much.",
+    "some fit all the same; those at quick scale follow what the paper says of evictions. "
+    "Programs and workloads `_2x` are for `quarter`, which reaches twice as much.",
     surveys=(Survey(model=MODEL, workloads=tuple(ENTRIES[name].name for name in SINGLE)),),
     table=table,
     draw=draw,
