@@ -88,10 +88,11 @@ def table(_: Material) -> pd.DataFrame:
     import pandas as pd
 
     rows = {}
-    for name, (_, _, area) in DESIGNS.items():
+    for name, design in DESIGNS.items():
         config = config_of(name)
         entries = storage_of(config)
-        rows[name] = [entries.entry_bits, entries.bits / 8 / 1024, area, longest_lookup(config)]
+        kib, area = entries.bits / 8 / 1024, design[-1]
+        rows[name] = [entries.entry_bits, kib, area, longest_lookup(config)]
     found = pd.DataFrame.from_dict(rows, orient="index", columns=[ENTRY, KIB, AREA, LATENCY])
     found.insert(2, MORE, 100 * (found[KIB] / found[KIB][BASE] - 1))
     return found.astype({ENTRY: int, LATENCY: int}).rename_axis("design")

@@ -68,7 +68,7 @@ def _is_lower(table: pd.DataFrame) -> pd.Series:
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """Shares of some."""
     lower = _is_lower(table)
-    st, st_alone = table.loc["W2.ST"], table.loc["W2.ST" + ALONE]
+    st_alone = 1 - table[NEARLY_FULL]["W2.ST" + ALONE]
     two = table[2] - table[1]
     return {
         "star.fig6.corun_lower": Measured(
@@ -76,7 +76,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
             text=f"{int(lower.sum())} of {len(lower)} applications",
         ),
         "star.fig6.atax_w1": number(100 * table[HALF - 1]["W1.ATAX"]),
-        "star.fig6.st_w2": number(100 * st[1], 100 * (1 - st_alone[NEARLY_FULL])),
+        "star.fig6.st_w2": number(100 * table[1]["W2.ST"], 100 * st_alone),
         "star.fig6.st_s_w4_w7": number(100 * two["W4.ST_s"], 100 * two["W7.ST_s"]),
         "star.sec5.over_half_underused": number(100 * table[HALF - 1][ALL]),
     }

@@ -33,7 +33,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
         f"{name}: {sequential[name]:.1f} and {stride[name]:.1f} %" for name in ("W1", "W10")
     )
     return {
-        "star.fig12.layouts": number(*gain.loc[AVERAGE, list(SHOWN)]),
+        "star.fig12.layouts": number(*gain.T[AVERAGE][list(SHOWN)]),
         "star.fig12.pattern_preference": Measured(
             holds=bool(stride["W1"] > sequential["W1"] and sequential["W10"] > stride["W10"]),
             text=f"sequential and stride, {told}",

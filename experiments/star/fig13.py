@@ -37,9 +37,8 @@ def table(material: Material) -> pd.DataFrame:
     for design in (BASE, STAR):
         counts = evicted_together(material, WORKLOADS, DESIGNS[design])
         workload = counts.index.str.partition(".").get_level_values(0)
-        parts.append(
-            counts.groupby(workload, sort=False).sum().rename(lambda row, d=design: f"{row} {d}")
-        )
+        whole = counts.groupby(workload, sort=False).sum()
+        parts.append(whole.set_axis(whole.index + f" {design}"))
     counts = pd.concat(parts)
     found = shares_up_to(counts)
     found[EVICTIONS] = counts.sum(axis=1)

@@ -36,7 +36,7 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """Losses on average."""
-    loss = 100 * (1 - table.loc[AVERAGE])
+    loss = 100 * (1 - table.T[AVERAGE])
     return {"star.fig14.loss_vs_alone": number(loss[STAR], loss[BASE])}
 
 

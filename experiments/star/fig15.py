@@ -27,7 +27,7 @@ def draw(table: pd.DataFrame) -> Picture:
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """Gains over the baseline."""
-    return {"star.fig15.four_base": number(*percent(table.loc[AVERAGE, list(SHOWN)]))}
+    return {"star.fig15.four_base": number(*percent(table.T[AVERAGE][list(SHOWN)]))}
 
 
 FIGURE = Figure(

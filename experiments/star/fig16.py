@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured
 from gpusim.reproduce.mixes import together
+from gpusim.sweep.point import BASELINE
 
-from .common import AVERAGE, BASE, BASELINE, STUDIED, bars, gains, percent, sweep_of
+from .common import AVERAGE, BASE, STUDIED, bars, gains, percent, sweep_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material
 from gpusim.reproduce.mixes import together
+from gpusim.sweep.point import BASELINE
 
 from .common import (
     BASE,
-    BASELINE,
     ENTRIES,
     STAR,
     WORKLOADS,
