@@ -255,13 +255,18 @@ def mean_used(counts: pd.DataFrame) -> pd.Series:
 def panels(
     tables: Mapping[str, pd.DataFrame], xlabel: str, ylabel: str, *, mark: float | None = None
 ) -> Picture:
-    """Lines over the columns of some tables, a line a row, a panel a table; three side by side."""
-    figure = new_figure("page", height=2.4 * -(-len(tables) // 3))
-    axes = figure.subplots(-(-len(tables) // 3), min(3, len(tables)), squeeze=False).ravel()
+    """Lines over the columns of some tables, a line a row, a panel a table; two side by side.
+
+    The values are shares.
+    """
+    lines = -(-len(tables) // 2)
+    figure = new_figure("page", height=2.8 * lines)
+    axes = figure.subplots(lines, min(2, len(tables)), squeeze=False).ravel()
     for place, (title, table) in zip(axes, tables.items(), strict=False):
         drawn = table.dropna(how="all").T
         if not drawn.empty:
             sweep_lines(drawn, xlabel=xlabel, ylabel=ylabel, title=title, ax=place)
+        place.set_ylim(0, 1.02)
         if mark is not None:
             place.axvline(mark, color="0.4", linewidth=0.8)
     for place in axes[len(tables) :]:
