@@ -264,7 +264,9 @@ def panels(
     axes = figure.subplots(lines, min(2, len(tables)), squeeze=False).ravel()
     for place, (title, table) in zip(axes, tables.items(), strict=False):
         drawn = table.dropna(how="all").T
-        if not drawn.empty:
+        if drawn.empty:
+            place.set_title(f"{title}: none", loc="left")
+        else:
             sweep_lines(drawn, xlabel=xlabel, ylabel=ylabel, title=title, ax=place)
         place.set_ylim(0, 1.02)
         if mark is not None:
