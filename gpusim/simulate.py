@@ -37,7 +37,7 @@ from gpusim.run_log import LOG_EVERY, RunLog
 from gpusim.sm.block_scheduler import BlockScheduler
 from gpusim.version import __version__
 from gpusim.warp_program import Application
-from gpusim.watching import watch_lifetimes, watch_tlb_misses
+from gpusim.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 
 GARBAGE_OBJECTS = 500_000
 """Objects allocated, and not freed, between two collections of reference cycles."""
@@ -208,6 +208,8 @@ def _watch(machine: Machine, recorder: Recorder) -> Callable[[], None]:
     """Look into TLBs and caches as far as somebody asked for it; returns as `_listen`."""
     if "tlb_misses" in recorder.records:
         watch_tlb_misses(machine, recorder.tlb_miss)
+    if "sharing" in recorder.records:
+        watch_sharing(machine, recorder.sharing)
     if "synonym_faults" in recorder.records and machine.fbt is not None:
         machine.fbt.on_fault.listen(recorder.synonym_fault)
     if "lifetimes" in recorder.records:

@@ -8,8 +8,8 @@ from functools import partial
 from gpusim.cache import CacheArray
 from gpusim.errors import UserError
 from gpusim.machine import Machine
-from gpusim.request import NO_PAGE, VPN_MASK, MemoryRequest
-from gpusim.tlb import IdealArray, SetAssociativeArray, TlbArray
+from gpusim.request import ASID_SHIFT, NO_PAGE, VPN_MASK, MemoryRequest
+from gpusim.tlb import IdealArray, SetAssociativeArray, StarCounters, TlbArray, TlbLevel
 
 Ended = Callable[[int, int, int, int, int, int], None]
 """Structure, instance, what it was, cycles of fill, of the last use and of the end (-1: none)."""
@@ -52,6 +52,67 @@ def _place(machine: Machine, request: MemoryRequest) -> int:
     of_l2 = line * config.l1.line // config.l2.line
     banks = machine.system_of[request.sm].banks
     return IN_L2 if banks[of_l2 % len(banks)].holds(of_l2) else NOWHERE
+
+
+def watch_sharing(
+    machine: Machine, record: Callable[[int, int, int, int, int, int, int, int], None]
+) -> None:
+    """Tell of each fill of a TLB with sub-entries what it did to those who share them (STAR).
+
+    `record` gets level, instance, address space, cycle, and what the fill added: bases that joined
+    an entry, reverts and demotions, conflicts, evictions.  Fills that add nothing are not told.
+
+    Raises:
+        UserError: no TLB has sub-entries.
+    """
+    levels = [
+        (level, tlbs)
+        for level, (name, tlbs) in enumerate(machine.tlbs.items())
+        if machine.config.tlb[name].sub_entries > 1
+    ]
+    if not levels:
+        raise UserError(
+            "cannot record sharing: no TLB has sub-entries; allowed: tlb.NAME.sub_entries above 1"
+        )
+    for level, tlbs in levels:
+        for tlb in tlbs:
+            tlb.on_fill.listen(_Sharing(machine, level, tlb, record).filled)
+
+
+class _Sharing:
+    """What one TLB did to bases in shared entries until its last fill."""
+
+    def __init__(
+        self, machine: Machine, level: int, tlb: TlbLevel,
+        record: Callable[[int, int, int, int, int, int, int, int], None],
+    ) -> None:  # fmt: skip
+        self._machine = machine
+        self._level = level
+        self._tlb = tlb
+        self._record = record
+        self._before = self._now()
+
+    def filled(self, instance: int, tag: int) -> None:
+        now = self._now()
+        if now != self._before:
+            added = (new - old for new, old in zip(now, self._before, strict=True))
+            self._record(
+                self._level, instance, tag >> ASID_SHIFT, self._machine.env.now, *added
+            )  # fmt: skip
+            self._before = now
+
+    def _now(self) -> tuple[int, int, int, int]:
+        array = self._tlb.array
+        own = [*array.counters()]
+        for asid in range(len(self._machine.names)):
+            own += array.counters_of(asid)
+        shares = reverts = conflicts = 0
+        for one in own:
+            if isinstance(one, StarCounters):
+                shares += one.sequential_shares + one.stride_shares
+                reverts += one.reverts + one.demotions
+                conflicts += one.conflicts
+        return shares, reverts, conflicts, sum(one.evictions for one in self._tlb.counters)
 
 
 def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.mixes import of_applications, of_applications_alone, together
 from gpusim.reproduce.pictures import bars
 
 from .common import (
@@ -13,9 +14,6 @@ from .common import (
     MASK,
     OWN,
     PAIRS,
-    of_applications,
-    of_applications_alone,
-    together,
 )
 
 if TYPE_CHECKING:

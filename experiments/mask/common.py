@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpusim.programs.library import Entry, paper_workloads
 from gpusim.reproduce import Material
-from gpusim.sweep.point import ALONE, SHARED
 from gpusim.sweep.spec import SAME, Sweep
 
 if TYPE_CHECKING:
@@ -109,11 +108,6 @@ def variants(designs: Mapping[str, str]) -> dict[str, Design]:
     return {name: {"variant": variant} for name, variant in designs.items()}
 
 
-def together(designs: Mapping[str, str]) -> dict[str, Design]:
-    """Designs as `Material.numbers` takes them, of the runs that are shared."""
-    return {name: {"variant": variant, "role": SHARED} for name, variant in designs.items()}
-
-
 def speedups(
     material: Material, pairs: Mapping[str, str], designs: Mapping[str, Design]
 ) -> pd.DataFrame:
@@ -137,40 +131,3 @@ def by_category(table: pd.DataFrame) -> pd.DataFrame:
 def gain(table: pd.DataFrame, design: str, baseline: str = "SharedTLB") -> pd.Series:
     """By how many percent each pair is faster: higher weighted speedups are faster."""
     return 100 * (table[design] / table[baseline] - 1)
-
-
-def of_applications(
-    material: Material, number: str, pairs: Mapping[str, str], designs: Mapping[str, Design]
-) -> pd.DataFrame:
-    """A headline number of each application while it shares the GPU: a row ``PAIR.APP``."""
-    return _by_application(
-        pairs, lambda app, own: material.numbers(f"{app}/{number}", own, designs)
-    )
-
-
-def of_applications_alone(
-    material: Material, number: str, pairs: Mapping[str, str], designs: Mapping[str, Design]
-) -> pd.DataFrame:
-    """The same of each when it runs alone on as many SMs."""
-
-    def alone(app: str, own: Mapping[str, str]) -> pd.DataFrame:
-        of_app = {
-            name: {**design, "role": ALONE, "application": app} for name, design in designs.items()
-        }
-        return material.numbers(number, own, of_app)
-
-    return _by_application(pairs, alone)
-
-
-def _by_application(
-    pairs: Mapping[str, str], numbers: Callable[[str, Mapping[str, str]], pd.DataFrame]
-) -> pd.DataFrame:
-    """Numbers of applications, each given the pairs that it is in, in the order of the pairs."""
-    import pandas as pd
-
-    rows = {f"{pair}.{app}": app for pair in pairs for app in pair.split("_")}
-    parts = [
-        numbers(app, {row: pairs[row.partition(".")[0]] for row in rows if rows[row] == app})
-        for app in dict.fromkeys(rows.values())
-    ]
-    return pd.concat(parts).loc[list(rows)]

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, most
 from gpusim.reproduce.measures import POINT
+from gpusim.reproduce.mixes import of_applications, of_applications_alone, together
 from gpusim.reproduce.pictures import bars
 
-from .common import BASE, PAIRS, of_applications, of_applications_alone, pair_sweep, together
+from .common import BASE, PAIRS, pair_sweep
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpusim.config.load import load_model
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.mixes import of_applications, together
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, BASE_SWEEP, MODEL, PAIRS, of_applications, together
+from .common import AVERAGE, BASE, BASE_SWEEP, MODEL, PAIRS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.mixes import of_applications
 from gpusim.reproduce.pictures import bars
 from gpusim.sweep.point import SHARED
 
-from .common import PAIRS, PARTS, of_applications, pair_sweep
+from .common import PAIRS, PARTS, pair_sweep
 
 if TYPE_CHECKING:
     import pandas as pd

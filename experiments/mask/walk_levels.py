@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce.mixes import together
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, BASE_SWEEP, PAIRS, together
+from .common import AVERAGE, BASE, BASE_SWEEP, PAIRS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material, Measured, all_of
 from gpusim.reproduce.pictures import bars
 
-from .common import PROGRAMS, RATES, UNLIMITED
+from .common import PROGRAMS, RATES, UNLIMITED, recorded
 from .recorded import CONFLICTS, conflicts
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FREQUENT = ["mis", "color_max"]
 
 def table(material: Material) -> pd.DataFrame:
     """Share of the lookups that find their bank taken."""
-    return material.reduced(conflicts, PROGRAMS, [UNLIMITED])[UNLIMITED]
+    return recorded(material, conflicts, PROGRAMS, UNLIMITED)
 
 
 def draw(table: pd.DataFrame) -> Picture:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpusim.programs.library import find_workload, paper_workloads
@@ -11,6 +11,8 @@ from gpusim.sweep.spec import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gpusim.results.result import Result
 
 MODEL = "apu-hsa"
 """Table 1."""
@@ -70,6 +72,17 @@ def cycles(
 ) -> pd.DataFrame:
     """Execution times: a column a design."""
     return material.numbers("cycles", some(programs), list(designs))
+
+
+def recorded(
+    material: Material, reading: Callable[[Result], Mapping[str, float]],
+    programs: Mapping[str, str], variant: str,
+) -> pd.DataFrame:  # fmt: skip
+    """Numbers of what runs of a design recorded: a row a program."""
+    import pandas as pd
+
+    found = material.read(reading, programs, {"variant": variant})
+    return pd.DataFrame.from_dict(found, orient="index").rename_axis("program")
 
 
 def with_average(table: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpusim.plots import PALETTE, new_figure, stacked_bars
 from gpusim.reproduce import Figure, Material, Measured, all_of, number, one
 
-from .common import PANNOTIA, PROGRAMS, RODINIA, SMALL, WATCHED, sweep
+from .common import PANNOTIA, PROGRAMS, RODINIA, SMALL, WATCHED, recorded, sweep
 from .recorded import PLACES, misses
 
 if TYPE_CHECKING:
@@ -27,13 +27,9 @@ ACCESSES = "accesses per instruction"
 
 def table(material: Material) -> pd.DataFrame:
     """Misses relative to lookups, by entries and place; coalesced accesses an instruction."""
-    found = material.reduced(misses, PROGRAMS, list(SIZES.values()))
+    found = {size: recorded(material, misses, PROGRAMS, variant) for size, variant in SIZES.items()}
     accesses = material.numbers("transactions_per_instruction", PROGRAMS, [SMALL])
-    columns = {
-        f"{size} {place}": found[variant][place]
-        for size, variant in SIZES.items()
-        for place in PLACES
-    }
+    columns = {f"{size} {place}": found[size][place] for size in SIZES for place in PLACES}
     return accesses.set_axis([ACCESSES], axis=1).assign(**columns)
 
 

@@ -8,7 +8,7 @@ from gpusim.plots import PALETTE, new_figure
 from gpusim.plots.furniture import name_ticks
 from gpusim.reproduce import Figure, Material, Measured, most, number
 
-from .common import PANNOTIA, PROGRAMS, RATES, RODINIA, UNLIMITED
+from .common import PANNOTIA, PROGRAMS, RATES, RODINIA, UNLIMITED, recorded
 from .recorded import ABOVE, DEVIATION, MEAN, MOST, rates
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SEVERAL = 3
 
 def table(material: Material) -> pd.DataFrame:
     """Mean, deviation and most of the windows, and how many are above 1; largest mean first."""
-    found = material.reduced(rates, PROGRAMS, [UNLIMITED])[UNLIMITED]
+    found = recorded(material, rates, PROGRAMS, UNLIMITED)
     return found.sort_values(MEAN, ascending=False, kind="stable")
 
 

@@ -10,7 +10,7 @@ from gpusim.plots import PALETTE, new_figure
 from gpusim.plots.furniture import legend_above, name_ticks
 from gpusim.reproduce import Figure, Material, Measured, most, one
 
-from .common import OPT, PROGRAMS, RATES, UNLIMITED
+from .common import OPT, PROGRAMS, RATES, UNLIMITED, recorded
 from .recorded import ABOVE, DEVIATION, MEAN, rates
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ BOUND, RARE = 0.3, 0.005
 
 def table(material: Material) -> pd.DataFrame:
     """Mean, deviation and share above 1 of the windows of both designs; largest mean first."""
-    found = material.reduced(rates, PROGRAMS, list(DESIGNS.values()))
-    columns = {
-        f"{name} {what}": found[variant][what]
-        for name, variant in DESIGNS.items()
-        for what in (MEAN, DEVIATION, ABOVE)
+    found = {
+        name: recorded(material, rates, PROGRAMS, variant) for name, variant in DESIGNS.items()
     }
-    whole = found[UNLIMITED][[]].assign(**columns)
+    columns = {
+        f"{name} {what}": found[name][what] for name in DESIGNS for what in (MEAN, DEVIATION, ABOVE)
+    }
+    whole = found["Baseline"][[]].assign(**columns)
     return whole.sort_values(f"Baseline {MEAN}", ascending=False, kind="stable")
 
 

@@ -54,7 +54,7 @@ def table(material: Material) -> pd.DataFrame:
     """Shares by time in ns, as far as the run goes."""
     import pandas as pd
 
-    (row,) = material.reduced(alive, some([PROGRAM]), [SMALL])[SMALL].to_dict("records")
+    row = material.read(alive, some([PROGRAM]), {"variant": SMALL})[PROGRAM]
     columns = {name: [row[f"{name} {ns}"] for ns in TIMES] for name in STRUCTURES}
     return pd.DataFrame(columns, pd.Index(TIMES, name="ns")).dropna()
 

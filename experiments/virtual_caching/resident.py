@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpusim.reproduce import Figure, Material, Measured, number
 from gpusim.reproduce.pictures import bars
 
-from .common import PROGRAMS, SMALL, WATCHED
+from .common import PROGRAMS, SMALL, WATCHED, recorded
 from .recorded import MOST_PAGES, PAGES, resident_pages
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ FEW = 3
 
 def table(material: Material) -> pd.DataFrame:
     """Pages of 4 KB: mean over time, and the most."""
-    return material.reduced(resident_pages, PROGRAMS, [SMALL])[SMALL]
+    return recorded(material, resident_pages, PROGRAMS, SMALL)
 
 
 def draw(table: pd.DataFrame) -> Picture:

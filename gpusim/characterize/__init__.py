@@ -9,6 +9,7 @@ from gpusim.characterize.characterization import (
 from gpusim.characterize.distribution import Distribution
 from gpusim.characterize.file import read_characterization
 from gpusim.characterize.run import characterize
+from gpusim.characterize.tlb_reuse import reuse_distances
 
 __all__ = [
     "ApplicationCharacterization",
@@ -18,4 +19,5 @@ __all__ = [
     "KernelCounts",
     "characterize",
     "read_characterization",
+    "reuse_distances",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import field, frozen
 
@@ -12,15 +12,14 @@ from gpusim.characterize import ApplicationCharacterization
 from gpusim.reproduce.verdict import Measured
 from gpusim.results.result import Result, open_result
 from gpusim.sweep.metrics import shared_runs
-from gpusim.sweep.point import ALONE, SHARED, as_text
+from gpusim.sweep.point import ALONE, BASELINE, SHARED, as_text
 from gpusim.sweep.spec import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-Reduce = Callable[[Result], Mapping[str, float]]
-"""Makes numbers of what a run recorded."""
+T = TypeVar("T")
 
 OpenRun = Callable[[str], AbstractContextManager[Result]]
 """Opens the result of a run."""
@@ -55,12 +54,14 @@ class Material:
         runs: the rows of all its sweeps' tables; settings are text.
         surveys: of each survey of the figure, the characterization of each workload.
         open: opens the result of a run by its ``key`` in `runs`; default: keys are paths.
+        machine: the variant of the model that lies under all designs.
     """
 
     scale: str
     runs: pd.DataFrame
     surveys: tuple[Mapping[str, ApplicationCharacterization], ...] = ()
     open: OpenRun = open_result
+    machine: str = BASELINE
 
     def numbers(
         self, number: str, programs: Mapping[str, str],
@@ -82,29 +83,22 @@ class Material:
             columns[name] = cells[number].to_numpy(float)
         return pd.DataFrame(columns, index=pd.Index(list(programs), name="program"))
 
-    def reduced(
-        self, reduce: Reduce, programs: Mapping[str, str],
-        designs: Sequence[str] | Mapping[str, Design],
-    ) -> dict[str, pd.DataFrame]:  # fmt: skip
-        """What the recorded events of runs come to: by design, a row a program.
+    def read(
+        self, reading: Callable[[Result], T], programs: Mapping[str, str], design: Design
+    ) -> dict[str, T]:
+        """Something of the run itself, of each program: counters, recorded tables.
 
         Args:
-            reduce: makes the columns of a run.
-            programs: as for `numbers`.
-            designs: as for `numbers`.
+            reading: of a run, which is closed afterwards.
+            programs: names, and their workloads.
+            design: what tells its runs from others.
         """
-        import pandas as pd
-
-        index = pd.Index(list(programs), name="program")
-        tables = {}
-        for name, design in _named(designs).items():
-            keys = self._of(design).drop_duplicates("workload").set_index("workload")["key"]
-            rows = []
-            for workload in programs.values():
-                with self.open(keys[workload]) as result:
-                    rows.append(reduce(result))
-            tables[name] = pd.DataFrame(rows, index)
-        return tables
+        keys = self._of(design).drop_duplicates("workload").set_index("workload")["key"]
+        found = {}
+        for name, workload in programs.items():
+            with self.open(keys[workload]) as result:
+                found[name] = reading(result)
+        return found
 
     def compared(
         self, metric: str, mixes: Mapping[str, str], designs: Mapping[str, Design],

@@ -112,7 +112,7 @@ def reproduce(
         failures = tuple(failed for results in sweeps for failed in results.failures)
         material = Material(
             scale, _rows(sweeps, machine), tuple(surveys),
-            lambda key: open_result(runs.result_path(key)),
+            lambda key: open_result(runs.result_path(key)), machine,
         )  # fmt: skip
         yield outcome(paper, figure, material, failures)
 

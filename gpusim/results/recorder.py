@@ -98,6 +98,11 @@ class Recorder:
         return self._tables["epochs"].append
 
     @property
+    def sharing(self) -> Callable[[int, int, int, int, int, int, int, int], None]:
+        """Listener: level, instance, ASID, cycle, shares, reverts, conflicts, evictions."""
+        return self._tables["sharing"].append
+
+    @property
     def tlb_miss(self) -> Callable[[int, int, int, int, int, int, int], None]:
         """Listener: application, SM, ASID, virtual line, kind, place, cycle."""
         return self._tables["tlb_misses"].append

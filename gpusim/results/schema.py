@@ -222,6 +222,19 @@ EVENTS: Mapping[str, Table] = {
             Column("tokens", "u4", "1", "tokens that it has from then on"),
         ),
     ),
+    "sharing": Table(
+        "A fill that changed who shares entries of a TLB, or evicted one: what it did.",
+        (
+            Column("level", "u1", "1", "TLB level, 0 next to the SM"),
+            Column("instance", "u2", "1", "which TLB of the level"),
+            Column("asid", "u2", "1", "address space of the page that was filled"),
+            Column("cycle", "i8", "cycle", "cycle of the fill"),
+            Column("shares", "u2", "1", "bases that joined an entry"),
+            Column("reverts", "u2", "1", "entries given to one base alone, or to two of four"),
+            Column("conflicts", "u2", "1", "pages replaced by another one of their sub-entry"),
+            Column("evictions", "u2", "1", "entries evicted"),
+        ),
+    ),
     "tlb_misses": Table(
         "A transaction that missed in its first TLB, and where its line was at that moment.",
         (
@@ -267,6 +280,7 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "requests": ("requests", "stages"),
     "tlb": ("tlb",),
     "epochs": ("epochs",),
+    "sharing": ("sharing",),
     "tlb_misses": ("tlb_misses",),
     "lifetimes": ("lifetimes",),
     "synonym_faults": ("synonym_faults",),

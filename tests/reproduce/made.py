@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import product
+from typing import Any
 
+import attrs
 import numpy as np
 import pandas as pd
 
 from gpusim.characterize import ApplicationCharacterization, Distribution, KernelCounts
 from gpusim.characterize.characterization import DISTRIBUTIONS
 from gpusim.config.load import load_model
-from gpusim.programs.library import find_workload
 from gpusim.programs.workload import load_workload
 from gpusim.reproduce import Figure, Material
-from gpusim.reproduce.figure import OpenRun
+from gpusim.reproduce.mixes import applications
 from gpusim.results.result import Result
 from gpusim.simulate import simulate
 from gpusim.sweep.point import as_text
 from gpusim.sweep.spec import Sweep
 
 NUMBERS = (
-    "cycles", "warp_cycles", "ipc", "tlb_L1_hit_rate_mean", "tlb_L2_hit_rate",
+    "cycles", "warp_cycles", "ipc", "tlb_L1_hit_rate_mean", "tlb_L2_hit_rate", "tlb_L2_mpki",
+    "tlb_L3_hit_rate",
     "tlb_L2_bypass_hit_rate", "tlb_L1_stalled_warps", "tlb_L1_stalled_warps_max",
     "tlb_L1_long_misses", "concurrent_walks", "concurrent_walks_max", "l2_translation_hit_rate",
     "l2_bypassed", *(f"l2_level{level}_hit_rate" for level in range(1, 5)), "dram_bandwidth",
@@ -43,7 +45,8 @@ def some_number(place: Place, number: str) -> float:
 
 def runs_of(figure: Figure, value: Callable[[Place, str], float] = some_number) -> pd.DataFrame:
     """A table of all runs that a figure's sweeps name, those alone among them."""
-    return pd.DataFrame([_row(place, value) for sweep in figure.sweeps for place in _places(sweep)])
+    rows = [_row(place, value) for sweep in figure.sweeps for place in _places(sweep)]
+    return pd.DataFrame(rows).assign(key=[str(row) for row in range(len(rows))])
 
 
 def _places(sweep: Sweep) -> Iterator[dict[str, str]]:
@@ -72,11 +75,48 @@ def _places(sweep: Sweep) -> Iterator[dict[str, str]]:
                     yield place | of_alone | {"variant": like}
 
 
-def applications(workload: str) -> list[str]:
-    """Names of the applications of a workload."""
-    return [
-        str(one.workload).rpartition("/")[2] for one in find_workload(workload).table.applications
-    ]
+@attrs.frozen
+class MadeRun:
+    """A run of some applications: counters and recorded tables like those of a result.
+
+    Each application has evicted 1, 2, … 16 entries with so many sub-entries in use, and looked up
+    four pages of its own in turn, twice, in each TLB level; in each cycle an entry was shared.
+    """
+
+    apps: Sequence[str]
+
+    def __enter__(self) -> MadeRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    @property
+    def counters(self) -> pd.DataFrame:
+        rows = [
+            ("tlb/L3", 0, app, f"evicted_with_{used}", used)
+            for app, used in product(self.apps, range(1, 17))
+        ]
+        return pd.DataFrame(rows, columns=["component", "instance", "app", "counter", "value"])
+
+    @property
+    def applications(self) -> pd.DataFrame:
+        return pd.DataFrame({"name": self.apps, "asid": range(len(self.apps)), "end": 100})
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        rows = [
+            (level, asid, page, 1, 10 * turn + page, 1, 2, 3, 4)
+            for turn, page, asid, level in product(
+                range(2), range(4), range(len(self.apps)), range(3)
+            )
+        ]
+        names = {
+            "tlb": ["level", "asid", "vpn", "hit", "cycle"],
+            "sharing": ["level", "asid", "", "instance", "cycle", "shares", "reverts", "conflicts",
+                        "evictions"],
+        }[name]  # fmt: skip
+        found = pd.DataFrame([row[: len(names)] for row in rows], columns=names)
+        return found[list(columns or names)]
 
 
 def _row(place: Place, value: Callable[[Place, str], float]) -> dict[str, object]:
@@ -95,11 +135,6 @@ def some_run() -> Result:
     return simulate(model, work, record=("tlb", "tlb_misses", "lifetimes"))
 
 
-@contextmanager
-def _made_run(_key: str) -> Iterator[Result]:
-    yield some_run()
-
-
 def application(
     intra=(0, 0, 2, 0, 8), inter=(5, 3, 2, 0, 0), **distributions
 ) -> ApplicationCharacterization:
@@ -116,13 +151,22 @@ def application(
 def material(
     figure: Figure, value: Callable[[Place, str], float] = some_number,
     characterized: Callable[[str], ApplicationCharacterization] = lambda _: application(),
-    opened: OpenRun = _made_run,
 ) -> Material:  # fmt: skip
     """Everything that a figure needs."""
     surveys = tuple(
         {name: characterized(name) for name in survey.workloads} for survey in figure.surveys
     )
-    return Material("smoke", runs_of(figure, value), surveys, opened)
+    runs = runs_of(figure, value)
+
+    def opened(key: str) -> AbstractContextManager[Any]:
+        run = runs.iloc[int(key)]
+        if run["model"] == "apu-hsa":
+            return nullcontext(some_run())
+        return MadeRun(
+            [run["application"]] if run["application"] else applications(run["workload"])
+        )
+
+    return Material("smoke", runs, surveys, opened)
 
 
 def by_variant(**values: Mapping[str, float] | float) -> Callable[[Place, str], float]:

@@ -44,6 +44,7 @@ def test_how_many():
     assert claims["orchestrated"] == 30
     assert claims["compression"] == 19
     assert claims["mask"] == 42
+    assert claims["star"] == 45
     heads = [claim.id for paper in PAPERS for claim in paper.claim if claim.headline]
     assert {"orch.fig11.full", "orch.fig12.plus_compression", "comp.abs.avg_gain"} <= set(heads)
 

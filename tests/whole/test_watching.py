@@ -43,6 +43,24 @@ def test_virtual_caches_are_watched_alike() -> None:
     assert (lives.structure == 2).sum() == counted(result, "l2", "fills")
 
 
+def test_what_a_fill_does_to_those_who_share() -> None:
+    tiny = {"tlb.L3.entries": "4", "tlb.L3.ways": "4"}
+    model = gpusim.load_model("a100-mig", ["eighth", "star"], tiny)
+    work = gpusim.load_workload("star/MT", "smoke")
+    result = gpusim.simulate(model, work, record=["sharing"])
+    assert result.digest == gpusim.simulate(model, work).digest
+    told = result.table("sharing")
+    of_l3 = told[told.level == 2]
+    shares = [counted(result, "tlb/L3", f"{layout}_shares") for layout in ("sequential", "stride")]
+    assert of_l3.shares.sum() == sum(shares) > 0
+    assert of_l3.conflicts.sum() == counted(result, "tlb/L3", "conflicts")
+    assert of_l3.reverts.sum() == counted(result, "tlb/L3", "reverts")
+    for level, name in ((1, "tlb/L2"), (2, "tlb/L3")):
+        assert told.evictions[told.level == level].sum() == counted(result, name, "evictions")
+    with pytest.raises(UserError, match="no TLB has sub-entries"):
+        run("tiny", "atax", record=["sharing"])
+
+
 def test_an_array_that_does_not_tell_is_refused() -> None:
     model = gpusim.load_model("kepler-uvm", ["partitioning"])
     work = gpusim.load_workload("atax", "smoke")
