@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpusim.config.load import load_model
 from gpusim.config.schema import GpuConfig
-from gpusim.plots import bar_groups, new_figure, sweep_lines
+from gpusim.plots import new_figure, sweep_lines
 from gpusim.programs.library import Entry, paper_workloads
-from gpusim.reproduce import Material
+from gpusim.reproduce import Material, pictures
 from gpusim.reproduce.mixes import (
     alone,
     of_applications,
@@ -170,11 +170,8 @@ def l3_pages(material: Material) -> int:
     return l3.entries * l3.sub_entries
 
 
-def bars(table: pd.DataFrame, ylabel: str, *, line: str | None = None) -> Picture:
-    """Groups of bars; what a column is the line at 1 of, the others are relative to."""
-    figure = new_figure("page", height=2.6)
-    bar_groups(table, baseline=line, geomean=False, ylabel=ylabel, ax=figure.subplots())
-    return figure
+bars = partial(pictures.bars, geomean=False)
+"""Groups of bars; their tables have means of their own."""
 
 
 def with_workloads(applications: pd.DataFrame) -> pd.DataFrame:

@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 
-def bars(table: pd.DataFrame, ylabel: str, *, line: str | None = None) -> Picture:
-    """Groups of bars; with one column as a line at 1."""
+def bars(
+    table: pd.DataFrame, ylabel: str, *, line: str | None = None, geomean: bool = True
+) -> Picture:
+    """Groups of bars; with one column as a line at 1, and geometric means of the others."""
     figure = new_figure("page", height=2.4)
-    bar_groups(table, baseline=line, geomean=line is not None, ylabel=ylabel, ax=figure.subplots())
+    means = geomean and line is not None
+    bar_groups(table, baseline=line, geomean=means, ylabel=ylabel, ax=figure.subplots())
     return figure
 
 
