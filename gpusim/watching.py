@@ -61,22 +61,11 @@ def watch_sharing(
 
     `record` gets level, instance, address space, cycle, and what the fill added: bases that joined
     an entry, reverts and demotions, conflicts, evictions.  Fills that add nothing are not told.
-
-    Raises:
-        UserError: no TLB has sub-entries.
     """
-    levels = [
-        (level, tlbs)
-        for level, (name, tlbs) in enumerate(machine.tlbs.items())
-        if machine.config.tlb[name].sub_entries > 1
-    ]
-    if not levels:
-        raise UserError(
-            "cannot record sharing: no TLB has sub-entries; allowed: tlb.NAME.sub_entries above 1"
-        )
-    for level, tlbs in levels:
-        for tlb in tlbs:
-            tlb.on_fill.listen(_Sharing(machine, level, tlb, record).filled)
+    for level, (name, tlbs) in enumerate(machine.tlbs.items()):
+        if machine.config.tlb[name].sub_entries > 1:
+            for tlb in tlbs:
+                tlb.on_fill.listen(_Sharing(machine, level, tlb, record).filled)
 
 
 class _Sharing:

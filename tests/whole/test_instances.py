@@ -17,7 +17,7 @@ from tests.whole.running import command
 
 MIG = {"mig.slices": 2, "mig.instances": "1g 2g", "dram.channels": 2}
 """The tiny machine in two slices of one SM, one L2 bank, one channel and one walker."""
-OF_ALL = {"concurrent_walks", "concurrent_walks_max"}
+OF_ALL = {"concurrent_walks", "concurrent_walks_max", "tlb_L1_queueing", "tlb_L2_queueing"}
 """Numbers that are those of all applications together."""
 RECORDS = ("intervals", "walks", "dram", "requests", "tlb")
 
