@@ -64,7 +64,7 @@ def bar_groups(
         there = ~np.isnan(heights)
         axes.bar(
             middles[there], heights[there], width, label=str(design), edgecolor="black",
-            color=PALETTE[number % len(PALETTE)], hatch=HATCHES[number % len(HATCHES)],
+            color=PALETTE[number % len(PALETTE)], hatch=_hatch(number),
             linewidth=0.4,
         )  # fmt: skip
         if limit is not None:
@@ -83,6 +83,11 @@ def bar_groups(
     name_values(axes, ylabel or _default_label(baseline, speedup))
     legend_above(axes, title)
     return axes
+
+
+def _hatch(number: int) -> str:
+    """Of a design; where the colours begin anew, the hatches go on, so that no two are alike."""
+    return HATCHES[(number + number // len(PALETTE)) % len(HATCHES)]
 
 
 def geometric_mean(values: NDArray[np.float64]) -> float:

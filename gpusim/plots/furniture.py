@@ -40,7 +40,7 @@ def name_ticks(ax: Axes, positions: Sequence[float], names: Iterable[Any]) -> No
     texts = [str(name) for name in names]
     size = _size("small")
     room = _width(ax) / max(len(positions), 1)
-    fit = max((len(text) for text in texts), default=0) * _LETTER * size < room
+    fit = (max((len(text) for text in texts), default=0) + 2) * _LETTER * size < room
     ax.set_xticks(positions, texts)
     if not fit:
         for label in ax.get_xticklabels():
