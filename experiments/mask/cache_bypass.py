@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.reproduce.mixes import together
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, MAIN, PAIRS, PARTS
+from .common import BASE, MAIN, PAIRS, PARTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +23,7 @@ def table(material: Material) -> pd.DataFrame:
     rates = material.numbers("l2_translation_hit_rate", PAIRS, together(SHOWN))
     past = material.numbers("l2_bypassed", PAIRS, together({PAST: SHOWN["MASK-Cache"]}))
     found = rates.join(past)
-    found.loc[AVERAGE] = found.mean()
-    return found
+    return with_average(found)
 
 
 def draw(table: pd.DataFrame) -> Picture:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpusim.programs.library import Entry, paper_workloads
-from gpusim.reproduce import Material
+from gpusim.reproduce import AVERAGE, Material
 from gpusim.sweep.spec import SAME, Sweep
 
 if TYPE_CHECKING:
@@ -60,8 +60,6 @@ PARTS = {
 }
 DESIGNS = {**BASELINES, **PARTS, "MASK": MASK, "Ideal": "ideal"}
 """§7."""
-
-AVERAGE = "Average"
 
 
 def pair_sweep(

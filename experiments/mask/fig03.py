@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, MAIN, PAIRS, by_category, of_ideal, speedups, variants
+from .common import MAIN, PAIRS, by_category, of_ideal, speedups, variants
 
 if TYPE_CHECKING:
     import pandas as pd

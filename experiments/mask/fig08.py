@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.config.load import load_model
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.reproduce.mixes import of_applications, together
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, BASE_SWEEP, MODEL, PAIRS
+from .common import BASE, BASE_SWEEP, MODEL, PAIRS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +37,7 @@ def table(material: Material) -> pd.DataFrame:
     )
     pair = found.index.str.partition(".").get_level_values(0)
     shares = found.groupby(pair, sort=False).sum() / bandwidth(MODEL)
-    shares.loc[AVERAGE] = shares.mean()
-    return shares.rename_axis("mix")
+    return with_average(shares).rename_axis("mix")
 
 
 def draw(table: pd.DataFrame) -> Picture:

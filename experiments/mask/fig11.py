@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number
 from gpusim.reproduce.pictures import bars
 
 from .common import (
-    AVERAGE,
     CATEGORIES,
     DESIGNS,
     MAIN,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material
+from gpusim.reproduce import AVERAGE, Figure, Material, with_average
 from gpusim.reproduce.pictures import lines
 
-from .common import AVERAGE, BASE, MASK, STUDIED, pair_sweep, speedups
+from .common import BASE, MASK, STUDIED, pair_sweep, speedups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +26,7 @@ def table(material: Material) -> pd.DataFrame:
         for name, variant in DESIGNS.items()
     }
     found = speedups(material, STUDIED, designs)
-    found.loc[AVERAGE] = found.mean()
-    return found
+    return with_average(found)
 
 
 def draw(table: pd.DataFrame) -> Picture:

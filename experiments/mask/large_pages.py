@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, HUGE, MASK, STUDIED, of_ideal, pair_sweep, variants
+from .common import BASE, HUGE, MASK, STUDIED, of_ideal, pair_sweep, variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +23,7 @@ def table(material: Material) -> pd.DataFrame:
     """Weighted speedups relative to Ideal's."""
     alone = {"variant": DESIGNS["SharedTLB"]}
     found = of_ideal(material.compared("weighted_speedup", STUDIED, variants(DESIGNS), alone))
-    found.loc[AVERAGE] = found.mean()
-    return found
+    return with_average(found)
 
 
 def draw(table: pd.DataFrame) -> Picture:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, one
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, one, with_average
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, MASK, STUDIED, pair_sweep
+from .common import BASE, MASK, STUDIED, pair_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +28,7 @@ def table(material: Material) -> pd.DataFrame:
     }
     alone = {"variant": BASE, KEY: OPEN}
     found = material.compared("weighted_speedup", STUDIED, designs, alone)
-    found.loc[AVERAGE] = found.mean()
-    return found
+    return with_average(found)
 
 
 def draw(table: pd.DataFrame) -> Picture:

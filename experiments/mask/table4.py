@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, MASK, STUDIED, of_ideal, pair_sweep, speedups
+from .common import BASE, MASK, STUDIED, of_ideal, pair_sweep, speedups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +25,7 @@ def table(material: Material) -> pd.DataFrame:
         part = of_ideal(speedups(material, STUDIED, designs)).add_prefix(f"{gpu}, ")
         found = part if found is None else found.join(part)
     assert found is not None
-    found.loc[AVERAGE] = found.mean()
-    return found
+    return with_average(found)
 
 
 def draw(table: pd.DataFrame) -> Picture:

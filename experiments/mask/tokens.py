@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.reproduce.mixes import together
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASELINES, MAIN, PAIRS, PARTS
+from .common import BASELINES, MAIN, PAIRS, PARTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +26,7 @@ def table(material: Material) -> pd.DataFrame:
     rates = material.numbers("tlb_L2_hit_rate", PAIRS, together(SHOWN))
     bypass = material.numbers("tlb_L2_bypass_hit_rate", PAIRS, together({BYPASS: PARTS[TOKENS]}))
     found = rates.join(bypass)
-    found.loc[AVERAGE] = found.mean()
-    return found
+    return with_average(found)
 
 
 def draw(table: pd.DataFrame) -> Picture:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.reproduce.mixes import together
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, BASE_SWEEP, PAIRS
+from .common import BASE, BASE_SWEEP, PAIRS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +27,7 @@ def table(material: Material) -> pd.DataFrame:
             for level, one in LEVELS.items()
         }
     )
-    found.loc[AVERAGE] = found.mean()
-    return found
+    return with_average(found)
 
 
 def draw(table: pd.DataFrame) -> Picture:

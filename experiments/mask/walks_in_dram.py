@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material
+from gpusim.reproduce import Figure, Material, with_average
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, BASE, DESIGNS, STUDIED, pair_sweep
+from .common import BASE, DESIGNS, STUDIED, pair_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +25,7 @@ def table(material: Material) -> pd.DataFrame:
     }
     designs[IDEAL] = {"variant": DESIGNS[IDEAL]}
     found = material.compared("weighted_speedup", STUDIED, designs, {"variant": BASE, KEY: None})
-    found.loc[AVERAGE] = found.mean()
-    return found
+    return with_average(found)
 
 
 def draw(table: pd.DataFrame) -> Picture:

@@ -10,7 +10,7 @@ from gpusim.config.load import load_model
 from gpusim.config.schema import GpuConfig
 from gpusim.plots import new_figure, sweep_lines
 from gpusim.programs.library import Entry, paper_workloads
-from gpusim.reproduce import Material, pictures
+from gpusim.reproduce import Material, pictures, with_average
 from gpusim.reproduce.mixes import (
     alone,
     of_applications,
@@ -76,8 +76,6 @@ DESIGNS = {
 }
 """Those that all of `WORKLOADS` are run on (§VI)."""
 
-AVERAGE = "Average"
-
 
 def sweep_of(
     variants: Iterable[str], workloads: Mapping[str, str] = WORKLOADS,
@@ -141,13 +139,6 @@ def by_workload(table: pd.DataFrame) -> pd.DataFrame:
     """Means over the applications of each workload, in their order."""
     of_app = table.index.str.partition(".").get_level_values(0)
     return table.groupby(of_app, sort=False).mean().rename_axis("workload")
-
-
-def with_average(table: pd.DataFrame) -> pd.DataFrame:
-    """A last row of means over the workloads."""
-    found = table.copy()
-    found.loc[AVERAGE] = table.mean()
-    return found
 
 
 Ratio = TypeVar("Ratio", "pd.DataFrame", "pd.Series", float)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, most, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, most, number
 from gpusim.reproduce.mixes import rows
 
 from .common import (
-    AVERAGE,
     BASE,
     BASE_SWEEP,
     ENTRIES,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number
 
-from .common import AVERAGE, BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
+from .common import BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number
 from gpusim.reproduce.mixes import together
 from gpusim.sweep.point import BASELINE
 
-from .common import AVERAGE, WORKLOADS, bars, gains, percent, sweep_of
+from .common import WORKLOADS, bars, gains, percent, sweep_of
 
 if TYPE_CHECKING:
     import pandas as pd

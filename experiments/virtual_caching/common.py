@@ -38,7 +38,6 @@ UNLIMITED, SMALL_UNLIMITED = "bandwidth-inf", "bandwidth-inf+baseline-512"
 VC, OPT = "vc", "vc-opt"
 """Table 2, and baselines whose IOMMU TLB answers any number of lookups a cycle."""
 
-AVERAGE = "Average"
 AVERAGE_ALL = "Average (all)"
 
 
@@ -83,10 +82,3 @@ def recorded(
 
     found = material.read(reading, programs, {"variant": variant})
     return pd.DataFrame.from_dict(found, orient="index").rename_axis("program")
-
-
-def with_average(table: pd.DataFrame) -> pd.DataFrame:
-    """A last row of arithmetic means."""
-    found = table.copy()
-    found.loc[AVERAGE] = table.mean()
-    return found

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.plots import PALETTE, new_figure, stacked_bars
-from gpusim.reproduce import Figure, Material, Measured, number, one
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, one, with_average
 
 from .common import (
-    AVERAGE,
     BASELINES,
     IDEAL,
     LARGE,
@@ -19,7 +18,6 @@ from .common import (
     WATCHED,
     cycles,
     sweep,
-    with_average,
 )
 
 if TYPE_CHECKING:

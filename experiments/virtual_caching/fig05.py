@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, with_average
 from gpusim.reproduce.pictures import bars
 
 from .common import (
-    AVERAGE,
     BASELINES,
     HIGH,
     IDEAL,
@@ -17,7 +16,6 @@ from .common import (
     UNLIMITED,
     cycles,
     sweep,
-    with_average,
 )
 
 if TYPE_CHECKING:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, most, number, one
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, most, number, one
 from gpusim.reproduce.pictures import bars
 
 from .common import (
-    AVERAGE,
     AVERAGE_ALL,
     BASELINES,
     HIGH,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.reproduce.pictures import bars
 
-from .common import AVERAGE, HIGH, OPT, RATES, cycles, sweep, with_average
+from .common import HIGH, OPT, RATES, cycles, sweep
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material
+from gpusim.reproduce import Figure, Material, with_average
 from gpusim.reproduce.pictures import bars
 
-from .common import BASELINES, HIGH, OPT, RATES, some, with_average
+from .common import BASELINES, HIGH, OPT, RATES, some
 from .fig05 import LIMITED, WIDTHS
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from gpusim.reproduce.figure import Figure, Material, Survey
 from gpusim.reproduce.measures import (
+    AVERAGE,
     all_of,
     gain,
     mean_points,
@@ -11,11 +12,13 @@ from gpusim.reproduce.measures import (
     one,
     points,
     reduction,
+    with_average,
 )
 from gpusim.reproduce.programs import programs_of
 from gpusim.reproduce.verdict import Measured
 
 __all__ = [
+    "AVERAGE",
     "Figure",
     "Material",
     "Measured",
@@ -30,4 +33,5 @@ __all__ = [
     "points",
     "programs_of",
     "reduction",
+    "with_average",
 ]

@@ -19,10 +19,20 @@ POINT = 0.01
 POOR = 0.8
 """A TLB hit rate below this is poor: where MASK (§6) calls miss rates high."""
 
+AVERAGE = "Average"
+"""Name of the row of means."""
+
 
 def normalised(times: pd.DataFrame, baseline: str = "baseline") -> pd.DataFrame:
     """Each column divided by that of the baseline."""
     return times.div(times[baseline], axis=0)
+
+
+def with_average(table: pd.DataFrame) -> pd.DataFrame:
+    """A last row of arithmetic means."""
+    found = table.copy()
+    found.loc[AVERAGE] = table.mean()
+    return found
 
 
 def reduction(times: pd.DataFrame, design: str, baseline: str = "baseline") -> float:
