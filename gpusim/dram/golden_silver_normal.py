@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from attrs import define
@@ -43,6 +44,7 @@ class QueueCounters:
     )
     turns: int = count("turns that applications had at the silver queue")
     expired_turns: int = count("turns that ended because their application asked for nothing")
+    promoted: int = count("reads that waited too long in the normal queue and went on to silver")
 
 
 @policy(Slot.DRAM_QUEUE, "golden-silver-normal")
@@ -56,6 +58,7 @@ class GoldenSilverNormal(DramQueue):
 
     An application may put as many requests into silver as its quota says; then the next one that
     has requests here gets its turn.  What finds silver full goes to normal and does not count.
+    A read stays in the queue that it was put into, unless `patience` says otherwise.
 
     Args:
         entries, banks: see `DramQueue`; `entries` has no meaning, as each queue has its size.
@@ -64,6 +67,9 @@ class GoldenSilverNormal(DramQueue):
             while nothing is walked [our choice].
         idle: core cycles without a request after which a turn ends if another application has a
             request [our choice].
+        patience: core cycles after which a read of the normal queue goes on to silver, as soon as
+            that has room, so that it cannot starve; it does not count as its application's.  0:
+            never, as in the paper.
         epoch: see `DramQueue`.
         quota: in proportion to an application's ``"pressure"``, concurrent walks times warps
             stalled by one, or to concurrent ``"walks"`` alone, as the simulator does that the
@@ -72,17 +78,20 @@ class GoldenSilverNormal(DramQueue):
 
     __slots__ = (
         "_counters", "_data", "_golden", "_heard", "_home", "_idle", "_left", "_normal",
-        "_pressure", "_quota", "_served", "_silver", "_sizes", "_thresh_max", "_turn", "epoch",
+        "_patience", "_patient", "_pressure", "_quota", "_served", "_silver", "_sizes",
+        "_thresh_max", "_turn", "epoch",
     )  # fmt: skip
 
     reads_only = True
 
     def __init__(
         self, entries: int, banks: int, *, golden: int = 16, silver: int = 64, normal: int = 192,
-        thresh_max: int = 500, idle: int = 1000, epoch: int = 100_000, quota: str = "pressure",
+        thresh_max: int = 500, idle: int = 1000, patience: int = 0, epoch: int = 100_000,
+        quota: str = "pressure",
     ) -> None:  # fmt: skip
         at_least(1, golden=golden, silver=silver, normal=normal, thresh_max=thresh_max)
         at_least(1, idle=idle, epoch=epoch)
+        at_least(0, patience=patience)
         one_of(QUOTAS, quota=quota)
         self.size = 0
         self.epoch = epoch
@@ -97,6 +106,9 @@ class GoldenSilverNormal(DramQueue):
         self._pressure = TranslationPressure(1, epoch)
         self._thresh_max = thresh_max
         self._idle = idle
+        self._patience = patience
+        self._patient: deque[Waiting] = deque()
+        """What came into normal, the oldest first; some are served. Empty without `patience`."""
         self._quota = quota
         self._data: dict[int, int] = {}
         """Requests for data that wait, by application."""
@@ -118,7 +130,9 @@ class GoldenSilverNormal(DramQueue):
         return self._normal.full(request) and not self._silver_takes(request)
 
     def add(self, waiting: Waiting, now: int) -> None:
-        """Take a request into its queue."""
+        """Take a request into its queue, after those that have waited too long in normal."""
+        if self._patient:
+            self._promote(waiting.accepted, now)
         request = waiting.request
         if request.depth > 0:
             self._put(waiting, now, self._golden, 0)
@@ -137,6 +151,8 @@ class GoldenSilverNormal(DramQueue):
             self._put(waiting, now, self._silver, 1)
         else:
             self._put(waiting, now, self._normal, 2)
+            if self._patience:
+                self._patient.append(waiting)
 
     def _put(self, waiting: Waiting, now: int, queue: DramQueue, number: int) -> None:
         """Golden goes before what has no rank among the three (writes), normal after it."""
@@ -145,6 +161,25 @@ class GoldenSilverNormal(DramQueue):
         self._home[waiting] = queue
         self.size += 1
         queue.add(waiting, now)
+
+    def _promote(self, cycle: int, now: int) -> None:
+        """Let reads go on from normal to silver that have waited there for `patience` cycles."""
+        patient = self._patient
+        while patient:
+            oldest = patient[0]
+            if self._home.get(oldest) is not self._normal:
+                patient.popleft()
+                continue
+            if cycle - oldest.accepted < self._patience or self._silver.full(oldest.request):
+                return
+            patient.popleft()
+            self._normal.remove(oldest)
+            oldest.rank -= PRECEDENCE
+            oldest.served = self._served[1]
+            self._home[oldest] = self._silver
+            self._silver.add(oldest, now)
+            self.changed.append(oldest.bank)
+            self._counters.promoted += 1
 
     def remove(self, waiting: Waiting) -> None:
         """Forget a request."""

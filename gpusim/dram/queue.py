@@ -7,7 +7,9 @@ controller knows time and banks and asks the queue; the queue knows neither.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import insort
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 from attrs import define
@@ -23,6 +25,8 @@ RANK_BITS = 32
 
 PRECEDENCE = 1 << 80
 """What a queue takes off the rank of a request that goes before all others."""
+
+_rank = attrgetter("rank")
 
 
 @define(slots=True)
@@ -173,9 +177,13 @@ class FrFcfs(DramQueue):
         return self.size >= self._entries
 
     def add(self, waiting: Waiting, now: int) -> None:
-        """Append."""
+        """Take it behind those of its bank that are older."""
         self.size += 1
-        self._banks[waiting.bank].append(waiting)
+        bank = self._banks[waiting.bank]
+        if not bank or bank[-1].rank < waiting.rank:
+            bank.append(waiting)
+        else:
+            insort(bank, waiting, key=_rank)
 
     def remove(self, waiting: Waiting) -> None:
         """Forget a request."""

@@ -32,9 +32,9 @@ def waiting(bank: int, row: int, app: int, depth: int, cycle: int, number: int) 
 class Naive:
     """One list of ``(request, its queue)`` by arrival, and the rules as they are written."""
 
-    def __init__(self, apps: int, thresh_max: int, idle: int) -> None:
+    def __init__(self, apps: int, thresh_max: int, idle: int, patience: int) -> None:
         self.all: list[tuple[Waiting, str]] = []
-        self.apps, self.thresh_max, self.idle = apps, thresh_max, idle
+        self.apps, self.thresh_max, self.idle, self.patience = apps, thresh_max, idle, patience
         self.turn, self.quota, self.last = -1, 0, 0
 
     def of(self, lane: str) -> list[Waiting]:
@@ -48,6 +48,10 @@ class Naive:
 
     def add(self, one: Waiting) -> str:
         app = one.request.app
+        for number, (waits, lane) in enumerate(self.all):
+            late = self.patience and one.accepted - waits.accepted >= self.patience
+            if lane == "normal" and late and len(self.of("silver")) < SIZES["silver"]:
+                self.all[number] = waits, "silver"
         lane = "golden" if one.request.depth else self.lane(app, one.accepted)
         self.all.append((one, lane))
         return lane
@@ -86,11 +90,11 @@ STEPS = st.lists(
 
 
 @settings(max_examples=300, deadline=None)
-@given(STEPS, st.integers(1, 9))
-def test_it_chooses_as_a_naive_one(steps: list[Any], thresh_max: int) -> None:
-    queue = GoldenSilverNormal(0, 8, **SIZES, thresh_max=thresh_max, idle=20)
+@given(STEPS, st.integers(1, 9), st.sampled_from([0, 0, 1, 10]))
+def test_it_chooses_as_a_naive_one(steps: list[Any], thresh_max: int, patience: int) -> None:
+    queue = GoldenSilverNormal(0, 8, **SIZES, thresh_max=thresh_max, idle=20, patience=patience)
     queue.watch(TranslationPressure(3, 100_000))
-    naive = Naive(3, thresh_max, 20)
+    naive = Naive(3, thresh_max, 20, patience)
     cycle = 0
     for number, (action, bank, row, app, depth, later) in enumerate(steps):
         cycle += later

@@ -101,6 +101,30 @@ def test_a_hog_does_not_starve_another_application() -> None:
     assert max(overtaken("golden-silver-normal", thresh_max=16)) < len(hog) / 4
 
 
+def test_patience_ends_the_wait_of_what_starves_in_normal() -> None:
+    # app 0 has the turn and asks for a new row of the bank whenever one is closed
+    stream = [(RC * n, ROW * (n + 2), False) for n in range(30)]
+    stream[1:1] = [(1, 0, False), (2, ROW, False)]
+    apps = [0, 1, 1] + [0] * 29
+
+    def driven(patience: int) -> Driven:
+        return Driven(config(patience=patience, idle=10_000), stream, apps=apps)
+
+    assert driven(0).counter("normal_reads") == 2
+    patient = driven(5 * RC)
+    # when read 7 comes at 330 they have waited 329 and 328 cycles, one too few; they go on when
+    # read 8 comes, at 396, and are older than it
+    assert (patient.counter("promoted"), patient.counter("normal_reads")) == (2, 0)
+    assert sorted(patient.answered, key=patient.answered.__getitem__)[:9] == [
+        0,
+        *range(3, 8),
+        1,
+        2,
+        8,
+    ]
+    assert patient.answered[1] == ALONE + 6 * RC
+
+
 def test_a_turn_passes_when_its_application_is_idle() -> None:
     def reads(idle: int) -> Driven:
         stream = [(0, 0, False), (100, ROW, False), (100, 2 * ROW, False), (101, 3 * ROW, False)]

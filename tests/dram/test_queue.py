@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,26 +18,29 @@ Steps = list[tuple[int, int, int]]
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 7), st.integers(0, 3)), max_size=60)
 
 
-def _waiting(bank: int, row: int) -> Waiting:
+def _waiting(bank: int, row: int, rank: int = 0) -> Waiting:
     _, banks = make_banks(AddressMapping(GDDR5))
     request = MemoryRequest(Kind.LOAD, 0, 0, 0, 0, 0, 0, 1, 0, None, [])
-    return Waiting(request, banks[bank], row, False, 1, 0)
+    waiting = Waiting(request, banks[bank], row, False, 1, 0)
+    waiting.rank = rank
+    return waiting
 
 
 def _first(waiting: list[Waiting]) -> Waiting | None:
     return waiting[0] if waiting else None
 
 
-@given(STEPS)
-def test_fr_fcfs_is_the_oldest_hit_else_the_oldest(steps: Steps) -> None:
+@given(STEPS, st.permutations(range(60)))
+def test_fr_fcfs_is_the_oldest_hit_else_the_oldest(steps: Steps, ranks: list[int]) -> None:
     queue, naive = FrFcfs(8, 8), list[Waiting]()
-    for action, bank, row in steps:
+    for (action, bank, row), rank in zip(steps, ranks, strict=False):
+        naive.sort(key=attrgetter("rank"))
         of_bank = [one for one in naive if one.bank == bank]
         best = _first([one for one in of_bank if one.row == row]) or _first(of_bank)
         assert queue.best(bank, row) is best
         assert queue.best(bank, -1) is _first(of_bank)
         if action and len(naive) < 8:
-            naive.append(_waiting(bank, row))
+            naive.append(_waiting(bank, row, rank))
             queue.add(naive[-1], 0)
         elif not action and best is not None:
             queue.remove(best)
