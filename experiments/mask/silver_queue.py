@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 DRAM = PARTS["MASK-DRAM"]
 SHOWN = {name: PAIRS[name] for name in ("SCAN_SRAD", "SCAN_CONS")}
-SILVER, NORMAL = "dram.scheduler.silver", "dram.scheduler.normal"
-SIZES = {"with": (64, 192), "without": (1, 255)}
+SILVER, NORMAL, PATIENCE = (f"dram.scheduler.{name}" for name in ("silver", "normal", "patience"))
+CHOICES = {"with": (64, 192, 0), "with, patience": (64, 192, 1000), "without": (1, 255, 0)}
 HELPED = ["SCAN_SRAD.SRAD", "SCAN_CONS.SCAN", "SCAN_CONS.CONS"]
 
 
 def table(material: Material) -> pd.DataFrame:
     """IPCs of each application."""
     designs = {
-        name: {"variant": DRAM, "role": SHARED, SILVER: silver}
-        for name, (silver, _) in SIZES.items()
+        name: {"variant": DRAM, "role": SHARED, SILVER: silver, PATIENCE: patience}
+        for name, (silver, _, patience) in CHOICES.items()
     }
     return of_applications(material, "ipc", SHOWN, designs)
 
@@ -45,11 +45,17 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="mask.sec72.silver_queue",
     title="§7.2: silver queue",
-    about="IPCs with MASK-DRAM, and with a silver queue of one entry, the others being normal.",
+    about=(
+        "IPCs with MASK-DRAM; with no read staying in the normal queue for more than 1,000 cycles "
+        "(`patience`); and with a silver queue of one entry, the others being normal."
+    ),
     claims=("mask.sec72.silver_queue",),
     sweeps=(
         pair_sweep(
-            [DRAM], SHOWN, alone=(), axes={f"{SILVER}, {NORMAL}": list(map(list, SIZES.values()))}
+            [DRAM],
+            SHOWN,
+            alone=(),
+            axes={f"{SILVER}, {NORMAL}, {PATIENCE}": list(map(list, CHOICES.values()))},
         ),
     ),
     table=table,
