@@ -1,6 +1,7 @@
 """A paper's page: its figures with their tables, pictures and claims; equal results, equal bytes.
 
-A figure's part stands between two marks, so that one can be made again without the others.
+A figure's part stands between two marks, so that one can be made again without the others; the
+remarks on claims, its end, are written anew whenever the page is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.errors import WriteError
-from gpusim.programs.library import read_paper, referenced_names
 from gpusim.reproduce.catalog import figures_of
 from gpusim.reproduce.claims import Claim, Paper
 from gpusim.reproduce.run import Judged, Outcome, unmeasured
@@ -26,6 +26,7 @@ PICTURES = "pictures"
 """Folder beside the pages."""
 
 _PART = re.compile(r"<!-- begin (\S+) -->\n(.*?)<!-- end \1 -->\n", re.DOTALL)
+_REMARK = re.compile(r"^\*\S+\*: ", re.MULTILINE)
 _ROW = re.compile(rf"^\| (\S+) \| .* \| ({'|'.join(Verdict)}) \|$", re.MULTILINE)
 
 
@@ -56,27 +57,30 @@ def page_text(paper: Paper, parts: dict[str, str]) -> str:
 
     Args:
         paper: whose it is.
-        parts: what stands between the marks of figures, by their ids.
+        parts: what stands between the marks of figures, by their ids; remarks are put in.
     """
+    claims = {claim.id: claim for claim in paper.claim}
     lines = [f"# {paper.title}", "", _intro(paper), "", *_overview(paper, parts)]
     for figure in figures_of(paper):
         if figure.id in parts:
-            lines += [
-                f"<!-- begin {figure.id} -->", parts[figure.id] + f"<!-- end {figure.id} -->", "",
-            ]  # fmt: skip
+            bare = _REMARK.split(parts[figure.id], maxsplit=1)[0].rstrip()
+            lines += [f"<!-- begin {figure.id} -->", bare, ""]
+            lines += remarks(claims[name] for name in figure.claims)
+            lines += [f"<!-- end {figure.id} -->", ""]
     if reasons := unmeasured(paper):
         lines += ["## Not measured", "", *claims_table(reasons)]
+        lines += remarks(one.claim for one in reasons)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _intro(paper: Paper) -> str:
-    programs = ", ".join(sorted(referenced_names(read_paper(paper.programs))))
     return (
         f"Made by `gpusim reproduce {paper.paper}`; the claims and remarks are those of "
         f"`experiments/claims/{paper.name}.toml`, the figures those of "
         f"`experiments/{paper.folder}/`.\n\n"
-        f"Machine: `{paper.model}`{_machines(paper)}. Programs: {programs}.\n"
-        f"{paper.intro.rstrip()}"
+        f"Machine: `{paper.model}`{_machines(paper)}. Programs, with their sizes: "
+        f"`gpusim list workloads --paper {paper.programs}`.\n\n"
+        f"{paper.intro.strip()}"
     )
 
 
@@ -115,16 +119,19 @@ def _part(found: Outcome) -> Iterator[str]:
 
 
 def claims_table(claims: Iterable[Judged]) -> Iterator[str]:
-    """Claims with the paper's numbers and ours, and the remarks on them."""
-    judged = list(claims)
+    """Claims with the paper's numbers and ours."""
     rows = [
         (one.claim.id, told(one.claim), ours(one.claim, one.measured), str(one.verdict))
-        for one in judged
+        for one in claims
     ]
     yield from markdown(("claim", "the paper", "here", "verdict"), rows)
-    for one in judged:
-        if one.claim.cause:
-            yield from (f"*{one.claim.id}*: {one.claim.cause.strip()}", "")
+
+
+def remarks(claims: Iterable[Claim]) -> Iterator[str]:
+    """Why claims come out as they do, where the claims file says it."""
+    for claim in claims:
+        if claim.cause:
+            yield from (f"*{claim.id}*: {claim.cause.strip()}", "")
 
 
 def told(claim: Claim) -> str:

@@ -74,6 +74,9 @@ def test_a_part_of_a_page_is_replaced(mine, tmp_path):
     page.write_text(whole.replace("About it.", "About it, once."))
     reproduce("mine.fig1")
     assert page.read_text().count("About it, once.") == 1  # that of Fig. 2
+    mine("Because.", "So it is.")
+    reproduce("mine.fig2")
+    assert page.read_text() == whole.replace("Because.", "So it is.")
 
 
 def test_check_looks_at_the_direction_of_main_results(mine):
