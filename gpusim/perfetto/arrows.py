@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpusim.perfetto.view import View
 from gpusim.results import Result
 from gpusim.results.lives import line_and_page
+from gpusim.results.waits_for_walks import read_walks, with_walks
 from gpusim.states import State
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def find_arrows(result: Result, view: View) -> Arrows:
     if not {"stages", "walks"} <= result.tables.keys():
         return Arrows(none, none)
     waits = pd.concat(_waits(result, view))
-    walks = pd.concat(_walks(result)).sort_values("requested")
+    walks = read_walks(result)
     found = pd.concat(_joined(stages, waits, walks) for stages in _stages(result)).drop_duplicates()
     sure = found[~found.interval.duplicated(keep=False)].sort_values(["walk", "interval"])
     sure = sure[sure.walk.isin(view.touched(walks, "requested", "finished").walk)]
@@ -76,12 +77,6 @@ def _waits(result: Result, view: View) -> Iterator[pd.DataFrame]:
         chosen = chunk[chunk.state.isin(_ON_WALKS) & chunk.sm.isin(view.sms)]
         kept = view.touched(chosen, "begin", "end").drop(columns="sm")
         yield kept.astype(np.int64).rename_axis("interval").reset_index()
-
-
-def _walks(result: Result) -> Iterator[pd.DataFrame]:
-    """Walk, asid, vpn, requested, finished."""
-    for chunk in result.chunks("walks", ["asid", "vpn", "requested", "finished"]):
-        yield chunk.astype(np.int64).rename_axis("walk").reset_index()
 
 
 def _stages(result: Result) -> Iterator[pd.DataFrame]:
@@ -101,17 +96,7 @@ def _stages(result: Result) -> Iterator[pd.DataFrame]:
 
 
 def _joined(stages: pd.DataFrame, waits: pd.DataFrame, walks: pd.DataFrame) -> pd.DataFrame:
-    """Intervals and the walks that they may have waited for: interval, walk.
-
-    Walks of one page do not overlap: while one is under way, all who ask for the page join it.
-    """
-    import pandas as pd
-
+    """Intervals and the walks that they may have waited for: interval, walk."""
     found = waits.merge(stages, on=["warp", "state", "end"])
-    found = found[found.since <= found.begin].sort_values("end")
-    found = pd.merge_asof(
-        found, walks, by=["asid", "vpn"], left_on="end", right_on="requested",
-        allow_exact_matches=False,
-    )  # fmt: skip
-    found = found[found.finished > found.since]
-    return found[["interval", "walk"]].astype(np.int64).drop_duplicates()
+    found = with_walks(found[found.since <= found.begin], walks, "end")
+    return found[["interval", "walk"]].drop_duplicates()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.results.lives import line_and_page
+from gpusim.results.waits_for_walks import read_walks, with_walks
 from gpusim.states import State
 from gpusim.timelines.events import Wanted, require, selectable, stages
 from gpusim.timelines.window import ALL_WARPS, Selection
@@ -41,15 +42,7 @@ def walk_waits(result: Result, selection: Selection = ALL_WARPS) -> pd.DataFrame
     waited = pd.concat(_waits(result, among)).groupby("request", as_index=False)
     waits = waited.agg({"walked": "max", "since": "min", "until": "max"})
     waits = waits[waits.walked & (waits.until > waits.since)].drop(columns="walked")
-    waits = _named(result, waits).sort_values("until", kind="stable")
-    walks = result.table("walks", columns=["asid", "vpn", "requested", "finished"])
-    walks = walks.astype(np.int64).rename_axis("walk").reset_index()
-    # Walks of one page do not overlap: while one is under way, all who ask for the page join it.
-    found = pd.merge_asof(
-        waits, walks.sort_values("requested", kind="stable"), by=["asid", "vpn"],
-        left_on="until", right_on="requested", allow_exact_matches=False,
-    )  # fmt: skip
-    found = found[found.finished > found.since].astype({"walk": np.int64})
+    found = with_walks(_named(result, waits), read_walks(result), "until")
     each = found.groupby(["walk", "sm", "app", "warp"], as_index=False)
     return each.agg({"since": "min", "until": "max"}).sort_values(
         ["walk", "warp"], ignore_index=True
