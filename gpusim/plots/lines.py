@@ -90,7 +90,10 @@ def power_ticks(axes: Axes, first: float, last: float) -> None:
 
 
 def _power_name(value: float) -> str:
-    return f"{value:g}" if 2**-3 <= value <= 2**12 else f"$2^{{{np.log2(value):g}}}$"
+    """As people write it: 1/8, 64; beyond 1/1024 and 4096 by its exponent."""
+    if 1 <= value <= 2**12:
+        return f"{value:g}"
+    return f"1/{1 / value:g}" if 2**-10 <= value < 1 else f"$2^{{{np.log2(value):g}}}$"
 
 
 def _as_table(data: xr.DataArray) -> pd.DataFrame:

@@ -122,11 +122,13 @@ def test_other_numbers_have_a_plain_axis(values):
     assert sweep_lines(data).get_xscale() == "linear"
 
 
-def test_large_powers_are_written_as_powers():
-    data = pd.DataFrame({"a": [1, 2]}, index=[2**16, 2**21])
-    axes = sweep_lines(data)
+@pytest.mark.parametrize(
+    ("first", "name"), [(2**16, "$2^{16}$"), (16, "16"), (2**-3, "1/8"), (2**-11, "$2^{-11}$")]
+)
+def test_powers_are_written_as_people_do(first, name):
+    axes = sweep_lines(pd.DataFrame({"a": [1, 2]}, index=[first, 2 * first]))
     axes.figure.draw_without_rendering()
-    assert axes.get_xticklabels()[0].get_text() == "$2^{16}$"
+    assert axes.get_xticklabels()[0].get_text() == name
 
 
 def test_names_keep_their_order():
