@@ -47,8 +47,8 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
 FIGURE = Figure(
     id="mask.table4",
     title="Table 4: other GPUs",
-    about="Weighted speedups relative to Ideal's on the models `fermi` and `integrated`, two "
-    "pairs a category.",
+    about="Weighted speedups relative to Ideal's on the models `fermi` and `integrated`, one "
+    "pair a category.",
     claims=("mask.table4.fermi", "mask.table4.integrated"),
     sweeps=tuple(pair_sweep(DESIGNS.values(), STUDIED, model=model) for model in GPUS.values()),
     table=table,
