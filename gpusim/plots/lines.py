@@ -90,8 +90,8 @@ def power_ticks(axes: Axes, first: float, last: float) -> None:
 
 
 def _power_name(value: float) -> str:
-    """As people write it: 1/8, 64; beyond 1/1024 and 4096 by its exponent."""
-    if 1 <= value <= 2**12:
+    """As people write it: 1/8, 64; beyond 1/1024 and 8192 by its exponent."""
+    if 1 <= value <= 2**13:
         return f"{value:g}"
     return f"1/{1 / value:g}" if 2**-10 <= value < 1 else f"$2^{{{np.log2(value):g}}}$"
 
