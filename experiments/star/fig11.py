@@ -36,7 +36,8 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
     means = table[[BASE, STAR]].mean()
     return {
         "star.fig11.hit_rate": number(
-            more.mean(), text=f"mean hit rates {means[BASE]:.1%} and {means[STAR]:.1%}"
+            percent(means[STAR] / means[BASE]),
+            text=f"mean hit rates {means[BASE]:.1%} and {means[STAR]:.1%}",
         ),
         "star.fig11.st_w2": number(more["W2.ST"], percent(table[PERFORMANCE]["W2.ST"])),
     }
