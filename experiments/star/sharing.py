@@ -33,8 +33,9 @@ def over_time(result: Result) -> pd.DataFrame:
     events = events[events["level"] == L3]
     end = int(result.applications["end"].max())
     edges = np.linspace(0, end, PARTS + 1)
+    counts = events[list(EVENTS)].astype(np.int64)  # recorded in two bytes: products would not fit
     found = {
-        name: np.histogram(events["cycle"], edges, weights=events[name])[0] * 1000 * PARTS / end
+        name: np.histogram(events["cycle"], edges, weights=counts[name])[0] * 1000 * PARTS / end
         for name in EVENTS
     }
     return pd.DataFrame(found, index=[100 * part // PARTS for part in range(1, PARTS + 1)])

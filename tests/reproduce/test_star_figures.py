@@ -1,5 +1,9 @@
 """STAR's figures on made-up results: harmonic means, evictions, reuses, by hand."""
 
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from gpusim.config.load import load_model
@@ -85,3 +89,21 @@ def test_reuses():
 def test_the_papers_bits():
     found = values("star.sec5.cost")
     assert found == {"entry_bits": (864, 50, 914), "lookup_latency": (40, 50)}
+
+
+def test_events_of_shared_entries_a_tenth_of_the_run():
+    cycle = [5, 95, 199, 199]
+    events = pd.DataFrame({"level": np.array([2, 2, 2, 1], np.uint8), "cycle": cycle})
+    for name in ("shares", "reverts", "conflicts", "evictions"):
+        events[name] = np.array([300, 20, 7, 1000], np.uint16)
+
+    class Recorded:
+        applications = pd.DataFrame({"end": [150, 200]})
+
+        def table(self, name):
+            return {"sharing": events}[name]
+
+    found = import_module("experiments.star.sharing").over_time(Recorded())
+    # tenths of 20 cycles; the other level does not count
+    assert found["shares"].tolist() == [15000, 0, 0, 0, 1000, 0, 0, 0, 0, 350]
+    assert found.index.tolist() == [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
