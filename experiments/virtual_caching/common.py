@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gpusim.plots import PALETTE, bar_groups, new_figure
+from gpusim.plots.bars import GROUP
 from gpusim.programs.library import find_workload, paper_workloads
 from gpusim.reproduce import Material, programs_of
 from gpusim.sweep.spec import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure as Picture
 
     from gpusim.results.result import Result
 
@@ -82,3 +87,27 @@ def recorded(
 
     found = material.read(reading, programs, {"variant": variant})
     return pd.DataFrame.from_dict(found, orient="index").rename_axis("program")
+
+
+def bars_of_windows(
+    means: pd.DataFrame, deviations: pd.DataFrame, most: pd.Series[float] | None = None
+) -> Picture:
+    """Lookups a cycle in windows: bars of means, one a column, one deviation about each, dots."""
+    highest = (means.to_numpy() + deviations.to_numpy()).max()
+    if most is not None:
+        highest = max(highest, most.max())
+    figure = new_figure("page", height=2.4)
+    axes = bar_groups(
+        means, geomean=False, limit=1.05 * highest, ylabel="lookups per cycle",
+        ax=figure.subplots(),
+    )  # fmt: skip
+    apart = GROUP / means.shape[1]
+    for number, name in enumerate(means.columns):
+        middles = np.arange(len(means)) + (number - (means.shape[1] - 1) / 2) * apart
+        axes.errorbar(
+            middles, means[name], deviations.iloc[:, number], fmt="none", ecolor="black",
+            elinewidth=0.8, capsize=2,
+        )  # fmt: skip
+    if most is not None:
+        axes.plot(range(len(most)), most, "o", color=PALETTE[1], markersize=3)
+    return figure

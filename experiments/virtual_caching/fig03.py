@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots import PALETTE, new_figure
-from gpusim.plots.furniture import name_ticks
 from gpusim.reproduce import Figure, Material, Measured, most, number
 
-from .common import PANNOTIA, PROGRAMS, RATES, RODINIA, UNLIMITED, recorded
+from .common import PANNOTIA, PROGRAMS, RATES, RODINIA, UNLIMITED, bars_of_windows, recorded
 from .recorded import ABOVE, DEVIATION, MEAN, MOST, rates
 
 if TYPE_CHECKING:
@@ -28,14 +26,7 @@ def table(material: Material) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame) -> Picture:
     """Means with their deviations, and dots for the most."""
-    figure = new_figure("page", height=2.4)
-    axes = figure.subplots()
-    axes.bar(table.index, table[MEAN], yerr=table[DEVIATION], color=PALETTE[0], capsize=2)
-    axes.plot(table.index, table[MOST], "o", color=PALETTE[1], markersize=3)
-    axes.set_ylabel("lookups per cycle")
-    axes.set_ylim(0)
-    name_ticks(axes, range(len(table)), table.index)
-    return figure
+    return bars_of_windows(table[[MEAN]], table[[DEVIATION]], table[MOST])
 
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from gpusim.plots import PALETTE, new_figure
-from gpusim.plots.furniture import legend_above, name_ticks
 from gpusim.reproduce import Figure, Material, Measured, most, one
 
-from .common import OPT, PROGRAMS, RATES, UNLIMITED, recorded
+from .common import OPT, PROGRAMS, RATES, UNLIMITED, bars_of_windows, recorded
 from .recorded import ABOVE, DEVIATION, MEAN, rates
 
 if TYPE_CHECKING:
@@ -36,19 +32,11 @@ def table(material: Material) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame) -> Picture:
     """Means with their deviations."""
-    figure = new_figure("page", height=2.4)
-    axes = figure.subplots()
-    places = np.arange(len(table))
-    for number, name in enumerate(DESIGNS):
-        axes.bar(
-            places + 0.4 * (number - 0.5), table[f"{name} {MEAN}"], 0.4, label=name, capsize=2,
-            yerr=table[f"{name} {DEVIATION}"], color=PALETTE[number],
-        )  # fmt: skip
-    name_ticks(axes, places.tolist(), table.index)
-    axes.set_ylabel("lookups per cycle")
-    axes.set_ylim(0)
-    legend_above(axes)
-    return figure
+    means, deviations = (
+        table[[f"{name} {what}" for name in DESIGNS]].set_axis(list(DESIGNS), axis=1)
+        for what in (MEAN, DEVIATION)
+    )
+    return bars_of_windows(means, deviations)
 
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
