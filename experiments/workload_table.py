@@ -2,7 +2,8 @@
 
 ``python -m experiments.workload_table [--paper PAPER ...] [--scale SCALE] [--keep FOLDER]``
 
-Every program of a paper runs alone on the model of its GPU; where the paper states bins of reuse
+Every program of a paper runs alone on the model of its GPU, with the variant under it that the
+paper's figures have at this scale; where the paper states bins of reuse
 intensity (ORCH), it is characterized, too.  Numbers that are in FOLDER already are
 not made again.  With ``--doc`` the tables replace those of the page docs/workloads.md.
 """
@@ -24,8 +25,9 @@ from rich.table import Table
 
 import gpusim
 from gpusim.characterize.intensity import BIN_NAMES
-from gpusim.programs.library import Entry, find_workload, paper_names, paper_workloads, read_paper
+from gpusim.programs.library import Entry, find_workload, paper_names, paper_workloads
 from gpusim.programs.tables import SCALES
+from gpusim.reproduce.claims import papers
 
 Row = dict[str, Any]
 
@@ -47,9 +49,15 @@ def programs_of(paper: str) -> Iterator[Entry]:
             yield entry
 
 
-def measure(model: str, name: str, scale: str) -> Row:
+def machine_of(paper: str, scale: str) -> tuple[str, list[str]]:
+    """The model of a paper, and the variants that lie under all its figures at a scale."""
+    (claims,) = (one for one in papers() if one.programs == paper)
+    return claims.model, [variant for of, variant in claims.machines.items() if of == scale]
+
+
+def measure(model: str, variants: list[str], name: str, scale: str) -> Row:
     """Run a program alone on a model, and characterize it if its paper states reuse."""
-    machine, workload = gpusim.load_model(model), gpusim.load_workload(name, scale)
+    machine, workload = gpusim.load_model(model, variants), gpusim.load_workload(name, scale)
     row: Row = {}
     if REUSE & set(find_workload(name).table.stated):
         (app,) = gpusim.characterize(workload, machine).applications
@@ -107,7 +115,7 @@ def _agree(said: str, ours: str) -> str:
 
 def rows_of(paper: str, scale: str, keep: Path | None, workers: int) -> dict[str, Row]:
     """The numbers of all programs of a paper, made in several processes."""
-    model = read_paper(paper).model
+    model, variants = machine_of(paper, scale)
     names = [entry.name for entry in programs_of(paper)]
     rows: dict[str, Row] = {}
     files = (
@@ -119,7 +127,9 @@ def rows_of(paper: str, scale: str, keep: Path | None, workers: int) -> dict[str
     with ProcessPoolExecutor(workers) as pool, Progress() as progress:
         task = progress.add_task(f"{paper} on {model}", total=len(names), completed=len(rows))
         jobs = {
-            pool.submit(measure, model, name, scale): name for name in names if name not in rows
+            pool.submit(measure, model, variants, name, scale): name
+            for name in names
+            if name not in rows
         }
         for job in as_completed(jobs):
             name = jobs[job]
@@ -177,12 +187,13 @@ def main() -> None:
     for paper in arguments.paper or paper_names():
         rows = rows_of(paper, arguments.scale, arguments.keep, arguments.j)
         lines = list(lines_of(paper, rows))
-        model = read_paper(paper).model
-        table = Table(*HEADER, title=f"{paper} on {model}, scale {arguments.scale}")
+        model, variants = machine_of(paper, arguments.scale)
+        machine = ", variant ".join(f"`{name}`" for name in (model, *variants))
+        table = Table(*HEADER, title=f"{paper} on {machine}, scale {arguments.scale}")
         for line in lines:
             table.add_row(*line)
         Console().print(table)
-        parts.append(f"### {paper}, on `{model}`, scale {arguments.scale}\n")
+        parts.append(f"### {paper}, on {machine}, scale {arguments.scale}\n")
         parts.append(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
         parts += [f"| {' | '.join(line)} |" for line in lines]
         parts.append("")

@@ -171,6 +171,7 @@ def test_quotas_follow_walks_and_the_warps_that_wait_for_them() -> None:
         ({"normal": 0}, "normal: must be 1 or more"),
         ({"thresh_max": 0}, "thresh_max: must be 1 or more"),
         ({"idle": 0}, "idle: must be 1 or more"),
+        ({"patience": -1}, "patience: must be 0 or more"),
         ({"epoch": 0}, "epoch: must be 1 or more"),
         ({"quota": "presure"}, "did you mean 'pressure'"),
     ],

@@ -155,14 +155,18 @@ def test_full_data_queues_stall_the_port_and_nothing_is_lost() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(streams(), st.randoms(use_true_random=False), st.integers(1, 3), st.integers(1, 3))
+@given(
+    streams(), st.randoms(use_true_random=False), st.integers(1, 3), st.integers(1, 3),
+    st.sampled_from([0, 60]),
+)  # fmt: skip
 def test_full_queues_never_stand_still(
-    stream: list[tuple[int, int, bool]], random: Random, size: int, thresh_max: int
+    stream: list[tuple[int, int, bool]], random: Random, size: int, thresh_max: int, patience: int
 ) -> None:
     depths = [random.choice([0, 0, 1, 4]) for _ in stream]
     apps = [random.randrange(3) for _ in stream]
-    sizes = {"golden": size, "silver": 1, "normal": size, "thresh_max": thresh_max, "idle": 30}
-    driven = Driven(evolve(config(**sizes), write_queue=4), stream, depths=depths, apps=apps)
+    sizes = {"golden": size, "silver": 1, "normal": size, "thresh_max": thresh_max}
+    chosen = config(**sizes, idle=30, patience=patience)
+    driven = Driven(evolve(chosen, write_queue=4), stream, depths=depths, apps=apps)
     reads = {n for n, (_, _, write) in enumerate(stream) if not write}
     assert set(driven.answered) == reads
     assert not driven.channels[0].in_flight()
