@@ -52,7 +52,7 @@ def programs_of(paper: str) -> Iterator[Entry]:
 def machine_of(paper: str, scale: str) -> tuple[str, list[str]]:
     """The model of a paper, and the variants that lie under all its figures at a scale."""
     (claims,) = (one for one in papers() if one.programs == paper)
-    return claims.model, [variant for of, variant in claims.machines.items() if of == scale]
+    return claims.model, [claims.machines[scale]] if scale in claims.machines else []
 
 
 def measure(model: str, variants: list[str], name: str, scale: str) -> Row:

@@ -26,7 +26,7 @@ PICTURES = "pictures"
 """Folder beside the pages."""
 
 _PART = re.compile(r"<!-- begin (\S+) -->\n(.*?)<!-- end \1 -->\n", re.DOTALL)
-_REMARK = re.compile(r"^\*\S+\*: ", re.MULTILINE)
+_REMARK = re.compile(r"^\*\w+\.\S+\*: ", re.MULTILINE)
 _ROW = re.compile(rf"^\| (\S+) \| .* \| ({'|'.join(Verdict)}) \|$", re.MULTILINE)
 
 
@@ -59,13 +59,12 @@ def page_text(paper: Paper, parts: dict[str, str]) -> str:
         paper: whose it is.
         parts: what stands between the marks of figures, by their ids; remarks are put in.
     """
-    claims = {claim.id: claim for claim in paper.claim}
     lines = [f"# {paper.title}", "", _intro(paper), "", *_overview(paper, parts)]
     for figure in figures_of(paper):
         if figure.id in parts:
             bare = _REMARK.split(parts[figure.id], maxsplit=1)[0].rstrip()
             lines += [f"<!-- begin {figure.id} -->", bare, ""]
-            lines += remarks(claims[name] for name in figure.claims)
+            lines += remarks(claim for claim in paper.claim if claim.id in figure.claims)
             lines += [f"<!-- end {figure.id} -->", ""]
     if reasons := unmeasured(paper):
         lines += ["## Not measured", "", *claims_table(reasons)]
