@@ -11,11 +11,11 @@ import numpy as np
 from attrs import frozen
 
 from gpusim.config.dram import DramConfig
-from gpusim.dram import build_dram
-from gpusim.engine import NEVER, Environment, Port
-from gpusim.engine.environment import Wakeable
-from gpusim.errors import UserError
-from gpusim.request import Kind, MemoryRequest
+from gpusim.core.engine import NEVER, Environment, Port
+from gpusim.core.engine.environment import Wakeable
+from gpusim.core.errors import UserError
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.hardware.dram import build_dram
 
 
 @frozen

@@ -21,7 +21,7 @@ from attrs import asdict, field, frozen
 from rich.console import Console
 from rich.table import Table
 
-from gpusim.config.load import load_model
+from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
 from gpusim.results.recorder import check_records
 from gpusim.results.schema import RECORDS

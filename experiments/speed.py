@@ -18,13 +18,13 @@ from attrs import asdict, define, frozen
 from rich.console import Console
 from rich.table import Table
 
-from gpusim.config.load import load_model
+from gpusim.core.warp_program import Launch
 from gpusim.machine import Machine, Tenant
+from gpusim.machine.load import load_model
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
 from gpusim.simulate import run
-from gpusim.warp_program import Launch
 
 MODEL = "kepler-uvm"
 BLOCKS, THREADS = 64, 256

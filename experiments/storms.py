@@ -20,12 +20,12 @@ from rich.console import Console
 from rich.table import Table
 
 import gpusim
-from gpusim import plots
+from gpusim.core.warp_program import Buffer
 from gpusim.programs.workload import Workload
 from gpusim.results.result import Result
-from gpusim.timelines import stalls, window_of
-from gpusim.timelines.picture import draw_timeline
-from gpusim.warp_program import Buffer
+from gpusim.views import plots
+from gpusim.views.timelines import stalls, window_of
+from gpusim.views.timelines.picture import draw_timeline
 
 MODEL = "apu-hsa"
 DESIGNS = ("vc-opt", "vc-opt-remapping")

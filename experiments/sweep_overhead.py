@@ -25,11 +25,11 @@ from attrs import asdict, frozen
 from rich.console import Console
 from rich.table import Table
 
-from gpusim.config.load import load_model
+from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
 from gpusim.simulate import simulate
-from gpusim.sweep.results import open_sweep
-from gpusim.sweep.spec import Sweep, to_plain
+from gpusim.studies.sweep.results import open_sweep
+from gpusim.studies.sweep.spec import Sweep, to_plain
 
 
 @frozen

@@ -13,15 +13,15 @@ import numpy as np
 from attrs import frozen
 
 from experiments.trace_replay import Columns, Counts
-from gpusim.cache.array import CacheArray
 from gpusim.config.load import LoadedModel
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.states import State
+from gpusim.hardware.cache.array import CacheArray
 from gpusim.machine import Machine
 from gpusim.programs.traces.table_columns import DAMAGES
 from gpusim.programs.workload import load_workload
-from gpusim.request import Kind, MemoryRequest
 from gpusim.simulate import assign_sms, run
-from gpusim.states import State
 
 Figures = dict[str, float]
 

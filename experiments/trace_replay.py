@@ -1,8 +1,8 @@
 """An untimed replay of a table of transactions, in the order in which they were issued.
 
-It asks the arrays of the simulator (`gpusim.tlb`, `gpusim.cache`) but knows no time: a miss is
-filled at once, so what a machine merges into an outstanding miss is a hit here.  It tells what the
-shapes of a machine make of the traced order; comparing two replays tells what one difference
+It asks the arrays of the simulator (`gpusim.hardware.tlb`, `gpusim.hardware.cache`) but knows no
+time: a miss is filled at once, so what a machine merges into an outstanding miss is a hit here.
+It tells what the shapes of a machine make of the traced order; comparing two replays tells what one difference
 between two machines amounts to on this very trace.
 """
 
@@ -15,10 +15,10 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
-from gpusim.cache.array import DIRTY, CacheArray
 from gpusim.config.schema import GpuConfig
-from gpusim.request import NO_PAGE
-from gpusim.tlb import SetAssociativeArray
+from gpusim.core.request import NO_PAGE
+from gpusim.hardware.cache.array import DIRTY, CacheArray
+from gpusim.hardware.tlb import SetAssociativeArray
 
 Columns = Mapping[str, NDArray[np.int64]]
 """Columns of a table by name, with those that only MGPUSim's logs have."""

@@ -6,8 +6,9 @@
 
 `DIR` is a folder of reference figures: `reference.json` (configurations, runs, isolated latencies),
 one ``{dram}_{n}ch_{stream}.npz`` a request stream and ``arrivals_{dram}_{n}ch.npz``.  Every run of
-a configuration that the model claims to match is repeated with `gpusim.dram.DramChannel` itself;
-exit status 1 says that one is out of bounds.  `docs/validation.md` explains what is compared.
+a configuration that the model claims to match is repeated with `gpusim.hardware.dram.DramChannel`
+itself; exit status 1 says that one is out of bounds.  `docs/validation.md` explains what is
+compared.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from rich.table import Table
 
 from experiments.dram_streams import Figures, Stream, drive
 from gpusim.config.dram import DramConfig
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import cycles
-from gpusim.dram.presets import GDDR5, HBM2
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.policy import PolicyConfig
+from gpusim.hardware.dram.presets import GDDR5, HBM2
 
 PRESETS = {"gddr5": GDDR5, "hbm2": HBM2}
 

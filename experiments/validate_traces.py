@@ -45,8 +45,9 @@ from experiments.trace_replay import (
     other_lines,
     reverse_instructions,
 )
-from gpusim.config.load import LoadedModel, load_model
-from gpusim.errors import UserError
+from gpusim.config.load import LoadedModel
+from gpusim.core.errors import UserError
+from gpusim.machine.load import load_model
 
 MODEL = "r9-nano"
 TOLERANCE = 0.10

@@ -19,6 +19,7 @@ import numpy as np
 from rich.live import Live
 from rich.table import Table
 
+from gpusim.core.warp_program import Application, LaneChunk, Launch
 from gpusim.programs.library import (
     Entry,
     find_workload,
@@ -29,7 +30,6 @@ from gpusim.programs.library import (
 from gpusim.programs.sizes import Size, read_sizes, sizes_file, write_sizes
 from gpusim.programs.tables import SCALES
 from gpusim.programs.workload import load_workload
-from gpusim.warp_program import Application, LaneChunk, Launch
 
 LINE_BYTES = 128
 WARP_SIZE = 32

@@ -24,10 +24,10 @@ from rich.progress import Progress
 from rich.table import Table
 
 import gpusim
-from gpusim.characterize.intensity import BIN_NAMES
 from gpusim.programs.library import Entry, find_workload, paper_names, paper_workloads
 from gpusim.programs.tables import SCALES
-from gpusim.reproduce.claims import papers
+from gpusim.studies.characterize.intensity import BIN_NAMES
+from gpusim.studies.reproduce.claims import papers
 
 Row = dict[str, Any]
 

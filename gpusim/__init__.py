@@ -14,18 +14,19 @@ and many runs at once::
     print(results.table)
 """
 
-from gpusim.characterize import Characterization, characterize, read_characterization
-from gpusim.config.load import LoadedModel, load_model
-from gpusim.errors import UserError
-from gpusim.monitor import Progress
+from gpusim.config.load import LoadedModel
+from gpusim.core.errors import UserError
+from gpusim.core.version import __version__
+from gpusim.machine.load import load_model
+from gpusim.machine.monitor import Progress
 from gpusim.programs.workload import Workload, load_workload
 from gpusim.results.folder import Results, open_results
 from gpusim.results.result import Result, open_result
 from gpusim.simulate import simulate
-from gpusim.sweep.results import SweepResults, open_sweep
-from gpusim.sweep.run import run_sweep
-from gpusim.sweep.spec import Sweep, read_sweep
-from gpusim.version import __version__
+from gpusim.studies.characterize import Characterization, characterize, read_characterization
+from gpusim.studies.sweep.results import SweepResults, open_sweep
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.spec import Sweep, read_sweep
 
 __all__ = [
     "Characterization",

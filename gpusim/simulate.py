@@ -12,16 +12,20 @@ from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
-from gpusim.config.check_policies import policies_of
 from gpusim.config.load import LoadedModel
-from gpusim.conservation import check_conservation
-from gpusim.errors import UserError, own_code_errors, own_modules
+from gpusim.core.errors import UserError, own_code_errors, own_modules
+from gpusim.core.registry import find_policy
+from gpusim.core.version import __version__
+from gpusim.core.warp_program import Application
+from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.machine import Machine, Tenant
-from gpusim.monitor import Progress, every, now_and_then, sample
-from gpusim.page_events import play, read_events
+from gpusim.machine.check_policies import policies_of
+from gpusim.machine.conservation import check_conservation
+from gpusim.machine.monitor import Progress, every, now_and_then, sample
+from gpusim.machine.page_events import play, read_events
+from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.workload import Workload
-from gpusim.registry import find_policy
 from gpusim.results.recorder import Recorder, check_records
 from gpusim.results.result import Result
 from gpusim.results.run_data import (
@@ -31,13 +35,9 @@ from gpusim.results.run_data import (
     RunData,
     WallClock,
 )
+from gpusim.results.run_log import LOG_EVERY, RunLog
 from gpusim.results.summary import headline
 from gpusim.results.writer import ResultWriter
-from gpusim.run_log import LOG_EVERY, RunLog
-from gpusim.sm.block_scheduler import BlockScheduler
-from gpusim.version import __version__
-from gpusim.warp_program import Application
-from gpusim.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 
 GARBAGE_OBJECTS = 500_000
 """Objects allocated, and not freed, between two collections of reference cycles."""
@@ -63,9 +63,9 @@ def simulate(
         record: event tables to keep, any of ``gpusim list records``.
         output: HDF5 file of the result; None keeps it in memory.
         progress: called a few times a second of real time, and at the end.
-        log: file of JSON lines, see `gpusim.run_log.RunLog`.
+        log: file of JSON lines, see `gpusim.results.run_log.RunLog`.
         log_every: simulated cycles between two lines of it.
-        events: file of what happens to pages meanwhile, see `gpusim.page_events`.
+        events: file of what happens to pages meanwhile, see `gpusim.machine.page_events`.
         command_line: what the result names as its origin; default: that of this process.
 
     Returns:

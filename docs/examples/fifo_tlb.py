@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gpusim.config.schema import TlbConfig
-from gpusim.registry import Slot, policy
-from gpusim.request import NO_PAGE
-from gpusim.tlb import TlbArray
+from gpusim.core.registry import Slot, policy
+from gpusim.core.request import NO_PAGE
+from gpusim.hardware.tlb import TlbArray
 
 
 @policy(Slot.TLB_ARRAY, "fifo")

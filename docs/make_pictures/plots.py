@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from rich.progress import track
 
 import gpusim
-from gpusim import plots
-from gpusim.timelines import activity, stalls, window_of
+from gpusim.views import plots
+from gpusim.views.timelines import activity, stalls, window_of
 
 MODEL = "kepler-uvm"
 PROGRAMS = ("atax", "bfs", "gemm", "gups", "mis", "mvt", "nw", "pagerank")

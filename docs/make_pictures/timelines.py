@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import gpusim
-from gpusim import plots
 from gpusim.results import RECORDS
-from gpusim.timelines import Selection, window_of
-from gpusim.timelines.picture import draw_timeline
-from gpusim.timelines.warp_picture import draw_warps
+from gpusim.views import plots
+from gpusim.views.timelines import Selection, window_of
+from gpusim.views.timelines.picture import draw_timeline
+from gpusim.views.timelines.warp_picture import draw_warps
 
 
 def main(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.reproduce import programs_of
+from gpusim.studies.reproduce import programs_of
 
 MODEL = "kepler-uvm"
 

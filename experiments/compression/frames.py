@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from gpusim.plots import bar_groups, new_figure
-from gpusim.reproduce import Figure, Material, Measured, mean_points
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material, Measured, mean_points
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots import bar_groups, new_figure
 
 from .common import L2_RATE, MODEL, SHORT_PROGRAMS
 
@@ -66,6 +66,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

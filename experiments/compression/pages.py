@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.characterize import ApplicationCharacterization
-from gpusim.plots import bar_groups, new_figure
-from gpusim.reproduce import Figure, Material, Measured, Survey, most
+from gpusim.studies.characterize import ApplicationCharacterization
+from gpusim.studies.reproduce import Figure, Material, Measured, Survey, most
+from gpusim.views.plots import bar_groups, new_figure
 
 from .common import MODEL, PROGRAMS, WORKLOADS
 
@@ -103,6 +103,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

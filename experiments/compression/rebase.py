@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots import new_figure, sweep_lines
-from gpusim.reproduce import Figure, Material
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots import new_figure, sweep_lines
 
 from .common import L2_RATE, MODEL, SHORT_PROGRAMS
 
@@ -58,6 +58,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots import bar_groups, new_figure
-from gpusim.reproduce import Figure, Material, Measured, gain, most, number
-from gpusim.reproduce.measures import POOR
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material, Measured, gain, most, number
+from gpusim.studies.reproduce.measures import POOR
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots import bar_groups, new_figure
 
 from .common import L2_RATE, MODEL, PROGRAMS, WORKLOADS
 
@@ -75,6 +75,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.reproduce.mixes import of_applications, of_applications_alone, together
-from gpusim.reproduce.pictures import bars
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce.mixes import of_applications, of_applications_alone, together
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import (
     BASE,
@@ -82,6 +82,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

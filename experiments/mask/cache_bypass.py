@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
-from gpusim.reproduce.mixes import together
-from gpusim.reproduce.pictures import bars
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
+from gpusim.studies.reproduce.mixes import together
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import BASE, MAIN, PAIRS, PARTS
 
@@ -50,6 +50,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpusim.programs.library import Entry, paper_workloads
-from gpusim.reproduce import AVERAGE, Material
-from gpusim.sweep.spec import SAME, Sweep
+from gpusim.studies.reproduce import AVERAGE, Material
+from gpusim.studies.sweep.spec import SAME, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpusim.reproduce.figure import Design
+    from gpusim.studies.reproduce.figure import Design
 
 MODEL = "maxwell-mask"
 """Table 1."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.config.load import load_model
-from gpusim.cost import added_bytes, storage
-from gpusim.plots import bar_groups, new_figure
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.machine.cost import added_bytes, storage
+from gpusim.machine.load import load_model
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.views.plots import bar_groups, new_figure
 
 from .common import BASE, MODEL, SMS
 
@@ -84,6 +84,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

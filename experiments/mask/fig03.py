@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number
-from gpusim.reproduce.pictures import bars
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import MAIN, PAIRS, by_category, of_ideal, speedups, variants
 
@@ -44,6 +44,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

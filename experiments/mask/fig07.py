@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, most
-from gpusim.reproduce.measures import POINT
-from gpusim.reproduce.mixes import of_applications, of_applications_alone, together
-from gpusim.reproduce.pictures import bars
+from gpusim.studies.reproduce import Figure, Material, Measured, most
+from gpusim.studies.reproduce.measures import POINT
+from gpusim.studies.reproduce.mixes import of_applications, of_applications_alone, together
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import BASE, PAIRS, pair_sweep
 
@@ -48,6 +48,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

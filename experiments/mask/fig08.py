@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.config.load import load_model
-from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
-from gpusim.reproduce.mixes import of_applications, together
-from gpusim.reproduce.pictures import bars
+from gpusim.machine.load import load_model
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
+from gpusim.studies.reproduce.mixes import of_applications, together
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import BASE, BASE_SWEEP, MODEL, PAIRS
 
@@ -64,6 +64,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots import bar_groups, new_figure
-from gpusim.reproduce import Figure, Material, Measured
+from gpusim.studies.reproduce import Figure, Material, Measured
+from gpusim.views.plots import bar_groups, new_figure
 
 from .common import BASELINES, CATEGORIES, DESIGNS, MAIN, PAIRS, by_category, speedups, variants
 
@@ -59,6 +59,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

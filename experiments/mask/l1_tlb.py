@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import AVERAGE, Figure, Material, with_average
-from gpusim.reproduce.pictures import lines
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, with_average
+from gpusim.studies.reproduce.pictures import lines
 
 from .common import BASE, MASK, STUDIED, pair_sweep, speedups
 
@@ -53,6 +53,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

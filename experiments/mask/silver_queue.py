@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.reproduce.mixes import of_applications
-from gpusim.reproduce.pictures import bars
-from gpusim.sweep.point import SHARED
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce.mixes import of_applications
+from gpusim.studies.reproduce.pictures import bars
+from gpusim.studies.sweep.point import SHARED
 
 from .common import PAIRS, PARTS, pair_sweep
 
@@ -64,6 +64,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

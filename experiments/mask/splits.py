@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from gpusim.reproduce import Figure, Material
-from gpusim.reproduce.pictures import bars
+from gpusim.studies.reproduce import Figure, Material
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import BASE, MASK, SMS, STUDIED, pair_sweep, speedups
 
@@ -55,6 +55,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured
-from gpusim.reproduce.pictures import bars
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material, Measured
+from gpusim.studies.reproduce.pictures import bars
+from gpusim.studies.sweep.spec import Sweep
 
 from .common import BASE, HUGE, MODEL, PROGRAMS, SMS
 
@@ -62,6 +62,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -15,11 +15,11 @@ import pandas as pd
 import xarray as xr
 from attrs import frozen
 
-from gpusim.plots import PALETTE, new_figure, save, stacked_area, stacked_bars
 from gpusim.results import open_result
-from gpusim.timelines import Selection, Window, walk_waits
-from gpusim.timelines.binning import Occupancy
-from gpusim.timelines.warp_picture import draw_warps
+from gpusim.views.plots import PALETTE, new_figure, save, stacked_area, stacked_bars
+from gpusim.views.timelines import Selection, Window, walk_waits
+from gpusim.views.timelines.binning import Occupancy
+from gpusim.views.timelines.warp_picture import draw_warps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

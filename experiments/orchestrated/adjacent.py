@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.characterize.blocks import BlockAccesses, Geometry, run_block
-from gpusim.config.load import load_model
+from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.studies.characterize.blocks import BlockAccesses, Geometry, run_block
+from gpusim.studies.reproduce import Figure, Material, Measured, number
 
 from .common import MATRIX, MODEL, PROGRAMS, bars
 
@@ -78,6 +78,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

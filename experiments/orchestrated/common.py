@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gpusim.characterize.characterization import TLB_MARK
-from gpusim.characterize.plot import plot_bins
-from gpusim.plots import bar_groups, new_figure, sweep_lines
-from gpusim.reproduce import Material, Survey, normalised, programs_of
+from gpusim.studies.characterize.characterization import TLB_MARK
+from gpusim.studies.characterize.plot import plot_bins
+from gpusim.studies.reproduce import Material, Survey, normalised, programs_of
+from gpusim.views.plots import bar_groups, new_figure, sweep_lines
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-    from gpusim.characterize import ApplicationCharacterization
+    from gpusim.studies.characterize import ApplicationCharacterization
 
 MODEL = "kepler-uvm"
 """Table III."""

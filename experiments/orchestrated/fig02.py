@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, most, one, points
-from gpusim.reproduce.measures import POOR
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material, Measured, most, one, points
+from gpusim.studies.reproduce.measures import POOR
+from gpusim.studies.sweep.spec import Sweep
 
 from .common import MODEL, PROGRAMS, WORKLOADS, bars
 
@@ -55,6 +55,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

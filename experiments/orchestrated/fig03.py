@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.characterize.intensity import BIN_NAMES
-from gpusim.reproduce import Figure, Material, Measured, all_of, number
+from gpusim.studies.characterize.intensity import BIN_NAMES
+from gpusim.studies.reproduce import Figure, Material, Measured, all_of, number
 
 from .common import MATRIX, PROGRAMS, SURVEY, draw_bins
 
@@ -55,6 +55,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.characterize.intensity import BIN_NAMES, BINS
-from gpusim.reproduce import Figure, Material, Measured, all_of, most, number
+from gpusim.studies.characterize.intensity import BIN_NAMES, BINS
+from gpusim.studies.reproduce import Figure, Material, Measured, all_of, most, number
 
 from .common import IRREGULAR, PROGRAMS, SURVEY, draw_bins
 
@@ -69,6 +69,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce import Figure, Material, Measured, number
 
 from .common import BEYOND, PROGRAMS, SURVEY, cumulative, draw_distances
 
@@ -44,6 +44,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

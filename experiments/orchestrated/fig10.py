@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, all_of, mean_points, most, points
-from gpusim.reproduce.measures import reduction
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material, Measured, all_of, mean_points, most, points
+from gpusim.studies.reproduce.measures import reduction
+from gpusim.studies.sweep.spec import Sweep
 
 from .common import DESIGNS, MODEL, PROGRAMS, PROPOSAL, WORKLOADS, bars
 
@@ -65,6 +65,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import (
+from gpusim.studies.reproduce import (
     Figure,
     Material,
     Measured,
@@ -13,7 +13,7 @@ from gpusim.reproduce import (
     number,
     reduction,
 )
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.sweep.spec import Sweep
 
 from .common import DESIGNS, MODEL, PROGRAMS, PROPOSAL, WORKLOADS, bars
 
@@ -63,6 +63,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots import bar_groups, new_figure
-from gpusim.reproduce import Figure, Material, Measured, number, reduction
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material, Measured, number, reduction
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots import bar_groups, new_figure
 
 from .common import MODEL, PROGRAMS, PROPOSAL, WORKLOADS
 
@@ -57,6 +57,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material
+from gpusim.studies.sweep.spec import Sweep
 
 from .common import MODEL, PROPOSAL, STUDIED, draw_readings, readings_table
 
@@ -46,6 +46,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

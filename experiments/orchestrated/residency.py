@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots.bars import geometric_mean
-from gpusim.reproduce import Figure, Material, Measured, normalised, number
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material, Measured, normalised, number
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots.bars import geometric_mean
 
 from .common import DESIGNS, MODEL, PROGRAMS, WORKLOADS, bars
 
@@ -47,6 +47,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Figure, Material
+from gpusim.studies.sweep.spec import Sweep
 
 from .common import MODEL, PROPOSAL, STUDIED, draw_readings, readings_table
 
@@ -48,6 +48,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

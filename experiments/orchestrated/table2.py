@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots import bar_groups, new_figure
 from gpusim.programs.library import find_workload
 from gpusim.programs.sizes import size_of
-from gpusim.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.views.plots import bar_groups, new_figure
 
 from .common import PROGRAMS
 
@@ -68,6 +68,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

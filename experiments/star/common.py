@@ -6,27 +6,27 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from gpusim.config.load import load_model
 from gpusim.config.schema import GpuConfig
-from gpusim.plots import new_figure, sweep_lines
+from gpusim.machine.load import load_model
 from gpusim.programs.library import Entry, paper_workloads
-from gpusim.reproduce import Material, pictures, with_average
-from gpusim.reproduce.mixes import (
+from gpusim.studies.reproduce import Material, pictures, with_average
+from gpusim.studies.reproduce.mixes import (
     alone,
     of_applications,
     of_applications_alone,
     rows,
     together,
 )
-from gpusim.sweep.point import BASELINE, SHARED
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.sweep.point import BASELINE, SHARED
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots import new_figure, sweep_lines
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-    from gpusim.reproduce.figure import Design
     from gpusim.results.result import Result
+    from gpusim.studies.reproduce.figure import Design
 
 MODEL = "a100-mig"
 """Table I."""

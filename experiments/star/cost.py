@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from gpusim.config.load import load_model
 from gpusim.config.schema import GpuConfig
-from gpusim.plots import bar_groups, new_figure
-from gpusim.registry import Slot, make_policy
-from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.structures import Storage, dimensions
-from gpusim.tlb import TlbArray
+from gpusim.core.registry import Slot, make_policy
+from gpusim.core.structures import Storage, dimensions
+from gpusim.hardware.tlb import TlbArray
+from gpusim.machine.load import load_model
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.views.plots import bar_groups, new_figure
 
 from .common import MODEL
 
@@ -129,6 +129,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import AVERAGE, Figure, Material, Measured, most, number
-from gpusim.reproduce.mixes import rows
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, most, number
+from gpusim.studies.reproduce.mixes import rows
 
 from .common import (
     BASE,
@@ -89,6 +89,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

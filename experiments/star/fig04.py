@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.characterize import reuse_distances
-from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.reproduce.mixes import alone, rows
-from gpusim.sweep.point import BASELINE, SHARED
+from gpusim.studies.characterize import reuse_distances
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce.mixes import alone, rows
+from gpusim.studies.sweep.point import BASELINE, SHARED
 
 from .common import WORKLOADS, l3_pages, panels, sweep_of
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-    from gpusim.reproduce.figure import Design
     from gpusim.results.result import Result
+    from gpusim.studies.reproduce.figure import Design
 
 SHOWN = {name: WORKLOADS[name] for name in ("W2", "W3", "W4", "W8")}
 """HHM, HMM, HML and MML."""
@@ -104,6 +104,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.sweep.point import BASELINE
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.sweep.point import BASELINE
 
 from .common import (
     ALONE_SWEEP,
@@ -76,6 +76,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

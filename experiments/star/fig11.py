@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.reproduce.mixes import of_applications
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce.mixes import of_applications
 
 from .common import BASE, STAR, STAR_SWEEP, WORKLOADS, bars, percent, shared
 
@@ -55,6 +55,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

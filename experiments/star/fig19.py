@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number
-from gpusim.reproduce.mixes import together
-from gpusim.sweep.point import BASELINE
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number
+from gpusim.studies.reproduce.mixes import together
+from gpusim.studies.sweep.point import BASELINE
 
 from .common import WORKLOADS, bars, gains, percent, sweep_of
 
@@ -59,6 +59,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number
 
 from .common import BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
 
@@ -46,6 +46,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

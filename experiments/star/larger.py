@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material
-from gpusim.reproduce.mixes import together
-from gpusim.sweep.point import BASELINE
+from gpusim.studies.reproduce import Figure, Material
+from gpusim.studies.reproduce.mixes import together
+from gpusim.studies.sweep.point import BASELINE
 
 from .common import (
     BASE,
@@ -71,6 +71,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.programs.library import Entry
 from gpusim.programs.sizes import size_of
-from gpusim.reproduce import Figure, Material, Survey
+from gpusim.studies.reproduce import Figure, Material, Survey
 
 from .common import ENTRIES, LARGER, MODEL, PROGRAMS, WORKLOADS, bars, is_alone, l3_pages, machine
 
@@ -94,6 +94,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.plots import new_figure, sweep_lines
-from gpusim.reproduce import Figure, Material
+from gpusim.studies.reproduce import Figure, Material
+from gpusim.views.plots import new_figure, sweep_lines
 
 from .common import DESIGNS, STAR, WORKLOADS, sweep_of
 
@@ -76,6 +76,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.plots import PALETTE, bar_groups, new_figure
-from gpusim.plots.bars import GROUP
 from gpusim.programs.library import find_workload, paper_workloads
-from gpusim.reproduce import Material, programs_of
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.reproduce import Material, programs_of
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots import PALETTE, bar_groups, new_figure
+from gpusim.views.plots.bars import GROUP
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.config.load import load_model
-from gpusim.cost import storage
-from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.reproduce.pictures import bars
+from gpusim.machine.cost import storage
+from gpusim.machine.load import load_model
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import MODEL, OPT
 
@@ -68,6 +68,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots import PALETTE, new_figure, stacked_bars
-from gpusim.reproduce import Figure, Material, Measured, all_of, number, one
+from gpusim.studies.reproduce import Figure, Material, Measured, all_of, number, one
+from gpusim.views.plots import PALETTE, new_figure, stacked_bars
 
 from .common import PANNOTIA, PROGRAMS, RODINIA, SMALL, WATCHED, recorded, sweep
 from .recorded import PLACES, misses
@@ -118,6 +118,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

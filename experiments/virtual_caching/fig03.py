@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, most, number
+from gpusim.studies.reproduce import Figure, Material, Measured, most, number
 
 from .common import PANNOTIA, PROGRAMS, RATES, RODINIA, UNLIMITED, bars_of_windows, recorded
 from .recorded import ABOVE, DEVIATION, MEAN, MOST, rates
@@ -63,6 +63,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.plots import PALETTE, new_figure, stacked_bars
-from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, one, with_average
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number, one, with_average
+from gpusim.views.plots import PALETTE, new_figure, stacked_bars
 
 from .common import (
     BASELINES,
@@ -99,6 +99,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

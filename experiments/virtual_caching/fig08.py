@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import Figure, Material, Measured, most, one
+from gpusim.studies.reproduce import Figure, Material, Measured, most, one
 
 from .common import OPT, PROGRAMS, RATES, UNLIMITED, bars_of_windows, recorded
 from .recorded import ABOVE, DEVIATION, MEAN, rates
@@ -63,6 +63,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
-from gpusim.reproduce.pictures import bars
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import BASELINES, HIGH, LARGE, OPT, RATES, cycles, sweep
 
@@ -61,6 +61,6 @@ FIGURE = Figure(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

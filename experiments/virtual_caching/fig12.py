@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.reproduce import Figure, Material, Measured, number
-from gpusim.reproduce.pictures import lines
+from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce.pictures import lines
 
 from .common import SMALL, WATCHED, some
 
@@ -88,6 +88,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

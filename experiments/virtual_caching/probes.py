@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusim.config.load import load_model
+from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
-from gpusim.reproduce import Figure, Material, Measured, one
-from gpusim.reproduce.pictures import bars
 from gpusim.simulate import simulate
+from gpusim.studies.reproduce import Figure, Material, Measured, one
+from gpusim.studies.reproduce.pictures import bars
 
 from .common import MODEL, OPT, PROGRAMS
 
@@ -88,6 +88,6 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)

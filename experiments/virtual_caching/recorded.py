@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.states import State
 from gpusim.results.lives import line_and_page
-from gpusim.states import State
-from gpusim.timelines.activity import activity
-from gpusim.timelines.window import Window
+from gpusim.views.timelines.activity import activity
+from gpusim.views.timelines.window import Window
 
 if TYPE_CHECKING:
     import pandas as pd

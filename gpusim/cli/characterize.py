@@ -14,7 +14,7 @@ from gpusim.cli.options import Json, Settings, Variants, split_settings
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from gpusim.characterize import ApplicationCharacterization, Characterization
+    from gpusim.studies.characterize import ApplicationCharacterization, Characterization
 
 
 def characterize(
@@ -37,13 +37,13 @@ def characterize(
     as_json: Json = False,
 ) -> None:
     """Tell reuse, reuse distances and footprint of a workload before any TLB."""
-    from gpusim.characterize import characterize as characterize_workload
     from gpusim.cli.progress import block_progress
-    from gpusim.config.load import load_model
+    from gpusim.machine.load import load_model
     from gpusim.programs.workload import load_workload
+    from gpusim.studies.characterize import characterize as characterize_workload
 
     if plot is not None:
-        from gpusim.plots import check_picture
+        from gpusim.views.plots import check_picture
 
         check_picture(plot)
     of_model, of_workload = split_settings(settings)
@@ -52,7 +52,7 @@ def characterize(
     with block_progress() as progress:
         found = characterize_workload(program, machine, output=output, progress=progress)
     if plot is not None:
-        from gpusim.characterize.plot import plot_characterization
+        from gpusim.studies.characterize.plot import plot_characterization
 
         plot_characterization(found, plot)
     if as_json:
@@ -104,7 +104,7 @@ def _summary(found: Characterization) -> Table:
 def _intensity(app: ApplicationCharacterization) -> Table:
     from rich.table import Table
 
-    from gpusim.characterize.intensity import BIN_NAMES
+    from gpusim.studies.characterize.intensity import BIN_NAMES
 
     table = Table(title=f"{app.name}: reuse intensity", header_style="bold")
     table.add_column("share of")

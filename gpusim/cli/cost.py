@@ -10,7 +10,7 @@ import typer
 from gpusim.cli.options import Json, Model, Settings, Variants, parse_settings
 
 if TYPE_CHECKING:
-    from gpusim.cost import Difference, Part
+    from gpusim.machine.cost import Difference, Part
 
 
 def cost(
@@ -24,8 +24,8 @@ def cost(
     as_json: Json = False,
 ) -> None:
     """Tell what a machine's policies keep in hardware, and how much more that is than its base."""
-    from gpusim.config.load import load_model
-    from gpusim.cost import compare_storage
+    from gpusim.machine.cost import compare_storage
+    from gpusim.machine.load import load_model
 
     overrides = parse_settings(settings)
     machine, other = load_model(model, variant or (), overrides), load_model(model, base or ())

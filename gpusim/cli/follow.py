@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.cli.options import Json
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

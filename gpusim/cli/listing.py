@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.cli.options import Json
-from gpusim.errors import UserError, nearest
+from gpusim.core.errors import UserError, nearest
 
 if TYPE_CHECKING:
     from gpusim.programs.library import Entry
@@ -46,7 +46,7 @@ def list_things(
 def _models() -> Iterator[Row]:
     from gpusim.config.document import read_document
     from gpusim.config.layers import variants_of
-    from gpusim.datafiles import data_names, find_data
+    from gpusim.core.datafiles import data_names, find_data
 
     for name in data_names("models"):
         document = read_document(find_data("models", name))
@@ -127,8 +127,8 @@ def _short(count: int) -> str:
 
 
 def _policies() -> Iterator[Row]:
-    from gpusim.config import check_policies
-    from gpusim.registry import Slot, find_policy, policy_names
+    from gpusim.core.registry import Slot, find_policy, policy_names
+    from gpusim.machine import check_policies
 
     for slot in Slot:
         for name in policy_names(slot):
@@ -153,8 +153,8 @@ def _records() -> Iterator[Row]:
 
 
 def _sweeps() -> Iterator[Row]:
-    from gpusim.datafiles import data_names
-    from gpusim.sweep.spec import read_sweep
+    from gpusim.core.datafiles import data_names
+    from gpusim.studies.sweep.spec import read_sweep
 
     for name in data_names("experiments"):
         sweep = read_sweep(name)
@@ -169,8 +169,8 @@ def _sweeps() -> Iterator[Row]:
 
 
 def _figures() -> Iterator[Row]:
-    from gpusim.reproduce.catalog import figures_of
-    from gpusim.reproduce.claims import papers
+    from gpusim.studies.reproduce.catalog import figures_of
+    from gpusim.studies.reproduce.claims import papers
 
     for paper in papers():
         for figure in figures_of(paper):

@@ -13,8 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gpusim.monitor import Activity, Progress
-from gpusim.states import family
+from gpusim.core.states import family
+from gpusim.machine.monitor import Activity, Progress
 
 _REPORTS = 8
 """Rates are those of the time between so many reports: of some two seconds."""

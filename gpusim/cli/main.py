@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 EXIT_USER_ERROR = 2
 EXIT_SIMULATOR_ERROR = 3
@@ -42,15 +42,15 @@ def _tell(message: str) -> None:
 
 
 def _is_simulator_error(error: Exception) -> bool:
-    from gpusim.conservation import ConservationError
-    from gpusim.engine.watchdog import DeadlockError
+    from gpusim.core.engine.watchdog import DeadlockError
+    from gpusim.machine.conservation import ConservationError
 
     return isinstance(error, ConservationError | DeadlockError)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from gpusim.version import __version__
+        from gpusim.core.version import __version__
 
         print(f"gpusim {__version__}")
         raise typer.Exit

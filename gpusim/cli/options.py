@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 Model = Annotated[str, typer.Argument(help="Name of a shipped model, or path of a .toml file.")]
 Variants = Annotated[

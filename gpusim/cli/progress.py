@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from gpusim.monitor import Report
+    from gpusim.machine.monitor import Report
 
 
 @contextmanager

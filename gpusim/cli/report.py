@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 
 def report(
@@ -17,8 +17,8 @@ def report(
     ] = None,
 ) -> None:
     """Write a run as one HTML page: what translation cost, where the cycles went, and when."""
-    from gpusim.report import write_report
     from gpusim.results import open_result
+    from gpusim.views.report import write_report
 
     path = output or file.with_suffix(".html")
     if path.resolve() == file.resolve():

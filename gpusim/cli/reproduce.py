@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.cli.options import Json, terminate
-from gpusim.errors import WriteError
+from gpusim.core.errors import WriteError
 
 if TYPE_CHECKING:
-    from gpusim.reproduce.figure import Figure
-    from gpusim.reproduce.run import Judged, Outcome
+    from gpusim.studies.reproduce.run import Judged, Outcome
 
 
 def reproduce(
@@ -48,10 +46,10 @@ def reproduce(
     """Make figures of papers again, and hold their claims beside what is measured here."""
     from gpusim.cli.reproduce_tables import print_outcome, print_unmeasured
     from gpusim.cli.sweep_view import sweep_progress
-    from gpusim.reproduce.catalog import choose, means
-    from gpusim.reproduce.page import PICTURES, write_page
-    from gpusim.reproduce.run import reproduce as run
-    from gpusim.reproduce.run import save_picture, unmeasured
+    from gpusim.studies.reproduce.catalog import choose, means
+    from gpusim.studies.reproduce.page import PICTURES, write_page
+    from gpusim.studies.reproduce.run import reproduce as run
+    from gpusim.studies.reproduce.run import save_picture, unmeasured
 
     wanted = ids or []
     chosen = choose(wanted)
@@ -82,14 +80,6 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def script(figure: Figure) -> None:
-    """The command for one figure, for modules of figures that are run themselves."""
-    from gpusim.cli.main import main
-
-    sys.argv[1:1] = ["reproduce", figure.id]
-    main()
-
-
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -99,8 +89,8 @@ def _make(folder: Path) -> None:
 
 def _wrong(found: Iterable[Outcome], wanted: list[str]) -> bool:
     """Whether a main result that is meant has the wrong direction."""
-    from gpusim.reproduce.catalog import means
-    from gpusim.reproduce.verdict import Verdict
+    from gpusim.studies.reproduce.catalog import means
+    from gpusim.studies.reproduce.verdict import Verdict
 
     return any(
         one.claim.headline and one.verdict is Verdict.DIFFERS

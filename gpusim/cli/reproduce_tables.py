@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
-from gpusim.reproduce.claims import Paper
-from gpusim.reproduce.page import cells_of, ours, told
-from gpusim.reproduce.run import Judged, Outcome
-from gpusim.reproduce.verdict import Verdict
+from gpusim.studies.reproduce.claims import Paper
+from gpusim.studies.reproduce.page import cells_of, ours, told
+from gpusim.studies.reproduce.run import Judged, Outcome
+from gpusim.studies.reproduce.verdict import Verdict
 
 _STYLES = {
     Verdict.AGREES: "green", Verdict.DIRECTION: "yellow", Verdict.DIFFERS: "red",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.options import Json, Model, Settings, Variants, split_settings
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 
 def run(
@@ -42,9 +42,9 @@ def run(
     """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
     from gpusim.cli.progress import live_progress
     from gpusim.cli.summary import print_summary
-    from gpusim.config.load import load_model
+    from gpusim.machine.load import load_model
     from gpusim.programs.workload import load_workload
-    from gpusim.run_log import LOG_EVERY
+    from gpusim.results.run_log import LOG_EVERY
     from gpusim.simulate import simulate
 
     records = [name.strip() for names in record or () for name in names.split(",")]

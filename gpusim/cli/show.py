@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.options import Json, Model, Settings, Variants, parse_settings
-from gpusim.config.load import LoadedModel, load_model
-from gpusim.errors import UserError
+from gpusim.config.load import LoadedModel
+from gpusim.core.errors import UserError
+from gpusim.machine.load import load_model
 
 
 def show(

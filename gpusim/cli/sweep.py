@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.cli.options import Json, terminate
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 if TYPE_CHECKING:
-    from gpusim.sweep.worker import Limits
+    from gpusim.studies.sweep.worker import Limits
 
 
 def sweep(
@@ -49,10 +49,10 @@ def sweep(
     """Run all combinations that a sweep names; what is there already is not run again."""
     from gpusim.cli.sweep_tables import print_look_ahead, print_results, print_status
     from gpusim.cli.sweep_view import sweep_progress
-    from gpusim.sweep.picture import draw_sweep
-    from gpusim.sweep.run import run_sweep
-    from gpusim.sweep.spec import read_sweep
-    from gpusim.sweep.status import look_ahead, sweep_status
+    from gpusim.studies.sweep.picture import draw_sweep
+    from gpusim.studies.sweep.run import run_sweep
+    from gpusim.studies.sweep.spec import read_sweep
+    from gpusim.studies.sweep.status import look_ahead, sweep_status
 
     if status is not None:
         if spec is not None or output is not None:
@@ -82,7 +82,7 @@ def sweep(
 
 
 def _limits(time_limit: float | None, hang_limit: float | None) -> Limits:
-    from gpusim.sweep.worker import Limits
+    from gpusim.studies.sweep.worker import Limits
 
     limits = Limits() if hang_limit is None else Limits(hang_seconds=hang_limit * 60)
     return limits if time_limit is None else Limits(time_limit * 60, limits.hang_seconds)

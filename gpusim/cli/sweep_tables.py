@@ -18,8 +18,8 @@ from gpusim.cli.live import clock_text
 from gpusim.results.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from gpusim.sweep.results import SweepResults
-    from gpusim.sweep.status import LookAhead, SweepStatus
+    from gpusim.studies.sweep.results import SweepResults
+    from gpusim.studies.sweep.status import LookAhead, SweepStatus
 
 _ROWS = 60
 """Of a table of results, at most: all of it is in its file."""

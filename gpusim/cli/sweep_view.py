@@ -18,7 +18,7 @@ from rich.text import Text
 from gpusim.cli.live import clock_text
 
 if TYPE_CHECKING:
-    from gpusim.sweep.progress import SweepProgress
+    from gpusim.studies.sweep.progress import SweepProgress
 
 _MAX_WIDTH = 100
 _SLOWEST = 3
@@ -27,7 +27,7 @@ _LINE_SECONDS = 30.0
 
 @contextmanager
 def sweep_progress(title: str) -> Iterator[Callable[[SweepProgress], None]]:
-    """A callback for `gpusim.sweep.run.run_sweep`."""
+    """A callback for `gpusim.studies.sweep.run.run_sweep`."""
     console = Console(stderr=True)
     started = time.monotonic()
     if not console.is_terminal:

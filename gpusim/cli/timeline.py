@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.cli.options import Json
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gpusim.results import Result
-    from gpusim.timelines import Selection, Window
+    from gpusim.views.timelines import Selection, Window
 
 _LINES = 20
 _BAR_WIDTH = 20
@@ -75,15 +75,15 @@ def timeline(
 ) -> None:  # fmt: skip
     """Show where the cycles went over time, and how busy walkers, DRAM and TLBs were."""
     from gpusim.results import open_result
-    from gpusim.timelines import Selection, window_of
-    from gpusim.timelines import timeline as timeline_of
+    from gpusim.views.timelines import Selection, window_of
+    from gpusim.views.timelines import timeline as timeline_of
 
     if warps and (output is None or bin_cycles is not None):
         raise UserError("--warps draws every cycle into a picture: give -o, and no --bin")
     if perfetto is not None and (warp is not None or app is not None):
         raise UserError("--perfetto writes whole SMs: leave out --warp and --app")
     if output is not None:
-        from gpusim.plots import check_picture
+        from gpusim.views.plots import check_picture
 
         check_picture(output)
     selection = Selection(sm, warp, app)
@@ -93,7 +93,7 @@ def timeline(
         if output is not None:
             _draw(result, window, selection, warps, output)
         if perfetto is not None:
-            from gpusim.perfetto import export
+            from gpusim.views.perfetto import export
 
             export(result, perfetto, begin=begin, end=end, sms=None if sm is None else [sm])
         if as_json:
@@ -110,10 +110,10 @@ def _draw(
     result: Result, window: Window, selection: Selection, warps: bool, path: Path
 ) -> None:  # fmt: skip
     """The picture; what else could be in it is told on stderr."""
-    from gpusim.plots import save
     from gpusim.results import DRAWN, RECORDS
-    from gpusim.timelines.picture import draw_timeline
-    from gpusim.timelines.warp_picture import draw_warps
+    from gpusim.views.plots import save
+    from gpusim.views.timelines.picture import draw_timeline
+    from gpusim.views.timelines.warp_picture import draw_warps
 
     save((draw_warps if warps else draw_timeline)(result, window, selection), path)
     wanted = ("intervals", "walks") if warps else DRAWN
@@ -132,7 +132,7 @@ def _print(result: Result, found: xr.Dataset, window: Window, selection: Selecti
     from rich.text import Text
 
     from gpusim.cli.console import stdout_console
-    from gpusim.timelines.picture import describe, heading
+    from gpusim.views.timelines.picture import describe, heading
 
     console = stdout_console()
     console.print(Text(heading(result), style="bold"))
@@ -161,7 +161,7 @@ def _lines(found: xr.Dataset) -> Iterator[Text]:
 
 def _largest(cycles: dict[str, int]) -> dict[str, float]:
     """Shares of the states, the largest first, and of all others together."""
-    from gpusim.plots.colours import OTHER
+    from gpusim.views.plots.colours import OTHER
 
     total = sum(cycles.values())
     ordered = sorted(cycles, key=lambda state: -cycles[state])
@@ -194,6 +194,6 @@ def _names(parts: dict[str, float]) -> Text:
 
 
 def _colour(state: str) -> str:
-    from gpusim.plots import state_colours
+    from gpusim.views.plots import state_colours
 
     return state_colours([state])[state]

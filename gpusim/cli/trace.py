@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.cli.options import Json, Settings, split_settings
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 if TYPE_CHECKING:
     from gpusim.programs.traces.application import TraceFile

@@ -9,8 +9,8 @@ from gpusim.config.mig import MigConfig
 from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkConfig
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
-from gpusim.errors import nearest
-from gpusim.warp_program import SECTOR_BYTES
+from gpusim.core.errors import nearest
+from gpusim.core.warp_program import SECTOR_BYTES
 
 SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
 """Scopes of a TLB level, from the narrowest to the widest."""

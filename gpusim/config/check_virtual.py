@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpusim.config.schema import FBT_LEVEL, SUB_PAGE, FbtConfig, GpuConfig
 from gpusim.config.structure import Problem
-from gpusim.errors import nearest
+from gpusim.core.errors import nearest
 
 AFTER_L2 = "after-l2"
 LARGE_PAGES = ("sub-pages", "counter")

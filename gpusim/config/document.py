@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 Key = tuple[str, ...]
 """A dotted key, cut at its dots."""

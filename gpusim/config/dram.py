@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles
+from gpusim.core.policy import PolicyConfig
 
 
 @frozen

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from gpusim.config.document import Document, Key
-from gpusim.errors import UserError, nearest
+from gpusim.core.errors import UserError, nearest
 
 VARIANT_KEYS = ("based_on", "description")
 """Keys of a ``[variants.NAME]`` table that say something about it instead of the machine."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from gpusim.config.check import check_machine
-from gpusim.config.check_policies import check_policies
 from gpusim.config.check_virtual import check_virtual_l2
 from gpusim.config.document import Key, read_document
 from gpusim.config.layers import (
@@ -24,14 +23,18 @@ from gpusim.config.schema import GpuConfig
 from gpusim.config.structure import Problem, StructureError, structure, unstructure
 from gpusim.config.toml import to_toml
 from gpusim.config.value import Value
-from gpusim.datafiles import find_data
-from gpusim.errors import UserError
+from gpusim.core.datafiles import find_data
+from gpusim.core.errors import UserError
 
 NONE = "none"
 """What a variant writes to take a component away, such as ``tlb.L2 = "none"``."""
 
 DEFAULT = "default"
 """Origin of a value that no layer sets."""
+
+
+Check = Callable[[GpuConfig], Iterable[Problem]]
+"""Finds what is wrong with a machine."""
 
 
 @frozen
@@ -64,15 +67,17 @@ class LoadedModel:
         return to_toml(self.values)
 
 
-def load_model(
-    name_or_path: str, variants: Iterable[str] = (), overrides: Mapping[str, object] | None = None
-) -> LoadedModel:
-    """Load a model, lay variants over it in the given order, then overrides.
+def read_model(
+    name_or_path: str, variants: Iterable[str], overrides: Mapping[str, object] | None,
+    check: Check,
+) -> LoadedModel:  # fmt: skip
+    """Read a model, lay variants over it in the given order, then overrides.
 
     Args:
         name_or_path: a shipped model (``"kepler-uvm"``) or a TOML file.
         variants: names of its ``[variants.*]`` tables; ``"a+b"`` stands for a and then b.
         overrides: dotted key → value; strings are read like TOML values where they are any.
+        check: what else is wrong with a machine, as those know who build it.
 
     Raises:
         UserError: no such file or variant, or a key or value that cannot be; the message names
@@ -89,7 +94,7 @@ def load_model(
         config = structure(_plain(tree), GpuConfig)
     except StructureError as error:
         raise _refusal(error.problems, tree, str(path)) from error
-    problems = [*check_machine(config), *check_virtual_l2(config), *check_policies(config)]
+    problems = [*check_machine(config), *check_virtual_l2(config), *check(config)]
     if problems:
         raise _refusal(problems, tree, str(path))
     return LoadedModel(

@@ -13,8 +13,8 @@ from attrs import evolve, frozen
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles
+from gpusim.core.policy import PolicyConfig
 
 
 @frozen

@@ -17,7 +17,6 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, mapping_structure_factory
 
 from gpusim.config.document import Key
-from gpusim.config.policy import Option, PolicyConfig
 from gpusim.config.units import (
     Bytes,
     Duration,
@@ -28,7 +27,8 @@ from gpusim.config.units import (
     parse_duration,
     parse_hertz,
 )
-from gpusim.errors import nearest
+from gpusim.core.errors import nearest
+from gpusim.core.policy import Option, PolicyConfig
 
 T = TypeVar("T")
 

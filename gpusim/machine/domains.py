@@ -8,7 +8,7 @@ from itertools import pairwise
 from attrs import frozen
 
 from gpusim.config.schema import GpuConfig
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.machine.tenants import Tenant
 
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import gpusim.sm.thrashing_aware  # noqa: F401  (registers its policy)
-from gpusim.cache import L1Cache, RemappingL1Cache, VirtualL1Cache
-from gpusim.cache.page_table_reads import level_rows, make_levels
+import gpusim.hardware.sm.thrashing_aware  # noqa: F401  (registers its policy)
 from gpusim.config.schema import FBT_LEVEL, GpuConfig
-from gpusim.counters import CounterRow
-from gpusim.dram import TranslationPressure
-from gpusim.engine import Environment, Probe, Watchdog
+from gpusim.core.counters import CounterRow
+from gpusim.core.engine import Environment, Probe, Watchdog
+from gpusim.core.registry import Slot, make_policy
+from gpusim.core.request import ASID_SHIFT
+from gpusim.core.states import state_names
+from gpusim.core.warp_program import Application
+from gpusim.hardware.cache import L1Cache, RemappingL1Cache, VirtualL1Cache
+from gpusim.hardware.cache.page_table_reads import level_rows, make_levels
+from gpusim.hardware.dram import TranslationPressure
+from gpusim.hardware.sm.block_scheduler import BlockPlacement, BlockScheduler
+from gpusim.hardware.sm.ledger import Ledger
+from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.sm.translation import LOAD_STORE_UNITS
+from gpusim.hardware.tlb import TlbLevel
+from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
 from gpusim.machine.memory_system import MemorySystem
 from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TlbHierarchy
 from gpusim.machine.virtual_caches import connect_fbt
-from gpusim.registry import Slot, make_policy
-from gpusim.request import ASID_SHIFT
-from gpusim.sm.block_scheduler import BlockPlacement, BlockScheduler
-from gpusim.sm.ledger import Ledger
-from gpusim.sm.sm import Sm
-from gpusim.sm.translation import LOAD_STORE_UNITS
-from gpusim.states import state_names
-from gpusim.tlb import TlbLevel
-from gpusim.walk import FrameAllocator, Memory, PageTable
-from gpusim.warp_program import Application
 
 _TABLE_SHARE = 64
 """One part in so many of physical memory is kept for page tables."""
@@ -45,7 +45,7 @@ class Machine:
         fbt: forward–backward table of virtual caches; None: caches are physical.
         schedulers: one block scheduler a tenant.
         first_runs: by index, the first run of each application that may be started again.
-        on_interval: see `gpusim.sm.ledger.Ledger`.
+        on_interval: see `gpusim.hardware.sm.ledger.Ledger`.
     """
 
     def __init__(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> None:

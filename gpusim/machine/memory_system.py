@@ -9,17 +9,17 @@ from typing import Any
 
 from attrs import evolve
 
-from gpusim.cache import CacheBypass, L2Bank, VirtualL2Bank
-from gpusim.cache.page_table_reads import Levels, Way, way_with_bypass
-from gpusim.counters import CounterRow
-from gpusim.crossbar import Network, reply_bytes, request_bytes
-from gpusim.dram import DramChannel, IdealDramChannel, build_dram
-from gpusim.engine import Environment, Port, Wakeable
+from gpusim.core.counters import CounterRow
+from gpusim.core.engine import Environment, Port, Wakeable
+from gpusim.core.registry import Slot, make_policy
+from gpusim.core.request import MemoryRequest, Translation
+from gpusim.hardware.cache import CacheBypass, L2Bank, VirtualL2Bank
+from gpusim.hardware.cache.page_table_reads import Levels, Way, way_with_bypass
+from gpusim.hardware.crossbar import Network, reply_bytes, request_bytes
+from gpusim.hardware.dram import DramChannel, IdealDramChannel, build_dram
+from gpusim.hardware.walk import PageTable, Walkers
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
-from gpusim.registry import Slot, make_policy
-from gpusim.request import MemoryRequest, Translation
-from gpusim.walk import PageTable, Walkers
 
 Route = Callable[[int], Port[MemoryRequest]]
 """From a physical address to the port that serves it."""

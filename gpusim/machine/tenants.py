@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from gpusim.counters import CounterRow
-from gpusim.warp_program import Application
+from gpusim.core.counters import CounterRow
+from gpusim.core.warp_program import Application
 
 
 @frozen

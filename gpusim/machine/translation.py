@@ -10,13 +10,12 @@ from attrs import evolve
 
 from gpusim.config.schema import FBT_LEVEL, GpuConfig, TlbConfig
 from gpusim.config.units import cycles
-from gpusim.engine import Environment
-from gpusim.errors import UserError
-from gpusim.fbt import Fbt
-from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
-from gpusim.registry import Slot, make_policy
-from gpusim.states import State
-from gpusim.tlb import (
+from gpusim.core.engine import Environment
+from gpusim.core.errors import UserError
+from gpusim.core.registry import Slot, make_policy
+from gpusim.core.states import State
+from gpusim.hardware.fbt import Fbt
+from gpusim.hardware.tlb import (
     AlwaysFill,
     Below,
     FillPolicy,
@@ -26,7 +25,8 @@ from gpusim.tlb import (
     TlbLevel,
     forward_table_level,
 )
-from gpusim.walk import PageTable
+from gpusim.hardware.walk import PageTable
+from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
 
 
 class TlbHierarchy:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from gpusim.cache import L1Cache, L2Bank, VirtualL1Cache, VirtualL2Bank
 from gpusim.config.schema import GpuConfig
-from gpusim.engine import Environment, Port
-from gpusim.fbt import Fbt, make_table, page_lines_shift
-from gpusim.request import MemoryRequest
-from gpusim.states import State
-from gpusim.tlb import TlbLevel
-from gpusim.walk import PageTable
+from gpusim.core.engine import Environment, Port
+from gpusim.core.request import MemoryRequest
+from gpusim.core.states import State
+from gpusim.hardware.cache import L1Cache, L2Bank, VirtualL1Cache, VirtualL2Bank
+from gpusim.hardware.fbt import Fbt, make_table, page_lines_shift
+from gpusim.hardware.tlb import TlbLevel
+from gpusim.hardware.walk import PageTable
 
 
 def build_fbt(

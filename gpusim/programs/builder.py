@@ -14,7 +14,8 @@ from attrs import evolve, field, frozen
 
 from gpusim.config.document import Key
 from gpusim.config.structure import StructureError, structure
-from gpusim.errors import UserError, nearest
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.warp_program import Application
 from gpusim.programs.catalog import ProgramKind, find_program
 from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.generators import GENERATORS, GraphGenerator
@@ -22,7 +23,6 @@ from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.library import Entry, default_name, referenced
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.tables import SCALES, ApplicationTable
-from gpusim.warp_program import Application
 
 T = TypeVar("T")
 

@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from gpusim.errors import UserError, nearest
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.registry import same_definition
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
-from gpusim.registry import same_definition
 
 ProgramClass = TypeVar("ProgramClass", bound=Callable[..., Program])
 

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from gpusim.warp_program import Buffer
+from gpusim.core.warp_program import Buffer
 
 BASE_ADDRESS = 0x1_0000_0000
 """Where every address space starts (our choice): above 4 GiB, so that no address fits 32 bits."""

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from attrs import define
 
+from gpusim.core.warp_program import Buffer, LaneChunk, Launch
 from gpusim.programs.device import AddressSpace
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Buffer, LaneChunk, Launch
 
 
 @define(kw_only=True, eq=False)
 class Kernel(ABC):
-    """A kernel launch (a `gpusim.warp_program.Launch`): arrays and sizes as attributes, and a body.
+    """A kernel launch (`gpusim.core.warp_program.Launch`): arrays and sizes as attributes, a body.
 
     The body of a thread block runs piece by piece, while other blocks are at other places of
     theirs.  It may therefore read only what its own block writes or what earlier launches wrote;
@@ -63,7 +63,7 @@ class Kernel(ABC):
 
 
 class Program(ABC):
-    """An application in execution (a `gpusim.warp_program.Application`).
+    """An application in execution (a `gpusim.core.warp_program.Application`).
 
     A subclass allocates its arrays in `memory` when it is made and writes its host loop as
     `launches`; after a ``yield`` of a launch, the launch has drained and its results can be read.

@@ -15,8 +15,8 @@ from attrs import field, frozen
 
 from gpusim.config.document import Document, Key, read_document
 from gpusim.config.structure import StructureError, structure
-from gpusim.datafiles import data_folder, data_names
-from gpusim.errors import UserError, nearest
+from gpusim.core.datafiles import data_folder, data_names
+from gpusim.core.errors import UserError, nearest
 from gpusim.programs.tables import ApplicationTable, CollectionTable, WorkloadTable
 
 T = TypeVar("T")

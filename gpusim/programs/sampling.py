@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import define
 
+from gpusim.core.warp_program import Buffer, LaneChunk, Launch
 from gpusim.programs.device import AddressSpace
 from gpusim.programs.kernel import Program
-from gpusim.warp_program import Buffer, LaneChunk, Launch
 
 STRETCHES = 16
 """Stretches into which a launch's blocks are cut; the begin of each is run (our choice).
@@ -30,7 +30,7 @@ def sampled_blocks(blocks: int, sample: int) -> list[int]:
 
 @define(eq=False)
 class SampledLaunch:
-    """A launch (a `gpusim.warp_program.Launch`) of which only some blocks are run.
+    """A launch (a `gpusim.core.warp_program.Launch`) of which only some blocks are run.
 
     Attributes:
         launch: the whole one.
@@ -71,7 +71,7 @@ class SampledLaunch:
 
 
 class SampledProgram:
-    """A program (a `gpusim.warp_program.Application`) with a part of each launch's blocks.
+    """A program (a `gpusim.core.warp_program.Application`) with a part of each launch's blocks.
 
     What the other blocks would have computed is missing: addresses that depend on data follow the
     blocks that are run.

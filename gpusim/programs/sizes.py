@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from gpusim.datafiles import data_folder
+from gpusim.core.datafiles import data_folder
 from gpusim.programs.library import Entry, referenced
 
 

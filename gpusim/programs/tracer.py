@@ -9,8 +9,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
 from gpusim.programs.device import DeviceArray, Scalar
-from gpusim.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
 
 Dim3 = tuple[int, int, int]
 Lanes = NDArray[np.int64]

@@ -9,7 +9,7 @@ import tomli_w
 from attrs import evolve, field, frozen
 
 from gpusim.config.layers import parse_scalar
-from gpusim.errors import UserError, nearest
+from gpusim.core.errors import UserError, nearest
 from gpusim.programs.builder import ApplicationBuilder, ApplicationSpec, application_builder
 from gpusim.programs.library import Entry, find_workload
 from gpusim.programs.tables import SCALES

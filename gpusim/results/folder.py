@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from attrs import frozen
 
-from gpusim.errors import UserError, nearest
+from gpusim.core.errors import UserError, nearest
 from gpusim.results.result import Result, open_result
 
 if TYPE_CHECKING:

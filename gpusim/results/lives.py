@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, field, frozen
 
 from gpusim.config.units import parse_bytes, parse_duration, parse_hertz
-from gpusim.errors import UserError, nearest
-from gpusim.request import Kind
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.request import Kind
+from gpusim.core.states import State
 from gpusim.results.dotted import by_dotted_key
 from gpusim.results.result import JsonValue, Result
-from gpusim.states import State
 
 if TYPE_CHECKING:
     import pandas as pd

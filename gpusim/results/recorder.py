@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from gpusim.errors import UserError, nearest
-from gpusim.request import ASID_SHIFT, VPN_MASK, MemoryRequest, resolve_trail
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.request import ASID_SHIFT, VPN_MASK, MemoryRequest, resolve_trail
 from gpusim.results.schema import RECORDS
 from gpusim.results.writer import ResultWriter, TableWriter
 
 if TYPE_CHECKING:
-    from gpusim.sm.warp import WarpAccess
+    from gpusim.hardware.sm.warp import WarpAccess
 
 
 def check_records(names: Sequence[str]) -> None:

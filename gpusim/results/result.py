@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError, nearest
+from gpusim.core.errors import UserError, nearest
 from gpusim.results.run_data import Provenance, WallClock
 from gpusim.results.schema import APPLICATIONS, COUNTERS, LAUNCHES, PROVENANCE, WALL
 from gpusim.results.source import Source, open_source
-from gpusim.storage.columns import Table
+from gpusim.results.storage.columns import Table
 
 if TYPE_CHECKING:
     import pandas as pd

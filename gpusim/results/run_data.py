@@ -15,7 +15,7 @@ import simpy
 from attrs import Attribute, field, frozen
 from numpy.typing import NDArray
 
-from gpusim.counters import CounterRow
+from gpusim.core.counters import CounterRow
 
 
 @frozen
@@ -133,7 +133,7 @@ class RunData:
         origins: where each value of it came from, by dotted key.
         summary: headline numbers (`gpusim.results.summary.headline`).
         counters: all counters.
-        states: names of the states of a warp (`gpusim.states.state_names`).
+        states: names of the states of a warp (`gpusim.core.states.state_names`).
         state_sums: (SMs, applications, states) int64, warp-cycles.
         applications: in the order of their indices.
         launches: in the order in which they began.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpusim.storage.columns import TEXT, Column, Table
+from gpusim.results.storage.columns import TEXT, Column, Table
 
 FORMAT = "gpusim result"
 """The attribute `format` of every result file."""

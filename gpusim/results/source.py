@@ -10,10 +10,10 @@ from typing import Any
 import h5py
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results.schema import FORMAT, SCHEMA_VERSION
-from gpusim.storage.columns import Table
-from gpusim.storage.hdf5 import get_text, read_column
+from gpusim.results.storage.columns import Table
+from gpusim.results.storage.hdf5 import get_text, read_column
 
 
 class Source:

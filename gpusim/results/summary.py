@@ -14,9 +14,9 @@ import numpy as np
 from attrs import Factory, define
 from numpy.typing import NDArray
 
-from gpusim.counters import CounterRow
+from gpusim.core.counters import CounterRow, ratio
+from gpusim.core.states import State
 from gpusim.results.run_data import ApplicationFacts, SummaryValue
-from gpusim.states import State
 
 Number = int | float | None
 
@@ -106,13 +106,6 @@ class _Sums:
             self.values.append(SummaryValue(self.prefix + name, value, unit, description))
 
 
-def ratio(part: int | float | None, whole: int | float | None, scale: float = 1) -> float | None:
-    """``part * scale / whole``, or None where that does not exist."""
-    if part is None or not whole:
-        return None
-    return part * scale / whole
-
-
 def _less(whole: int | None, part: int | None) -> int | None:
     return None if whole is None or part is None else whole - part
 
@@ -197,7 +190,7 @@ def _add_tlb(found: _Sums, component: str, cycles: int) -> None:
 
 
 def _utilisation(found: _Sums, component: str) -> float | None:
-    """Mean over the entries that a TLB with sub-entries evicted (`gpusim.tlb.utilisation`)."""
+    """Mean over the entries that a TLB evicted (`gpusim.hardware.tlb.utilisation`)."""
     evicted: list[int] = []
     while (entries := found.get(component, f"evicted_with_{len(evicted) + 1}")) is not None:
         evicted.append(entries)

@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from gpusim.request import Piece
+from gpusim.core.request import Piece
 from gpusim.results.digest import digest
 from gpusim.results.result import Result, open_result
 from gpusim.results.run_data import Provenance, RunData, WallClock
@@ -34,8 +34,8 @@ from gpusim.results.schema import (
     WORKLOAD,
 )
 from gpusim.results.source import Source
-from gpusim.storage.columns import Column, Table
-from gpusim.storage.hdf5 import (
+from gpusim.results.storage.columns import Column, Table
+from gpusim.results.storage.hdf5 import (
     CHUNK_ROWS,
     create_event_column,
     fit,
@@ -43,8 +43,8 @@ from gpusim.storage.hdf5 import (
     write_column,
     write_table,
 )
-from gpusim.storage.interrupts import uninterrupted
-from gpusim.storage.target import Target
+from gpusim.results.storage.interrupts import uninterrupted
+from gpusim.results.storage.target import Target
 
 
 class TableWriter:

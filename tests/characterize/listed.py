@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import frozen
 
+from gpusim.core.warp_program import INACTIVE, Buffer, LaneChunk, Launch, Op
 from gpusim.programs.builder import ApplicationSpec
 from gpusim.programs.workload import Workload
-from gpusim.warp_program import INACTIVE, Buffer, LaneChunk, Launch, Op
 
 LANES = 32
 BASE = 1 << 20

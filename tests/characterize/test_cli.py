@@ -6,8 +6,8 @@ import matplotlib.image
 import pytest
 from typer.testing import CliRunner
 
-from gpusim.characterize import intensity, read_characterization
 from gpusim.cli.main import app
+from gpusim.studies.characterize import intensity, read_characterization
 
 
 def characterize(*arguments, code=0):

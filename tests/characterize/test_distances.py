@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.characterize.distances import count_below, distinct_between, previous
+from gpusim.studies.characterize.distances import count_below, distinct_between, previous
 from tests.characterize.listed import distances
 
 streams = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 12)), max_size=80)

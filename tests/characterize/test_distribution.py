@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.characterize import distribution
-from gpusim.characterize.distribution import Distribution, Tally
+from gpusim.studies.characterize import distribution
+from gpusim.studies.characterize.distribution import Distribution, Tally
 
 values = st.lists(st.integers(-5, 40), max_size=60)
 

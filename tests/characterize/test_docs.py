@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from gpusim.characterize import intensity, locality, run
-from gpusim.characterize.schema import FORMAT, SCHEMA_VERSION, TABLES
+from gpusim.studies.characterize import intensity, locality, run
+from gpusim.studies.characterize.schema import FORMAT, SCHEMA_VERSION, TABLES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "characterize.md").read_text()
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim.characterize import characterize, read_characterization
-from gpusim.characterize.schema import TABLES
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.studies.characterize import characterize, read_characterization
+from gpusim.studies.characterize.schema import TABLES
 from tests.characterize.listed import ListedLaunch, pages, workload_of
 
 MODEL = gpusim.load_model("kepler-uvm", ["huge-pages"], {"sm.count": 4})

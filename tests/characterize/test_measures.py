@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.characterize import intensity
-from gpusim.characterize.blocks import Geometry, distinct_per_group, run_block
-from gpusim.characterize.intensity import (
+from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.studies.characterize import intensity
+from gpusim.studies.characterize.blocks import Geometry, distinct_per_group, run_block
+from gpusim.studies.characterize.intensity import (
     BlockPages,
     bin_of,
     inter_block_bins,
     intra_block_bins,
     sample_blocks,
 )
-from gpusim.characterize.locality import WINDOW, shared_upper_bits, strides
-from gpusim.characterize.placement import place_blocks, sm_stream, touch_order
-from gpusim.sm.block_scheduler import RoundRobinPlacement
+from gpusim.studies.characterize.locality import WINDOW, shared_upper_bits, strides
+from gpusim.studies.characterize.placement import place_blocks, sm_stream, touch_order
 from tests.characterize.listed import (
     BASE,
     PAGE,

@@ -4,9 +4,9 @@ import pytest
 from attrs import frozen
 
 import gpusim
-from gpusim.characterize import characterize
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.builder import ApplicationSpec
+from gpusim.studies.characterize import characterize
 from tests.characterize.listed import ListedLaunch
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusim
-from gpusim.characterize import reuse_distances
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.studies.characterize import reuse_distances
 
 NAMES = ["a", "b"]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 import gpusim
-from gpusim.characterize import characterize, run
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import Buffer
 from gpusim.programs.sizes import read_sizes, sizes_file
-from gpusim.warp_program import Buffer
+from gpusim.studies.characterize import characterize, run
 from tests.characterize.listed import (
     BASE,
     PAGE,

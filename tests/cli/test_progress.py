@@ -5,9 +5,9 @@ from rich.console import Console
 
 from gpusim.cli import progress
 from gpusim.cli.live import LiveView
-from gpusim.monitor import Activity, Progress
+from gpusim.core.states import state_names
+from gpusim.machine.monitor import Activity, Progress
 from gpusim.results.quantity import format_quantity
-from gpusim.states import state_names
 
 STATES = state_names(("L1", "L2"))
 

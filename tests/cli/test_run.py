@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
-from gpusim.conservation import ConservationError
-from gpusim.engine.watchdog import DeadlockError
+from gpusim.core.engine.watchdog import DeadlockError
+from gpusim.machine.conservation import ConservationError
 from gpusim.results.result import open_result
 
 # A parent may ignore SIGINT; the child shall not.

@@ -4,8 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
-from gpusim.config.load import load_model
-from gpusim.version import __version__
+from gpusim.core.version import __version__
+from gpusim.machine.load import load_model
 
 MODELS = [
     "a100-mig", "apu-hsa", "fermi", "integrated", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny",

@@ -8,10 +8,10 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
-import gpusim.perfetto
+import gpusim.views.perfetto
 from gpusim.cli.main import app
 from gpusim.results import open_result
-from gpusim.timelines import Selection, timeline, window_of
+from gpusim.views.timelines import Selection, timeline, window_of
 
 
 def gpusim_command(*arguments, code=0):
@@ -125,7 +125,7 @@ def test_a_trace(runs, tmp_path):
     result = gpusim_command("timeline", runs / "all.h5", *arguments)
     assert result.stdout == f"written to {one}\n"
     with open_result(runs / "all.h5") as run:
-        gpusim.perfetto.export(run, other, begin=1000, end=1200, sms=[1])
+        gpusim.views.perfetto.export(run, other, begin=1000, end=1200, sms=[1])
     assert one.read_bytes() == other.read_bytes()
 
 

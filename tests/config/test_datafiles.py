@@ -1,7 +1,7 @@
 import pytest
 
-from gpusim import datafiles
-from gpusim.errors import UserError
+from gpusim.core import datafiles
+from gpusim.core.errors import UserError
 
 
 def test_in_a_checkout():

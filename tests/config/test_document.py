@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.config.document import read_document
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 TEXT = """\
 # a file

@@ -2,13 +2,13 @@
 
 import pytest
 
-from gpusim.config.load import load_model
-from gpusim.config.policy import PolicyConfig
-from gpusim.datafiles import find_data
-from gpusim.errors import UserError
-from gpusim.registry import Slot, policy
-from gpusim.sm.block_scheduler import RoundRobinPlacement
-from gpusim.tlb import SetAssociativeArray
+from gpusim.core.datafiles import find_data
+from gpusim.core.errors import UserError
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.registry import Slot, policy
+from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.hardware.tlb import SetAssociativeArray
+from gpusim.machine.load import load_model
 
 
 @policy(Slot.TLB_ARRAY, "test-options")
@@ -161,7 +161,7 @@ def test_policies_and_their_options(model):
 
 def test_a_policy_of_the_users_own(model, tmp_path, monkeypatch):
     (tmp_path / "my_policies.py").write_text(
-        "from gpusim.tlb import SetAssociativeArray\n"
+        "from gpusim.hardware.tlb import SetAssociativeArray\n"
         "class Mine(SetAssociativeArray):\n"
         "    def __init__(self, config, *, size: int = 1):\n        pass\n"
     )
@@ -265,11 +265,17 @@ def test_what_is_not_cut_has_no_key(model):
             {"tlb.L1.array.policy": "test-options", "tlb.L1.array.bases": "two"},
             ["tlb.L1.array.bases = 'two'", "of type int"],
         ),
-        ({"tlb.L1.array": "collections:deque"}, ["lacks", "lookup", "gpusim.tlb.array.TlbArray"]),
+        (
+            {"tlb.L1.array": "collections:deque"},
+            ["lacks", "lookup", "gpusim.hardware.tlb.array.TlbArray"],
+        ),
         ({"dram.scheduler": "collections:deque"}, ["lacks", "best", "DramQueue"]),
-        ({"tlb.L1.array": "gpusim.tlb:TlbArray"}, ["lacks flush, insert, invalidate, lookup"]),
-        ({"tlb.L1.array": "gpusim.tlb:IdealArrays"}, ["cannot load", "IdealArrays"]),
-        ({"tlb.L1.array": "gpusim.errors:nearest"}, ["is not a class"]),
+        (
+            {"tlb.L1.array": "gpusim.hardware.tlb:TlbArray"},
+            ["lacks flush, insert, invalidate, lookup"],
+        ),
+        ({"tlb.L1.array": "gpusim.hardware.tlb:IdealArrays"}, ["cannot load", "IdealArrays"]),
+        ({"tlb.L1.array": "gpusim.core.errors:nearest"}, ["is not a class"]),
         (
             {"block_scheduler": "tests.config.test_load:_Greedy"},
             ["block_scheduler", "cannot be made", "'config'"],

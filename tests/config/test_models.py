@@ -6,8 +6,8 @@ import pytest
 
 from gpusim.config.document import read_document
 from gpusim.config.layers import variants_of
-from gpusim.config.load import load_model
-from gpusim.datafiles import data_names, find_data
+from gpusim.core.datafiles import data_names, find_data
+from gpusim.machine.load import load_model
 
 MODELS = (
     "a100-mig", "apu-hsa", "fermi", "integrated", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny",

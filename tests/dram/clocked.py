@@ -1,7 +1,8 @@
 """A DRAM controller that looks at everything in every clock: slow and obviously right.
 
 It scans the whole queue and the whole history of commands, knows no refresh, and serves as the
-oracle for `gpusim.dram.commands`, which computes the same clocks without looking in between.
+oracle for `gpusim.hardware.dram.commands`, which computes the same clocks without looking in
+between.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpusim.config.dram import DramConfig
-from gpusim.dram.mapping import AddressMapping
-from gpusim.dram.timing import Timing
+from gpusim.hardware.dram.mapping import AddressMapping
+from gpusim.hardware.dram.timing import Timing
 
 
 @dataclass

@@ -6,10 +6,10 @@ from collections.abc import Generator, Sequence
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
-from gpusim.dram import DramChannel, IdealDramChannel, TranslationPressure, build_dram
-from gpusim.engine import Environment, Port
-from gpusim.request import Kind, MemoryRequest
-from gpusim.states import State
+from gpusim.core.engine import Environment, Port
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.states import State
+from gpusim.hardware.dram import DramChannel, IdealDramChannel, TranslationPressure, build_dram
 
 
 class Driven:

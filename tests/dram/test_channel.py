@@ -14,13 +14,13 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import cycles
-from gpusim.dram import IdealDramChannel, build_dram
-from gpusim.dram.presets import GDDR5, HBM2
-from gpusim.engine import Environment
-from gpusim.errors import UserError
-from gpusim.states import State
+from gpusim.core.engine import Environment
+from gpusim.core.errors import UserError
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.states import State
+from gpusim.hardware.dram import IdealDramChannel, build_dram
+from gpusim.hardware.dram.presets import GDDR5, HBM2
 from tests.dram.driving import Driven
 
 ROW = 1 << 15

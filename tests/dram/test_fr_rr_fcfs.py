@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.dram.fr_rr_fcfs import FrRrFcfs
-from gpusim.dram.queue import Waiting
+from gpusim.hardware.dram.fr_rr_fcfs import FrRrFcfs
+from gpusim.hardware.dram.queue import Waiting
 from tests.dram.driving import Driven
 from tests.dram.test_against_clocked import streams
 from tests.dram.test_golden_choice import BANKS, waiting

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.dram.golden_silver_normal import GoldenSilverNormal
-from gpusim.dram.mapping import AddressMapping
-from gpusim.dram.presets import GDDR5
-from gpusim.dram.pressure import TranslationPressure
-from gpusim.dram.queue import PRECEDENCE, RANK_BITS, Waiting
-from gpusim.dram.timing import make_banks
-from gpusim.errors import OptionError
-from gpusim.request import Kind, MemoryRequest
+from gpusim.core.errors import OptionError
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.hardware.dram.golden_silver_normal import GoldenSilverNormal
+from gpusim.hardware.dram.mapping import AddressMapping
+from gpusim.hardware.dram.presets import GDDR5
+from gpusim.hardware.dram.pressure import TranslationPressure
+from gpusim.hardware.dram.queue import PRECEDENCE, RANK_BITS, Waiting
+from gpusim.hardware.dram.timing import make_banks
 
 _, BANKS = make_banks(AddressMapping(GDDR5))
 SIZES = {"golden": 2, "silver": 3, "normal": 4}

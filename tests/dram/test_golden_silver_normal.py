@@ -13,9 +13,9 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import cycles
-from gpusim.dram.presets import GDDR5
+from gpusim.core.policy import PolicyConfig
+from gpusim.hardware.dram.presets import GDDR5
 from tests.dram.driving import Driven
 from tests.dram.test_against_clocked import scattered, streams
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Bytes
-from gpusim.dram.mapping import AddressMapping, Place
-from gpusim.dram.presets import GDDR5, HBM2
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.hardware.dram.mapping import AddressMapping, Place
+from gpusim.hardware.dram.presets import GDDR5, HBM2
 
 TINY = evolve(
     HBM2, row=Bytes(128), burst=Bytes(32), pseudo_channels=2, bank_groups=2, banks=4, rows=8

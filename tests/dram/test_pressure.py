@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.dram.pressure import TranslationPressure
+from gpusim.hardware.dram.pressure import TranslationPressure
 
 
 def test_a_walk_and_its_warps() -> None:

@@ -7,12 +7,12 @@ from operator import attrgetter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.dram.mapping import AddressMapping
-from gpusim.dram.presets import GDDR5
-from gpusim.dram.queue import Fcfs, FrFcfs, Waiting
-from gpusim.dram.timing import make_banks
-from gpusim.registry import Slot, find_policy, policy_names
-from gpusim.request import Kind, MemoryRequest
+from gpusim.core.registry import Slot, find_policy, policy_names
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.hardware.dram.mapping import AddressMapping
+from gpusim.hardware.dram.presets import GDDR5
+from gpusim.hardware.dram.queue import Fcfs, FrFcfs, Waiting
+from gpusim.hardware.dram.timing import make_banks
 
 Steps = list[tuple[int, int, int]]
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 7), st.integers(0, 3)), max_size=60)

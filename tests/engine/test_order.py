@@ -9,7 +9,7 @@ import simpy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gpusim.engine import Environment
+from gpusim.core.engine import Environment
 
 Log = list[tuple[float, str]]
 EVENTS = 4

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.engine import NEVER, Environment, Port
+from gpusim.core.engine import NEVER, Environment, Port
 
 
 class NaivePort:

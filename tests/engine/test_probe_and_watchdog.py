@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpusim.engine import DeadlockError, Environment, Probe, Watchdog
+from gpusim.core.engine import DeadlockError, Environment, Probe, Watchdog
 
 
 def test_a_probe_calls_its_listeners_in_order() -> None:

@@ -1,4 +1,4 @@
-"""What users of SimPy know works on `gpusim.engine.Environment` as on SimPy's own."""
+"""What users of SimPy know works on `gpusim.core.engine.Environment` as on SimPy's own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import simpy
 from simpy.core import EmptySchedule, Infinity
 
-from gpusim.engine import Environment
+from gpusim.core.engine import Environment
 
 
 def test_timeouts_carry_values_and_advance_time() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpusim.engine import NEVER, Environment, Stall
+from gpusim.core.engine import NEVER, Environment, Stall
 
 
 @pytest.mark.parametrize("delay", [0.5, 1e-9, 3.25])

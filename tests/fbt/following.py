@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from gpusim.cache import RemappingL1Cache, VirtualL1Cache, VirtualL2Bank
-from gpusim.cache.array import DIRTY
-from gpusim.fbt import Fbt
+from gpusim.core.mshr import Mshrs
+from gpusim.core.request import ASID_SHIFT, VPN_MASK, Kind, VirtualRequest, page_of_line
+from gpusim.hardware.cache import RemappingL1Cache, VirtualL1Cache, VirtualL2Bank
+from gpusim.hardware.cache.array import DIRTY
+from gpusim.hardware.fbt import Fbt
+from gpusim.hardware.sm.warp import WarpAccess
 from gpusim.machine import Machine
-from gpusim.mshr import Mshrs
-from gpusim.request import ASID_SHIFT, VPN_MASK, Kind, VirtualRequest, page_of_line
-from gpusim.sm.warp import WarpAccess
 
 Copy = tuple[int, int]
 """Physical line and version."""

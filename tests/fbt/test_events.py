@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpusim
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results.result import Result
 from tests.whole.running import command, run
 

@@ -8,11 +8,11 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.cache import RemappingL1Cache, SynonymTable
-from gpusim.config.load import load_model
 from gpusim.config.schema import GpuConfig, RemappingConfig
 from gpusim.config.units import cycles
-from gpusim.cost import added_bytes
+from gpusim.hardware.cache import RemappingL1Cache, SynonymTable
+from gpusim.machine.cost import added_bytes
+from gpusim.machine.load import load_model
 from tests.fbt.test_latency import (
     ASK,
     BACK,

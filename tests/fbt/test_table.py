@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from gpusim.fbt import ForwardBackwardTable, Page
+from gpusim.hardware.fbt import ForwardBackwardTable, Page
 
 WAYS, SETS, LINES = 2, 2, 4
 numbers = st.integers(0, 9)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpusim.cache import VirtualL1Cache
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Bytes, Hertz, cycles
-from gpusim.engine import Environment
-from gpusim.mshr import FULL, MERGED, NEW
-from gpusim.request import Kind, VirtualRequest
+from gpusim.core.engine import Environment
+from gpusim.core.mshr import FULL, MERGED, NEW
+from gpusim.core.request import Kind, VirtualRequest
+from gpusim.hardware.cache import VirtualL1Cache
 
 SHIFT = 5
 PAGE, OTHER = 7, 9

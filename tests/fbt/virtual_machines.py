@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import FbtConfig, GpuConfig, RemappingConfig, TlbConfig, WalkConfig
 from gpusim.config.units import Bytes, cycles
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.request import ASID_SHIFT
 from gpusim.machine import Machine
-from gpusim.request import ASID_SHIFT
 from gpusim.simulate import run
 from tests.fbt.following import Follower
 from tests.machine.bench import SMALL, change

@@ -20,11 +20,11 @@ from gpusim.config.schema import (
     WalkConfig,
 )
 from gpusim.config.units import Bytes, Hertz, cycles
-from gpusim.dram.presets import GDDR5
+from gpusim.core.request import MemoryRequest
+from gpusim.core.warp_program import INACTIVE, Buffer, LaneChunk, Launch, Op
+from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant
-from gpusim.request import MemoryRequest
 from gpusim.simulate import run
-from gpusim.warp_program import INACTIVE, Buffer, LaneChunk, Launch, Op
 
 Script = Sequence[tuple[Any, ...]]
 """Operations of one warp: ``("load", address, ...)``, ``("compute", n)``, ``("wait",)`` …;

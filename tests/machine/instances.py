@@ -10,8 +10,8 @@ import attrs
 from gpusim.config.mig import MigConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.config.units import Bytes
+from gpusim.core.warp_program import Application
 from gpusim.machine import Tenant
-from gpusim.warp_program import Application
 from tests.machine.bench import Script, ScriptedApplication, ScriptedLaunch
 
 

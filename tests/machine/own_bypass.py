@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.cache import CacheBypass
+from gpusim.hardware.cache import CacheBypass
 
 
 class FromLevel(CacheBypass):

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
-from gpusim.config.load import load_model
-from gpusim.cost import Part, added_bytes, compare_storage, storage
-from gpusim.datafiles import data_names
-from gpusim.structures import Storage, bits_for, dimensions
+from gpusim.core.datafiles import data_names
+from gpusim.core.structures import Storage, bits_for, dimensions
+from gpusim.machine.cost import Part, added_bytes, compare_storage, storage
+from gpusim.machine.load import load_model
 
 MEMORY = {"memory.size": "2GiB"}  # 19 bits of a frame of 4 KiB
 
@@ -148,7 +148,7 @@ def test_dimensions_and_bits():
 
 
 def test_a_policy_that_does_not_tell_is_shown_as_such(monkeypatch):
-    from gpusim.tlb.set_associative import SetAssociativeArray
+    from gpusim.hardware.tlb.set_associative import SetAssociativeArray
 
     monkeypatch.setattr(SetAssociativeArray, "storage", lambda *_: None)
     shown = CliRunner().invoke(app, ["cost", "kepler-uvm"])

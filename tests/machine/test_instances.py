@@ -10,12 +10,12 @@ import attrs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.load import load_model
 from gpusim.config.schema import GpuConfig, WalkConfig
 from gpusim.config.units import cycles
-from gpusim.dram.presets import GDDR5
+from gpusim.core.request import Kind
+from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant, divide
-from gpusim.request import Kind
+from gpusim.machine.load import load_model
 from gpusim.simulate import run
 from tests.machine.bench import SMALL, Run, ScriptedApplication, change
 from tests.machine.instances import in_slices, on_instances, one_warp, private

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.cache.l2 import _arrays
 from gpusim.config.schema import L2Config, WalkConfig
 from gpusim.config.units import Bytes
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.hardware.cache.l2 import _arrays
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_latency import BASE

@@ -11,10 +11,10 @@ from typing import Any
 import attrs
 import pytest
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.config.units import cycles
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.policy import PolicyConfig
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch
 from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB, WALK

@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 import pytest
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.config.units import cycles, parse_duration
+from gpusim.core.policy import PolicyConfig
+from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.machine import Tenant
-from gpusim.tlb import SetAssociativeArray
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB, L2_TLB
 

@@ -11,11 +11,11 @@ from typing import Any
 import attrs
 import pytest
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import GpuConfig
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.request import NO_PAGE, Asker
+from gpusim.hardware.tlb import FillPolicy
 from gpusim.machine import Tenant
-from gpusim.request import NO_PAGE, Asker
-from gpusim.tlb import FillPolicy
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB, L2_TLB, WALK
 

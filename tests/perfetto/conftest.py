@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpusim.perfetto import export
 from gpusim.results import RECORDS, Result
+from gpusim.views.perfetto import export
 from tests.perfetto.reader import ReadTrace
 from tests.whole.running import run
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from gpusim.perfetto import export
-from gpusim.perfetto.arrows import _joined
 from gpusim.results import Result, follow
+from gpusim.views.perfetto import export
+from gpusim.views.perfetto.arrows import _joined
 from tests.perfetto.reader import ReadTrace, Slice
 from tests.perfetto.scripted import LOAD, PAGE, simulate
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpusim.perfetto import export
-from gpusim.perfetto.view import BINS
 from gpusim.results import Result
+from gpusim.views.perfetto import export
+from gpusim.views.perfetto.view import BINS
 from tests.perfetto.reader import ReadTrace, TrackPath
 
 FIRST, CYCLES = 700, 1500

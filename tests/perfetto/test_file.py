@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.errors import UserError
-from gpusim.perfetto import export
+from gpusim.core.errors import UserError
 from gpusim.results import Result, open_result
+from gpusim.views.perfetto import export
 from tests.perfetto.scripted import LOAD, simulate
 
 
@@ -76,7 +76,7 @@ def _defect(*_: object) -> None:
     ("place", "failure", "error"),
     [
         ("os.fsync", _full, UserError),
-        ("gpusim.perfetto.packets.TraceWriter.open", _defect, RuntimeError),
+        ("gpusim.views.perfetto.packets.TraceWriter.open", _defect, RuntimeError),
     ],
 )
 def test_a_failure_leaves_the_old_file(

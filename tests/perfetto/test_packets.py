@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.perfetto.packets import _FLUSH_BYTES, TraceWriter
-from gpusim.perfetto.walks import Lanes
+from gpusim.views.perfetto.packets import _FLUSH_BYTES, TraceWriter
+from gpusim.views.perfetto.walks import Lanes
 from tests.perfetto.reader import ReadTrace
 
 Spans = list[tuple[int, int]]

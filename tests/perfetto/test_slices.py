@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from gpusim.perfetto import export
+from gpusim.core.states import family, state_names
 from gpusim.results import Result
-from gpusim.states import family, state_names
+from gpusim.views.perfetto import export
 from tests.perfetto.reader import ReadTrace, Slice
 from tests.whole.test_relaunch import pair
 

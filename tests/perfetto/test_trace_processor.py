@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
 
-from gpusim.perfetto import export
 from gpusim.results import Result
+from gpusim.views.perfetto import export
 
 SHELL = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
 

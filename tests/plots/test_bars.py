@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from gpusim.plots import PALETTE, STATE_COLOURS, PlotError, bar_groups, new_figure, stacked_bars
+from gpusim.views.plots import (
+    PALETTE,
+    STATE_COLOURS,
+    PlotError,
+    bar_groups,
+    new_figure,
+    stacked_bars,
+)
 
 NAN = float("nan")
 CYCLES = pd.DataFrame(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim import plots
+from gpusim.views import plots
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "plots.md").read_text()

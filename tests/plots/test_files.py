@@ -3,8 +3,8 @@
 import pytest
 from matplotlib.figure import Figure
 
-from gpusim.errors import UserError
-from gpusim.plots import check_picture, new_figure, save
+from gpusim.core.errors import UserError
+from gpusim.views.plots import check_picture, new_figure, save
 
 
 @pytest.fixture

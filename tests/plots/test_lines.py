@@ -7,7 +7,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.plots import PlotError, cdf, sweep_lines
+from gpusim.views.plots import PlotError, cdf, sweep_lines
 
 NAN = float("nan")
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from gpusim.plots import (
+from gpusim.core.states import state_names
+from gpusim.views.plots import (
     STATE_COLOURS,
     PlotError,
     bar_groups,
@@ -18,7 +19,6 @@ from gpusim.plots import (
     state_colours,
     style,
 )
-from gpusim.states import state_names
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision
 # Deficiency" (2009): linear RGB as seen without one of the three kinds of cones.
@@ -137,5 +137,5 @@ def test_a_figure_shows_itself():
 
 
 def test_no_pyplot():
-    code = "import sys, gpusim.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, gpusim.views.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
 
-from gpusim.plots import STATE_COLOURS, PlotError, heat_map, stacked_area, step_lines
+from gpusim.views.plots import STATE_COLOURS, PlotError, heat_map, stacked_area, step_lines
 
 NAN = float("nan")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from gpusim.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.request import ASID_SHIFT, NO_PAGE
 
 SEQUENTIAL, STRIDE = "01", "10"
 

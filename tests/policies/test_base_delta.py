@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import TlbConfig
-from gpusim.errors import OptionError
-from gpusim.request import ASID_SHIFT, NO_PAGE
-from gpusim.tlb import BaseDeltaSets, SetAssociativeArray
-from gpusim.tlb.base_delta import BaseDeltaSet
+from gpusim.core.errors import OptionError
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.hardware.tlb import BaseDeltaSets, SetAssociativeArray
+from gpusim.hardware.tlb.base_delta import BaseDeltaSet
 
 
 def tlb(entries: int, ways: int, **options: Any) -> SetAssociativeArray:

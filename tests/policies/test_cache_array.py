@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.cache.array import DIRTY, CacheArray, split_ways
+from gpusim.hardware.cache.array import DIRTY, CacheArray, split_ways
 
 
 class NaiveCache:

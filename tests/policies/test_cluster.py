@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
-from gpusim.request import NO_PAGE
-from gpusim.tlb import ClusterArray, SetAssociativeArray
+from gpusim.core.request import NO_PAGE
+from gpusim.hardware.tlb import ClusterArray, SetAssociativeArray
 from tests.policies.test_base_delta import call
 
 

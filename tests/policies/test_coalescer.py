@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.sm.coalescer import coalesce
-from gpusim.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op, Segment
+from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op, Segment
+from gpusim.hardware.sm.coalescer import coalesce
 
 LINES = [32, 64, 128, 256]
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
-from gpusim.registry import Slot, find_policy, policy_names
-from gpusim.walk import ContiguousFrames, FirstTouchFrames, FrameAllocator, ScatteredFrames
+from gpusim.core.errors import UserError
+from gpusim.core.registry import Slot, find_policy, policy_names
+from gpusim.hardware.walk import ContiguousFrames, FirstTouchFrames, FrameAllocator, ScatteredFrames
 
 ALL: list[type[FrameAllocator]] = [ContiguousFrames, FirstTouchFrames, ScatteredFrames]
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.cache import L1Cache
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Bytes, Hertz
-from gpusim.engine import Environment
-from gpusim.mshr import FULL, MERGED, NEW
-from gpusim.request import Kind, MemoryRequest
+from gpusim.core.engine import Environment
+from gpusim.core.mshr import FULL, MERGED, NEW
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.hardware.cache import L1Cache
 
 
 class Answers:

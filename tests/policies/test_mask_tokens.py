@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import OptionError
-from gpusim.request import ASID_SHIFT, NO_PAGE
-from gpusim.tlb import AlwaysFill, MaskTokens
-from gpusim.tlb.mask_tokens import TokenCounters
+from gpusim.core.errors import OptionError
+from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.hardware.tlb import AlwaysFill, MaskTokens
+from gpusim.hardware.tlb.mask_tokens import TokenCounters
 
 APPS, SMS, WARPS = 2, 4, 6
 SMS_OF = {0: (0, 2), 1: (1, 3)}

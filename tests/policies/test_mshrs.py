@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.mshr import FULL, MERGED, NEW, Mshrs
+from gpusim.core.mshr import FULL, MERGED, NEW, Mshrs
 
 
 @settings(max_examples=200, deadline=None)

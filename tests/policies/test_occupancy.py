@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import SmConfig
 from gpusim.config.units import Bytes
-from gpusim.sm.occupancy import Occupancy, blocks_per_sm
+from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
 
 
 @frozen

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
-from gpusim.walk import FirstTouchFrames, Memory, PageTable, ScatteredFrames
+from gpusim.core.errors import UserError
+from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable, ScatteredFrames
 
 PAGES = {4 << 10: 4, 64 << 10: 4, 2 << 20: 3}
 """Levels by page size, of a tree of four levels."""

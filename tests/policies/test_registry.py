@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpusim.errors import UserError, nearest
-from gpusim.registry import Slot, find_policy, policy, policy_names
-from gpusim.sm.schedulers import GreedyThenOldest
-from gpusim.tlb import SetAssociativeArray
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.registry import Slot, find_policy, policy, policy_names
+from gpusim.hardware.sm.schedulers import GreedyThenOldest
+from gpusim.hardware.tlb import SetAssociativeArray
 
 
 def test_names_find_classes() -> None:
@@ -40,7 +40,7 @@ def test_a_slot_does_not_know_the_names_of_another() -> None:
 
 
 def test_a_class_by_its_module() -> None:
-    name = "gpusim.sm.schedulers:GreedyThenOldest"
+    name = "gpusim.hardware.sm.schedulers:GreedyThenOldest"
     assert find_policy(Slot.WARP_SCHEDULER, name) is GreedyThenOldest
 
 
@@ -48,10 +48,10 @@ def test_a_class_by_its_module() -> None:
     ("name", "why"),
     [
         ("no_such_package.module:Class", "No module named"),
-        ("gpusim.sm.schedulers:NoSuch", "has no attribute 'NoSuch'"),
+        ("gpusim.hardware.sm.schedulers:NoSuch", "has no attribute 'NoSuch'"),
         (":Class", "cannot load"),
-        ("gpusim.sm.schedulers:", "cannot load"),
-        ("gpusim.sm.schedulers:policy", "is not a class"),
+        ("gpusim.hardware.sm.schedulers:", "cannot load"),
+        ("gpusim.hardware.sm.schedulers:policy", "is not a class"),
     ],
 )
 def test_a_class_that_is_not_there(name: str, why: str) -> None:

@@ -7,11 +7,11 @@ from attrs import define, field, frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.hardware.sm.block_scheduler import RecordedSm, RoundRobinPlacement
+from gpusim.hardware.sm.schedulers import GreedyThenOldest, LooseRoundRobin
 from gpusim.programs.kernel import Kernel
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.sm.block_scheduler import RecordedSm, RoundRobinPlacement
-from gpusim.sm.schedulers import GreedyThenOldest, LooseRoundRobin
 
 
 @frozen

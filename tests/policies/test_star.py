@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
-from gpusim.errors import OptionError
-from gpusim.request import ASID_SHIFT, NO_PAGE
-from gpusim.structures import Dimensions
-from gpusim.tlb import StarArray, SubEntryArray, TlbArray
-from gpusim.tlb.star_entry import SharedEntry
+from gpusim.core.errors import OptionError
+from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.structures import Dimensions
+from gpusim.hardware.tlb import StarArray, SubEntryArray, TlbArray
+from gpusim.hardware.tlb.star_entry import SharedEntry
 from tests.policies.slow_star import SlowStar
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
-from gpusim.errors import OptionError, UserError
-from gpusim.request import ASID_SHIFT, NO_PAGE
-from gpusim.tlb import (
+from gpusim.core.errors import OptionError, UserError
+from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.hardware.tlb import (
     GroupedSubEntryArray,
     StarArray,
     StaticWaysArray,

@@ -9,12 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import TlbConfig
 from gpusim.config.units import cycles
-from gpusim.request import NO_PAGE
-from gpusim.tlb import SetAssociativeArray, TbPartitionedArray, TbPartitionedSharedArray, TlbArray
-from gpusim.tlb.tb_partitioned import owned_sets
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.request import NO_PAGE
+from gpusim.hardware.tlb import (
+    SetAssociativeArray,
+    TbPartitionedArray,
+    TbPartitionedSharedArray,
+    TlbArray,
+)
+from gpusim.hardware.tlb.tb_partitioned import owned_sets
 from tests.policies.flat_tlb import FlatTlb
 
 LATENCY = 3

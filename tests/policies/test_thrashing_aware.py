@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import OptionError
-from gpusim.sm.block_scheduler import RoundRobinPlacement
-from gpusim.sm.thrashing_aware import Halving, ThrashingAwarePlacement
+from gpusim.core.errors import OptionError
+from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.hardware.sm.thrashing_aware import Halving, ThrashingAwarePlacement
 from tests.policies.test_schedulers import Placed
 
 SMS = 4

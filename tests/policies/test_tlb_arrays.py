@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
-from gpusim.request import ASID_SHIFT, NO_PAGE
-from gpusim.tlb import IdealArray, SetAssociativeArray, SubEntryArray, TlbArray
+from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.hardware.tlb import IdealArray, SetAssociativeArray, SubEntryArray, TlbArray
 
 
 class NaiveTlb:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.tlb.tokens import Epoch, HillClimbTokens, PaperTokens, Tokens
+from gpusim.hardware.tlb.tokens import Epoch, HillClimbTokens, PaperTokens, Tokens
 
 EPOCH = 100
 WARPS = {3: range(8), 5: (4, 9)}

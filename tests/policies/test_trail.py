@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.request import Traveller, resolve_trail
+from gpusim.core.request import Traveller, resolve_trail
 
 
 def state_at(traveller: Traveller, cycle: int) -> int:

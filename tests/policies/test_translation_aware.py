@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.cache import NeverBypass, TranslationAwareBypass
-from gpusim.cache.translation_aware import is_sampled
-from gpusim.errors import OptionError
+from gpusim.core.errors import OptionError
+from gpusim.hardware.cache import NeverBypass, TranslationAwareBypass
+from gpusim.hardware.cache.translation_aware import is_sampled
 
 depths = st.sampled_from([0, 0, 1, 4, 6, 7, 9])
 events = st.lists(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import WalkCacheConfig
 from gpusim.config.units import Bytes
-from gpusim.walk import LevelWalkCache, LineWalkCache
+from gpusim.hardware.walk import LevelWalkCache, LineWalkCache
 
 SHIFTS = (27, 18, 9, 0)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpusim.warp_program import INACTIVE, MEMORY_OPS, Application, LaneChunk, Launch, Op
+from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, Application, LaneChunk, Launch, Op
 
 
 def chunks(application: Application, warp_size: int = 32) -> Iterator[tuple[Launch, LaneChunk]]:

@@ -6,9 +6,9 @@ from itertools import islice
 
 import numpy as np
 
+from gpusim.core.warp_program import LaneChunk, Launch
 from gpusim.programs.graphs.graph import Graph, graph_from_arcs
 from gpusim.programs.kernel import Program
-from gpusim.warp_program import LaneChunk, Launch
 
 LANES = list(range(32))
 

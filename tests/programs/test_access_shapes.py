@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from gpusim.core.warp_program import Launch, Op
 from gpusim.programs.graphs.graph import graph_from_arcs
 from gpusim.programs.pannotia.pagerank import Pagerank, PagerankParameters
 from gpusim.programs.polybench.matrix_vector import Atax, Bicg, MatrixParameters, Mvt
 from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
-from gpusim.warp_program import Launch, Op
 from tests.programs.drain import chunks, warp_operations
 
 LANES = list(range(32))

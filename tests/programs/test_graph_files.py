@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.graph import Graph
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.sampling import STRETCHES, sampled_blocks
 from gpusim.programs.workload import load_workload
 from tests.programs.drain import chunks, same_chunk

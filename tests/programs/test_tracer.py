@@ -9,6 +9,7 @@ from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.device import AddressSpace, DeviceArray
 from gpusim.programs.graphs.co_papers import CoPapers
 from gpusim.programs.kernel import Kernel
@@ -16,7 +17,6 @@ from gpusim.programs.pannotia.pagerank import Pagerank, PagerankParameters
 from gpusim.programs.polybench.matrix_vector import Atax, MatrixParameters
 from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
 from gpusim.programs.tracer import LANES_PER_CHUNK, BlockTracer, Shape
-from gpusim.warp_program import INACTIVE, LaneChunk, Op
 from tests.programs.drain import chunks, same_chunk
 
 Ints = DeviceArray[np.int64]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.builder import ProgramStart
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program

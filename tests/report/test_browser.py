@@ -10,9 +10,9 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from gpusim.plots import PALETTE
-from gpusim.report import write_report
 from gpusim.results import Result
+from gpusim.views.plots import PALETTE
+from gpusim.views.report import write_report
 from tests.report.reading import read
 
 BROWSER = next(

@@ -8,8 +8,8 @@ from pathlib import Path
 import h5py
 import pytest
 
-from gpusim.report import html_report
 from gpusim.results import open_result
+from gpusim.views.report import html_report
 from tests.report.reading import read, section
 from tests.whole.running import command
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusim
-from gpusim.report.machine import machine_facts
+from gpusim.views.report.machine import machine_facts
 
 
 def facts(model: str, *variants: str) -> dict[str, str]:

@@ -7,10 +7,10 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from gpusim.report import html_report
+from gpusim.core.states import State
 from gpusim.results import Result, follow
 from gpusim.results.quantity import format_quantity
-from gpusim.states import State
+from gpusim.views.report import html_report
 from tests.report.reading import Element, folded, read, rows, section, table
 
 

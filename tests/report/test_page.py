@@ -10,8 +10,8 @@ from itertools import pairwise
 import matplotlib.image
 import pytest
 
-from gpusim.report import html_report
 from gpusim.results import DRAWN, Result
+from gpusim.views.report import html_report
 from tests.report.reading import Element, read, section
 from tests.report.runs import NASTY, run
 

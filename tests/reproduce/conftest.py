@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.reproduce import catalog, claims
+from gpusim.studies.reproduce import catalog, claims
 
 CLAIMS = """
 paper = "mine"
@@ -48,9 +48,9 @@ reason = "needs a chip"
 """
 
 FIG1 = """
-from gpusim.plots import bar_groups
-from gpusim.reproduce import Figure, gain, number
-from gpusim.sweep.spec import Sweep
+from gpusim.views.plots import bar_groups
+from gpusim.studies.reproduce import Figure, gain, number
+from gpusim.studies.sweep.spec import Sweep
 
 from .common import PROGRAMS
 
@@ -70,7 +70,7 @@ FIGURE = Figure(
 )
 
 if __name__ == "__main__":
-    from gpusim.cli.reproduce import script
+    from gpusim.cli.script import script
 
     script(FIGURE)
 """
@@ -78,8 +78,8 @@ if __name__ == "__main__":
 FIG2 = """
 import pandas as pd
 
-from gpusim.plots import bar_groups
-from gpusim.reproduce import Figure, Survey, one
+from gpusim.views.plots import bar_groups
+from gpusim.studies.reproduce import Figure, Survey, one
 
 from .common import PROGRAMS
 

@@ -12,16 +12,16 @@ import attrs
 import numpy as np
 import pandas as pd
 
-from gpusim.characterize import ApplicationCharacterization, Distribution, KernelCounts
-from gpusim.characterize.characterization import DISTRIBUTIONS
-from gpusim.config.load import load_model
+from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
-from gpusim.reproduce import Figure, Material
-from gpusim.reproduce.mixes import applications
 from gpusim.results.result import Result
 from gpusim.simulate import simulate
-from gpusim.sweep.point import as_text
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.characterize import ApplicationCharacterization, Distribution, KernelCounts
+from gpusim.studies.characterize.characterization import DISTRIBUTIONS
+from gpusim.studies.reproduce import Figure, Material
+from gpusim.studies.reproduce.mixes import applications
+from gpusim.studies.sweep.point import as_text
+from gpusim.studies.sweep.spec import Sweep
 
 NUMBERS = (
     "cycles", "warp_cycles", "ipc", "tlb_L1_hit_rate_mean", "tlb_L2_hit_rate", "tlb_L2_mpki",

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.library import find_workload, read_paper
 from gpusim.programs.sizes import size_of
-from gpusim.reproduce.catalog import choose, figures_of, means
-from gpusim.reproduce.claims import claims_folder, papers, read_claims
-from gpusim.reproduce.programs import programs_of
+from gpusim.studies.reproduce.catalog import choose, figures_of, means
+from gpusim.studies.reproduce.claims import claims_folder, papers, read_claims
+from gpusim.studies.reproduce.programs import programs_of
 
 PAPERS = papers()
 NAMES = [paper.name for paper in PAPERS]

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 import gpusim
 from gpusim.cli.main import app
-from gpusim.errors import UserError
-from gpusim.reproduce import catalog, run, surveys
-from gpusim.reproduce.claims import papers
-from gpusim.reproduce.verdict import Verdict
-from gpusim.sweep.folder import FailedRun
-from gpusim.sweep.worker import Failure
+from gpusim.core.errors import UserError
+from gpusim.studies.reproduce import catalog, run, surveys
+from gpusim.studies.reproduce.claims import papers
+from gpusim.studies.reproduce.verdict import Verdict
+from gpusim.studies.sweep.folder import FailedRun
+from gpusim.studies.sweep.worker import Failure
 
 ROOT = Path(__file__).parents[2]
 

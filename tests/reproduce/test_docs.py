@@ -5,10 +5,10 @@ from pathlib import Path
 
 import attrs
 
-from gpusim.plots import save
-from gpusim.reproduce import Figure
-from gpusim.reproduce.claims import DIRECTIONS, Claim
-from gpusim.reproduce.verdict import Verdict
+from gpusim.studies.reproduce import Figure
+from gpusim.studies.reproduce.claims import DIRECTIONS, Claim
+from gpusim.studies.reproduce.verdict import Verdict
+from gpusim.views.plots import save
 from tests.reproduce.made import material
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")

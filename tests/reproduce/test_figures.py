@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpusim.characterize.blocks import BlockAccesses
-from gpusim.plots import save
-from gpusim.reproduce.catalog import figures_of
-from gpusim.reproduce.claims import papers
-from gpusim.reproduce.run import outcome
+from gpusim.studies.characterize.blocks import BlockAccesses
+from gpusim.studies.reproduce.catalog import figures_of
+from gpusim.studies.reproduce.claims import papers
+from gpusim.studies.reproduce.run import outcome
+from gpusim.views.plots import save
 from tests.reproduce.made import application, by_variant, material
 
 FIGURES = {figure.id: (paper, figure) for paper in papers() for figure in figures_of(paper)}

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from gpusim.reproduce.figure import Material
-from gpusim.reproduce.run import _on, _rows
-from gpusim.sweep.spec import SAME, Sweep
+from gpusim.studies.reproduce.figure import Material
+from gpusim.studies.reproduce.run import _on, _rows
+from gpusim.studies.sweep.spec import SAME, Sweep
 from tests.sweep.made_up import make_up
 
 

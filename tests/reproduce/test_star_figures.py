@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpusim.config.load import load_model
-from gpusim.reproduce.catalog import figures_of
-from gpusim.reproduce.claims import papers
+from gpusim.machine.load import load_model
+from gpusim.studies.reproduce.catalog import figures_of
+from gpusim.studies.reproduce.claims import papers
 from tests.reproduce.made import material
 
 (STAR,) = (paper for paper in papers() if paper.paper == "star")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from experiments.virtual_caching import recorded
 from gpusim.config.document import read_document
 from gpusim.config.layers import variants_of
-from gpusim.datafiles import find_data
-from gpusim.reproduce.catalog import figures_of
-from gpusim.reproduce.claims import papers
-from gpusim.reproduce.run import outcome
+from gpusim.core.datafiles import find_data
+from gpusim.studies.reproduce.catalog import figures_of
+from gpusim.studies.reproduce.claims import papers
+from gpusim.studies.reproduce.run import outcome
 from tests.reproduce.made import material, some_run
 
 (VC,) = (paper for paper in papers() if paper.paper == "vc")

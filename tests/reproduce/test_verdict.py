@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from gpusim.reproduce.claims import Claim
-from gpusim.reproduce.verdict import Measured, Verdict, judge
+from gpusim.studies.reproduce.claims import Claim
+from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
 
 
 def claim(direction, *values, **more):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from gpusim.counters import CounterRow
+from gpusim.core.counters import CounterRow
+from gpusim.core.states import State, state_names
 from gpusim.results import (
     ApplicationFacts,
     LaunchFacts,
@@ -18,7 +19,6 @@ from gpusim.results import (
     WallClock,
     headline,
 )
-from gpusim.states import State, state_names
 
 STATES = state_names(("L1", "L2"))
 

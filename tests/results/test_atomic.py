@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results import ResultWriter, RunData, open_result
 
 
@@ -90,7 +90,7 @@ def test_a_killed_run_leaves_no_result(tmp_path: Path, number: signal.Signals) -
 
 _FULL_DISK = """
 import resource, sys
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results import ResultWriter
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
 try:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results import ResultWriter, RunData, open_result
 
 

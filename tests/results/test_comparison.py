@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from gpusim.config.load import load_model
+from gpusim.core.states import State, state_names
+from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
 from gpusim.results import Comparison, Result, ResultWriter, RunData, compare, headline
 from gpusim.results.comparison import format_change
 from gpusim.simulate import simulate
-from gpusim.states import State, state_names
 from tests.results.conftest import COUNTERS, STATES, make_sums
 
 Make = Callable[..., RunData]

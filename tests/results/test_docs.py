@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.counters import CounterRow
+from gpusim.core.counters import CounterRow
+from gpusim.core.states import state_names
 from gpusim.results import ApplicationFacts, Recorder, ResultWriter, RunData, headline
 from gpusim.results.schema import (
     APPLICATION_SMS,
@@ -30,8 +31,7 @@ from gpusim.results.schema import (
     WALL,
     WORKLOAD,
 )
-from gpusim.states import state_names
-from gpusim.storage.columns import Column, Table
+from gpusim.results.storage.columns import Column, Table
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from attrs import evolve
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results import Result, ResultWriter, RunData, open_results
 
 Make = Callable[..., RunData]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.results import ResultWriter
-from gpusim.storage.interrupts import uninterrupted
+from gpusim.results.storage.interrupts import uninterrupted
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.config.load import load_model
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
 from gpusim.results import Result, follow, slowest_requests
 from gpusim.simulate import simulate

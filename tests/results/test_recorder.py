@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gpusim.engine import Probe
-from gpusim.errors import UserError
-from gpusim.request import ASID_SHIFT, Kind, MemoryRequest, Translation
+from gpusim.core.engine import Probe
+from gpusim.core.errors import UserError
+from gpusim.core.request import ASID_SHIFT, Kind, MemoryRequest, Translation
+from gpusim.core.states import State
 from gpusim.results import RECORDS, Recorder, ResultWriter, RunData, check_records
-from gpusim.states import State
 
 
 def make_request(trail: list[int], warp: int | None) -> MemoryRequest:

@@ -14,11 +14,11 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.counters import CounterRow
-from gpusim.errors import UserError
+from gpusim.core.counters import CounterRow
+from gpusim.core.errors import UserError
 from gpusim.results import Result, ResultWriter, RunData, digest, open_result
-from gpusim.storage.columns import Column
-from gpusim.storage.hdf5 import CHUNK_ROWS
+from gpusim.results.storage.columns import Column
+from gpusim.results.storage.hdf5 import CHUNK_ROWS
 
 
 @pytest.fixture(params=["file", "memory"])

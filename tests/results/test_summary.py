@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.counters import CounterRow
+from gpusim.core.counters import CounterRow, ratio
+from gpusim.core.states import State, state_names
 from gpusim.results import ApplicationFacts, headline
-from gpusim.results.summary import ratio
-from gpusim.states import State, state_names
 
 STATES = state_names(("L1",))
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from gpusim.config.policy import PolicyConfig
+from gpusim.core.policy import PolicyConfig
 from tests.machine.bench import SMALL, change
 from tests.sm.observed import Observed, launch, observe, tenant
 

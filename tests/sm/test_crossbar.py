@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import CrossbarConfig
 from gpusim.config.units import Hertz, cycles
-from gpusim.crossbar import Network, reply_bytes, request_bytes
-from gpusim.engine import Environment
-from gpusim.request import Kind, MemoryRequest
+from gpusim.core.engine import Environment
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.hardware.crossbar import Network, reply_bytes, request_bytes
 
 CLOCK = Hertz(1_000_000_000)
 

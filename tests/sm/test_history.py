@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.request import resolve_trail
-from gpusim.sm import history as module
-from gpusim.sm.history import History
+from gpusim.core.request import resolve_trail
+from gpusim.hardware.sm import history as module
+from gpusim.hardware.sm.history import History
 from tests.machine.bench import SMALL, Run, change
 
 BASE = 1 << 32

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.units import cycles
+from gpusim.core.policy import PolicyConfig
 from tests.machine.bench import SMALL, Run, change
 from tests.sm.observed import observe
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from gpusim.core.request import MemoryRequest
 from gpusim.machine import Tenant
-from gpusim.request import MemoryRequest
 from tests.machine.bench import SMALL, Run, ScriptedApplication, change
 from tests.sm.observed import Observed, launch, tenant
 

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig
+from gpusim.core.warp_program import Op
 from gpusim.machine import Machine, Tenant
 from gpusim.simulate import run
-from gpusim.warp_program import Op
 from tests.machine.bench import ScriptedApplication
 from tests.sm.observed import Observed, launch
 from tests.sm.tiny_machines import machines, programs

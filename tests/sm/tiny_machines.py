@@ -7,10 +7,10 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
-from gpusim.config.policy import PolicyConfig
 from gpusim.config.schema import GpuConfig, TlbConfig, WalkCacheConfig, WalkConfig
 from gpusim.config.units import Bytes, cycles
-from gpusim.dram.presets import GDDR5
+from gpusim.core.policy import PolicyConfig
+from gpusim.hardware.dram.presets import GDDR5
 from tests.machine.bench import SMALL, change
 
 BASE = 1 << 32

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.sweep.run import run_sweep
+from gpusim.studies.sweep.run import run_sweep
 from tests.sweep.faulty import GATE, Gate
 from tests.sweep.sweeping import small_sweep
 

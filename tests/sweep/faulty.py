@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from gpusim.tlb import SetAssociativeArray
+from gpusim.hardware.tlb import SetAssociativeArray
 
 GATE = "GPUSIM_TEST_GATE"
 """Environment variable: the folder of a gate."""

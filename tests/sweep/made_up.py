@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpusim.sweep.folder import FailedRun, RunFolder, table_of
-from gpusim.sweep.plan import make_plan
-from gpusim.sweep.point import Point
-from gpusim.sweep.results import SweepResults, open_sweep
-from gpusim.sweep.spec import Sweep
-from gpusim.sweep.worker import Facts, Failure
+from gpusim.studies.sweep.folder import FailedRun, RunFolder, table_of
+from gpusim.studies.sweep.plan import make_plan
+from gpusim.studies.sweep.point import Point
+from gpusim.studies.sweep.results import SweepResults, open_sweep
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.studies.sweep.worker import Facts, Failure
 
 UNITS = {"cycles": "cycles", "ipc": "1/cycle", "tlb_L1_hit_rate": "fraction"}
 

@@ -20,8 +20,8 @@ import pandas as pd
 import psutil
 import tomli_w
 
-from gpusim.sweep.results import open_sweep
-from gpusim.sweep.spec import Sweep, to_plain
+from gpusim.studies.sweep.results import open_sweep
+from gpusim.studies.sweep.spec import Sweep, to_plain
 from tests.sweep.faulty import GATE, Gate
 
 ROOT = Path(__file__).parents[2]
@@ -187,8 +187,8 @@ SCRIPT = """
 import sys
 from attrs import evolve
 import gpusim
-from gpusim.registry import Slot, policy
-from gpusim.tlb import SetAssociativeArray
+from gpusim.core.registry import Slot, policy
+from gpusim.hardware.tlb import SetAssociativeArray
 
 @policy(Slot.TLB_ARRAY, "half")
 class Half(SetAssociativeArray):

@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from gpusim.errors import UserError
-from gpusim.sweep import claims as module
-from gpusim.sweep.claims import LEASE_SECONDS, Claims, held
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep import claims as module
+from gpusim.studies.sweep.claims import LEASE_SECONDS, Claims, held
 
 KEY = "0123"
 

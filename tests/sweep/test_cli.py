@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from gpusim.cli import sweep_view
 from gpusim.cli.main import app
 from gpusim.cli.sweep_view import show, sweep_progress
-from gpusim.sweep.progress import SweepProgress
+from gpusim.studies.sweep.progress import SweepProgress
 
 SPEC = """
 title = "Small squares"

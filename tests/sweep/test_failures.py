@@ -9,13 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from gpusim.errors import UserError
-from gpusim.sweep.execution import ATTEMPTS
-from gpusim.sweep.progress import SweepProgress
-from gpusim.sweep.results import SweepResults
-from gpusim.sweep.run import run_sweep
-from gpusim.sweep.spec import Sweep
-from gpusim.sweep.worker import Limits
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.execution import ATTEMPTS
+from gpusim.studies.sweep.progress import SweepProgress
+from gpusim.studies.sweep.results import SweepResults
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.studies.sweep.worker import Limits
 from tests.sweep.faulty import Gate
 from tests.sweep.sweeping import (
     SCRIPT,

@@ -15,9 +15,9 @@ import psutil
 import pytest
 from attrs import frozen
 
-from gpusim.errors import UserError
-from gpusim.sweep.run import run_sweep
-from gpusim.sweep.worker import Limits
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.worker import Limits
 from tests.sweep.faulty import GATE, Gate
 from tests.sweep.sweeping import (
     SCRIPT,

@@ -10,7 +10,7 @@ import pandas as pd
 import psutil
 import pytest
 
-from gpusim.sweep.run import run_sweep
+from gpusim.studies.sweep.run import run_sweep
 from tests.sweep.faulty import Gate
 from tests.sweep.sweeping import (
     PATIENCE_SECONDS,

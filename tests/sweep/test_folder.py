@@ -12,15 +12,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from gpusim.errors import UserError, WriteError
-from gpusim.sweep import folder as folder_module
-from gpusim.sweep.folder import RUN_COLUMNS, FailedRun, RunFolder, headline_columns, runs_in
-from gpusim.sweep.mark import FORMAT, MARK, VERSION
-from gpusim.sweep.results import open_sweep
-from gpusim.sweep.run import run_sweep
-from gpusim.sweep.spec import Sweep, read_sweep
-from gpusim.sweep.status import look_ahead
-from gpusim.sweep.worker import Facts, Failure
+from gpusim.core.errors import UserError, WriteError
+from gpusim.studies.sweep import folder as folder_module
+from gpusim.studies.sweep.folder import RUN_COLUMNS, FailedRun, RunFolder, headline_columns, runs_in
+from gpusim.studies.sweep.mark import FORMAT, MARK, VERSION
+from gpusim.studies.sweep.results import open_sweep
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.spec import Sweep, read_sweep
+from gpusim.studies.sweep.status import look_ahead
+from gpusim.studies.sweep.worker import Facts, Failure
 
 SWEEP = Sweep(
     name="pair", models="tiny", workloads="nw", scale="smoke",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.errors import UserError
-from gpusim.sweep.journal import Journal
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.journal import Journal
 
 
 def test_sweeps_add_to_one_file(tmp_path: Path) -> None:

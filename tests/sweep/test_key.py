@@ -14,15 +14,16 @@ from typing import Any
 
 import pytest
 
-from gpusim import load_model, load_workload, registry
-from gpusim.errors import UserError
+from gpusim import load_model, load_workload
+from gpusim.core import registry
+from gpusim.core.errors import UserError
+from gpusim.core.registry import Slot, policy
+from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.programs.traces.recorder import record_trace
-from gpusim.registry import Slot, policy
-from gpusim.sweep import code
-from gpusim.sweep.code import semantics
-from gpusim.sweep.key import KEY_LENGTH, content_key
-from gpusim.sweep.own_code import own_code
-from gpusim.tlb import SetAssociativeArray
+from gpusim.studies.sweep import code
+from gpusim.studies.sweep.code import semantics
+from gpusim.studies.sweep.key import KEY_LENGTH, content_key
+from gpusim.studies.sweep.own_code import own_code
 from tests.programs.traces.writing import EXIT, block, header, write
 
 ROOT = Path(__file__).parents[2]
@@ -104,10 +105,10 @@ def test_shares_count_as_the_sms_that_they_are() -> None:
 def test_versions_count(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key()
     with monkeypatch.context() as patch:
-        patch.setattr("gpusim.sweep.key.SCHEMA_VERSION", 999)
+        patch.setattr("gpusim.studies.sweep.key.SCHEMA_VERSION", 999)
         assert key() != before
     with monkeypatch.context() as patch:
-        patch.setattr("gpusim.sweep.key.semantics", lambda: "another simulator")
+        patch.setattr("gpusim.studies.sweep.key.semantics", lambda: "another simulator")
         assert key() != before
     assert key() == before
 
@@ -115,7 +116,7 @@ def test_versions_count(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_keys_are_the_same_in_any_process() -> None:
     program_text = (
         "from gpusim import load_model, load_workload\n"
-        "from gpusim.sweep.key import content_key\n"
+        "from gpusim.studies.sweep.key import content_key\n"
         "print(content_key(load_model('tiny', ['ideal-dram'], {'clock': '2GHz', 'l1.mshrs': 4}),\n"
         "                  load_workload('bfs', 'smoke', 3, {'graph.vertices': 128})))\n"
     )
@@ -274,7 +275,7 @@ def test_semantics_covers_the_simulator_and_not_its_onlookers(
 # -- the user's own code -------------------------------------------------------------------------
 
 OWN = """
-from gpusim.tlb import SetAssociativeArray
+from gpusim.hardware.tlb import SetAssociativeArray
 
 FACTOR = 2
 
@@ -349,7 +350,7 @@ def unrelated():
     return 1
 """
 CLASS = """
-from gpusim.tlb import SetAssociativeArray
+from gpusim.hardware.tlb import SetAssociativeArray
 
 class Base(SetAssociativeArray):
     @property
@@ -417,11 +418,11 @@ def test_classes_of_a_script_count(tmp_path: Path) -> None:
 
     text = HELPERS + CLASS.replace("class OfNotebook", "@policy(Slot.TLB_ARRAY, 'mine')\nclass Own")
     text = (
-        "from gpusim.registry import Slot, policy\n"
+        "from gpusim.core.registry import Slot, policy\n"
         + text
         + (
             "from gpusim import load_model, load_workload\n"
-            "from gpusim.sweep.key import content_key\n"
+            "from gpusim.studies.sweep.key import content_key\n"
             "model = load_model('tiny', (), {'tlb.L2.array': 'mine'})\n"
             "print(content_key(model, load_workload('nw', 'smoke')))\n"
         )

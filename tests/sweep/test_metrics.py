@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from gpusim import load_model, load_workload, run_sweep, simulate
-from gpusim.errors import UserError
-from gpusim.sweep.metrics import weighted_speedup
-from gpusim.sweep.point import ALONE, Point
-from gpusim.sweep.results import open_sweep
-from gpusim.sweep.spec import Sweep
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.metrics import weighted_speedup
+from gpusim.studies.sweep.point import ALONE, Point
+from gpusim.studies.sweep.results import open_sweep
+from gpusim.studies.sweep.spec import Sweep
 from tests.sweep.made_up import make_up
 
 PAIR = "mask/NW_LPS"

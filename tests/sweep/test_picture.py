@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.errors import UserError
-from gpusim.sweep.picture import draw_sweep, values_to_draw
-from gpusim.sweep.point import ALONE, Point
-from gpusim.sweep.spec import Sweep
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.picture import draw_sweep, values_to_draw
+from gpusim.studies.sweep.point import ALONE, Point
+from gpusim.studies.sweep.spec import Sweep
 from tests.sweep.made_up import make_up
 
 SIZES = {"tlb.L1.entries, tlb.L1.ways": [[16, 4], [32, 8]]}

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
-from gpusim.sweep.plan import Plan, make_plan
-from gpusim.sweep.point import ALONE, SHARED, Point
-from gpusim.sweep.spec import Sweep
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.plan import Plan, make_plan
+from gpusim.studies.sweep.point import ALONE, SHARED, Point
+from gpusim.studies.sweep.spec import Sweep
 
 PAIRS = ["mask/HISTO_LPS", "mask/NW_LPS"]
 

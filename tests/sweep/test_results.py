@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import gpusim
-from gpusim.errors import UserError
-from gpusim.sweep.folder import RUN_COLUMNS, RunFolder, table_of
-from gpusim.sweep.point import Point, as_text
-from gpusim.sweep.results import SweepResults, open_sweep
-from gpusim.sweep.spec import Sweep
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.folder import RUN_COLUMNS, RunFolder, table_of
+from gpusim.studies.sweep.point import Point, as_text
+from gpusim.studies.sweep.results import SweepResults, open_sweep
+from gpusim.studies.sweep.spec import Sweep
 from tests.sweep.made_up import make_up
 
 SWEEP = Sweep(

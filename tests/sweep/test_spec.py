@@ -13,10 +13,10 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.tables import SCALES
 from gpusim.results.recorder import RECORDS
-from gpusim.sweep.spec import PlotTable, Sweep, read_sweep, to_plain
+from gpusim.studies.sweep.spec import PlotTable, Sweep, read_sweep, to_plain
 
 BASE = 'models = ["tiny"]\nworkloads = ["nw"]\n'
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from gpusim.errors import UserError
-from gpusim.sweep.claims import Claims
-from gpusim.sweep.estimate import Estimates
-from gpusim.sweep.folder import FailedRun, RunFolder
-from gpusim.sweep.plan import make_plan
-from gpusim.sweep.point import Point
-from gpusim.sweep.run import run_sweep
-from gpusim.sweep.spec import Sweep
-from gpusim.sweep.status import SweepStatus, look_ahead, sweep_status
-from gpusim.sweep.worker import Failure
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.claims import Claims
+from gpusim.studies.sweep.estimate import Estimates
+from gpusim.studies.sweep.folder import FailedRun, RunFolder
+from gpusim.studies.sweep.plan import make_plan
+from gpusim.studies.sweep.point import Point
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.studies.sweep.status import SweepStatus, look_ahead, sweep_status
+from gpusim.studies.sweep.worker import Failure
 from tests.sweep.made_up import make_up
 
 SWEEP = Sweep(

@@ -9,12 +9,13 @@ import pytest
 from attrs import evolve
 
 import gpusim
-from gpusim.errors import UserError
-from gpusim.registry import Slot
-from gpusim.sweep.claims import Claims, claim_file
-from gpusim.sweep.code import semantics
-from gpusim.sweep.plan import make_plan
-from gpusim.sweep.worker import (
+from gpusim.core.errors import UserError
+from gpusim.core.registry import Slot
+from gpusim.hardware.tlb import SetAssociativeArray
+from gpusim.studies.sweep.claims import Claims, claim_file
+from gpusim.studies.sweep.code import semantics
+from gpusim.studies.sweep.plan import make_plan
+from gpusim.studies.sweep.worker import (
     HANG,
     OTHER_VERSION,
     ClaimLost,
@@ -26,7 +27,6 @@ from gpusim.sweep.worker import (
     pack,
     perform,
 )
-from gpusim.tlb import SetAssociativeArray
 from tests.sweep.sweeping import small_sweep
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from gpusim.counters import CounterRow
+from gpusim.core.counters import CounterRow
+from gpusim.core.states import state_names
 from gpusim.results import (
     ApplicationFacts,
     Provenance,
@@ -17,8 +18,7 @@ from gpusim.results import (
     SummaryValue,
     WallClock,
 )
-from gpusim.states import state_names
-from gpusim.timelines import Selection, Window
+from gpusim.views.timelines import Selection, Window
 
 STATES = state_names(("L1", "L2"))
 CYCLES = 120

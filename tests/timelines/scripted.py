@@ -14,7 +14,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.programs.builder import ApplicationSpec
 from gpusim.programs.workload import Workload
 from gpusim.results import RECORDS, Result
-from gpusim.timelines import Selection, stalls, window_of
+from gpusim.views.timelines import Selection, stalls, window_of
 from tests.machine.bench import Script, ScriptedApplication, ScriptedLaunch
 
 Blocks = Sequence[Sequence[Script]]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
-from gpusim.timelines import Selection, Window, activity, events
+from gpusim.core.errors import UserError
+from gpusim.views.timelines import Selection, Window, activity, events
 from tests.timelines.made import (
     APPS,
     CYCLES,

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.timelines import Selection, Window, events, stalls, timeline
+from gpusim.views.timelines import Selection, Window, events, stalls, timeline
 from tests.timelines.made import (
     APPS,
     SMS,

@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 import gpusim
-from gpusim.errors import UserError
-from gpusim.plots import STATE_COLOURS, PlotFigure, save
+from gpusim.core.errors import UserError
+from gpusim.core.states import State
 from gpusim.results import RECORDS, Result
-from gpusim.states import State
-from gpusim.timelines import (
+from gpusim.views.plots import STATE_COLOURS, PlotFigure, save
+from gpusim.views.timelines import (
     Selection,
     Window,
     picture,
@@ -28,8 +28,8 @@ from gpusim.timelines import (
     warp_picture,
     window_of,
 )
-from gpusim.timelines.picture import _stack, draw_timeline
-from gpusim.timelines.warp_picture import draw_warps
+from gpusim.views.timelines.picture import _stack, draw_timeline
+from gpusim.views.timelines.warp_picture import draw_warps
 from tests.timelines.made import made
 
 MEMORY_PANELS = ["page walks", "transactions", "DRAM traffic", "DRAM queue", "TLB hit rate"]

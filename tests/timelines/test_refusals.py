@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results import Result
-from gpusim.timelines import (
+from gpusim.views.timelines import (
     MOST_BINS,
     Selection,
     Window,

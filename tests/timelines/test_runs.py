@@ -10,9 +10,17 @@ import pytest
 import xarray as xr
 
 import gpusim
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results import RECORDS, Result
-from gpusim.timelines import Selection, Window, stalled_on, stalls, timeline, walks_at, window_of
+from gpusim.views.timelines import (
+    Selection,
+    Window,
+    stalled_on,
+    stalls,
+    timeline,
+    walks_at,
+    window_of,
+)
 from tests.machine.bench import SMALL
 from tests.timelines.scripted import simulate
 from tests.whole.running import run

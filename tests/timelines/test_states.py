@@ -16,9 +16,9 @@ from attrs import frozen
 
 from gpusim.config.schema import GpuConfig, WalkConfig
 from gpusim.config.units import Hertz, cycles
-from gpusim.dram.presets import GDDR5
+from gpusim.hardware.dram.presets import GDDR5
 from gpusim.results import open_result
-from gpusim.timelines import Selection, stalls, window_of
+from gpusim.views.timelines import Selection, stalls, window_of
 from tests.machine.bench import SMALL, Script, change
 from tests.timelines.scripted import Runs, life, simulate
 

@@ -11,7 +11,7 @@ import pytest
 import gpusim
 from experiments.mask.story import main, misses_of, same_page, waiting, worst_miss
 from gpusim.results import open_result
-from gpusim.timelines import Window, walk_waits
+from gpusim.views.timelines import Window, walk_waits
 
 RECORDS = ("intervals", "walks", "walk_reads", "requests")
 PAIR = """

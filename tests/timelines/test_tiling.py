@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig
-from gpusim.timelines import Selection, stalls, window_of
+from gpusim.views.timelines import Selection, stalls, window_of
 from tests.sm.tiny_machines import machines, programs
 from tests.timelines.scripted import simulate
 

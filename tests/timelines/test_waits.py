@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 import gpusim
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results import Result
-from gpusim.timelines import Selection, stalled_on, walk_waits, walks_at
+from gpusim.views.timelines import Selection, stalled_on, walk_waits, walks_at
 from tests.timelines.made import made
 
 

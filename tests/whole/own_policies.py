@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gpusim.config.schema import TlbConfig
-from gpusim.dram.queue import FrFcfs, Waiting
-from gpusim.tlb import SetAssociativeArray
-from gpusim.walk import FrameAllocator
+from gpusim.hardware.dram.queue import FrFcfs, Waiting
+from gpusim.hardware.tlb import SetAssociativeArray
+from gpusim.hardware.walk import FrameAllocator
 
 NOT_A_CLASS = 3
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from gpusim.config.load import load_model
-from gpusim.dram import GoldenSilverNormal
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.hardware.dram import GoldenSilverNormal
 from gpusim.machine import Machine
+from gpusim.machine.load import load_model
 from gpusim.simulate import assign_sms
 from gpusim.simulate import run as run_machine
 from tests.whole.running import run

@@ -8,11 +8,11 @@ import pytest
 
 import gpusim
 from gpusim.config.load import LoadedModel
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results.result import Result
 from gpusim.simulate import sm_counts
-from gpusim.sweep.metrics import weighted_speedup
-from gpusim.sweep.spec import Sweep
+from gpusim.studies.sweep.metrics import weighted_speedup
+from gpusim.studies.sweep.spec import Sweep
 from tests.whole.running import command
 
 MIG = {"mig.slices": 2, "mig.instances": "1g 2g", "dram.channels": 2}

@@ -7,11 +7,11 @@ from collections.abc import Generator
 
 import pytest
 
-from gpusim.cache import L2Bank
-from gpusim.config.load import load_model
+from gpusim.core.request import MemoryRequest
+from gpusim.hardware.cache import L2Bank
 from gpusim.machine import Machine, Tenant
+from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
-from gpusim.request import MemoryRequest
 
 PHYSICAL = ("tiny", (), {"walk.cache": "none"})
 VIRTUAL = ("apu-hsa", ("vc",), {"crossbar.ideal": True})  # all SMs ask in the same cycle

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results.result import Result
 from tests.whole.running import command, run
 from tests.whole.test_mechanisms import assert_same, counters
@@ -92,7 +92,10 @@ def test_the_variant_has_the_papers_epoch() -> None:
     ("settings", "words"),
     [
         ({"l2.bypass": "nevr"}, ["l2.bypass = 'nevr'", "did you mean 'never'"]),
-        ({"l2.bypass": "gpusim.cache:CacheArray"}, ["CacheArray lacks", "bypasses", "CacheBypass"]),
+        (
+            {"l2.bypass": "gpusim.hardware.cache:CacheArray"},
+            ["CacheArray lacks", "bypasses", "CacheBypass"],
+        ),
         (AWARE | {"l2.bypass.sampel": 4}, ["no option 'sampel'", "did you mean 'sample'"]),
         (AWARE | {"l2.bypass.sample": 0}, ["l2.bypass.sample = 0", "1 or more"]),
         (AWARE | {"l2.bypass.epoch": "1us"}, ["l2.bypass.epoch", "of type int"]),

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from gpusim.config.load import load_model
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.machine.load import load_model
 from gpusim.results.result import Result
 from tests.whole.running import command, run
 from tests.whole.test_mechanisms import assert_same, counters
@@ -126,7 +126,10 @@ def test_the_variant() -> None:
             ["tlb.L2.fill.epoch", "of type int"],
         ),
         ({"tlb.L2.fill": {"policy": "always", "epoch": 1}}, ["no option 'epoch'", "it has none"]),
-        ({"tlb.L2.fill": "gpusim.tlb:IdealArray"}, ["IdealArray lacks", "admits", "FillPolicy"]),
+        (
+            {"tlb.L2.fill": "gpusim.hardware.tlb:IdealArray"},
+            ["IdealArray lacks", "admits", "FillPolicy"],
+        ),
     ],
 )
 def test_refused_when_loaded(settings: dict[str, object], words: list[str]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import gpusim
-from gpusim.config.load import load_model
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.machine.load import load_model
 from gpusim.results.result import Result
 from tests.whole.running import command, run
 

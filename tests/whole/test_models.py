@@ -6,7 +6,7 @@ import pytest
 
 from gpusim.config.document import read_document
 from gpusim.config.layers import variants_of
-from gpusim.datafiles import data_names, find_data
+from gpusim.core.datafiles import data_names, find_data
 from gpusim.results.result import Result
 from tests.whole.running import run
 

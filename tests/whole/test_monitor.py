@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import gpusim
-from gpusim.errors import UserError
-from gpusim.monitor import Progress
+from gpusim.core.errors import UserError
+from gpusim.machine.monitor import Progress
 from tests.whole.running import command, run
 
 EVERY = 777

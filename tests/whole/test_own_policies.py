@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.engine.watchdog import DeadlockError
-from gpusim.errors import UserError
+from gpusim.core.engine.watchdog import DeadlockError
+from gpusim.core.errors import UserError
 from tests.whole.running import command, run
 
 HOME = "tests.whole.own_policies"

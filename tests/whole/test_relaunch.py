@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from gpusim.conservation import check_conservation
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.machine import Machine
+from gpusim.machine.conservation import check_conservation
 from gpusim.results.result import Result
 from gpusim.simulate import assign_sms, run
 

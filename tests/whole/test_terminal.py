@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from gpusim.cli.summary import print_summary
-from gpusim.datafiles import data_names
+from gpusim.core.datafiles import data_names
 from tests.whole.running import run
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.trace_replay import Replay, other_lines, reverse_instructions
 from experiments.validate_traces import main
-from gpusim.config.load import load_model
+from gpusim.machine.load import load_model
 
 LINES = 4
 """Lines that each of two wavefronts, on CUs 0 and 1, loads from a page and stores to another."""

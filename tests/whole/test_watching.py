@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusim
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.results.result import Result
 from tests.whole.running import run
 

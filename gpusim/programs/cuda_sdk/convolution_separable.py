@@ -11,12 +11,12 @@ from attrs.validators import ge, le
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Lanes, Shape
-from gpusim.warp_program import Launch
 
 RADIUS = 8
 TAPS = 2 * RADIUS + 1

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.graphs.graph import Graph, graph_from_arcs
 from gpusim.programs.graphs.list_formats import MOST_ARCS
 from gpusim.programs.graphs.tokens import Lines, Tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.graphs.edge_formats import read_dimacs, read_matrix_market, read_snap
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.graphs.list_formats import read_metis, read_rodinia

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.graphs.tokens import Lines, Tokens
 

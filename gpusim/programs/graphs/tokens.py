@@ -10,7 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 _NEWLINE, _MINUS, _ZERO = ord("\n"), ord("-"), ord("0")
 _MOST_DIGITS = 18

@@ -9,6 +9,7 @@ from attrs import define, field, frozen
 from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.graphs.graph import Graph
@@ -16,7 +17,6 @@ from gpusim.programs.idioms import threads_below
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.pannotia.rows import Ints, VertexKernel, transposed
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 128
 Floats = DeviceArray[np.float32]

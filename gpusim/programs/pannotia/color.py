@@ -8,13 +8,13 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge, optional
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.idioms import threads_below
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.pannotia.rows import FAR, Ints, VertexKernel, vertex_values
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 256
 NONE = -1

@@ -9,12 +9,12 @@ from attrs import define, field, frozen
 from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.pannotia.rows import FAR, Ints, whole_weights
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 TILE = 16
 """A thread block is TILE x TILE."""

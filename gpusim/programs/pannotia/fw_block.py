@@ -9,6 +9,7 @@ from attrs import define, field, frozen
 from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.idioms import PROLOGUE
@@ -16,7 +17,6 @@ from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.pannotia.fw import TILE, distances
 from gpusim.programs.pannotia.rows import Ints
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 TILE_BYTES = 4 * TILE * TILE
 

@@ -9,13 +9,13 @@ from attrs import define, field, frozen
 from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.idioms import threads_below
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.pannotia.rows import FAR, Ints, VertexKernel, unrolled, vertex_values
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 128
 OPEN, CLOSED, MEMBER = -1, -2, 2

@@ -8,13 +8,13 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.idioms import PROLOGUE, threads_below
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 256
 DAMPING = 0.85

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import define
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.graphs.graph import Graph
@@ -15,7 +16,6 @@ from gpusim.programs.kernel import Program
 from gpusim.programs.pannotia.pagerank import PagerankParameters, PagerankStart, PagerankUpdate
 from gpusim.programs.pannotia.rows import Ints, VertexKernel, load_bounds, transposed, unrolled
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 64
 

@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.idioms import threads_below
@@ -24,7 +25,6 @@ from gpusim.programs.pannotia.rows import (
     whole_weights,
 )
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 64
 

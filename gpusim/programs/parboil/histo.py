@@ -9,11 +9,11 @@ from attrs import define, field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 BINS = 256 * 4096
 RANGE_BINS = 24576

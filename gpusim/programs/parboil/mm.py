@@ -8,11 +8,11 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 TILE_M, TILE_N, TILE_K = 128, 16, 8
 ALPHA, BETA = np.float32(1.0), np.float32(0.0)

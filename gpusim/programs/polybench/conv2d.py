@@ -8,12 +8,12 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge, le
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.polybench.grid import grid_of, row_and_column
 from gpusim.programs.tracer import BlockTracer
-from gpusim.warp_program import Launch
 
 WEIGHTS = ((0.2, 0.5, -0.8), (-0.3, 0.6, -0.9), (0.4, 0.7, 0.1))
 """Factors of the neighbours above, beside and below, each from left to right."""

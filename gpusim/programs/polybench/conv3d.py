@@ -8,12 +8,12 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge, le
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.polybench.grid import grid_of, row_and_column
 from gpusim.programs.tracer import BlockTracer
-from gpusim.warp_program import Launch
 
 TERMS = (
     ((-1, -1, -1), 2 + 5 - 8), ((1, -1, -1), 4 + 7 + 10),

@@ -9,6 +9,7 @@ from attrs import field, frozen
 from attrs.validators import ge
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Program
@@ -30,7 +31,6 @@ from gpusim.programs.proxy_apps.lulesh_forces import (
     IntegrateStress,
 )
 from gpusim.programs.proxy_apps.lulesh_kernel import BLOCK, CORNERS, Domain, linear
-from gpusim.warp_program import Launch
 
 SIDE = 1.125
 """Length of the cube."""

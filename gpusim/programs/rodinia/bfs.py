@@ -10,12 +10,12 @@ from attrs import define, field, frozen
 from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 512
 

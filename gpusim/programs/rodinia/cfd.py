@@ -9,13 +9,13 @@ from attrs import define, field, frozen
 from attrs.validators import ge
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.rodinia.tetrahedra import FACES, FAR_FIELD, WALL, make_mesh
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 192
 VARIABLES = 5

@@ -9,13 +9,13 @@ from attrs import define, field, frozen
 from attrs.validators import and_, ge, le
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import threads_below
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.rodinia.suffix_tree import NOWHERE, ROOT, SuffixTree, suffix_tree
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 256
 

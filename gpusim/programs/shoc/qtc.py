@@ -8,13 +8,13 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge, gt, optional
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Program
 from gpusim.programs.shoc.qtc_growing import THREADS, Arrays, Growing, QtcKernel, better
 from gpusim.programs.shoc.qtc_points import neighbourhood, random_points
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
-from gpusim.warp_program import Launch
 
 HELD = 12
 """Neighbours of a seed that each thread keeps in registers."""

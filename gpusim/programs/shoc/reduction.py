@@ -8,13 +8,13 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge, le
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.shoc.block_sum import BLOCK, block_sum
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 BLOCKS = 64
 """Thread blocks, whatever the size."""

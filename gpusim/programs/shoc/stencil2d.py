@@ -9,12 +9,12 @@ from attrs import define, field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 STRIP_ROWS = 8
 STRIP_COLUMNS = 256

@@ -8,12 +8,12 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge, le
 
+from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.warp_program import Launch
 
 BLOCK = 128
 FACTOR = 1.75

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from gpusim.errors import UserError
-from gpusim.warp_program import Application, Buffer, LaneChunk, Launch
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
 
 
 @define(kw_only=True, eq=False)
 class TraceLaunch(ABC):
-    """A launch of a trace (a `gpusim.warp_program.Launch`).
+    """A launch of a trace (a `gpusim.core.warp_program.Launch`).
 
     Attributes:
         name: the kernel's name.
@@ -65,7 +65,7 @@ class TraceLaunch(ABC):
 
 @define(kw_only=True, eq=False)
 class TraceApplication(ABC):
-    """An application of a trace (a `gpusim.warp_program.Application`).
+    """An application of a trace (a `gpusim.core.warp_program.Application`).
 
     It holds nothing of a run: a reader's state belongs to the launches, and `launches` makes new
     ones each time.  So it can be started as often as needed.

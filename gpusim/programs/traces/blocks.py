@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import LaneChunk, Op
 from gpusim.programs.traces.application import TraceLaunch
 from gpusim.programs.traces.lanes import interleave_local, shared_passes
 from gpusim.programs.traces.sass import Space
 from gpusim.programs.traces.warps import WarpTrace, chunks_of
-from gpusim.warp_program import LaneChunk, Op
 
 WARP_SIZE = 32
 """Threads of a warp of NVIDIA's GPUs."""

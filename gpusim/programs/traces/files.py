@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.traces.application import TraceFile
 from gpusim.programs.traces.macsim import KERNEL_CONFIG, MARKS, open_macsim
 from gpusim.programs.traces.nvbit import open_nvbit

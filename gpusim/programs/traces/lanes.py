@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.warp_program import INACTIVE, SECTOR_BYTES
+from gpusim.core.warp_program import INACTIVE, SECTOR_BYTES
 
 WINDOW_BYTES = 1 << 24
 """The generic addresses of a block's shared and of a thread's local memory span 16 MiB each."""

@@ -14,7 +14,8 @@ import numpy as np
 from attrs import define, frozen
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError, nearest
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.warp_program import LaneChunk, Op
 from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.programs.traces.macsim_records import KINDS, Instruction, Kind, read_warp
@@ -22,7 +23,6 @@ from gpusim.programs.traces.sass import MEMORY_OPCODES, moves_data
 from gpusim.programs.traces.scoreboard import Scoreboard
 from gpusim.programs.traces.table_facts import KernelFacts
 from gpusim.programs.traces.text import Line, read_lines
-from gpusim.warp_program import LaneChunk, Op
 
 FORMAT = "MacSim"
 

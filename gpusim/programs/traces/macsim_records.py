@@ -24,10 +24,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import INACTIVE
 from gpusim.programs.traces.blocks import WARP_SIZE
 from gpusim.programs.traces.text import DAMAGES, damage
-from gpusim.warp_program import INACTIVE
 
 _ADDRESS_BYTES = 8
 _REGISTER_BYTES = 4

@@ -14,13 +14,13 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.programs.traces.nvbit_index import NvbitIndex, NvbitKernel, Record, build_index
 from gpusim.programs.traces.sass import MEMORY_OPCODES, access_bytes, base_opcode, moves_data
 from gpusim.programs.traces.text import plain_stem
-from gpusim.warp_program import INACTIVE, LaneChunk, Op
 
 FORMAT = "NVBit mem_trace"
 

@@ -19,10 +19,10 @@ from typing import IO
 
 from attrs import define, field, frozen
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import Buffer
 from gpusim.programs.traces.blocks import WARP_SIZE
 from gpusim.programs.traces.text import DAMAGES, damage, open_binary
-from gpusim.warp_program import Buffer
 
 MARK = b"MEMTRACE:"
 """Begin of the tool's own lines; all others come from the traced program."""

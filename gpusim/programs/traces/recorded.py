@@ -14,7 +14,8 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import MEMORY_OPS, Buffer, LaneChunk, Op
 from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.programs.traces.schema import (
     APPLICATIONS,
@@ -24,9 +25,8 @@ from gpusim.programs.traces.schema import (
     LAUNCHES,
     SCHEMA_VERSION,
 )
-from gpusim.storage.columns import Table
-from gpusim.storage.hdf5 import get_text, read_column
-from gpusim.warp_program import MEMORY_OPS, Buffer, LaneChunk, Op
+from gpusim.results.storage.columns import Table
+from gpusim.results.storage.hdf5 import get_text, read_column
 
 _CACHE_BYTES = 32 << 20
 """Cache of a dataset: neighbouring blocks lie in one piece of compressed data."""

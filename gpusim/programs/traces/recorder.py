@@ -11,7 +11,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.errors import own_code_errors, own_modules
+from gpusim.core.errors import own_code_errors, own_modules
+from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
 from gpusim.programs.traces.application import TraceFile
 from gpusim.programs.traces.schema import (
     APPLICATIONS,
@@ -22,10 +23,9 @@ from gpusim.programs.traces.schema import (
     SCHEMA_VERSION,
 )
 from gpusim.programs.workload import Workload
-from gpusim.storage.columns import Column
-from gpusim.storage.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, write_table
-from gpusim.storage.target import Target
-from gpusim.warp_program import Application, Buffer, LaneChunk, Launch
+from gpusim.results.storage.columns import Column
+from gpusim.results.storage.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, write_table
+from gpusim.results.storage.target import Target
 
 
 def record_trace(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gpusim.errors import nearest
-from gpusim.warp_program import Op
+from gpusim.core.errors import nearest
+from gpusim.core.warp_program import Op
 
 
 class Space(Enum):

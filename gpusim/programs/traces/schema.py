@@ -5,7 +5,7 @@ A row of an index table says where something begins; a last row says where the l
 
 from __future__ import annotations
 
-from gpusim.storage.columns import TEXT, Column, Table
+from gpusim.results.storage.columns import TEXT, Column, Table
 
 FORMAT = "gpusim trace"
 """The attribute `format` of every trace file."""
@@ -62,7 +62,7 @@ CHUNKS = Table(
 INSTRUCTIONS = Table(
     "The instructions of a chunk, each executed by some of its block's warps.",
     (
-        Column("kind", "u1", "1", "operation, see gpusim.warp_program.Op"),
+        Column("kind", "u1", "1", "operation, see gpusim.core.warp_program.Op"),
         Column("argument", "i8", "1", "its argument; of no meaning for memory operations"),
     ),
 )

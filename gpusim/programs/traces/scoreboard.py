@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpusim.core.warp_program import Op
 from gpusim.programs.traces.sass import MEMORY_OPCODES, Space
 from gpusim.programs.traces.warps import WarpTrace
-from gpusim.warp_program import Op
 
 ZERO_REGISTER = 255
 """R255 reads as 0 and is never written."""

@@ -9,9 +9,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from gpusim.programs.traces.application import TraceLaunch
-from gpusim.programs.traces.lanes import LOCAL_REGION
-from gpusim.warp_program import (
+from gpusim.core.warp_program import (
     INACTIVE,
     MEMORY_OPS,
     SECTOR_BYTES,
@@ -20,6 +18,8 @@ from gpusim.warp_program import (
     Launch,
     Op,
 )
+from gpusim.programs.traces.application import TraceLaunch
+from gpusim.programs.traces.lanes import LOCAL_REGION
 
 PAGES = {"4 KiB": 4 << 10, "64 KiB": 64 << 10, "2 MiB": 2 << 20}
 """Page sizes to count by."""

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from attrs import define
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import Buffer, LaneChunk
 from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.programs.traces.table_columns import Array
 from gpusim.programs.traces.table_facts import KernelFacts, TableFacts, read_facts
 from gpusim.programs.traces.table_index import TableIndex
 from gpusim.programs.traces.warps import WarpTrace, chunks_of
-from gpusim.warp_program import Buffer, LaneChunk
 
 _PAGE_BYTES = 4096
 

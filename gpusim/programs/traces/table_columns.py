@@ -17,7 +17,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 Array = NDArray[Any]
 

@@ -8,7 +8,8 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import SECTOR_BYTES, Op
 from gpusim.programs.traces.table_columns import (
     PAGES,
     SCALARS,
@@ -18,7 +19,6 @@ from gpusim.programs.traces.table_columns import (
     TableFile,
 )
 from gpusim.programs.traces.warps import WarpTrace
-from gpusim.warp_program import SECTOR_BYTES, Op
 
 Ints = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 
 Line = tuple[int, str]
 """Its number in the file, from 1, and its text without the end of line."""

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from attrs import define, field
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import Buffer, LaneChunk
 from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE
 from gpusim.programs.traces.text import Line, plain_name, plain_stem, read_lines
 from gpusim.programs.traces.traceg_block import parse_block
 from gpusim.programs.traces.traceg_header import KernelHeader, read_header
-from gpusim.warp_program import Buffer, LaneChunk
 
 FORMAT = "Accel-Sim traceg"
 

@@ -9,7 +9,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import INACTIVE, Op
 from gpusim.programs.traces.application import TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.programs.traces.lanes import WINDOW_BYTES
@@ -17,7 +18,6 @@ from gpusim.programs.traces.sass import MEMORY_OPCODES, Space, access_bytes, bas
 from gpusim.programs.traces.scoreboard import Scoreboard
 from gpusim.programs.traces.text import Line
 from gpusim.programs.traces.traceg_header import KernelHeader
-from gpusim.warp_program import INACTIVE, Op
 
 _FIRST_WITHOUT_BLOCK = 3
 """Before this tracer version, block and warp number (4 fields) precede each instruction."""

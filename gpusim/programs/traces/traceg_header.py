@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.traces.text import read_lines
 
 NEWEST_VERSION = 6

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
+from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.tracer import LANES_PER_CHUNK
 from gpusim.programs.traces.lanes import split_at_sectors
-from gpusim.warp_program import INACTIVE, LaneChunk, Op
 
 Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gpusim.core.warp_program import Op
 from gpusim.programs.amd_sdk.matrix_transpose import MatrixTranspose, MatrixTransposeParameters
-from gpusim.warp_program import Op
 from tests.programs.drain import drain, warp_operations
 from tests.programs.graph_inputs import nth_launch, run_backwards, run_forwards
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.ndimage
 
+from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.programs.cuda_sdk.convolution_separable import (
     ConvolutionSeparable,
     ConvolutionSeparableParameters,
 )
-from gpusim.sm.coalescer import coalesce
 from tests.programs.drain import drain, warp_operations
 from tests.programs.graph_inputs import nth_launch, run, run_backwards, run_forwards
 

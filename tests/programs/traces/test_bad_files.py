@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.traces.files import open_trace
 from tests.programs.traces.writing import EXIT, block, header, operations, write
 

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.core.warp_program import INACTIVE
 from gpusim.programs.traces.lanes import (
     LOCAL_REGION,
     interleave_local,
@@ -11,7 +12,6 @@ from gpusim.programs.traces.lanes import (
     split_at_sectors,
 )
 from gpusim.programs.traces.survey import DistinctSectors
-from gpusim.warp_program import INACTIVE
 
 sizes = st.sampled_from([1, 2, 4, 8, 12, 16])
 lanes = st.lists(st.one_of(st.just(INACTIVE), st.integers(0, 300)), min_size=1, max_size=32).filter(

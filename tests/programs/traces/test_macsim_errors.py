@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.traces.files import open_trace
 from tests.programs.traces.writing_macsim import (
     BASE,

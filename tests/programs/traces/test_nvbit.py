@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import Buffer
 from gpusim.programs.traces.files import open_trace
-from gpusim.warp_program import Buffer
 from tests.programs.traces.writing import operations, used, write
 
 BASE = 0x7F1000000000

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gpusim import load_model, load_workload, simulate
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.traces.files import open_trace
 from gpusim.programs.traces.recorder import record_trace
 from gpusim.programs.workload import Workload

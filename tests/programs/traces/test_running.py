@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusim import load_model, load_workload, simulate
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.traces.schema import APPLICATIONS, BUFFERS, GROWING, LAUNCHES
 from tests.programs.traces.writing import EXIT, block, header, write
 

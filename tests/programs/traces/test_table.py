@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from gpusim import load_model, load_workload, simulate
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import MEMORY_OPS, Op
+from gpusim.hardware.sm.block_scheduler import RecordedPlacement
+from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.programs.traces.application import TraceFile, TraceLaunch
 from gpusim.programs.traces.table import open_table
 from gpusim.programs.traces.table_index import TableIndex
-from gpusim.sm.block_scheduler import RecordedPlacement
-from gpusim.sm.coalescer import coalesce
-from gpusim.warp_program import MEMORY_OPS, Op
 
 Columns = dict[str, Any]
 Program = list[tuple[str, Any]]

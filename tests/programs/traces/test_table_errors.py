@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.errors import UserError
+from gpusim.core.errors import UserError
 from gpusim.programs.traces.table import open_table
 from tests.programs.traces.test_table import SMALL, save
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.core.warp_program import Buffer
 from gpusim.programs.traces.files import open_trace
 from gpusim.programs.traces.lanes import LOCAL_BASE
-from gpusim.warp_program import Buffer
 from tests.programs.traces.writing import EXIT, block, header, operations, used, write
 
 BASE = 0x7F1000000000

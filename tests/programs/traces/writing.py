@@ -7,7 +7,7 @@ import lzma
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpusim.warp_program import INACTIVE, MEMORY_OPS, Launch, Op
+from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, Launch, Op
 
 HEADER = {
     "kernel name": "toy",

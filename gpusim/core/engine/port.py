@@ -1,0 +1,146 @@
+"""Ports: the only way in which components talk."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from operator import itemgetter
+from typing import Generic, TypeVar
+
+from gpusim.core.engine.environment import NEVER, Environment, Process, Waiters, Wake, Wakeable
+
+T = TypeVar("T")
+
+
+class Port(Generic[T]):
+    """A FIFO with a latency, a bandwidth and a depth.
+
+    An item sent in cycle *t* arrives in cycle ``t + latency``, never earlier.  The receiver takes
+    at most `bandwidth` arrived items a cycle; the rest wait, and that wait is measured.  Items
+    that arrive in the same cycle are taken in the order in which they were sent.
+
+    A port holds at most `depth` items (those still under way count).  A sender asks `full` first
+    and, if it is, parks itself with `when_free`: nothing is ever dropped.
+
+    Args:
+        env: the environment.
+        name: for reports.
+        latency: cycles from sender to receiver.
+        bandwidth: items that the receiver may take in one cycle.
+        depth: items that fit; `NEVER` for no limit.
+
+    Attributes:
+        queue: ``(arrival cycle, item)`` in order; receivers look whether there is anything at all.
+        taken, waited_cycles: items taken, and the cycles that they waited after their arrival.
+    """
+
+    __slots__ = (
+        "_blocked", "_cycle", "_left", "_receiver",
+        "bandwidth", "depth", "env", "latency", "name", "queue", "taken", "waited_cycles",
+    )  # fmt: skip
+
+    def __init__(
+        self, env: Environment, name: str, latency: int = 0, bandwidth: int = NEVER,
+        depth: int = NEVER,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.name = name
+        self.latency = latency
+        self.bandwidth = bandwidth
+        self.depth = depth
+        self.taken = 0
+        self.waited_cycles = 0
+        self.queue: deque[tuple[int, T]] = deque()
+        self._blocked = Waiters()
+        self._receiver: Wake | None = None
+        self._cycle = -1
+        self._left = 0
+
+    def connect(self, receiver: Process) -> None:
+        """Name the process that is woken when an item arrives."""
+        self._receiver = receiver.wake
+        if self.queue:
+            self._receiver.at(self.queue[0][0])
+
+    def __len__(self) -> int:
+        return len(self.queue)
+
+    @property
+    def full(self) -> bool:
+        """Whether a sender has to wait."""
+        return len(self.queue) >= self.depth
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when there is room for an item, after those who asked before."""
+        self._blocked.add(sender)
+
+    def send(self, item: T, extra_cycles: int = 0) -> None:
+        """Send `item`; it arrives after the latency and `extra_cycles` more.
+
+        The sender has made sure that the port is not `full`.
+        """
+        arrival = self.env._now + self.latency + extra_cycles
+        queue = self.queue
+        if queue:
+            if queue[-1][0] <= arrival:
+                queue.append((arrival, item))
+                return  # the receiver knows of those before it
+            insort(queue, (arrival, item), key=itemgetter(0))
+            if queue[0][1] is not item:
+                return
+        else:
+            queue.append((arrival, item))
+        receiver = self._receiver
+        if receiver is not None and arrival < receiver.due:
+            receiver.at(arrival)
+
+    def head(self) -> T | None:
+        """The item that `take` would return now, left in place."""
+        queue = self.queue
+        if not queue or queue[0][0] > self.env._now:
+            return None
+        if self._cycle == self.env._now and not self._left:
+            return None
+        return queue[0][1]
+
+    def take(self) -> T | None:
+        """Remove and return the next item; None if none is there or the cycle's share is used."""
+        queue = self.queue
+        now = self.env._now
+        if not queue or queue[0][0] > now:
+            return None
+        if self._cycle != now:
+            self._cycle = now
+            self._left = self.bandwidth
+        if not self._left:
+            return None
+        self._left -= 1
+        arrival, item = queue.popleft()
+        self.taken += 1
+        self.waited_cycles += now - arrival
+        if self._blocked:
+            self._wake_blocked()
+        return item
+
+    def _wake_blocked(self) -> None:
+        """Wake as many waiting senders as there is room for, the first ones first.
+
+        One that has no use for its room leaves it to the next, who is woken with the next item
+        that is taken; when none is left to be taken, all are woken.
+        """
+        self._blocked.wake(self.depth - len(self.queue) if self.queue else None)
+
+    def next_cycle(self) -> int:
+        """The first cycle, now or later, in which `take` can return an item; `NEVER` if empty."""
+        if not self.queue:
+            return NEVER
+        now = self.env._now
+        arrival = self.queue[0][0]
+        if arrival > now:
+            return arrival
+        return now if self._cycle != now or self._left else now + 1
+
+    def pause(self) -> int | None:
+        """What a receiver of this port alone yields: cycles until the next item, None if empty."""
+        cycle = self.next_cycle()
+        return None if cycle == NEVER else cycle - self.env._now

@@ -1,0 +1,93 @@
+"""Policies by name: every slot of the machine is filled by a class that the model file names.
+
+A policy is registered with a decorator, or named as ``"package.module:Class"`` in the model; no
+file of gpusim changes for a new one.  Its options are the keyword-only parameters of `__init__`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.policy import PolicyConfig
+
+PolicyClass = TypeVar("PolicyClass", bound=type)
+
+
+class Slot(StrEnum):
+    """The places of a machine that a policy can fill."""
+
+    BLOCK_SCHEDULER = "block scheduler"
+    WARP_SCHEDULER = "warp scheduler"
+    TLB_ARRAY = "TLB array"
+    TLB_SET = "TLB set"
+    TLB_FILL = "TLB fill policy"
+    CACHE_BYPASS = "cache bypass policy"
+    DRAM_QUEUE = "DRAM queue"
+    FRAMES = "frame allocation"
+
+
+_POLICIES: dict[Slot, dict[str, type]] = {slot: {} for slot in Slot}
+
+
+def policy(slot: Slot, name: str) -> Callable[[PolicyClass], PolicyClass]:
+    """Class decorator: makes the class known as `name` in `slot`.
+
+    A class that is defined anew, in a notebook's cell that runs again, replaces itself.
+
+    Raises:
+        ValueError: another class has the name.
+    """
+
+    def register(cls: PolicyClass) -> PolicyClass:
+        if not same_definition(_POLICIES[slot].get(name, cls), cls):
+            raise ValueError(f"there is already a {slot} named {name!r}")
+        _POLICIES[slot][name] = cls
+        return cls
+
+    return register
+
+
+def same_definition(old: object, new: object) -> bool:
+    """Whether two classes or functions come from the same place of the same module."""
+    places = [(getattr(it, "__module__", ""), getattr(it, "__qualname__", "")) for it in (old, new)]
+    return places[0] == places[1]
+
+
+def policy_names(slot: Slot) -> tuple[str, ...]:
+    """Registered names of a slot, sorted."""
+    return tuple(sorted(_POLICIES[slot]))
+
+
+def find_policy(slot: Slot, name: str) -> type:
+    """The class that `name` stands for: a registered name or ``"package.module:Class"``.
+
+    Raises:
+        UserError: there is no such policy.
+    """
+    if name in _POLICIES[slot]:
+        return _POLICIES[slot][name]
+    if ":" in name:
+        module_name, _, class_name = name.partition(":")
+        try:
+            found = getattr(importlib.import_module(module_name), class_name)
+        except Exception as error:
+            raise UserError(
+                f"cannot load the {slot} {name!r}: {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(found, type):
+            raise UserError(f"the {slot} {name!r} is not a class")
+        return found
+    allowed = policy_names(slot)
+    raise UserError(
+        f"there is no {slot} named {name!r}{nearest(name, allowed)}; "
+        f"allowed: {', '.join(allowed)}, or 'package.module:Class'"
+    )
+
+
+def make_policy(slot: Slot, config: PolicyConfig, *args: Any) -> Any:
+    """An instance of the policy that the model names for `slot`."""
+    return find_policy(slot, config.policy)(*args, **config.options)

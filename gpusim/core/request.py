@@ -1,0 +1,256 @@
+"""What travels between components: memory requests, translations, and the trails they leave.
+
+A **trail** is a flat list ``[state, cycle, state, cycle, ...]``: from that cycle on, the traveller
+was in that state (`gpusim.core.states.State`).  A traveller that waits for another one (a load
+for its translation, a merged miss for the miss before it) notes a **link** instead of a state:
+``-1 - index`` into its `links`.  `resolve_trail` follows the links when somebody asks.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Protocol
+
+from gpusim.core.engine import Wakeable
+
+ASID_SHIFT = 52
+"""A *tag* is ``asid << ASID_SHIFT | page or line number``: one int, so that no lookup can forget
+the address space."""
+
+VPN_MASK = (1 << ASID_SHIFT) - 1
+
+NO_PAGE = -1
+"""The frame number of a translation that is not (yet) known."""
+
+
+class Kind(IntEnum):
+    """What a memory request does."""
+
+    LOAD = 0
+    STORE = 1
+    ATOMIC = 2
+    """Read-modify-write at the L2 cache; the warp waits for the old value."""
+    REDUCE = 3
+    """Read-modify-write at the L2 cache without a return value."""
+    WALK = 4
+    """A page-table entry is read."""
+    WRITEBACK = 5
+    """A dirty line leaves the L2 cache."""
+
+
+class Sink(Protocol):
+    """Something that a traveller can be sent to: a port, or the entrance of a network."""
+
+    @property
+    def full(self) -> bool:
+        """Whether a sender has to wait."""
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when there is room."""
+
+    def send(self, item: Any, extra_cycles: int = 0) -> None:
+        """Send `item`, `extra_cycles` later than usual."""
+
+
+Piece = tuple[int, int, int]
+"""State, first cycle, cycle after the last."""
+
+
+class Trailed(Protocol):
+    """Something that can tell in which states it was."""
+
+    def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
+        """Append the pieces of ``[start, end)``, which they tile, the last one first."""
+
+
+class Traveller:
+    """Anything that leaves a trail and has to find its way back.
+
+    A component that passes a traveller on pushes the port on which it wants the answer; the
+    component that answers pops it and sends the traveller there.
+
+    Attributes:
+        trail, links: see the module's docstring.
+        path: ports of those who wait for the answer, the next one last.
+        app: index of the application, for counters.
+        asid: address space.
+        tag: the page, tagged with the address space; 0 where there is none (write-backs).
+        pfn: physical frame number of that page; `NO_PAGE` until it is known.
+        sm: index of the SM it came from; -1 for the walkers and the L2 cache.
+    """
+
+    __slots__ = ("app", "asid", "links", "path", "pfn", "sm", "tag", "trail")
+
+    def __init__(self, app: int, asid: int, sm: int, tag: int, trail: list[int]) -> None:
+        self.app = app
+        self.asid = asid
+        self.sm = sm
+        self.tag = tag
+        self.trail = trail
+        self.pfn = NO_PAGE
+        self.links: list[Trailed] | None = None
+        self.path: list[Sink] = []
+
+    def follow(self, other: Trailed, cycle: int) -> None:
+        """From `cycle` on, this one waits for `other`, whose trail tells in which states."""
+        if self.links is None:
+            self.links = []
+        self.links.append(other)
+        self.trail += (-len(self.links), cycle)
+
+    def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
+        """Append the pieces of ``[start, end)``, the last one first; links are followed."""
+        trail = self.trail
+        for i in range(len(trail) - 2, -1, -2):
+            begin = trail[i + 1] if i and trail[i + 1] > start else start
+            if begin < end:
+                state = trail[i]
+                if state >= 0:
+                    pieces.append((state, begin, end))
+                else:
+                    self.links[-1 - state].cut(begin, end, pieces)  # type: ignore[index]
+                if begin == start:
+                    return
+                end = begin
+
+    def answer(self, extra_cycles: int = 0) -> None:
+        """Send this traveller back to whoever passed it on last."""
+        self.path.pop().send(self, extra_cycles)
+
+
+class Asker(Protocol):
+    """Whoever looks up a page: a warp instruction, or a translation on its way outward."""
+
+    app: int
+    """Index of the application."""
+    slot: int
+    """Hardware slot of the thread block on its SM (TLB arrays may be partitioned by it)."""
+    warp_slot: int
+    """Hardware slot of the warp on its SM."""
+
+    @property
+    def sm(self) -> int:
+        """Index of the SM."""
+
+
+class Access(Asker, Protocol):
+    """The warp instruction behind a data request, as the memory system sees it."""
+
+    def answered(self, request: MemoryRequest) -> None:
+        """Take the answer to one of its requests, in the cycle in which it arrives."""
+
+
+class MemoryRequest(Traveller):
+    """One coalesced transaction on its way through caches, crossbar and DRAM.
+
+    Attributes:
+        kind: what it does (`Kind`).
+        address: physical byte address, aligned to the requester's line (WALK: to the entry);
+            -1 until it is translated.
+        vline: virtual line number (data requests).
+        sectors: bit mask of the 32-byte sectors of the line that are touched.
+        depth: 0 for data, 1..n for the level of a page walk, counted from the root.
+        access: the warp instruction that it is a part of; None for walks and write-backs.
+    """
+
+    __slots__ = ("access", "address", "depth", "kind", "sectors", "vline")
+
+    def __init__(
+        self, kind: int, app: int, asid: int, sm: int, tag: int, address: int, vline: int,
+        sectors: int, depth: int, access: Access | None, trail: list[int],
+    ) -> None:  # fmt: skip
+        # Traveller.__init__ written out: this is the most frequent object of a run.
+        self.app = app
+        self.asid = asid
+        self.sm = sm
+        self.tag = tag
+        self.trail = trail
+        self.pfn = NO_PAGE
+        self.links = None
+        self.path = []
+        self.kind = kind
+        self.address = address
+        self.vline = vline
+        self.sectors = sectors
+        self.depth = depth
+        self.access = access
+
+
+class VirtualRequest(MemoryRequest):
+    """A transaction among virtual caches, which name lines by address space and virtual line.
+
+    Attributes:
+        line: its own name of the line.
+        name: the name under which it looks for the line: its own, or the leading one if its SM
+            knows it.
+        leading: the name under which the line is cached, another one if its page is a synonym;
+            -1 until it is known.
+        writable: permission of its page; known with `leading`.
+        cached_writable: permission of the page under which the line is cached.
+        page: what the forward–backward table knows of that page, while it is used.
+    """
+
+    __slots__ = ("cached_writable", "leading", "line", "name", "page", "writable")
+
+    def __init__(
+        self, kind: int, app: int, asid: int, sm: int, tag: int, address: int, vline: int,
+        sectors: int, depth: int, access: Access | None, trail: list[int],
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kind, app, asid, sm, tag, address, vline, sectors, depth, access, trail
+        )  # fmt: skip
+        self.line = self.name = asid << ASID_SHIFT | vline
+        self.leading = -1
+        self.writable = True
+        self.cached_writable = True
+        self.page: object = None
+
+    @property
+    def stores(self) -> bool:
+        """Whether it changes the line."""
+        return self.kind != Kind.LOAD
+
+
+def page_of_line(line: int, lines_shift: int) -> int:
+    """The tagged page of ``1 << lines_shift`` lines that a tagged line is in."""
+    return line & ~VPN_MASK | (line & VPN_MASK) >> lines_shift
+
+
+def line_in_page(page: int, number: int, lines_shift: int) -> int:
+    """The tagged line with a number within a tagged page of ``1 << lines_shift`` lines."""
+    return page & ~VPN_MASK | (page & VPN_MASK) << lines_shift | number
+
+
+class Translation(Traveller):
+    """One page on its way through TLB levels and walkers.
+
+    Attributes:
+        slot: hardware slot of the thread block whose lookup missed first.
+        warp_slot: hardware slot of its warp.
+    """
+
+    __slots__ = ("slot", "warp_slot")
+
+    def __init__(
+        self, app: int, asid: int, sm: int, tag: int, slot: int, warp_slot: int, trail: list[int]
+    ) -> None:
+        super().__init__(app, asid, sm, tag, trail)
+        self.slot = slot
+        self.warp_slot = warp_slot
+
+    @property
+    def vpn(self) -> int:
+        """Virtual page number."""
+        return self.tag & VPN_MASK
+
+
+def resolve_trail(trailed: Trailed, start: int, end: int) -> list[Piece]:
+    """Cut ``[start, end)`` into ``(state, from, to)`` pieces along a trail, following its links.
+
+    Cycles before the first entry of a trail take that trail's first state, so the pieces always
+    tile the whole.
+    """
+    pieces: list[Piece] = []
+    trailed.cut(start, end, pieces)
+    pieces.reverse()
+    return pieces

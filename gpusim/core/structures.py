@@ -1,0 +1,63 @@
+"""What hardware structures are made of: so many entries of so many bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+VIRTUAL_BITS = 48
+"""Of a virtual address [our choice: x86-64's; COMP's tags of 31 bits fit it]."""
+
+
+@frozen
+class Dimensions:
+    """Of a machine, as far as they decide how wide its structures are.
+
+    Attributes:
+        page_bits: of a virtual page number.
+        frame_bits: of a physical frame number.
+        sms: streaming multiprocessors.
+        block_slots: thread blocks that an SM holds at most.
+        page_table_levels: levels of a page walk, for the smallest pages.
+    """
+
+    page_bits: int
+    frame_bits: int
+    sms: int
+    block_slots: int
+    page_table_levels: int
+
+
+@frozen
+class Storage:
+    """One structure.
+
+    Attributes:
+        name: what it is, such as ``"entries"``.
+        count: how many entries it has.
+        fields: what an entry has, and how many bits that takes.
+    """
+
+    name: str
+    count: int
+    fields: Mapping[str, int]
+
+    @property
+    def entry_bits(self) -> int:
+        """Of one entry."""
+        return sum(self.fields.values())
+
+    @property
+    def bits(self) -> int:
+        """Of all of it."""
+        return self.count * self.entry_bits
+
+    def times(self, number: int) -> Storage:
+        """So many of it."""
+        return Storage(self.name, self.count * number, self.fields)
+
+
+def bits_for(values: int) -> int:
+    """Bits that tell so many values apart."""
+    return (values - 1).bit_length()

@@ -1,7 +1,0 @@
-"""The forward–backward table, which makes virtual caches correct, and its process."""
-
-from gpusim.fbt.purge import Purges
-from gpusim.fbt.table import ForwardBackwardTable, Page, make_table, page_lines_shift
-from gpusim.fbt.unit import Fbt
-
-__all__ = ["Fbt", "ForwardBackwardTable", "Page", "Purges", "make_table", "page_lines_shift"]

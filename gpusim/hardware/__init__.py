@@ -1,0 +1,1 @@
+"""How a GPU works: one room a component, side by side, not knowing each other."""

@@ -1,0 +1,59 @@
+"""The slot of the L2 cache's front door: which page-table reads go past it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from gpusim.core.registry import Slot, policy
+from gpusim.core.structures import Dimensions, Storage
+
+
+class CacheBypass(ABC):
+    """Decides which page-table reads go straight to DRAM; one for all banks of the L2 cache.
+
+    Only page-table reads are asked about: they come from the walkers and end there, and nobody
+    writes to their lines, so DRAM has what the cache has.  A data request would have to look for
+    a dirty line first, and comes through the crossbar to a bank that also answers it.
+
+    Attributes:
+        idle: it lets nothing past; then it is neither asked nor told of anything.
+    """
+
+    idle: bool = False
+
+    def l2_lookup(self, depth: int, app: int, hit: bool, cycle: int) -> None:  # noqa: B027
+        """A request of an application looked for its line; `depth` is as in `bypasses`.
+
+        Data requests, whose depth is 0, are told of as well; cycles never go back.
+        """
+
+    @abstractmethod
+    def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:
+        """Whether a page-table read neither looks for its line nor brings it in.
+
+        Asked once for each read, before it is sent.
+
+        Args:
+            depth: level that it reads, 1 for the root.
+            app: index of its application.
+            line: physical line number.
+            cycle: now.
+        """
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        """What it keeps in hardware; None: it does not tell."""
+        return None
+
+
+@policy(Slot.CACHE_BYPASS, "never")
+class NeverBypass(CacheBypass):
+    """Every page-table read goes to its L2 bank."""
+
+    idle = True
+
+    def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:
+        return False
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        return []

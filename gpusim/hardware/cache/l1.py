@@ -1,0 +1,154 @@
+"""The L1 data cache of an SM: write-through, no allocation on stores, emptied at kernel end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import define
+
+from gpusim.config.schema import L1Config
+from gpusim.config.units import Hertz
+from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.engine import Environment, Waiters, Wakeable
+from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
+from gpusim.core.request import ASID_SHIFT, MemoryRequest
+from gpusim.core.warp_program import SECTOR_BYTES
+from gpusim.hardware.cache.array import CacheArray
+
+_SECTOR_KEY_BITS = 8
+
+
+@define(slots=True)
+class L1Counters:
+    """What one L1 cache did for one application; hits + misses = lookups."""
+
+    lookups: int = count("loads that looked for their line, each counted once")
+    hits: int = count("loads that found all their sectors")
+    misses: int = count("loads that did not, merged ones included")
+    merged: int = count("misses that waited for one already under way")
+    fills: int = count("answers from the L2 cache that were filled in")
+    stores: int = count("stores and atomics that passed through")
+    stalls: int = count("times that a miss had to wait for an MSHR")
+
+
+class L1Cache:
+    """Tags and MSHRs of an L1; the load/store unit asks, and brings the lines that arrive.
+
+    Lines are named physically, or by ``asid | virtual line`` if the cache is `virtual`.
+    """
+
+    def __init__(
+        self, env: Environment, name: str, config: L1Config, clock: Hertz, apps: int
+    ) -> None:
+        self.env = env
+        self.name = name
+        self.latency = config.latency.cycles(clock)
+        self.virtual = config.translation.startswith("after")
+        self.array = CacheArray(config.size // config.line, config.ways)
+        self.counters = [L1Counters() for _ in range(apps)]
+        self._shift = config.line.bit_length() - 1
+        self._sectored = config.sector < config.line
+        self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
+        self._group = (1 << (config.sector // SECTOR_BYTES)) - 1
+        self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
+        self._blocked = Waiters()
+
+    def key(self, request: MemoryRequest) -> int:
+        """The name of a request's line in this cache."""
+        if self.virtual:
+            return request.asid << ASID_SHIFT | request.vline
+        return request.address >> self._shift
+
+    def lookup(self, line: int, sectors: int, app: int) -> bool:
+        """Whether a load finds all its sectors; a hit is counted here, a miss by `admit`."""
+        if self.array.missing(line, sectors):
+            return False
+        counters = self.counters[app]
+        counters.lookups += 1
+        counters.hits += 1
+        return True
+
+    def admit(self, request: MemoryRequest, line: int) -> Admission:
+        """Register a load that missed: NEW has to be sent on, MERGED waits, FULL tries again."""
+        key, fetch = line, self._whole
+        if self._sectored:
+            fetch = self._fetched(self.array.missing(line, request.sectors))
+            key = self._mshr_key(line, fetch)
+        admission = self._mshrs.admit(key, request)
+        counters = self.counters[request.app]
+        if admission == FULL:
+            counters.stalls += 1
+            return admission
+        request.sectors = fetch
+        counters.lookups += 1
+        counters.misses += 1
+        now = self.env._now
+        if admission == MERGED:
+            counters.merged += 1
+            request.follow(self._mshrs.pending[key][0], now)
+        return admission
+
+    def pass_through(self, request: MemoryRequest, keep: bool) -> None:
+        """Note a store (`keep`: a resident copy is updated) or an atomic (a copy is dropped)."""
+        line = self.key(request)
+        if keep:
+            self.array.missing(line, 0)
+        else:
+            self.array.invalidate(line)
+        self.counters[request.app].stores += 1
+
+    def clear(self) -> None:
+        """Forget all lines: a kernel has ended."""
+        self.array.clear()
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when an MSHR becomes free."""
+        self._blocked.add(sender)
+
+    def _fetched(self, missing: int) -> int:
+        """The sectors that are fetched for `missing` ones: those of whole fetch sectors."""
+        fetched = 0
+        group = self._group
+        step = group.bit_length()
+        while group & self._whole:
+            if group & missing:
+                fetched |= group
+            group <<= step
+        return fetched
+
+    def _mshr_key(self, line: int, fetch: int) -> int:
+        """Misses merge if they fetch the same sectors of a line."""
+        return line << _SECTOR_KEY_BITS | fetch if self._sectored else line
+
+    def fill(self, filled: MemoryRequest) -> None:
+        """A line arrives: keep it, and answer everyone who waits for it."""
+        line = self.key(filled)
+        self.array.fill(line, filled.sectors)
+        self._answer(filled, line)
+
+    def _answer(self, filled: MemoryRequest, line: int) -> None:
+        """Answer everyone who waits for a line."""
+        self.counters[filled.app].fills += 1
+        for waiter in self._mshrs.release(self._mshr_key(line, filled.sectors)):
+            assert waiter.access is not None
+            waiter.access.answered(waiter)
+        if self._blocked:
+            self._blocked.wake()
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Lines that are outstanding."""
+        return len(self._mshrs)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self._mshrs:
+            yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for lines"
+
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
+        """All counters, one row each."""
+        for app, counters in zip(apps, self.counters, strict=True):
+            yield from counter_rows(component, instance, app, counters)

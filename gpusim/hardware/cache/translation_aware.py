@@ -1,0 +1,87 @@
+"""L2 bypass of page-table levels that hit less often than data (MASK §5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpusim.core.errors import at_least
+from gpusim.core.registry import Slot, policy
+from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.hardware.cache.bypass import CacheBypass
+
+DEEPEST = 7
+"""Depth that requests of any deeper level have, too (MASK §5.3: three bits)."""
+
+COUNTER_BITS = 64
+"""Of a counter of hits or accesses (MASK §7.4: 8 bytes)."""
+
+
+@policy(Slot.CACHE_BYPASS, "translation-aware")
+class TranslationAwareBypass(CacheBypass):
+    """Page-table levels whose L2 hit rate is below that of data go past the L2 cache.
+
+    Hits and accesses are counted by depth, over all applications and banks [our choice].  A level
+    that goes past it is not counted any more, so the paper's rule alone would never take it back;
+    hence the three options [our choice: the paper has neither a window nor a refresh].
+
+    Args:
+        epoch: cycles after which all counters are halved.
+        sample: one of so many lines, chosen by a hash, always looks; 1: all do.
+        min_accesses: accesses of a level before any of its reads goes past.
+    """
+
+    def __init__(self, *, epoch: int = 100_000, sample: int = 32, min_accesses: int = 1000) -> None:
+        at_least(1, epoch=epoch, sample=sample)
+        at_least(0, min_accesses=min_accesses)
+        self._epoch = epoch
+        self._sample = sample
+        self._min_accesses = min_accesses
+        self._hits = [0] * (DEEPEST + 1)
+        self._accesses = [0] * (DEEPEST + 1)
+        self._missing = [min_accesses] * (DEEPEST + 1)
+        """Accesses that a level still lacks."""
+        self._halve_at = epoch
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        """The counters of the paper (§7.4), and those of `min_accesses`, which only levels have."""
+        levels = min(dimensions.page_table_levels, DEEPEST)
+        fields = {"hits": COUNTER_BITS, "accesses": COUNTER_BITS}
+        found = [Storage("hit counters", 1 + levels, fields)]
+        if self._min_accesses:
+            first = {"accesses": bits_for(self._min_accesses + 1)}
+            found.append(Storage("counters of first accesses", levels, first))
+        return found
+
+    def l2_lookup(self, depth: int, app: int, hit: bool, cycle: int) -> None:
+        if cycle >= self._halve_at:
+            self._halve(cycle)
+        kind = min(depth, DEEPEST)
+        self._accesses[kind] += 1
+        self._hits[kind] += hit
+        if self._missing[kind]:
+            self._missing[kind] -= 1
+
+    def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:
+        if cycle >= self._halve_at:
+            self._halve(cycle)
+        level = min(depth, DEEPEST)
+        if self._missing[level] or is_sampled(line, self._sample):
+            return False
+        # hits / accesses < data hits / data accesses; without accesses there is no rate
+        return self._hits[level] * self._accesses[0] < self._hits[0] * self._accesses[level]
+
+    def _halve(self, cycle: int) -> None:
+        """Halve all counters once for each epoch that has ended."""
+        epochs = 1 + (cycle - self._halve_at) // self._epoch
+        self._halve_at += epochs * self._epoch
+        self._hits = [hits >> epochs for hits in self._hits]
+        self._accesses = [accesses >> epochs for accesses in self._accesses]
+
+
+def is_sampled(line: int, sample: int) -> bool:
+    """Whether a line is the one of `sample` that is chosen: by the upper bits of a product.
+
+    The factor is 2^64 divided by the golden ratio: neighbouring lines spread evenly over
+    ``[0, 2^32)``, lines at equal distances nearly so.
+    """
+    return (line * 0x9E3779B97F4A7C15 >> 32 & 0xFFFFFFFF) * sample < 1 << 32

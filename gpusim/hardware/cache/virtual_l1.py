@@ -1,0 +1,107 @@
+"""An L1 cache whose lines have virtual names, under a virtual L2 cache (VC §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+
+from attrs import define
+
+from gpusim.config.schema import L1Config
+from gpusim.config.units import Hertz
+from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.engine import Environment
+from gpusim.core.mshr import FULL, Admission
+from gpusim.core.request import MemoryRequest, VirtualRequest, page_of_line
+from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
+from gpusim.hardware.cache.l1 import L1Cache
+
+_ALL = -1
+"""Stands for all pages."""
+
+
+@define(slots=True)
+class InvalidationCounters:
+    """What invalidations of pages did to one L1 cache."""
+
+    invalidations: int = count("messages that pages are invalid")
+    flushes: int = count("of these, those that the filter let through: the cache was emptied")
+    lines_flushed: int = count("lines that were lost by it")
+
+
+class VirtualL1Cache(L1Cache):
+    """Keeps lines under their leading names only, and can forget pages.
+
+    It has no process, so an invalidation takes effect at once; its message took its time.  The
+    lines that are outstanding then still answer those who wait for them, but nobody new, and
+    those of the page are not kept: their data may be older than the invalidation.
+
+    Args:
+        lines_shift: lines of a page of the forward–backward table, as a power of two.
+    """
+
+    def __init__(
+        self, env: Environment, name: str, config: L1Config, clock: Hertz, apps: int,
+        lines_shift: int,
+    ) -> None:  # fmt: skip
+        super().__init__(env, name, config, clock, apps)
+        self.filter = InvalidationFilter()
+        self.invalidations = InvalidationCounters()
+        self._lines_shift = lines_shift
+        self._invalid: dict[int, set[int]] = {}
+        """By outstanding line: pages that were invalidated since it was asked for."""
+
+    def admit(self, request: MemoryRequest, line: int) -> Admission:
+        if self._invalid and self._invalidated(line, self._page(line)):
+            self.counters[request.app].stalls += 1
+            return FULL
+        return super().admit(request, line)
+
+    def pass_through(self, request: MemoryRequest, keep: bool) -> None:
+        line = self.key(request)
+        if not keep and self.array.state(line):
+            self.filter.drop(self._page(line))
+        super().pass_through(request, keep)
+
+    def fill(self, filled: MemoryRequest) -> None:
+        assert isinstance(filled, VirtualRequest)
+        page = self._page(filled.leading)
+        if not self._invalidated(filled.line, page):
+            self._keep(filled.leading, page, filled.sectors)
+        self._invalid.pop(filled.line, None)
+        self._answer(filled, filled.line)
+
+    def _keep(self, line: int, page: int, sectors: int) -> None:
+        if not self.array.state(line):
+            self.filter.add(page)
+        victim = self.array.fill(line, sectors)
+        if victim is not None:
+            self.filter.drop(self._page(victim[0]))
+
+    def clear(self) -> None:
+        super().clear()
+        self.filter.clear()
+
+    def invalidate(self, pages: Set[int] | None) -> None:
+        """Forget the lines of pages (None: of all): if there may be any, all lines."""
+        self.invalidations.invalidations += 1
+        for line in self._mshrs.pending:
+            self._invalid.setdefault(line, set()).update((_ALL,) if pages is None else pages)
+        if pages is None or self.filter.any_of(pages):
+            self.invalidations.flushes += 1
+            self.invalidations.lines_flushed += sum(1 for _ in self.array.lines())
+            self.clear()
+
+    def _invalidated(self, outstanding: int, *pages: int) -> bool:
+        """Whether one of these pages was invalidated since a line was asked for."""
+        invalid = self._invalid.get(outstanding)
+        return invalid is not None and (_ALL in invalid or not invalid.isdisjoint(pages))
+
+    def _page(self, line: int) -> int:
+        return page_of_line(line, self._lines_shift)
+
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
+        """All counters, one row each; invalidations belong to no application."""
+        yield from super().counter_rows(component, instance, apps)
+        yield from counter_rows(component, instance, "", self.invalidations)

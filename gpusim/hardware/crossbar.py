@@ -1,0 +1,197 @@
+"""The interconnect: one network from the SMs to the L2 banks, one back."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+
+from attrs import define
+
+from gpusim.config.schema import CrossbarConfig
+from gpusim.config.units import Hertz
+from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.engine import NEVER, Environment, Process, Waiters, Wake, Wakeable
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.warp_program import SECTOR_BYTES
+
+_LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
+_HEADER_BYTES = 8
+
+
+@define(slots=True)
+class NetworkCounters:
+    """What one network carried."""
+
+    packets: int = count("packets sent")
+    bytes: int = count("bytes sent; the header rides along with data", "B")
+    queue_cycles: int = count("waiting at output ports, summed over packets", "cycles")
+
+
+class Link:
+    """An output port of a network; its receiver takes the packets that have arrived.
+
+    Packets come out in the order in which their last flits arrive.  A packet of *n* flits takes
+    the port for *n* cycles: the next one is there no earlier than *n* cycles later.
+
+    Attributes:
+        queue: packets under way.
+        ready: the first cycle in which one can be taken; `NEVER` if none is under way.
+    """
+
+    __slots__ = ("_counters", "_free_at", "_receiver", "env", "queue", "ready")
+
+    def __init__(self, env: Environment, counters: NetworkCounters) -> None:
+        self.env = env
+        self.queue: deque[tuple[int, MemoryRequest, Entrance, int]] = deque()
+        self.ready = NEVER
+        self._counters = counters
+        self._free_at = 0
+        self._receiver: Wake | None = None
+
+    def connect(self, receiver: Process) -> None:
+        """Name the process that is woken when a packet arrives."""
+        self._receiver = receiver.wake
+
+    def put(self, arrival: int, request: MemoryRequest, entrance: Entrance, flits: int) -> None:
+        """Let a packet arrive in cycle `arrival`."""
+        queue = self.queue
+        packet = (arrival, request, entrance, flits)
+        if queue:
+            if queue[-1][0] <= arrival:
+                queue.append(packet)
+                return  # the receiver knows of those before it
+            insort(queue, packet, key=itemgetter(0))
+            if queue[0] is not packet:
+                return
+        else:
+            queue.append(packet)
+        self.ready = max(arrival, self._free_at)
+        receiver = self._receiver
+        if receiver is not None and arrival < receiver.due:
+            receiver.at(arrival)
+
+    def head(self) -> MemoryRequest:
+        """The packet that is next, left in place."""
+        return self.queue[0][1]
+
+    def take(self) -> MemoryRequest:
+        """Take out the next packet, which is `ready`."""
+        queue = self.queue
+        now = self.env._now
+        arrival, request, entrance, flits = queue.popleft()
+        self._free_at = now + flits
+        self.ready = max(queue[0][0], now + flits) if queue else NEVER
+        self._counters.queue_cycles += now - arrival
+        entrance.inside -= 1
+        if entrance.blocked:
+            entrance.blocked.wake()
+        return request
+
+
+class Entrance:
+    """Where one source puts its packets into a network; it passes one flit a cycle.
+
+    Attributes:
+        inside: packets of this source in the network.
+        blocked: who waits for room.
+    """
+
+    __slots__ = ("_free_at", "_network", "blocked", "inside")
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._free_at = 0
+        self.inside = 0
+        self.blocked = Waiters()
+
+    @property
+    def full(self) -> bool:
+        """Whether the source has to wait: its packets fill the queue."""
+        return self.inside >= self._network.queue
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when one of this source's packets leaves the network."""
+        self.blocked.add(sender)
+
+    def send(self, request: MemoryRequest, extra_cycles: int = 0) -> None:
+        """Put in a packet, `extra_cycles` from now."""
+        network = self._network
+        size = network.size(request)
+        counters = network.counters
+        counters.packets += 1
+        counters.bytes += size
+        self.inside += 1
+        start = network.env._now + extra_cycles
+        link = network.links[network.link_of(request)]
+        if network.ideal:
+            link.put(start, request, self, 0)
+            return
+        flits = -(-size // network.flit_bytes)
+        if start < self._free_at:
+            start = self._free_at
+        self._free_at = start + flits
+        link.put(start + flits - 1 + network.latency, request, self, flits)
+
+
+class Network:
+    """One direction of the crossbar: every entrance reaches every link.
+
+    A packet of *n* flits (`bytes_per_cycle` each) takes *n* cycles of its entrance and *n* of its
+    link, and arrives with its last flit ``latency + n - 1`` cycles after it was sent if both are
+    free.  A source has at most `queue` packets on their way; then it has to wait.  An ideal
+    network has neither latency nor limits.
+
+    Args:
+        sources: number of entrances.
+        links: number of links.
+        link_of: index of the link that a packet goes to.
+        size: bytes of a packet.
+    """
+
+    def __init__(
+        self, env: Environment, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
+        links: int, link_of: Callable[[MemoryRequest], int], size: Callable[[MemoryRequest], int],
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.name = name
+        self.ideal = config.ideal
+        self.latency = config.latency.cycles(clock)
+        self.queue = NEVER if config.ideal else config.queue
+        self.flit_bytes = config.bytes_per_cycle
+        self.size = size
+        self.counters = NetworkCounters()
+        self.entrances = [Entrance(self) for _ in range(sources)]
+        self.links = [Link(env, self.counters) for _ in range(links)]
+        self.link_of = link_of
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Packets under way."""
+        return sum(entrance.inside for entrance in self.entrances)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        for index, link in enumerate(self.links):
+            if link.queue:
+                yield f"{self.name}: {len(link.queue)} packets on their way to output {index}"
+
+    def counter_rows(self, component: str, instance: int) -> Iterator[CounterRow]:
+        """All counters, one row each."""
+        return counter_rows(component, instance, "", self.counters)
+
+
+def request_bytes(request: MemoryRequest) -> int:
+    """Bytes of a packet towards the L2 cache."""
+    if request.kind == _LOAD:
+        return _HEADER_BYTES
+    return SECTOR_BYTES * request.sectors.bit_count()
+
+
+def reply_bytes(request: MemoryRequest) -> int:
+    """Bytes of a packet back to an SM."""
+    if request.kind == _LOAD or request.kind == _ATOMIC:
+        return SECTOR_BYTES * request.sectors.bit_count()
+    return _HEADER_BYTES

@@ -1,0 +1,15 @@
+"""DRAM: address mapping, bank timing, queue policies, and the controller of a channel."""
+
+from gpusim.hardware.dram.build import build_dram
+from gpusim.hardware.dram.controller import DramChannel
+from gpusim.hardware.dram.fr_rr_fcfs import FrRrFcfs
+from gpusim.hardware.dram.golden_silver_normal import GoldenSilverNormal
+from gpusim.hardware.dram.ideal import IdealDramChannel
+from gpusim.hardware.dram.mapping import AddressMapping
+from gpusim.hardware.dram.pressure import TranslationPressure
+from gpusim.hardware.dram.queue import DramQueue, Fcfs, FrFcfs, Waiting
+
+__all__ = [
+    "AddressMapping", "DramChannel", "DramQueue", "Fcfs", "FrFcfs", "FrRrFcfs",
+    "GoldenSilverNormal", "IdealDramChannel", "TranslationPressure", "Waiting", "build_dram",
+]  # fmt: skip

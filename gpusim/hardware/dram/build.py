@@ -1,0 +1,66 @@
+"""All DRAM channels of a machine."""
+
+from __future__ import annotations
+
+from gpusim.config.dram import DramConfig
+from gpusim.config.units import Hertz
+from gpusim.core.engine import Environment
+from gpusim.core.errors import UserError, nearest
+from gpusim.hardware.dram.controller import DramChannel
+from gpusim.hardware.dram.ideal import IdealDramChannel
+from gpusim.hardware.dram.mapping import AddressMapping
+
+_PAGE_POLICIES = ("open", "closed")
+_PARTITIONS = ("none", "channels")
+
+
+def build_dram(
+    env: Environment, config: DramConfig, core_clock: Hertz, *, apps: int = 1,
+    request_bytes: int = 0, depth: int = 16, first: int = 0,
+) -> tuple[list[DramChannel | IdealDramChannel], AddressMapping]:  # fmt: skip
+    """Channels and the mapping that tells which of them, counted from 0, an address belongs to.
+
+    Args:
+        env: the environment.
+        config: the DRAM table.
+        core_clock: what the environment's cycles are.
+        apps: number of applications, for counters.
+        request_bytes: bytes that each request moves, such as an L2 line; 0: one burst.
+        depth: requests that fit into the port of a channel, those under way included.
+        first: number of the first channel, where these are a part of the machine's.
+
+    Raises:
+        UserError: an impossible table.
+    """
+    mapping = AddressMapping(config)
+    size = request_bytes or config.burst
+    if size % config.burst or size > mapping.contiguous_bytes:
+        raise UserError(
+            f"dram.mapping: {config.mapping!r} cuts requests of {size} bytes (a cache line): a "
+            f"request is a multiple of a burst of {config.burst} bytes, and at most "
+            f"{mapping.contiguous_bytes} bytes lie in one row of one channel; keep the lowest "
+            f"column bits below 'channel' with 'column:n' as the last field"
+        )
+    _check(config)
+    make = IdealDramChannel if config.ideal else DramChannel
+    return [
+        make(env, first + index, config, mapping, core_clock, apps, size, depth)
+        for index in range(config.channels)
+    ], mapping
+
+
+def _check(config: DramConfig) -> None:
+    for key, allowed in (("page_policy", _PAGE_POLICIES), ("partition", _PARTITIONS)):
+        word = getattr(config, key)
+        if word is not None and word not in allowed:
+            raise UserError(
+                f"dram.{key}: {word!r}{nearest(word, allowed)}; allowed: {', '.join(allowed)}"
+            )
+    for key in ("read_queue", "write_queue", "activate_clocks"):
+        if getattr(config, key) < 1:
+            raise UserError(f"dram.{key}: {getattr(config, key)}; allowed: 1 or more")
+    if not 0 < config.drain_low <= config.drain_high < 1:
+        raise UserError(
+            f"dram.drain_low, dram.drain_high: {config.drain_low}, {config.drain_high}; allowed: "
+            f"0 < drain_low <= drain_high < 1"
+        )

@@ -1,0 +1,47 @@
+"""What a DRAM channel counts."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from gpusim.core.counters import count
+
+
+@define(slots=True)
+class DramCounters:
+    """Counters of one application in one channel."""
+
+    data_reads: int = count("reads answered, but for page walks")
+    walk_reads: int = count("reads of page walks answered")
+    writes: int = count("write-backs done")
+    row_hits: int = count("requests that found their row open")
+    row_misses: int = count("requests that found no row open in their bank")
+    row_conflicts: int = count("requests that found another row open in their bank")
+    forwarded: int = count("reads answered from a write that waited in the channel")
+    data_read_bytes: int = count("bytes read, but for page walks", "B")
+    walk_read_bytes: int = count("bytes read for page walks", "B")
+    write_bytes: int = count("bytes written", "B")
+    queue_cycles: int = count("sum over all requests from acceptance to first command", "cycle")
+    data_latency_cycles: int = count(
+        "sum over reads, but for page walks, from acceptance to the end of the data", "cycle"
+    )
+    walk_latency_cycles: int = count(
+        "sum over reads of page walks from acceptance to the end of the data", "cycle"
+    )
+
+    def with_bytes(self, size: int) -> DramCounters:
+        """The same with the bytes filled in, for requests of `size` bytes."""
+        self.data_read_bytes = self.data_reads * size
+        self.walk_read_bytes = self.walk_reads * size
+        self.write_bytes = self.writes * size
+        return self
+
+
+@define(slots=True)
+class ChannelCounters:
+    """Counters of a channel as a whole."""
+
+    activations: int = count("rows opened")
+    precharges: int = count("rows closed")
+    refreshes: int = count("refreshes of a rank or pseudo channel")
+    data_clocks: int = count("DRAM clocks in which a data bus was busy", "DRAM clock")

@@ -1,0 +1,242 @@
+"""MASK's address-space-aware DRAM scheduler (§5.4): a golden, a silver and a normal queue."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from attrs import define
+
+from gpusim.core.counters import count
+from gpusim.core.errors import at_least, one_of
+from gpusim.core.registry import Slot, policy
+from gpusim.core.request import MemoryRequest
+from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.hardware.dram.pressure import TranslationPressure
+from gpusim.hardware.dram.queue import (
+    PRECEDENCE,
+    DramQueue,
+    Fcfs,
+    FrFcfs,
+    Served,
+    Waiting,
+    entries_storage,
+)
+
+QUOTAS = ("pressure", "walks")
+
+
+@define(slots=True)
+class QueueCounters:
+    """What the three queues did, all applications together."""
+
+    golden_reads: int = count("reads answered from the golden queue")
+    silver_reads: int = count("reads answered from the silver queue")
+    normal_reads: int = count("reads answered from the normal queue")
+    golden_latency_cycles: int = count(
+        "sum over reads of the golden queue from acceptance to the end of the data", "cycle"
+    )
+    silver_latency_cycles: int = count(
+        "sum over reads of the silver queue from acceptance to the end of the data", "cycle"
+    )
+    normal_latency_cycles: int = count(
+        "sum over reads of the normal queue from acceptance to the end of the data", "cycle"
+    )
+    turns: int = count("turns that applications had at the silver queue")
+    expired_turns: int = count("turns that ended because their application asked for nothing")
+    promoted: int = count("reads that waited too long in the normal queue and went on to silver")
+
+
+@policy(Slot.DRAM_QUEUE, "golden-silver-normal")
+class GoldenSilverNormal(DramQueue):
+    """Page-table reads first, then data of the application whose turn it is, then other data.
+
+    The golden queue is first come, first served: its head's bank works for it alone.  Silver and
+    normal are FR-FCFS queues.  A bank works for the highest queue that has a request for it, and
+    of commands that could go in one clock, that of the highest queue goes (a column access before
+    an activation, as always); so banks that no higher request wants serve lower ones.
+
+    An application may put as many requests into silver as its quota says; then the next one that
+    has requests here gets its turn.  What finds silver full goes to normal and does not count.
+    A read stays in the queue that it was put into, unless `patience` says otherwise.
+
+    Args:
+        entries, banks: see `DramQueue`; `entries` has no meaning, as each queue has its size.
+        golden, silver, normal: entries of each.
+        thresh_max: quotas add up to this (Equation 1); each is at least 1, and all are the same
+            while nothing is walked [our choice].
+        idle: core cycles without a request after which a turn ends if another application has a
+            request [our choice].
+        patience: core cycles after which a read of the normal queue goes on to silver, as soon as
+            that has room, so that it cannot starve; it does not count as its application's.  0:
+            never, as in the paper.
+        epoch: see `DramQueue`.
+        quota: in proportion to an application's ``"pressure"``, concurrent walks times warps
+            stalled by one, or to concurrent ``"walks"`` alone, as the simulator does that the
+            authors released.
+    """
+
+    __slots__ = (
+        "_counters", "_data", "_golden", "_heard", "_home", "_idle", "_left", "_normal",
+        "_patience", "_patient", "_pressure", "_quota", "_served", "_silver", "_sizes",
+        "_thresh_max", "_turn", "epoch",
+    )  # fmt: skip
+
+    reads_only = True
+
+    def __init__(
+        self, entries: int, banks: int, *, golden: int = 16, silver: int = 64, normal: int = 192,
+        thresh_max: int = 500, idle: int = 1000, patience: int = 0, epoch: int = 100_000,
+        quota: str = "pressure",
+    ) -> None:  # fmt: skip
+        at_least(1, golden=golden, silver=silver, normal=normal, thresh_max=thresh_max)
+        at_least(1, idle=idle, epoch=epoch)
+        at_least(0, patience=patience)
+        one_of(QUOTAS, quota=quota)
+        self.size = 0
+        self.epoch = epoch
+        self._sizes = golden, silver, normal
+        self._golden = Fcfs(golden, banks)
+        self._silver = FrFcfs(silver, banks)
+        self._normal = FrFcfs(normal, banks)
+        self.changed = self._golden.changed
+        self._served = [Served() for _ in self._sizes]
+        self._home: dict[Waiting, DramQueue] = {}
+        """Which queue a request waits in."""
+        self._pressure = TranslationPressure(1, epoch)
+        self._thresh_max = thresh_max
+        self._idle = idle
+        self._patience = patience
+        self._patient: deque[Waiting] = deque()
+        """What came into normal, the oldest first; some are served. Empty without `patience`."""
+        self._quota = quota
+        self._data: dict[int, int] = {}
+        """Requests for data that wait, by application."""
+        self._turn = -1
+        self._left = 0
+        """What its application may still put into silver."""
+        self._heard = 0
+        """When that application last had a request, or got its turn."""
+        self._counters = QueueCounters()
+
+    def watch(self, pressure: TranslationPressure) -> None:
+        """Quotas follow `pressure`."""
+        self._pressure = pressure
+
+    def full(self, request: MemoryRequest) -> bool:
+        """Whether the queue that it would go to is full."""
+        if request.depth > 0:
+            return self._golden.full(request)
+        return self._normal.full(request) and not self._silver_takes(request)
+
+    def add(self, waiting: Waiting, now: int) -> None:
+        """Take a request into its queue, after those that have waited too long in normal."""
+        if self._patient:
+            self._promote(waiting.accepted, now)
+        request = waiting.request
+        if request.depth > 0:
+            self._put(waiting, now, self._golden, 0)
+            return
+        app, cycle = request.app, waiting.accepted
+        self._data[app] = self._data.get(app, 0) + 1
+        if not self._left:
+            self._pass_turn(cycle)
+        elif app != self._turn and cycle - self._heard > self._idle:
+            self._counters.expired_turns += 1
+            self._pass_turn(cycle)
+        if app == self._turn:
+            self._heard = cycle
+        if self._silver_takes(request):
+            self._left -= 1
+            self._put(waiting, now, self._silver, 1)
+        else:
+            self._put(waiting, now, self._normal, 2)
+            if self._patience:
+                self._patient.append(waiting)
+
+    def _put(self, waiting: Waiting, now: int, queue: DramQueue, number: int) -> None:
+        """Golden goes before what has no rank among the three (writes), normal after it."""
+        waiting.rank += (number - 1) * PRECEDENCE
+        waiting.served = self._served[number]
+        self._home[waiting] = queue
+        self.size += 1
+        queue.add(waiting, now)
+
+    def _promote(self, cycle: int, now: int) -> None:
+        """Let reads go on from normal to silver that have waited there for `patience` cycles."""
+        patient = self._patient
+        while patient:
+            oldest = patient[0]
+            if self._home.get(oldest) is not self._normal:
+                patient.popleft()
+                continue
+            if cycle - oldest.accepted < self._patience or self._silver.full(oldest.request):
+                return
+            patient.popleft()
+            self._normal.remove(oldest)
+            oldest.rank -= PRECEDENCE
+            oldest.served = self._served[1]
+            self._home[oldest] = self._silver
+            self._silver.add(oldest, now)
+            self.changed.append(oldest.bank)
+            self._counters.promoted += 1
+
+    def remove(self, waiting: Waiting) -> None:
+        """Forget a request."""
+        self.size -= 1
+        self._home.pop(waiting).remove(waiting)
+        request = waiting.request
+        if request.depth == 0:
+            self._data[request.app] -= 1
+
+    def best(self, bank: int, row: int) -> Waiting | None:
+        """Of the highest queue that has a request for the bank."""
+        for queue in (self._golden, self._silver, self._normal):
+            best = queue.best(bank, row)
+            if best is not None:
+                return best
+        return None
+
+    def requests(self) -> list[Waiting]:
+        """All requests, golden ones first."""
+        return [*self._golden.requests(), *self._silver.requests(), *self._normal.requests()]
+
+    # -- turns -----------------------------------------------------------------------------------
+
+    def _silver_takes(self, request: MemoryRequest) -> bool:
+        return request.app == self._turn and self._left > 0 and not self._silver.full(request)
+
+    def _pass_turn(self, cycle: int) -> None:
+        """Round-robin among applications that have requests."""
+        apps = self._pressure.apps
+        self._turn = min(
+            (app for app, number in self._data.items() if number),
+            key=lambda app: (app - self._turn - 1) % apps,
+        )
+        self._left = self._threshold(cycle)
+        self._heard = cycle
+        self._counters.turns += 1
+
+    def _threshold(self, cycle: int) -> int:
+        """The quota of the application whose turn it is (Equation 1)."""
+        pressure = self._pressure
+        apps = range(pressure.apps)
+        weights: list[float] = [pressure.walks(app, cycle) for app in apps]
+        if self._quota == "pressure":
+            weights = [weights[app] * pressure.warps(app, cycle) for app in apps]
+        total = sum(weights)
+        share = weights[self._turn] / total if total else 1 / pressure.apps
+        return max(int(self._thresh_max * share), 1)
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def counters(self) -> Iterator[QueueCounters]:
+        own, (golden, silver, normal) = self._counters, self._served
+        own.golden_reads, own.golden_latency_cycles = golden.reads, golden.latency_cycles
+        own.silver_reads, own.silver_latency_cycles = silver.reads, silver.latency_cycles
+        own.normal_reads, own.normal_latency_cycles = normal.reads, normal.latency_cycles
+        yield own
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        turn = {"application": bits_for(dimensions.sms), "quota": bits_for(self._thresh_max + 1)}
+        return [entries_storage(sum(self._sizes), dimensions), Storage("turn", 1, turn)]

@@ -1,0 +1,86 @@
+"""DRAM that answers every request after the same time, with no limit on bandwidth."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+from gpusim.config.dram import DramConfig
+from gpusim.config.units import Hertz
+from gpusim.core.counters import CounterRow, counter_rows
+from gpusim.core.engine import Environment, Port, Probe
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.states import State
+from gpusim.hardware.dram.clock import ClockRatio
+from gpusim.hardware.dram.counters import DramCounters
+from gpusim.hardware.dram.mapping import AddressMapping
+from gpusim.hardware.dram.queue import DramQueue
+
+
+class IdealDramChannel:
+    """A channel without banks, queues or a bus; same ports, counters and reports as `DramChannel`.
+
+    Its requests are never accepted later than they arrive, and count neither as row hits nor as
+    misses.
+    """
+
+    __slots__ = (
+        "_apps", "_bytes", "_latency", "_ratio",
+        "env", "index", "name", "on_request", "process", "requests",
+    )  # fmt: skip
+
+    queues: tuple[DramQueue, ...] = ()
+
+    def __init__(
+        self, env: Environment, index: int, config: DramConfig, mapping: AddressMapping,
+        core_clock: Hertz, apps: int, request_bytes: int, depth: int,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.index = index
+        self.name = f"dram[{index}]"
+        self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests")
+        self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
+        self._apps = [DramCounters() for _ in range(apps)]
+        self._bytes = request_bytes
+        self._latency = config.ideal_latency.cycles(config.clock)
+        self._ratio = ClockRatio(core_clock, config.clock)
+        self.process = env.start(self._run())
+        self.requests.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        requests, ratio = self.requests, self._ratio
+        while True:
+            now = self.env._now
+            while (request := requests.take()) is not None:
+                self._answer(request, now, ratio.cycle(ratio.clock(now) + self._latency))
+            yield requests.pause()
+
+    def _answer(self, request: MemoryRequest, now: int, finished: int) -> None:
+        counters = self._apps[request.app]
+        if self.on_request.listeners:
+            self.on_request(
+                self.index, 0, 0, request.kind, request.app, request.depth, now, now, finished
+            )
+        if request.kind == Kind.WRITEBACK:
+            counters.writes += 1
+            return
+        if request.depth > 0:
+            counters.walk_reads += 1
+            counters.walk_latency_cycles += finished - now
+        else:
+            counters.data_reads += 1
+            counters.data_latency_cycles += finished - now
+        request.trail += (State.DRAM, now)
+        request.answer(finished - now)
+
+    def counters(self, app_names: Sequence[str]) -> Iterator[CounterRow]:
+        """All counters, by application."""
+        for name, counters in zip(app_names, self._apps, strict=True):
+            yield from counter_rows("dram", self.index, name, counters.with_bytes(self._bytes))
+
+    def in_flight(self) -> int:
+        """Requests that are not answered."""
+        return len(self.requests)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom: nobody waits here."""
+        yield from ()

@@ -1,0 +1,107 @@
+"""How many page walks each application has under way, and how many warps wait for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpusim.core.structures import Storage
+
+COUNTER_BITS = 6
+"""Of every counter (MASK §5.4); it stays at its largest value."""
+_LARGEST = (1 << COUNTER_BITS) - 1
+
+
+class TranslationPressure:
+    """Concurrent page walks and stalled warps per walk, by application, in the running epoch.
+
+    ``ConPTW`` and ``WarpsStalled`` of MASK's Equation 1.  The paper keeps them in the shared L2
+    TLB: a counter an application, and one an MSHR.  [Our choice: the first is the largest number of
+    the epoch, walks that wait for a walker included; the second is the mean over the pages that
+    were walked in the epoch, each with all warps that waited for it on any SM.]  What is under way
+    when an epoch ends goes into the next one.
+
+    Args:
+        apps: number of applications.
+        epoch: core cycles after which both are counted anew.
+    """
+
+    __slots__ = (
+        "_begun", "_epoch", "_peaks", "_under_way", "_waiting", "_walks", "_warps", "apps",
+    )  # fmt: skip
+
+    def __init__(self, apps: int, epoch: int) -> None:
+        self.apps = apps
+        self._epoch = epoch
+        self._begun = 0
+        """When the epoch did."""
+        self._under_way: list[dict[int, None]] = [{} for _ in range(apps)]
+        """By application: the tags of the pages that are being walked."""
+        self._peaks = [0] * apps
+        self._walks = [0] * apps
+        self._warps = [0] * apps
+        """By application: walks that have ended, and the warps that waited for them."""
+        self._waiting: dict[int, dict[int, set[tuple[int, int]]]] = {}
+        """By tag, and then by first TLB: SMs and slots of the warps that wait for the page."""
+
+    # -- what happens ----------------------------------------------------------------------------
+
+    def missed(self, tlb: int, tag: int, sm: int, warp_slot: int) -> None:
+        """A warp waits for a page that a first TLB does not have."""
+        self._waiting.setdefault(tag, {}).setdefault(tlb, set()).add((sm, warp_slot))
+
+    def filled(self, tlb: int, tag: int) -> None:
+        """Nobody waits for the page any more at this first TLB."""
+        tlbs = self._waiting[tag]
+        del tlbs[tlb]
+        if not tlbs:
+            del self._waiting[tag]
+
+    def walk_begun(self, app: int, tag: int, cycle: int) -> None:
+        """A page has to be walked that nobody walks yet."""
+        self._advance(cycle)
+        under_way = self._under_way[app]
+        under_way[tag] = None
+        self._peaks[app] = max(self._peaks[app], len(under_way))
+
+    def walk_ended(self, app: int, tag: int, cycle: int) -> None:
+        """It has been walked; those who wait are told after this."""
+        self._advance(cycle)
+        del self._under_way[app][tag]
+        self._walks[app] += 1
+        self._warps[app] += self._stalled(tag)
+
+    # -- what it comes to ------------------------------------------------------------------------
+
+    def walks(self, app: int, cycle: int) -> int:
+        """The most walks of an application at once in this epoch."""
+        self._advance(cycle)
+        return min(self._peaks[app], _LARGEST)
+
+    def warps(self, app: int, cycle: int) -> float:
+        """Warps that wait for a walk of an application, mean over this epoch; 0 without walks."""
+        self._advance(cycle)
+        under_way = self._under_way[app]
+        walks = self._walks[app] + len(under_way)
+        warps = self._warps[app] + sum(self._stalled(tag) for tag in under_way)
+        return warps / walks if walks else 0.0
+
+    def _stalled(self, tag: int) -> int:
+        return min(sum(map(len, self._waiting.get(tag, {}).values())), _LARGEST)
+
+    def _advance(self, cycle: int) -> None:
+        """Count anew if an epoch has ended by `cycle`."""
+        if cycle >= self._begun + self._epoch:
+            self._begun = cycle - cycle % self._epoch
+            self._peaks = [len(under_way) for under_way in self._under_way]
+            self._walks = [0] * self.apps
+            self._warps = [0] * self.apps
+
+
+def walk_counters(apps: int) -> Sequence[Storage]:
+    """The counters of walks, beside the last TLB."""
+    return [Storage("walk counters", apps, {"walks": COUNTER_BITS})]
+
+
+def warp_counters(mshrs: int) -> Sequence[Storage]:
+    """What they add to the MSHRs of the last TLB."""
+    return [Storage("warp counters", mshrs, {"warps": COUNTER_BITS})]

@@ -1,0 +1,67 @@
+"""What the forward–backward table counts, takes in, and needs of those around it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from attrs import define
+
+from gpusim.core.counters import count
+from gpusim.core.engine import Port
+from gpusim.core.request import MemoryRequest, Translation, VirtualRequest
+from gpusim.hardware.fbt.purge import Bank
+
+
+@define(slots=True)
+class FbtCounters:
+    """What the forward–backward table did for one application."""
+
+    lookups: int = count("translated misses of the L2 cache that looked for their frame")
+    leading: int = count("misses let through under their own names")
+    synonyms: int = count("misses let through under other, leading names")
+    replays: int = count("of these, those whose line was in the L2 cache by the table")
+    allocations: int = count("pages that got an entry")
+    waits: int = count("lookups that had to wait: for a locked page, or for room")
+    asked_again: int = count("translations overtaken by a shootdown, and asked for once more")
+    synonym_faults: int = count("read-write synonyms: faults, after which the run goes on")
+
+
+class VirtualBank(Bank, Protocol):
+    """An L2 bank (see `gpusim.hardware.cache.VirtualL2Bank`)."""
+
+    grants: Port[VirtualRequest]
+    requests: Port[MemoryRequest]
+
+    def written_back(self, line: int) -> None:
+        """DRAM has taken a dirty line."""
+
+
+class Tlb(Protocol):
+    """A TLB level in front of the table."""
+
+    requests: Port[Translation]
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Forget a page (None: all)."""
+
+
+class Permissions(Protocol):
+    """What the table needs of the page table."""
+
+    def writable(self, asid: int, vpn: int) -> bool:
+        """Whether stores to a page are allowed."""
+
+
+class Miss(Translation):
+    """The translation of a miss; `asked` tells after how many shootdowns it was asked for."""
+
+    __slots__ = ("asked", "request")
+
+    def __init__(self, request: VirtualRequest, asked: int, trail: list[int]) -> None:
+        access = request.access
+        assert access is not None
+        super().__init__(
+            request.app, request.asid, request.sm, request.tag, access.slot, access.warp_slot, trail
+        )  # fmt: skip
+        self.request = request
+        self.asked = asked

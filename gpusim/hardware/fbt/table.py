@@ -1,0 +1,156 @@
+"""The forward–backward table: which pages are in virtual caches, and under which name (VC §4.1).
+
+The backward table (BT) finds a page by its frame, the forward table (FT) by its *leading* page
+number: the one that touched the frame first, under which alone its lines are cached.  Both have
+the same number of entries and ways, and an entry of one points at an entry of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpusim.config.schema import SUB_PAGE, FbtConfig, GpuConfig
+from gpusim.core.structures import Dimensions, Storage, bits_for
+
+COUNTER_BITS = 15
+"""Of a number of lines, up to the 16384 of a page of 2 MiB (VC §4.3)."""
+
+
+class Page:
+    """A frame of which lines are cached.
+
+    Attributes:
+        frame: its number.
+        leading: the page, tagged with its address space, under which its lines are cached.
+        writable: permission of that page.
+        written: whether a store has been performed since the entry was allocated.
+        lines: bit vector of the lines in the L2 cache; a number of lines if the page is too large
+            for one.
+        locked: it is being invalidated, and nobody may begin to use it.
+        users: accesses that were let through and have not ended.
+        leaving: dirty lines that have left the L2 cache and have not reached DRAM.
+    """
+
+    __slots__ = ("frame", "leading", "leaving", "lines", "locked", "users", "writable", "written")
+
+    def __init__(self, frame: int, leading: int, writable: bool) -> None:
+        self.frame = frame
+        self.leading = leading
+        self.writable = writable
+        self.written = False
+        self.lines = 0
+        self.locked = False
+        self.users = 0
+        self.leaving = 0
+
+
+class ForwardBackwardTable:
+    """Pages by frame and by leading page number, in sets of `ways`, replaced LRU.
+
+    Args:
+        entries, ways: shape of each of the two tables.
+        vector: lines of a page whose presence is kept in a bit vector; 0: they are only counted.
+    """
+
+    def __init__(self, entries: int, ways: int, vector: int) -> None:
+        self.ways = ways
+        self.vector = vector
+        self._mask = entries // ways - 1
+        self._backward: list[dict[int, Page]] = [{} for _ in range(entries // ways)]
+        self._forward: list[dict[int, Page]] = [{} for _ in range(entries // ways)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._backward))
+
+    def pages(self) -> Iterator[Page]:
+        """All pages, set by set, the least recently used first."""
+        for pages in self._backward:
+            yield from pages.values()
+
+    def backward(self, frame: int) -> Page | None:
+        """The page in a frame, if any of it may be cached; that counts as a use."""
+        pages = self._backward[frame & self._mask]
+        page = pages.pop(frame, None)
+        if page is not None:
+            pages[frame] = page
+            forward = self._forward[page.leading & self._mask]
+            forward[page.leading] = forward.pop(page.leading)
+        return page
+
+    def forward(self, tag: int) -> Page | None:
+        """The page that is cached under this name, if any."""
+        return self._forward[tag & self._mask].get(tag)
+
+    def in_the_way(self, frame: int, leading: int) -> Page | None:
+        """The page that has to go before a new one fits in; None if it fits.
+
+        A page that is on its way out anyhow is preferred; then one without lines in the L2 cache,
+        as only L1 caches can have lines of it [our choice]; then the least recently used.
+        """
+        forward = self._forward[leading & self._mask]
+        if leading in forward:
+            return forward[leading]
+        for pages in (self._backward[frame & self._mask], forward):
+            if len(pages) >= self.ways:
+                return min(
+                    pages.values(),
+                    key=lambda page: (not page.locked, page.users > 0 or page.lines > 0),
+                )
+        return None
+
+    def insert(self, frame: int, leading: int, writable: bool) -> Page:
+        """Begin to keep a page that fits in; it has no lines yet."""
+        page = Page(frame, leading, writable)
+        self._backward[frame & self._mask][frame] = page
+        self._forward[leading & self._mask][leading] = page
+        return page
+
+    def remove(self, page: Page) -> None:
+        """Forget a page."""
+        del self._backward[page.frame & self._mask][page.frame]
+        del self._forward[page.leading & self._mask][page.leading]
+
+    def line_filled(self, page: Page, line: int) -> None:
+        """Line number `line` of a page is in the L2 cache."""
+        page.lines = page.lines | 1 << line if self.vector else page.lines + 1
+
+    def line_evicted(self, page: Page, line: int) -> None:
+        """Line number `line` of a page is no longer in the L2 cache."""
+        page.lines = page.lines & ~(1 << line) if self.vector else page.lines - 1
+
+    def may_hold(self, page: Page, line: int) -> bool:
+        """Whether line number `line` may be in the L2 cache: surely not, if it says no."""
+        return bool(page.lines >> line & 1) if self.vector else page.lines > 0
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        """What both tables keep in hardware.
+
+        Frame numbers are as wide as page numbers [our choice: with 36 bits of both, 16K entries
+        in 8 ways have the 190 KB and 80 KB of VC §4.3].
+        """
+        sets = self._mask + 1
+        tag = dimensions.page_bits - bits_for(sets)
+        lines = {"lines": self.vector} if self.vector else {"number of lines": COUNTER_BITS}
+        entries = sets * self.ways
+        return [
+            Storage(
+                "backward table", entries,
+                {"frame": tag, "leading page": dimensions.page_bits, **lines, "permission": 1,
+                 "written": 1},
+            ),
+            Storage(
+                "forward table", entries, {"page": tag, "index": bits_for(entries), "valid": 1}
+            ),
+        ]  # fmt: skip
+
+
+def page_lines_shift(fbt: FbtConfig, page: int, line: int) -> int:
+    """Lines of what an entry maps, as a power of two: those of a page, or of 4 KiB of it."""
+    return bits_for((page if fbt.large_pages == "counter" else SUB_PAGE) // line)
+
+
+def make_table(fbt: FbtConfig, config: GpuConfig) -> ForwardBackwardTable:
+    """The table of a machine; pages above 4 KiB have no bit vectors."""
+    lines = 1 << page_lines_shift(fbt, config.memory.page, config.l2.line)
+    vector = lines if lines * config.l2.line <= SUB_PAGE else 0
+    return ForwardBackwardTable(fbt.entries, fbt.ways, vector)

@@ -1,0 +1,294 @@
+"""The process in the IOMMU through which all misses of virtual L2 caches go (VC §4.1)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
+
+from gpusim.config.schema import FbtConfig
+from gpusim.config.units import Hertz
+from gpusim.core.counters import CounterRow, counter_rows
+from gpusim.core.engine import NEVER, Environment, Port, Probe, Wakeable
+from gpusim.core.request import (
+    NO_PAGE,
+    VPN_MASK,
+    MemoryRequest,
+    Translation,
+    VirtualRequest,
+    line_in_page,
+    page_of_line,
+)
+from gpusim.hardware.fbt.neighbours import FbtCounters, Miss, Permissions, Tlb, VirtualBank
+from gpusim.hardware.fbt.purge import L1, Purges
+from gpusim.hardware.fbt.shootdowns import Shootdowns
+from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
+from gpusim.hardware.fbt.write_backs import WriteBacks
+
+
+class Fbt:
+    """Lets misses through, under the leading names of their lines.
+
+    A miss goes from its L2 bank to the TLBs and, translated, looks for its frame here: if the
+    frame is unknown its page becomes the leading one; if that is another page, the miss is a
+    synonym.  What a lookup decides takes effect `latency` cycles later.  Nobody is let through to
+    a page that is being purged, and a translation that a shootdown overtook is asked for again.
+
+    Args:
+        config, table: the table.
+        lines_shift: lines of one of its pages, as a power of two.
+        page_lines_shift: those of a page of memory.
+        line_bytes: bytes of a line.
+        permissions: the page table.
+        channel: DRAM channel of an address, for write-backs.
+        l1_trip: cycles of a message to an L1 cache.
+        tlb_state, fbt_state: states of a warp whose translation is at the TLBs, and here.
+    """
+
+    name = "fbt"
+
+    def __init__(
+        self, env: Environment, config: FbtConfig, clock: Hertz, table: ForwardBackwardTable,
+        lines_shift: int, page_lines_shift: int, line_bytes: int, permissions: Permissions,
+        apps: int, channel: Callable[[int], Port[MemoryRequest]], l1_trip: int, tlb_state: int,
+        fbt_state: int,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.latency = config.latency.cycles(clock)
+        self.trip = config.trip.cycles(clock)
+        self.table = table
+        self.counters = [FbtCounters() for _ in range(apps)]
+        self.on_fault: Probe[[int, int, int, int]] = Probe()
+        """Cycle, application, tagged line of a read-write synonym, its tagged leading line."""
+        self.lines_shift = lines_shift
+        self._line_mask = (1 << lines_shift) - 1
+        self._sub_shift = page_lines_shift - lines_shift
+        self._line_bytes = line_bytes
+        self._permissions = permissions
+        self._tlb_state = tlb_state
+        self._fbt_state = fbt_state
+        self._banks: Sequence[VirtualBank] = ()
+        self._tlb: Port[Translation] = Port(env, "unconnected")
+        self._translated: Port[Miss] = Port(env, "fbt.translated")
+        self._notices: Port[tuple[Any, ...]] = Port(env, "fbt.notices", self.trip)
+        self._timers: Port[tuple[Any, ...]] = Port(env, "fbt.timers")
+        self._again: deque[Miss] = deque()
+        self._waiting: dict[int, list[Miss]] = {}
+        """By frame of the page that has to be unlocked or gone first."""
+        self.purges = Purges(
+            env, self.table, lines_shift, line_bytes, self.trip, l1_trip, self._timers,
+            self._released,
+        )  # fmt: skip
+        self.shootdowns = Shootdowns(self.table, self._sub_shift, self.purges)
+        self._write_backs = WriteBacks(env, self.latency, line_bytes, channel, self.purges)
+        self.process = env.start(self._run())
+        for port in (self._translated, self._notices, self._timers, self._write_backs.port):
+            port.connect(self.process)
+
+    def connect(self, tlbs: Sequence[Tlb], banks: Sequence[VirtualBank], l1s: Sequence[L1]) -> None:
+        """Introduce the TLB levels, the first one first, and the caches."""
+        self.shootdowns.tlbs = tlbs
+        self._tlb = tlbs[0].requests
+        self._banks = self.purges.banks = banks
+        self.purges.l1s = l1s
+
+    # -- what the L2 banks call ------------------------------------------------------------------
+
+    @property
+    def full(self) -> bool:
+        """Whether a miss has to wait for room in front of the first TLB."""
+        return self._tlb.full
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when there is room."""
+        self._tlb.when_free(sender)
+
+    def translate(self, request: VirtualRequest, delay: int) -> None:
+        """Send a miss to the first TLB, which is not full, `delay` cycles from now."""
+        start = self.env._now + delay
+        miss = Miss(request, self.shootdowns.number, [self._tlb_state, start])
+        miss.path.append(self._translated)
+        request.follow(miss, start)
+        self._tlb.send(miss, delay)
+
+    def finished(self, request: VirtualRequest, fetched: bool) -> None:
+        """Hear, after the trip, that a miss is answered (by a line that it fetched)."""
+        self._notices.send((self._finished, request, fetched))
+
+    def evicted(self, line: int, dirty: bool, app: int, bank: VirtualBank) -> None:
+        """Hear, after the trip, that a line has gone."""
+        self._notices.send((self._evicted, line, dirty, app, bank))
+
+    def wrote(self, line: int, request: VirtualRequest) -> None:
+        """Hear, after the trip, of a store to a line that was clean, or has another name."""
+        self._notices.send((self._wrote, line, request))
+
+    def done(self, purge: object, delay: int) -> None:
+        """Hear, after the trip and `delay`, that a bank has invalidated what it was asked to."""
+        self._notices.send((self.purges.done_with, purge), delay)
+
+    # -- the process -----------------------------------------------------------------------------
+
+    def _run(self) -> Generator[int | None, None, None]:
+        notices, timers, translated = self._notices, self._timers, self._translated
+        write_backs = self._write_backs
+        while True:
+            while notices.queue and (notice := notices.take()) is not None:
+                notice[0](*notice[1:])
+            while timers.queue and (timer := timers.take()) is not None:
+                timer[0](*timer[1:])
+            while translated.queue and (miss := translated.take()) is not None:
+                self._look_up(miss)
+            self._ask_again()
+            blocking = write_backs.send()
+            upcoming = min(notices.next_cycle(), timers.next_cycle(), translated.next_cycle())
+            if blocking is None:
+                upcoming = min(upcoming, write_backs.port.next_cycle())
+            else:
+                blocking.when_free(self.process.wake)
+            yield None if upcoming == NEVER else upcoming - self.env._now
+
+    def _look_up(self, miss: Miss) -> None:
+        """Find the page of a translated miss, or make it the leading one of its frame."""
+        miss.trail += (self._fbt_state, self.env._now)
+        if miss.pfn == NO_PAGE or self.shootdowns.overtook(miss.tag, miss.asked):
+            self._again.append(miss)
+            return
+        counters = self.counters[miss.app]
+        counters.lookups += 1
+        request = miss.request
+        name = page_of_line(request.line, self.lines_shift)
+        sub_page = name & ((1 << self._sub_shift) - 1)
+        frame = miss.pfn << self._sub_shift | sub_page
+        page = self.table.backward(frame)
+        writable = self._permissions.writable(request.asid, request.tag & VPN_MASK)
+        if page is None:
+            page = self.table.in_the_way(frame, name)
+            if page is not None:
+                if not page.locked:
+                    self.purges.evict(page)
+                self._wait(miss, page)
+                return
+            page = self.table.insert(frame, name, writable)
+            counters.allocations += 1
+        elif page.locked:
+            self._wait(miss, page)
+            return
+        self._let_through(request, page, name, writable)
+        del miss.request  # which links to the miss: no cycle is left behind
+
+    def _wait(self, miss: Miss, page: Page) -> None:
+        self.counters[miss.app].waits += 1
+        self._waiting.setdefault(page.frame, []).append(miss)
+
+    def _let_through(self, request: VirtualRequest, page: Page, name: int, writable: bool) -> None:
+        counters = self.counters[request.app]
+        number = request.line & self._line_mask
+        page.users += 1
+        self.shootdowns.use(request.tag)
+        request.page = page
+        request.leading = line_in_page(page.leading, number, self.lines_shift)
+        request.address = (page.frame << self.lines_shift | number) * self._line_bytes
+        request.writable = writable
+        request.cached_writable = page.writable
+        stores = request.stores and writable
+        bank = self._banks[request.line % len(self._banks)]
+        if page.leading == name:
+            counters.leading += 1
+            bank.grants.send(request, self.latency)
+        else:
+            counters.synonyms += 1
+            if stores or page.written:
+                self._fault(request)
+            if self.table.may_hold(page, number):
+                counters.replays += 1
+                bank.requests.send(request, self.latency + self.trip)
+            else:
+                bank.grants.send(request, self.latency)
+        page.written |= stores
+
+    def _fault(self, request: VirtualRequest) -> None:
+        self.counters[request.app].synonym_faults += 1
+        if self.on_fault.listeners:
+            self.on_fault(self.env._now, request.app, request.line, request.leading)
+
+    def _ask_again(self) -> None:
+        """Send misses whose translation was overtaken back to the first TLB."""
+        while self._again:
+            if self._tlb.full:
+                self._tlb.when_free(self.process.wake)
+                return
+            miss = self._again.popleft()
+            self.counters[miss.app].asked_again += 1
+            miss.asked = self.shootdowns.number
+            miss.pfn = NO_PAGE
+            miss.trail += (self._tlb_state, self.env._now)
+            miss.path.append(self._translated)
+            self._tlb.send(miss)
+
+    # -- what has happened in the caches ---------------------------------------------------------
+
+    def _finished(self, request: VirtualRequest, fetched: bool) -> None:
+        page = request.page
+        assert isinstance(page, Page)
+        request.page = None
+        if fetched:
+            self.table.line_filled(page, request.line & self._line_mask)
+        for purge in self.shootdowns.end_use(request.tag):
+            self.purges.done_with(purge)
+        page.users -= 1
+        if page.locked and not page.users:
+            self.purges.quiet(page)
+
+    def _evicted(self, line: int, dirty: bool, app: int, bank: VirtualBank) -> None:
+        page = self.table.forward(page_of_line(line, self.lines_shift))
+        assert page is not None, "a line was cached without its page in the table"
+        number = line & self._line_mask
+        self.table.line_evicted(page, number)
+        if dirty:
+            self._write_backs.begin(page, page.frame << self.lines_shift | number, line, app, bank)
+
+    def _wrote(self, line: int, request: VirtualRequest) -> None:
+        page = self.table.forward(page_of_line(line, self.lines_shift))
+        assert page is not None, "a line was written without its page in the table"
+        page.written = True
+        if line != request.line and request.page is None:  # merged with another miss
+            self._fault(request)
+
+    # -- pages that may be used (again) ----------------------------------------------------------
+
+    def frame_of(self, tag: int) -> int:
+        """The frame of a page whose lines are cached under its own name, or `NO_PAGE`."""
+        page = self.table.forward(tag)
+        return NO_PAGE if page is None or page.locked else page.frame
+
+    def _released(self, page: Page) -> None:
+        """Those who waited for a page look it up again."""
+        for miss in self._waiting.pop(page.frame, ()):
+            self._translated.send(miss)
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Misses, write-backs and purges that are not finished."""
+        return (
+            self.shootdowns.in_flight() + sum(map(len, self._waiting.values())) + len(self._again)
+            + len(self._translated) + len(self._write_backs.port) + len(self._notices)
+            + self.purges.under_way
+        )  # fmt: skip
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        waiting = sum(map(len, self._waiting.values()))
+        if waiting:
+            yield f"{self.name}: {waiting} misses wait for {len(self._waiting)} locked pages"
+        if self.purges.under_way:
+            yield f"{self.name}: {self.purges.under_way} purges are under way"
+        if self._write_backs.port:
+            yield f"{self.name}: {len(self._write_backs.port)} write-backs wait for DRAM"
+
+    def counter_rows(self, component: str, apps: Sequence[str]) -> Iterator[CounterRow]:
+        """All counters, one row each; those of purges belong to no application."""
+        for app, counters in zip(apps, self.counters, strict=True):
+            yield from counter_rows(component, 0, app, counters)
+        yield from counter_rows(component, 0, "", self.purges.counters)

@@ -1,0 +1,245 @@
+"""The thread-block scheduler: launches of one application, block by block onto SMs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+from attrs import define
+
+from gpusim.config.schema import SmConfig
+from gpusim.core.engine import Environment, Port
+from gpusim.core.errors import UserError
+from gpusim.core.registry import Slot, policy
+from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.core.warp_program import Application, Launch
+from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
+from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.sm.warp import Block
+
+Fits = Callable[[int], bool]
+"""Whether a block of the launch fits on an SM now."""
+
+
+@runtime_checkable
+class RecordedPlacement(Protocol):
+    """What a launch can tell whose blocks ran somewhere before: a launch of a trace."""
+
+    def recorded_sm(self, block: int) -> int | None:
+        """The SM on which a block ran; None: not recorded."""
+
+
+class BlockPlacement(ABC):
+    """Decides which SM gets the next thread block; blocks are placed in the order of the grid.
+
+    Attributes:
+        watches_tlbs: it wants to be told of TLB lookups, by `tlb_lookup`.
+    """
+
+    watches_tlbs: bool = False
+
+    def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:  # noqa: B027
+        """The first TLB of an SM was looked up; of one that SMs share, all of them are told."""
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        """What it keeps in hardware; None: it does not tell."""
+        return None
+
+    @abstractmethod
+    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
+        """One of SMs ``0 .. count - 1`` on which the block fits.
+
+        None lets the block, and those after it, wait until some block has ended.
+        """
+
+
+@policy(Slot.BLOCK_SCHEDULER, "round-robin")
+class RoundRobinPlacement(BlockPlacement):
+    """A pointer walks over the SMs; one without room is skipped (ORCH §II)."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        return [Storage("pointer", 1, {"SM": bits_for(dimensions.sms)})]
+
+    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
+        for step in range(count):
+            index = (self._next + step) % count
+            if fits(index):
+                self._next = (index + 1) % count
+                return index
+        return None
+
+
+@policy(Slot.BLOCK_SCHEDULER, "recorded")
+class RecordedSm(RoundRobinPlacement):
+    """Each block goes where it ran when it was traced, and waits until there is room.
+
+    Blocks of which that is not known are placed round-robin [our choice].
+    """
+
+    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
+        sm = launch.recorded_sm(block) if isinstance(launch, RecordedPlacement) else None
+        if sm is None:
+            return super().pick(launch, block, count, fits)
+        if sm >= count:
+            raise UserError(
+                f"block {block} of kernel {launch.name!r} was recorded on SM {sm}, but its "
+                f'application has {count} (sm.count); block_scheduler = "round-robin" ignores that'
+            )
+        return sm if fits(sm) else None
+
+
+@define
+class LaunchRecord:
+    """What became of one launch."""
+
+    app: int
+    index: int
+    kernel: str
+    blocks: int
+    begin: int
+    end: int
+
+
+class BlockScheduler:
+    """Runs one application: its launches in turn, each when the one before has drained.
+
+    One block is placed a cycle [our choice]; a block has ended when all its warps have, their
+    loads and stores answered.  An application that has ended may be run again; `records` and
+    `finished_at` tell of its first run.
+
+    Args:
+        app, asid: index and address space of the application.
+        first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
+        run_ended: told when a run has ended; returns what is to be run next, if anything.
+    """
+
+    def __init__(
+        self, env: Environment, app: int, asid: int, application: Application, config: SmConfig,
+        placement: BlockPlacement, first_warp: Callable[[int], int],
+        run_ended: Callable[[int], Application | None],
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.app = app
+        self.asid = asid
+        self.application = application
+        self.ended: Port[Block] = Port(env, f"blocks[{application.name}]", latency=1)
+        self.records: list[LaunchRecord] = []
+        self.warps_launched = 0
+        self.warps_known = 0
+        """Warps of all launches so far."""
+        self.finished_at = -1
+        self._config = config
+        self._placement = placement
+        self._first_warp = first_warp
+        self._run_ended = run_ended
+        self._stopped = False
+        self._sms: Sequence[Sm] = ()
+        self._rooms: list[Occupancy] = []
+        self._live = 0
+
+    def start(self, sms: Sequence[Sm]) -> None:
+        """Begin on these SMs."""
+        self._sms = sms
+        self._rooms = [Occupancy(self._config) for _ in sms]
+        self.process = self.env.start(self._run())
+        self.ended.connect(self.process)
+
+    def stop(self) -> None:
+        """Place no more blocks: what is in residence ends, the rest is not run."""
+        self._stopped = True
+
+    def _run(self) -> Generator[int | None, None, None]:
+        application: Application | None = self.application
+        while application is not None and not self._stopped:
+            begin = self.env._now
+            yield from self._run_once(application)
+            if self.finished_at < 0:
+                self.finished_at = self.env._now
+            application = self._run_ended(self.app)
+            if self.env._now == begin:  # nothing to run: again would be for ever
+                return
+
+    def _run_once(self, application: Application) -> Generator[int | None, None, None]:
+        for index, launch in enumerate(application.launches()):
+            if self._stopped:
+                return
+            blocks = self._check(launch)
+            begin = self.env._now
+            warps = self._rooms[0].warps_of(launch)
+            self.warps_known += warps * launch.blocks
+            for sm in self._sms:
+                sm.begin_kernel(blocks)
+            yield from self._run_launch(launch)
+            for sm in self._sms:
+                sm.end_kernel()
+            if self.finished_at < 0:
+                self.records.append(
+                    LaunchRecord(self.app, index, launch.name, launch.blocks, begin, self.env._now)
+                )
+
+    def _run_launch(self, launch: Launch) -> Generator[int | None, None, None]:
+        """Place all blocks of a launch, and wait until the last has ended."""
+        block = 0
+        while block < launch.blocks or self._live:
+            while (ended := self.ended.take()) is not None:
+                self._free(ended)
+            if self._stopped:
+                block = launch.blocks
+            placed = block < launch.blocks and self._place(launch, block)
+            block += placed
+            if placed and block < launch.blocks:
+                yield 1
+            elif block < launch.blocks or self._live:
+                yield self.ended.pause()
+
+    def _place(self, launch: Launch, index: int) -> bool:
+        chosen = self._placement.pick(
+            launch, index, len(self._sms), lambda sm: self._rooms[sm].fits(launch)
+        )
+        if chosen is None:
+            return False
+        slot, warp_slots = self._rooms[chosen].take(launch)
+        count = len(warp_slots)
+        first = self._first_warp(count)
+        self.warps_launched += count
+        self._live += 1
+        block = Block(
+            launch, index, self.app, self.asid, slot, warp_slots, first, chosen, self.ended
+        )
+        self._sms[chosen].blocks.send(block)
+        return True
+
+    def _free(self, block: Block) -> None:
+        self._live -= 1
+        self._rooms[block.sm].give_back(block.launch, block.slot, block.warp_slots)
+
+    def _check(self, launch: Launch) -> int:
+        """How many blocks of a launch an SM holds.
+
+        Raises:
+            UserError: none.
+        """
+        blocks = blocks_per_sm(self._config, launch)
+        if not blocks:
+            raise UserError(
+                f"a block of kernel {launch.name!r} does not fit on an SM: it needs "
+                f"{launch.threads_per_block} threads, {launch.registers_per_thread} registers a "
+                f"thread and {launch.shared_bytes} B of shared memory; an SM has "
+                f"sm.max_threads = {self._config.max_threads}, "
+                f"sm.registers = {self._config.registers}, "
+                f"sm.shared_memory = {self._config.shared_memory} B"
+            )
+        return blocks
+
+    def in_flight(self) -> int:
+        """1 while the application has not finished."""
+        return int(self.finished_at < 0)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self.finished_at < 0:
+            yield f"{self.application.name}: {self._live} blocks in residence"

@@ -1,0 +1,89 @@
+"""Where the cycles went: every warp is in exactly one state in every cycle of its life."""
+
+from __future__ import annotations
+
+from gpusim.core.engine import Probe
+from gpusim.core.request import Piece, Trailed
+from gpusim.core.states import State
+
+
+class Accountable:
+    """Something whose cycles are accounted for: a warp.
+
+    Attributes:
+        uid: number of the warp, in the order in which warps started on the GPU.
+        warp_slot: hardware slot on its SM.
+        app: index of its application.
+        state: what it does since cycle `since`.
+        born: cycle in which its life began.
+    """
+
+    __slots__ = ("app", "born", "since", "state", "uid", "warp_slot")
+
+    def __init__(self, uid: int, warp_slot: int, app: int, state: int, now: int) -> None:
+        self.uid = uid
+        self.warp_slot = warp_slot
+        self.app = app
+        self.state = state
+        self.since = now
+        self.born = now
+
+
+class Ledger:
+    """Sums of warp-cycles by application and state for one SM, and the exact intervals.
+
+    Attributes:
+        sums: ``sums[app][state]``, in warp-cycles.
+        lifetimes: ``lifetimes[app]``: lives of all warps that have ended, in cycles; equal to the
+            sum over states at the end of a run.
+        on_interval: SM, warp, slot, app, state, from, to.
+    """
+
+    __slots__ = ("lifetimes", "on_interval", "sm", "sums")
+
+    def __init__(
+        self, sm: int, apps: int, states: int,
+        on_interval: Probe[[int, int, int, int, int, int, int]],
+    ) -> None:  # fmt: skip
+        self.sm = sm
+        self.sums = [[0] * states for _ in range(apps)]
+        self.lifetimes = [0] * apps
+        self.on_interval = on_interval
+
+    def enter(self, warp: Accountable, state: int, now: int) -> None:
+        """From `now` on, `warp` is in `state`; what it did until now is booked."""
+        before = warp.state
+        if before == state:
+            return
+        since = warp.since
+        if since != now:
+            self.sums[warp.app][before] += now - since
+            if self.on_interval.listeners:
+                self._tell(warp, before, since, now)
+            warp.since = now
+        warp.state = state
+
+    def enter_after_wait(self, warp: Accountable, state: int, now: int, cause: Trailed) -> None:
+        """As `enter`, but the wait that ends is split by the trail of what it waited for."""
+        pieces: list[Piece] = []
+        cause.cut(warp.since, now, pieces)
+        sums = self.sums[warp.app]
+        for piece, begin, end in pieces:
+            sums[piece] += end - begin
+        if self.on_interval.listeners:
+            for piece, begin, end in reversed(pieces):
+                self._tell(warp, piece, begin, end)
+        warp.state = state
+        warp.since = now
+
+    def end(self, warp: Accountable, now: int) -> None:
+        """The life of `warp` ends."""
+        self.enter(warp, -1, now)
+        self.lifetimes[warp.app] += now - warp.born
+
+    def _tell(self, warp: Accountable, state: int, begin: int, end: int) -> None:
+        self.on_interval(self.sm, warp.uid, warp.warp_slot, warp.app, state, begin, end)
+
+
+WAITING = int(State.CACHE)
+"""Provisional state of a warp that waits for memory; the trail says later what it waited for."""

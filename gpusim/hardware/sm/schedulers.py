@@ -1,0 +1,87 @@
+"""Warp schedulers: which ready warp issues."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right, insort
+from heapq import heappop, heappush
+from typing import Protocol
+
+from gpusim.core.registry import Slot, policy
+
+
+class Schedulable(Protocol):
+    """What a scheduler knows of a warp."""
+
+    age: int
+    """Order in which the warps came to this SM."""
+    warp_slot: int
+    """Hardware slot."""
+
+
+class WarpScheduler(ABC):
+    """Keeps the ready warps of one scheduler and chooses among them.
+
+    Attributes:
+        greedy: whether a chosen warp issues until it stalls; else it goes back to the ready ones
+            after each instruction.
+    """
+
+    greedy: bool
+
+    @abstractmethod
+    def add(self, warp: Schedulable) -> None:
+        """`warp` may issue from now on."""
+
+    @abstractmethod
+    def pick(self) -> Schedulable | None:
+        """Take out the warp that issues next; None if none is ready."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of ready warps."""
+
+
+@policy(Slot.WARP_SCHEDULER, "gto")
+class GreedyThenOldest(WarpScheduler):
+    """The same warp until it stalls, then the oldest ready one."""
+
+    greedy = True
+
+    def __init__(self) -> None:
+        self._ready: list[tuple[int, Schedulable]] = []
+
+    def add(self, warp: Schedulable) -> None:
+        heappush(self._ready, (warp.age, warp))
+
+    def pick(self) -> Schedulable | None:
+        return heappop(self._ready)[1] if self._ready else None
+
+    def __len__(self) -> int:
+        return len(self._ready)
+
+
+@policy(Slot.WARP_SCHEDULER, "lrr")
+class LooseRoundRobin(WarpScheduler):
+    """The next ready warp in the order of hardware slots, one instruction each."""
+
+    greedy = False
+
+    def __init__(self) -> None:
+        self._ready: list[tuple[int, int, Schedulable]] = []
+        self._last = -1
+
+    def add(self, warp: Schedulable) -> None:
+        insort(self._ready, (warp.warp_slot, warp.age, warp))
+
+    def pick(self) -> Schedulable | None:
+        if not self._ready:
+            return None
+        index = bisect_right(self._ready, self._last, key=lambda entry: entry[0])
+        if index == len(self._ready):
+            index = 0
+        self._last, _, warp = self._ready.pop(index)
+        return warp
+
+    def __len__(self) -> int:
+        return len(self._ready)

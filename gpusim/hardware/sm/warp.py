@@ -1,0 +1,202 @@
+"""Thread blocks and warps on an SM, and the memory instructions that they have in flight."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from gpusim.core.engine import Port
+from gpusim.core.request import ASID_SHIFT, MemoryRequest, Traveller
+from gpusim.core.states import State
+from gpusim.core.warp_program import Launch, Segment
+from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.history import History
+from gpusim.hardware.sm.ledger import Accountable
+
+if TYPE_CHECKING:
+    from gpusim.hardware.sm.sm import Lane
+
+
+class Answerable(Protocol):
+    """The load/store unit, as its instructions see it."""
+
+    index: int
+
+    def answered(self, access: WarpAccess, request: MemoryRequest) -> None:
+        """A transaction of `access` is answered."""
+
+
+_READY, _CACHE = int(State.READY), int(State.CACHE)
+_EMPTY = Segment([], [], [], [])
+
+
+class Block:
+    """A thread block on an SM.
+
+    Attributes:
+        launch: what it is a block of.
+        index: its number in the grid.
+        app, asid: application and address space.
+        slot: hardware slot on the SM, reused when it has ended.
+        warp_slots: hardware slots of its warps.
+        first_warp: number of its first warp, counted over the GPU.
+        sm: position of its SM among those of the application.
+        ended: where it goes when it has ended.
+        live: warps that have not ended.
+    """
+
+    def __init__(
+        self, launch: Launch, index: int, app: int, asid: int, slot: int, warp_slots: list[int],
+        first_warp: int, sm: int, ended: Port[Block],
+    ) -> None:  # fmt: skip
+        self.launch = launch
+        self.index = index
+        self.app = app
+        self.asid = asid
+        self.slot = slot
+        self.warp_slots = warp_slots
+        self.first_warp = first_warp
+        self.sm = sm
+        self.ended = ended
+        self.live = len(warp_slots)
+        self.at_barrier: list[Warp] = []
+        self._chunks: Iterator[list[Segment]] = iter(())
+        self._segments: list[deque[Segment]] = [deque() for _ in warp_slots]
+
+    def open(self, warp_size: int, line_bytes: int) -> None:
+        """Start to execute the block, piece by piece, as its warps ask for operations."""
+        chunks = self.launch.run_block(self.index, warp_size)
+        self._chunks = (coalesce(chunk, line_bytes) for chunk in chunks)
+
+    def next_segment(self, warp: int) -> Segment | None:
+        """The next piece of the program of the block's warp number `warp`; None at its end."""
+        segments = self._segments[warp]
+        while not segments:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return None
+            for queue, segment in zip(self._segments, chunk, strict=True):
+                if segment.kinds:
+                    queue.append(segment)
+        return segments.popleft()
+
+
+class Warp(Accountable):
+    """A warp: its place in its program, and what it waits for.
+
+    Attributes:
+        age: order in which warps came to this SM.
+        lane: the scheduler that issues for it.
+        outstanding: loads and atomics that are not answered, by sequence number, oldest first.
+        stores: memory instructions that are posted and not yet acknowledged.
+        needs: it waits until the load of this sequence number and all before are answered;
+            -1: it does not wait for loads.
+        parked: its instruction takes the issue slot, but then it waits.
+        ending: its program has ended, and it waits for what is not answered.
+    """
+
+    __slots__ = (
+        "age", "args", "block", "ending", "index", "issued", "kinds", "lane", "left", "line",
+        "lines", "needs", "outstanding", "parked", "pc", "sectors", "stores",
+    )  # fmt: skip
+
+    def __init__(self, uid: int, block: Block, index: int, age: int, lane: Lane, now: int) -> None:
+        super().__init__(uid, block.warp_slots[index], block.app, _READY, now)
+        self.block = block
+        self.index = index
+        self.age = age
+        self.lane = lane
+        self.left = 0
+        self.outstanding: dict[int, WarpAccess] = {}
+        self.issued = 0
+        self.stores = 0
+        self.needs = -1
+        self.ending = False
+        self.parked = False
+        self._load(_EMPTY)
+
+    def _load(self, segment: Segment) -> None:
+        self.kinds = segment.kinds
+        self.args = segment.args
+        self.lines = segment.lines
+        self.sectors = segment.sectors
+        self.pc = 0
+        self.line = 0
+
+    def refill(self) -> bool:
+        """Get the next piece of the program; False at its end."""
+        segment = self.block.next_segment(self.index)
+        if segment is None:
+            return False
+        self._load(segment)
+        return True
+
+    def must_wait(self) -> bool:
+        """Whether a load up to number `needs` is still unanswered."""
+        return bool(self.outstanding) and next(iter(self.outstanding)) <= self.needs
+
+
+class WarpAccess:
+    """One memory instruction of a warp: its transactions, of which the last answered one counts.
+
+    Attributes:
+        lines, sectors: of its transactions; `next` is the first that the load/store unit has not
+            started, `remaining` the number not answered.
+        issued: cycle in which it was issued.
+        sequence: number among the warp's loads and atomics (-1 for stores).
+        cause: the transaction that finished last; None if it simply hit.
+    """
+
+    __slots__ = (
+        "app", "asid", "asid_tag", "cause", "hit_at", "hit_until", "issued", "kind", "lines", "lsu",
+        "next", "remaining", "sectors", "sequence", "slot", "warp", "warp_slot",
+    )  # fmt: skip
+
+    def __init__(
+        self, lsu: Answerable, warp: Warp, kind: int, lines: list[int], sectors: list[int],
+        sequence: int, now: int,
+    ) -> None:  # fmt: skip
+        block = warp.block
+        self.lsu = lsu
+        self.warp = warp
+        self.kind = kind
+        self.app = block.app
+        self.asid = block.asid
+        self.asid_tag = block.asid << ASID_SHIFT
+        self.slot = block.slot
+        self.warp_slot = warp.warp_slot
+        self.lines = lines
+        self.sectors = sectors
+        self.sequence = sequence
+        self.issued = now
+        self.next = 0
+        self.remaining = len(lines)
+        self.hit_at = 0
+        self.hit_until = 0
+        self.cause: Traveller | None = None
+
+    @property
+    def sm(self) -> int:
+        """Index of its SM."""
+        return self.lsu.index
+
+    def hit(self, now: int, until: int, cause: Traveller | None = None) -> bool:
+        """A transaction hits now and has its data in cycle `until`; True if it was the last."""
+        self.cause = cause
+        self.hit_at = now
+        self.hit_until = until
+        self.remaining -= 1
+        return self.remaining == 0
+
+    def finished_by(self, history: History) -> Traveller:
+        """The transaction that finished last, for its trail; `history` is the unit's."""
+        if self.cause is not None:
+            return self.cause
+        hit = Traveller(self.app, self.asid, 0, 0, [-1, self.issued, _CACHE, self.hit_at])
+        hit.links = [history]
+        return hit
+
+    def answered(self, request: MemoryRequest) -> None:
+        """A transaction that went out is answered in this cycle."""
+        self.lsu.answered(self, request)

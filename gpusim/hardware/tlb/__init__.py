@@ -1,0 +1,47 @@
+"""TLB levels: one process, many arrays."""
+
+from gpusim.hardware.tlb.array import TlbArray
+from gpusim.hardware.tlb.base_delta import BaseDeltaSets
+from gpusim.hardware.tlb.cluster import ClusterArray
+from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
+from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
+from gpusim.hardware.tlb.ideal import IdealArray
+from gpusim.hardware.tlb.level import Below, TlbCounters, TlbLevel
+from gpusim.hardware.tlb.mask_tokens import MaskTokens
+from gpusim.hardware.tlb.set_associative import ArrayOfSets, SetAssociativeArray
+from gpusim.hardware.tlb.sets import Entry, PlainSets, SetKind, TlbSet, Ways
+from gpusim.hardware.tlb.star import StarArray, StarCounters
+from gpusim.hardware.tlb.static_ways import StaticWaysArray
+from gpusim.hardware.tlb.sub_entry import SubEntryArray
+from gpusim.hardware.tlb.sub_entry_groups import GroupedSubEntryArray
+from gpusim.hardware.tlb.tb_partitioned import TbPartitionedArray
+from gpusim.hardware.tlb.tb_shared import TbPartitionedSharedArray
+
+__all__ = [
+    "AlwaysFill",
+    "ArrayOfSets",
+    "BaseDeltaSets",
+    "Below",
+    "ClusterArray",
+    "Entry",
+    "FillPolicy",
+    "ForwardTableArray",
+    "GroupedSubEntryArray",
+    "IdealArray",
+    "MaskTokens",
+    "PlainSets",
+    "SetAssociativeArray",
+    "SetKind",
+    "StarArray",
+    "StarCounters",
+    "StaticWaysArray",
+    "SubEntryArray",
+    "TbPartitionedArray",
+    "TbPartitionedSharedArray",
+    "TlbArray",
+    "TlbCounters",
+    "TlbLevel",
+    "TlbSet",
+    "Ways",
+    "forward_table_level",
+]

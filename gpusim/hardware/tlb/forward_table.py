@@ -1,0 +1,44 @@
+"""The forward table as the last TLB level: every page that is cached is known there (VC §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpusim.config.schema import FbtConfig, TlbConfig
+from gpusim.config.units import cycles
+from gpusim.hardware.tlb.array import TlbArray
+
+
+class ForwardTableArray(TlbArray):
+    """Pages of a forward–backward table, which keeps itself up to date.
+
+    Args:
+        frame_of: frame of a tagged page, or `gpusim.core.request.NO_PAGE`.
+    """
+
+    def __init__(self, frame_of: Callable[[int], int]) -> None:
+        self._frame_of = frame_of
+
+    def lookup(self, tag: int, slot: int) -> int:
+        return self._frame_of(tag)
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        return 0
+
+    def invalidate(self, tag: int) -> bool:
+        return False
+
+    def flush(self) -> None:
+        """The table is not this array's."""
+
+
+def forward_table_level(fbt: FbtConfig, tlb: Mapping[str, TlbConfig]) -> TlbConfig:
+    """The forward table as a level behind those of a model, in the same place as the last one.
+
+    It has as many ports and MSHRs as that has, which never sends it more [our choice].
+    """
+    last = list(tlb.values())[-1]
+    return TlbConfig(
+        "gpu", fbt.entries, fbt.ways, ports=last.ports, latency=fbt.latency, mshrs=last.mshrs,
+        queue=last.mshrs, trip=cycles(0),
+    )  # fmt: skip

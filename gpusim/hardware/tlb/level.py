@@ -1,0 +1,343 @@
+"""One TLB: the process that gives a TLB array its ports, latency, queue and MSHRs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Protocol
+
+from attrs import define
+
+from gpusim.config.schema import TlbConfig
+from gpusim.config.units import Hertz
+from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
+from gpusim.core.mshr import MERGED, Mshrs
+from gpusim.core.request import NO_PAGE, Asker, MemoryRequest, Sink, Translation, Traveller
+from gpusim.core.states import State
+from gpusim.hardware.tlb.array import TlbArray
+from gpusim.hardware.tlb.fill import FillPolicy
+
+
+@define(slots=True)
+class TlbCounters:
+    """What one TLB did for one application; hits + misses = lookups."""
+
+    lookups: int = count("lookups, each counted once however often it was retried")
+    hits: int = count("lookups that found the page")
+    misses: int = count("lookups that did not, merged ones included")
+    merged: int = count("misses that waited for one already under way")
+    fills: int = count("translations that came back from the next level")
+    evictions: int = count("entries evicted by fills")
+    stalls: int = count("times that a lookup had to wait for an MSHR or for the next level")
+
+
+@define(slots=True)
+class TlbQueueCounters:
+    """The queue in front of one TLB, all applications together."""
+
+    queued: int = count("translations that came through the queue")
+    queue_cycles: int = count("waiting for a port or an MSHR, summed over them", "cycles")
+
+
+@define(slots=True)
+class LongMissCounters:
+    """Misses of a TLB next to SMs that the next level cannot answer, of one application.
+
+    With two levels, they are those that wait for a page walk.
+    """
+
+    long_misses: int = count("pages that the next level did not have either")
+    long_miss_cycles: int = count(
+        "from the first miss on such a page to its fill, summed over them", "cycles"
+    )
+    long_miss_warps: int = count("warps that waited for such a page, summed over them")
+    most_miss_warps: int = count("most warps that waited for one such page")
+
+    def add(self, cycles: int, warps: int) -> None:
+        """Count one that took so long, and for which so many warps waited."""
+        self.long_misses += 1
+        self.long_miss_cycles += cycles
+        self.long_miss_warps += warps
+        self.most_miss_warps = max(self.most_miss_warps, warps)
+
+
+class Below(Sink, Protocol):
+    """Where a TLB sends its misses: a port of the next level or of walkers, or a way to several."""
+
+    name: str
+
+
+class TlbLevel:
+    """TLB number `index` of level `level` (0 is next to the SM).
+
+    The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
+    its ports; deeper levels take `Translation`s from their `requests` port.  A lookup that starts
+    in cycle *t* has its outcome in *t + latency*; a miss is then sent on to `below`, and its
+    answer comes back on `fills`, is put into the array, and answers everyone who waits.
+    `below_state` is the state of a warp whose translation is at `below`; `fill_policy` decides
+    what goes into the array, None: everything.
+    """
+
+    def __init__(
+        self, env: Environment, name: str, level: int, index: int, config: TlbConfig, clock: Hertz,
+        array: TlbArray, apps: int, below: Below, below_state: int,
+        fill_policy: FillPolicy | None = None,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.name = name
+        self.array = array
+        self.fill_policy = fill_policy
+        self.latency = config.latency.cycles(clock)
+        self.below = below
+        self.requests: Port[Translation] = Port(
+            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
+        )
+        self.fills: Port[Translation] = Port(env, f"{name}.fills")
+        self.counters = [TlbCounters() for _ in range(apps)]
+        self._long_misses = [] if level else [LongMissCounters() for _ in range(apps)]
+        self._state = State.TLB + level
+        self._below_state = below_state
+        self._level = level
+        self._index = index
+        self.on_lookup: Probe[[int, int, int, bool, int]] = Probe()
+        """Level, instance, tag, whether it hit, cycle."""
+        self.on_miss: Probe[[int, int, int, int]] = Probe()
+        """Instance, tag, SM and warp slot of a miss, which waits from now on."""
+        self.on_request_miss: Probe[[MemoryRequest]] = Probe()
+        """A data request that missed in the first level."""
+        self.on_fill: Probe[[int, int]] = Probe()
+        """Instance and tag: those who wait are about to be answered."""
+        self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
+        """Level, instance, and what `FillPolicy.tell_epoch` is told."""
+        if fill_policy is not None:
+            fill_policy.tell_epoch = partial(self.on_epoch, level, index)
+        self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
+        self._primary: dict[int, Translation] = {}
+        self._shot_down: set[int] = set()
+        """Pages that were invalidated while their translations were on their way."""
+        self._ports = config.ports
+        self._cycle = -1
+        self._used = 0
+        self._blocked = Waiters()
+        self.process = env.start(self._run())
+        self.requests.connect(self.process)
+        self.fills.connect(self.process)
+
+    # -- the first level, asked by load/store units ---------------------------------------------
+
+    def claim(self) -> bool:
+        """Take one of this cycle's ports; False if there is none left."""
+        if self._cycle != self.env._now:
+            if self._cycle > self.env._now:
+                return False
+            self._cycle = self.env._now
+            self._used = 0
+        if self._used >= self._ports:
+            return False
+        self._used += 1
+        return True
+
+    def lookup(self, tag: int, asker: Asker) -> int:
+        """The frame of the page, or `NO_PAGE` (then call `miss`); a hit is counted here."""
+        pfn = self.array.lookup(tag, asker.slot)
+        if self.fill_policy is not None:
+            if pfn == NO_PAGE:
+                pfn = self.fill_policy.find(tag, asker)
+            if pfn != NO_PAGE:
+                self.fill_policy.looked_up(asker, True, self.env._now)
+        if pfn != NO_PAGE:
+            counters = self.counters[asker.app]
+            counters.lookups += 1
+            counters.hits += 1
+            if self.on_lookup.listeners:
+                self.on_lookup(self._level, self._index, tag, True, self.env._now)
+        if self.array.extra_cycles:
+            held = self.array.extra_cycles - self.array.pipelined_cycles
+            if held:
+                self._cycle = self.env._now + held
+                self._used = self._ports
+        return pfn
+
+    def refuses(self, tag: int, app: int) -> bool:
+        """Whether a miss on this page has to wait, for an MSHR or for room below (`when_free`)."""
+        mshrs = self._mshrs
+        if tag in mshrs.pending or (len(mshrs) < mshrs.capacity and not self.below.full):
+            return False
+        self.counters[app].stalls += 1
+        return True
+
+    def miss(self, request: MemoryRequest, delay: int) -> None:
+        """Let `request` wait for its translation, which the level does not refuse.
+
+        It comes back on ``request.path[-1]``.  The miss is sent on `delay` cycles later than a
+        lookup alone would take.
+        """
+        access = request.access
+        assert access is not None
+        if self.on_request_miss.listeners:
+            self.on_request_miss(request)
+        self._miss(request, access, delay)
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when what it was refused for is free: an MSHR, or room below."""
+        if len(self._mshrs) >= self._mshrs.capacity or not self.below.full:
+            self._blocked.add(sender)
+        else:
+            self.below.when_free(sender)
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Forget a page (None: all), also where its translation is on its way.
+
+        Those who wait for that are answered with `NO_PAGE`, and have to ask again.
+        """
+        if tag is None:
+            self.array.flush()
+            if self.fill_policy is not None:
+                self.fill_policy.flush()
+            self._shot_down.update(self._primary)
+        else:
+            self.array.invalidate(tag)
+            if self.fill_policy is not None:
+                self.fill_policy.invalidate(tag)
+            if tag in self._primary:
+                self._shot_down.add(tag)
+
+    # -- deeper levels, and fills ---------------------------------------------------------------
+
+    def _run(self) -> Generator[int | None, None, None]:
+        requests, fills = self.requests, self.fills
+        while True:
+            while fills.queue and (filled := fills.take()) is not None:
+                self._fill(filled)
+            blocked = False
+            while not blocked and (translation := requests.head()) is not None:
+                blocked = not self._serve(translation)
+                if not blocked:
+                    requests.take()
+            upcoming = fills.next_cycle()
+            if not blocked:
+                upcoming = min(upcoming, requests.next_cycle())
+            yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
+
+    def _serve(self, translation: Translation) -> bool:
+        """Look up one translation from the queue; False if it has to wait for an MSHR."""
+        if not self.claim():
+            self.process.wake.at(max(self._cycle, self.env._now + 1))
+            return False
+        pfn = self.lookup(translation.tag, translation)
+        if pfn != NO_PAGE:
+            translation.pfn = pfn
+            translation.answer(self.latency + self.array.extra_cycles)
+            return True
+        if self.refuses(translation.tag, translation.app):
+            self._used -= 1
+            self.when_free(self.process.wake)
+            return False
+        self._miss(translation, translation, 0)
+        return True
+
+    def _miss(self, waiter: Traveller, asker: Asker, delay: int) -> None:
+        tag = waiter.tag
+        counters = self.counters[waiter.app]
+        now = self.env._now
+        counters.lookups += 1
+        counters.misses += 1
+        if self.on_lookup.listeners:
+            self.on_lookup(self._level, self._index, tag, False, now)
+        if self.on_miss.listeners:
+            self.on_miss(self._index, tag, waiter.sm, asker.warp_slot)
+        if self.fill_policy is not None:
+            self.fill_policy.looked_up(asker, False, now)
+        if self._mshrs.admit(tag, waiter) == MERGED:
+            counters.merged += 1
+            waiter.follow(self._primary[tag], now)
+            return
+        if isinstance(waiter, Translation):
+            primary = waiter
+        else:
+            primary = Translation(
+                waiter.app, waiter.asid, waiter.sm, tag, asker.slot, asker.warp_slot,
+                [self._state, now],
+            )  # fmt: skip
+            waiter.follow(primary, now)
+        self._primary[tag] = primary
+        delay += self.latency + self.array.extra_cycles
+        primary.trail += (self._below_state, now + delay)
+        primary.path.append(self.fills)
+        self.below.send(primary, delay)
+
+    def _fill(self, translation: Translation) -> None:
+        counters = self.counters[translation.app]
+        counters.fills += 1
+        tag, pfn = translation.tag, translation.pfn
+        if tag in self._shot_down:
+            self._shot_down.discard(tag)
+            pfn = NO_PAGE
+        del self._primary[tag]
+        waiters = self._mshrs.release(tag)
+        if pfn != NO_PAGE and (
+            self.fill_policy is None
+            or self.fill_policy.admits(tag, pfn, [*map(_asker, waiters)], self.env._now)
+        ):
+            slots = [translation.slot]
+            if self.array.fills_every_slot:
+                slots = [_asker(waiter).slot for waiter in waiters]
+            for slot in dict.fromkeys(slots):
+                counters.evictions += self.array.insert(tag, pfn, slot)
+        if self.on_fill.listeners:
+            self.on_fill(self._index, tag)
+        if self._long_misses and translation.trail[-2] != self._below_state:
+            cycles = self.env._now - translation.trail[1]
+            self._long_misses[translation.app].add(cycles, _warps_among(waiters))
+        for waiter in waiters:
+            waiter.pfn = pfn
+            waiter.answer()
+        if self._blocked:
+            self._blocked.wake()
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Translations that wait here or below."""
+        return len(self._mshrs) + len(self.requests) + len(self.fills)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self.requests:
+            yield f"{self.name}: {len(self.requests)} translations queue for a lookup"
+        if self._mshrs:
+            pages = ", ".join(f"{tag:#x}" for tag in list(self._mshrs.pending)[:4])
+            yield (
+                f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for "
+                f"{self.below.name} (pages {pages})"
+            )
+
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
+        """All counters, one row each; the address space of an application is its number."""
+        for asid, (app, counters) in enumerate(zip(apps, self.counters, strict=True)):
+            fill = self.fill_policy.counters(asid) if self.fill_policy else ()
+            for own in (counters, *fill, *self.array.counters_of(asid)):
+                yield from counter_rows(component, instance, app, own)
+        for app, long_misses in zip(apps, self._long_misses, strict=False):
+            yield from counter_rows(component, instance, app, long_misses)
+        for own in self.array.counters():
+            yield from counter_rows(component, instance, "", own)
+        queue = TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
+        yield from counter_rows(component, instance, "", queue)
+
+
+def _asker(waiter: Traveller) -> Asker:
+    """Whose lookup missed: a warp instruction in the first level, a translation in deeper ones."""
+    if isinstance(waiter, MemoryRequest):
+        assert waiter.access is not None
+        return waiter.access
+    assert isinstance(waiter, Translation)
+    return waiter
+
+
+def _warps_among(waiters: Iterable[Traveller]) -> int:
+    """Warps that wait in the first level."""
+    return len({(waiter.sm, _asker(waiter).warp_slot) for waiter in waiters})

@@ -1,0 +1,153 @@
+"""TLB-fill tokens and the bypass cache of a shared TLB (MASK §5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import define
+
+from gpusim.core.counters import count
+from gpusim.core.errors import OptionError, at_least, one_of
+from gpusim.core.registry import Slot, policy
+from gpusim.core.request import NO_PAGE, Asker
+from gpusim.core.structures import Dimensions, Storage
+from gpusim.hardware.tlb.fill import FillPolicy
+from gpusim.hardware.tlb.sets import Entry, PlainSet
+from gpusim.hardware.tlb.tokens import HillClimbTokens, PaperTokens, Tokens
+
+_ENTRY_BITS = 64
+"""An entry of the bypass cache, whatever it has beside page and frame (MASK §7.4)."""
+
+
+@define(slots=True)
+class TokenCounters:
+    """What tokens did for one application in one TLB; fills = array_fills + bypass_fills."""
+
+    array_fills: int = count("translations that went into the TLB")
+    bypass_fills: int = count("those that did not, but into the bypass cache if there is one")
+    bypass_probes: int = count("lookups for which the bypass cache was all that could have helped")
+    bypass_hits: int = count("those that it helped, which are hits of the TLB, too")
+    epochs: int = count("epochs after which tokens were dealt out")
+    epoch_warps: int = count("warps that looked anything up, summed over these epochs")
+    epoch_tokens: int = count("tokens dealt out, summed over these epochs")
+
+
+@policy(Slot.TLB_FILL, "mask-tokens")
+class MaskTokens(FillPolicy):
+    """Only warps that hold a token fill the TLB; what the others miss goes to a bypass cache.
+
+    The bypass cache is fully associative and LRU.  What is found there does not move to the TLB
+    [our choice].
+
+    Args:
+        apps: applications that share the GPU.
+        sms: SMs that the TLB serves.
+        warps: warp slots of an SM.
+        token_policy: how an application's tokens change: ``"paper"`` (`PaperTokens`) or
+            ``"hillclimb"`` (`HillClimbTokens`).
+        initial: tokens after the first epoch, as a share of the application's warps; until then
+            everything fills.
+        step: by how much that share moves [our choice: 10 %, as the simulator that the authors
+            released].
+        epoch: cycles; for ``"paper"`` only.
+        band: change of the miss rate that counts, a difference of two rates [our choice: the
+            paper says 2 %]; for ``"paper"`` only.
+        accesses: lookups in an epoch; for ``"hillclimb"`` only.
+        bypass_above: miss rate up to which everything fills; for ``"hillclimb"`` only.
+        bypass_entries: of the bypass cache; 0: none.
+        any_waiter: a translation fills the TLB if any of the warps whose misses merged holds a
+            token, not only if the first one does [our choice: the paper does not say].
+    """
+
+    def __init__(
+        self, apps: int, sms: int, warps: int, *, token_policy: str = "paper",  # noqa: S107
+        initial: float = 0.8, step: float = 0.1, epoch: int = 100_000, band: float = 0.02,
+        accesses: int = 10_000, bypass_above: float = 0.1, bypass_entries: int = 32,
+        any_waiter: bool = False,
+    ) -> None:  # fmt: skip
+        makers: Mapping[str, Callable[[], Tokens]] = {
+            "paper": lambda: PaperTokens(initial, step, epoch, band),
+            "hillclimb": lambda: HillClimbTokens(initial, step, accesses, bypass_above),
+        }
+        one_of(makers, token_policy=token_policy)
+        at_least(0, bypass_entries=bypass_entries)
+        at_least(1, epoch=epoch, accesses=accesses)
+        _parts(initial=initial, step=step, band=band, bypass_above=bypass_above)
+        self._tokens = [makers[token_policy]() for _ in range(apps)]
+        self._counters = [TokenCounters() for _ in range(apps)]
+        self._bypass = PlainSet(bypass_entries)
+        self._first_only = not any_waiter
+        self._sms = sms
+        self._warps = warps
+
+    def admits(self, tag: int, pfn: int, askers: Sequence[Asker], cycle: int) -> bool:
+        app = askers[0].app
+        self._advance(app, cycle)
+        tokens, counters = self._tokens[app], self._counters[app]
+        waiters = askers[:1] if self._first_only else askers
+        if any(tokens.held_by(waiter.sm, waiter.warp_slot) for waiter in waiters):
+            counters.array_fills += 1
+            return True
+        counters.bypass_fills += 1
+        self._bypass.insert(Entry(tag, pfn))
+        return False
+
+    def find(self, tag: int, asker: Asker) -> int:
+        entry = self._bypass.find(tag)
+        if entry is None:
+            return NO_PAGE
+        counters = self._counters[asker.app]
+        counters.bypass_probes += 1
+        counters.bypass_hits += 1
+        return entry.pfn
+
+    def looked_up(self, asker: Asker, hit: bool, cycle: int) -> None:
+        self._advance(asker.app, cycle)
+        self._tokens[asker.app].count_lookup(asker.sm, asker.warp_slot, hit)
+        if not hit and self._bypass.capacity:
+            self._counters[asker.app].bypass_probes += 1
+
+    def _advance(self, app: int, cycle: int) -> None:
+        epoch = self._tokens[app].advance(cycle)
+        if epoch is None:
+            return
+        counters = self._counters[app]
+        counters.epochs += 1
+        counters.epoch_warps += epoch.warps
+        counters.epoch_tokens += epoch.tokens
+        if self.tell_epoch is not None:
+            self.tell_epoch(app, *epoch)
+
+    def invalidate(self, tag: int) -> bool:
+        return self._bypass.remove(tag)
+
+    def flush(self) -> None:
+        self._bypass.clear()
+
+    def counters(self, app: int) -> tuple[object, ...]:
+        return (self._counters[app],)
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        """As MASK §7.4 counts, but with a bit for each warp slot instead of 256 a core.
+
+        That is what makes 13 bytes a core.  As many applications are told apart as there are SMs;
+        miss rates of the epoch before are not counted.
+        """
+        entry = {"page": dimensions.page_bits, "frame": dimensions.frame_bits}
+        entry["rest"] = max(_ENTRY_BITS - sum(entry.values()), 0)
+        of_a_core = {"hits": 16, "misses": 16, "warps seen": self._warps, "number of them": 8}
+        kept = [
+            Storage("bypass cache", self._bypass.capacity, entry),
+            Storage("token counters", self._sms, {"tokens": 15}),
+            Storage("direction registers", self._sms, {"direction": 1}),
+            Storage("counters of the cores", self._sms, of_a_core),
+        ]
+        return [one for one in kept if one.bits]
+
+
+def _parts(**options: float) -> None:
+    """Refuse options that are no parts of a whole."""
+    at_least(0, **options)
+    for name, value in options.items():
+        if value > 1:
+            raise OptionError(name, "must be 1 or less: it is a part of a whole")

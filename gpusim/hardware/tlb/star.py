@@ -1,0 +1,293 @@
+"""A TLB of sub-entries in which several base addresses may share an entry (STAR §V)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import define
+
+from gpusim.config.schema import TlbConfig
+from gpusim.core.counters import count
+from gpusim.core.errors import OptionError, at_least, one_of
+from gpusim.core.registry import Slot, policy
+from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.hardware.tlb.array import TlbArray
+from gpusim.hardware.tlb.star_entry import Base, Layout, LazyEntry, SharedEntry
+from gpusim.hardware.tlb.utilisation import EvictedEntries
+
+
+@define(slots=True)
+class StarCounters:
+    """What a TLB with shared entries did."""
+
+    sequential_shares: int = count("bases that joined an entry in sequential layout")
+    stride_shares: int = count("bases that joined an entry in stride layout")
+    promotions: int = count("entries that went from two bases to more by that")
+    conversion_losses: int = count("pages lost to aliases when an entry was laid out anew")
+    conflicts: int = count("pages replaced by another one that needs their sub-entry")
+    reverts: int = count("entries given to one base alone because its sub-entries were full")
+    demotions: int = count("entries given to two bases of more because those of one were full")
+    dropped_bases: int = count("bases that lost their place by reverts and demotions")
+    dropped_pages: int = count("pages of these")
+
+
+class _Set:
+    """Entries of one set, the least recently used first, and where their bases are."""
+
+    __slots__ = ("bases", "entries", "last")
+
+    def __init__(self) -> None:
+        self.bases: dict[int, Base] = {}
+        self.entries: dict[SharedEntry, None] = {}
+        self.last = 0
+        """Highest number of a base: a lookup that matches none compares up to it."""
+
+    def use(self, entry: SharedEntry) -> None:
+        """`entry` has been used."""
+        del self.entries[entry]
+        self.entries[entry] = None
+
+    def forget(self, bases: Iterable[Base]) -> None:
+        """Some bases are gone, or have other numbers."""
+        for base in bases:
+            del self.bases[base.vpb]
+        if self.last:
+            self.last = max((base.number for base in self.bases.values()), default=0)
+
+
+@policy(Slot.TLB_ARRAY, "star")
+class StarArray(TlbArray):
+    """Sub-entries of a full set are shared before one of its entries is evicted.
+
+    A base that comes to a full set joins an entry with one base and less than half of its
+    sub-entries in use: one of the same process if there is any, else the one with the fewest in
+    use, and of these the least recently used [our choice].  Each base then has half of the
+    sub-entries; one that needs more gets the entry for itself (a revert).
+
+    Args:
+        config: the TLB; `sub_entries` at least `bases`.
+        bases: that may share an entry: 1 (a plain `SubEntryArray`), 2 or 4 (STAR §VI-B).
+        layouts: ``"sequential"`` or ``"stride"`` whatever an entry holds, or of ``"both"`` the
+            sequential one if its pages have no gaps.
+        stride: of the stride layout, in sub-entries: a power of two.
+        relocate: when pages move to where a shared entry would keep them: ``"eager"``: when it
+            becomes shared [our choice: the lookup of Algorithm 1 finds them there only]; or
+            ``"lazy"``: when their place is needed (Algorithm 2); a lookup then looks at both.
+        compare_cycles: of a comparison with the second base of all entries, and so on.
+        hold_port: such a lookup holds the port until it ends; otherwise it is a longer pipeline
+            [our choice: the paper adds to the latency only].
+    """
+
+    def __init__(
+        self, config: TlbConfig, *, bases: int = 2, layouts: str = "both", stride: int = 1,
+        relocate: str = "eager", compare_cycles: int = 10, hold_port: bool = False,
+    ) -> None:  # fmt: skip
+        one_of(("both", "sequential", "stride"), layouts=layouts)
+        one_of(("eager", "lazy"), relocate=relocate)
+        at_least(0, compare_cycles=compare_cycles)
+        _check_sharing(config, bases, stride, relocate)
+        sets = config.entries // config.ways
+        self._config = config
+        self._ways = config.ways
+        self._mask = sets - 1
+        self._shift = bits_for(config.sub_entries)
+        self._process_shift = ASID_SHIFT - self._shift
+        self._bases = bases
+        self._kinds = layouts
+        self._lazy = relocate == "lazy"
+        self._entry = LazyEntry if self._lazy else SharedEntry
+        self._make_layouts(config.sub_entries, bits_for(stride))
+        self._compare_cycles = [compare_cycles * number for number in range(bases)]
+        self._pipelined_cycles = [0] * bases if hold_port else self._compare_cycles
+        self._sets = [_Set() for _ in range(sets)]
+        self.star = StarCounters()
+        self.evicted = EvictedEntries(config.sub_entries)
+
+    def lookup(self, tag: int, slot: int) -> int:
+        vpb = tag >> self._shift
+        one = self._sets[vpb & self._mask]
+        base = one.bases.get(vpb)
+        compared = one.last if base is None else base.number
+        self.extra_cycles = self._compare_cycles[compared]
+        self.pipelined_cycles = self._pipelined_cycles[compared]
+        if base is None:
+            return NO_PAGE
+        pfn = base.pages.pop(tag, NO_PAGE)
+        if pfn != NO_PAGE:
+            base.pages[tag] = pfn
+            one.use(base.entry)
+        return pfn
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        vpb = tag >> self._shift
+        one = self._sets[vpb & self._mask]
+        base = one.bases.get(vpb)
+        evicted = 0
+        if base is None:
+            full = len(one.entries) >= self._ways
+            entry = self._partner(one, vpb) if full else None
+            if entry is None:
+                if full:
+                    self._evict(one)
+                    evicted = 1
+                entry = self._entry(self._private)
+                one.entries[entry] = None
+            base = self._join(one, entry, vpb)
+        elif len(base.pages) >= base.entry.layout.quota and tag not in base.pages:
+            self._favour(one, base)
+        self.star.conflicts += base.entry.place(base, tag, pfn)
+        one.use(base.entry)
+        return evicted
+
+    def invalidate(self, tag: int) -> bool:
+        one = self._sets[tag >> self._shift & self._mask]
+        base = one.bases.get(tag >> self._shift)
+        if base is None or not base.entry.remove(base, tag):
+            return False
+        if not base.pages:
+            entry = base.entry
+            entry.bases.remove(base)
+            if entry.bases:
+                self._lay_out(entry, len(entry.bases))
+            else:
+                del one.entries[entry]
+            one.forget([base])
+        return True
+
+    def flush(self) -> None:
+        self._sets = [_Set() for _ in self._sets]
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        base = dimensions.page_bits - self._shift - bits_for(len(self._sets))
+        more = self._bases - 1
+        shared = {
+            "layout": self._bases.bit_length() if more else 0,
+            "address identify bits": bits_for(self._bases) << self._shift,
+            "further bases": more * base,
+            "valid and dirty bits of them": 2 * more,
+            "owners of sub-entries": 1 << self._shift if self._lazy and more else 0,
+        }
+        fields = {
+            "valid and dirty bits": 2,
+            "base of pages": base,
+            "frames": dimensions.frame_bits << self._shift,
+            **{name: bits for name, bits in shared.items() if bits},
+        }
+        return [Storage("entries", self._config.entries, fields)]
+
+    def counters(self) -> tuple[object, ...]:
+        return (self.star,)
+
+    def counters_of(self, asid: int) -> tuple[object, ...]:
+        return (self.evicted.counters_of(asid),)
+
+    # -- sharing ---------------------------------------------------------------------------------
+
+    def _make_layouts(self, sub_entries: int, stride_bit: int) -> None:
+        """The layouts of an entry, by the number of its bases."""
+        self._private = Layout(1, 0, sub_entries)
+        self._sequential, self._stride = {1: self._private}, {1: self._private}
+        for bases in (2, 4)[: self._bases // 2]:
+            top = bits_for(sub_entries) - bits_for(bases)
+            self._sequential[bases] = Layout(bases, top, sub_entries // bases)
+            self._stride[bases] = Layout(bases, stride_bit, sub_entries // bases)
+        if self._bases == 4:
+            self._sequential[3], self._stride[3] = self._sequential[4], self._stride[4]
+
+    def _partner(self, one: _Set, vpb: int) -> SharedEntry | None:
+        """The entry that a new base is to join, if one may be shared."""
+        if self._bases == 1:
+            return None
+        few = self._config.sub_entries // 2
+        found = [way for way in one.entries if len(way.bases) == 1 and way.used < few]
+        if not found and self._bases == 4:
+            found = [way for way in one.entries if self._has_room(way)]
+        if not found:
+            return None
+        process = vpb >> self._process_shift
+        return min(
+            found,
+            key=lambda way: (
+                all(base.vpb >> self._process_shift != process for base in way.bases), way.used,
+            ),
+        )  # fmt: skip
+
+    def _has_room(self, entry: SharedEntry) -> bool:
+        """Whether a shared entry can take a third or fourth base."""
+        if len(entry.bases) == 2:
+            few = self._config.sub_entries // 4
+            return all(len(base.pages) < few for base in entry.bases)
+        return len(entry.bases) == 3
+
+    def _join(self, one: _Set, entry: SharedEntry, vpb: int) -> Base:
+        """Take a new base into an entry, which is laid out for it."""
+        bases = len(entry.bases) + 1
+        if bases > entry.layout.bases:
+            self.star.conversion_losses += self._lay_out(entry, bases)
+            self.star.promotions += bases == 3
+        base = one.bases[vpb] = entry.join(vpb)
+        one.last = max(one.last, base.number)
+        if bases > 1:
+            sequential = entry.layout in self._sequential.values()
+            self.star.sequential_shares += sequential
+            self.star.stride_shares += not sequential
+        return base
+
+    def _lay_out(self, entry: SharedEntry, bases: int) -> int:
+        """Give an entry the layout for so many bases; returns how many of its pages are lost."""
+        layouts = self._sequential if self._is_sequential(entry) else self._stride
+        return 0 if layouts[bases] is entry.layout else entry.arrange(layouts[bases])
+
+    def _is_sequential(self, entry: SharedEntry) -> bool:
+        """The layout of a shared entry, or the one that it will have."""
+        if entry.layout is not self._private:
+            return entry.layout in self._sequential.values()
+        if self._kinds != "both":
+            return self._kinds == "sequential"
+        pages = entry.bases[0].pages
+        return max(pages) - min(pages) < len(pages)
+
+    def _favour(self, one: _Set, base: Base) -> None:
+        """A base whose sub-entries are full gets more of its entry; others lose their place.
+
+        Of four bases the one with the most pages stays beside it [our choice].
+        """
+        entry = base.entry
+        kept = {base}
+        if entry.layout.bases == 4:
+            others = (other for other in entry.bases if other is not base)
+            kept.add(max(others, key=lambda other: len(other.pages)))
+        dropped = [other for other in entry.bases if other not in kept]
+        self.star.reverts += len(kept) == 1
+        self.star.demotions += len(kept) == 2
+        self.star.dropped_bases += len(dropped)
+        self.star.dropped_pages += sum(len(other.pages) for other in dropped)
+        entry.bases = [other for other in entry.bases if other in kept]
+        self._lay_out(entry, len(kept))
+        one.forget(dropped)
+
+    def _evict(self, one: _Set) -> None:
+        """The least recently used entry of a set goes, with all its bases."""
+        entry = next(iter(one.entries))
+        first = entry.bases[0]
+        self.evicted.add(first.vpb << self._shift, entry.used)
+        del one.entries[entry]
+        one.forget(entry.bases)
+
+
+def _check_sharing(config: TlbConfig, bases: int, stride: int, relocate: str) -> None:
+    """Refuse what an entry cannot be shared by.
+
+    Raises:
+        OptionError: the first option or key that is wrong.
+    """
+    if bases not in (1, 2, 4):
+        raise OptionError("bases", "must be 1, 2 or 4")
+    if config.sub_entries < bases:
+        raise OptionError("sub_entries", f"must be {bases} or more, as bases = {bases}")
+    most = max(config.sub_entries // bases, 1)
+    if stride not in [1 << bit for bit in range(bits_for(most) + 1)]:
+        raise OptionError("stride", f"must be a power of two up to {most}, sub_entries / bases")
+    if relocate == "lazy" and bases == 4:
+        raise OptionError("relocate", 'must be "eager" with four bases')

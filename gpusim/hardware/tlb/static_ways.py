@@ -1,0 +1,80 @@
+"""A TLB whose ways are dealt out to applications for good (STAR §VI-E)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from gpusim.config.schema import TlbConfig
+from gpusim.core.errors import OptionError
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.registry import Slot, make_policy, policy
+from gpusim.core.request import ASID_SHIFT
+from gpusim.core.structures import Dimensions, Storage
+from gpusim.hardware.tlb.array import TlbArray
+
+
+@policy(Slot.TLB_ARRAY, "static-ways")
+class StaticWaysArray(TlbArray):
+    """Each application finds and replaces entries in its own ways of every set only.
+
+    Args:
+        config: the TLB.
+        ways_of: ways of each application, in the order of the workload, such as ``"4/2/2"``.
+        of: the array that it is made of, with that array's usual options.
+    """
+
+    def __init__(self, config: TlbConfig, *, ways_of: str, of: str = "sub-entry") -> None:
+        sets = config.entries // config.ways
+        self._config = config
+        self._policy = PolicyConfig(of)
+        self._parts: list[TlbArray] = [
+            make_policy(
+                Slot.TLB_ARRAY, self._policy, attrs.evolve(config, entries=sets * ways, ways=ways)
+            )
+            for ways in _parse(ways_of, config.ways)
+        ]
+        self.most_spaces = len(self._parts)
+        if self._parts[0].by_block_slot:
+            raise OptionError("of", "must be an array that pages index, not slots of blocks")
+
+    def lookup(self, tag: int, slot: int) -> int:
+        part = self._parts[tag >> ASID_SHIFT]
+        pfn = part.lookup(tag, slot)
+        self.extra_cycles = part.extra_cycles
+        self.pipelined_cycles = part.pipelined_cycles
+        return pfn
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        return self._parts[tag >> ASID_SHIFT].insert(tag, pfn, slot)
+
+    def invalidate(self, tag: int) -> bool:
+        return self._parts[tag >> ASID_SHIFT].invalidate(tag)
+
+    def flush(self) -> None:
+        for part in self._parts:
+            part.flush()
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        whole: TlbArray = make_policy(Slot.TLB_ARRAY, self._policy, self._config)
+        return whole.storage(dimensions)
+
+    def counters_of(self, asid: int) -> tuple[object, ...]:
+        part = self._parts[asid]
+        return (*part.counters(), *part.counters_of(asid))
+
+
+def _parse(ways_of: str, ways: int) -> list[int]:
+    """Ways of each application.
+
+    Raises:
+        OptionError: they are no numbers, or do not add up to all ways.
+    """
+    words = ways_of.split("/")
+    numbers = [int(word) for word in words if word.isascii() and word.isdigit()]
+    if len(numbers) < len(words) or 0 in numbers or sum(numbers) != ways:
+        raise OptionError(
+            "ways_of", f'must be numbers above 0 that add up to {ways} ways, such as "{ways - 1}/1"'
+        )
+    return numbers

@@ -1,0 +1,70 @@
+"""A TLB with sub-entries whose ways are compared in groups, one after another (STAR §VI-C)."""
+
+from __future__ import annotations
+
+from gpusim.config.schema import TlbConfig
+from gpusim.core.errors import OptionError, at_least
+from gpusim.core.registry import Slot, policy
+from gpusim.hardware.tlb.sub_entry import SubEntryArray
+
+
+@policy(Slot.TLB_ARRAY, "sub-entry-groups")
+class GroupedSubEntryArray(SubEntryArray):
+    """A `SubEntryArray` with comparators for one group of ways only.
+
+    A lookup ends at the group that has the base of the page, or at the last one.  A new entry
+    takes the first way that is vacant, or that of the entry evicted for it.
+
+    Args:
+        config: the TLB.
+        groups: of the ways of a set, equally large.
+        compare_cycles: of the comparison with each group after the first one [our choice: as for
+            a second base in STAR].
+        hold_port: such a lookup holds the port until it ends; see `StarArray`.
+    """
+
+    def __init__(
+        self, config: TlbConfig, *, groups: int = 2, compare_cycles: int = 10,
+        hold_port: bool = False,
+    ) -> None:  # fmt: skip
+        at_least(1, groups=groups)
+        at_least(0, compare_cycles=compare_cycles)
+        if config.ways % groups:
+            raise OptionError("ways", f"must be a multiple of groups = {groups}")
+        super().__init__(config)
+        self._of_a_group = config.ways // groups
+        self._compare_cycles = compare_cycles
+        self._hold_port = hold_port
+        self._places: list[dict[int, int]] = [{} for _ in self._sets]
+        """By set and base: the way where an entry is."""
+
+    def lookup(self, tag: int, slot: int) -> int:
+        base = tag >> self._shift
+        way = self._places[base & self._mask].get(base, self._ways - 1)
+        self.extra_cycles = way // self._of_a_group * self._compare_cycles
+        self.pipelined_cycles = 0 if self._hold_port else self.extra_cycles
+        return super().lookup(tag, slot)
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        base = tag >> self._shift
+        places = self._places[base & self._mask]
+        if base not in places:
+            if len(places) < self._ways:
+                taken = set(places.values())
+                way = next(way for way in range(self._ways) if way not in taken)
+            else:
+                way = places.pop(next(iter(self._sets[base & self._mask])))
+            places[base] = way
+        return super().insert(tag, pfn, slot)
+
+    def invalidate(self, tag: int) -> bool:
+        found = super().invalidate(tag)
+        base = tag >> self._shift
+        if found and base not in self._sets[base & self._mask]:
+            del self._places[base & self._mask][base]
+        return found
+
+    def flush(self) -> None:
+        super().flush()
+        for places in self._places:
+            places.clear()

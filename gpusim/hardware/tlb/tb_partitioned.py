@@ -1,0 +1,141 @@
+"""A TLB whose sets are dealt out to the thread blocks of an SM (ORCH §IV-B)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define
+
+from gpusim.config.schema import TlbConfig
+from gpusim.core.counters import count
+from gpusim.core.errors import one_of
+from gpusim.core.registry import Slot, policy
+from gpusim.core.request import NO_PAGE
+from gpusim.hardware.tlb.set_associative import ArrayOfSets
+from gpusim.hardware.tlb.sets import Entry
+
+
+@define(slots=True)
+class PartitionCounters:
+    """What a TLB with a share for each block did."""
+
+    sets_searched: int = count("sets searched by all lookups, repeated ones included")
+
+
+def owned_sets(block: int, blocks: int, sets: int) -> range:
+    """Sets of one of `blocks` blocks: a balanced split; blocks share sets if there are too few."""
+    first = block * sets // blocks
+    return range(first, max((block + 1) * sets // blocks, first + 1))
+
+
+@policy(Slot.TLB_ARRAY, "tb-partitioned")
+class TbPartitionedArray(ArrayOfSets):
+    """The slot of a block, not the page, tells in which sets a translation may be.
+
+    A lookup searches the sets of its block one after another, each for the latency of the level.
+    A translation goes to the first of them with an empty way, else it replaces the least recently
+    used entry of them all [our choice].  Entries stay when their block ends, for the next one in
+    its slot, and when a new kernel moves the boundaries between blocks.
+
+    Args:
+        config: the TLB; its latency in cycles.
+        parallel_compare: all sets of a block are searched at once.
+        hold_port: a search of several sets holds the port until it ends; otherwise the next lookup
+            may begin a cycle later, in other sets [our choice: the paper tells of time only].
+        flush_on_kernel: a new kernel finds the TLB empty.
+        merged_fill: a translation that several blocks wait for goes to the sets of ``"each"`` of
+            them, or of the ``"first"`` that asked [our choice: the paper does not say].
+    """
+
+    by_block_slot = True
+
+    def __init__(
+        self, config: TlbConfig, *, parallel_compare: bool = False, hold_port: bool = True,
+        flush_on_kernel: bool = False, merged_fill: str = "each",
+    ) -> None:  # fmt: skip
+        one_of(("each", "first"), merged_fill=merged_fill)
+        super().__init__(config, indexed=False)
+        self.fills_every_slot = merged_fill == "each"
+        self._search_cycles = 0 if parallel_compare else int(config.latency.amount)
+        self._hold_port = hold_port
+        self._stages = self.pipelined_cycles
+        self._flush_on_kernel = flush_on_kernel
+        self._uses = 0
+        self._own: list[range] = []
+        self._searched: list[Sequence[int]] = []
+        """By slot: the sets that a lookup searches, in that order."""
+        self.partition = PartitionCounters()
+        self.begin_kernel(1)
+
+    def begin_kernel(self, blocks: int) -> None:
+        self._own = [owned_sets(block, blocks, len(self._sets)) for block in range(blocks)]
+        self._searched = list(self._own)
+        if self._flush_on_kernel:
+            self.flush()
+
+    def lookup(self, tag: int, slot: int) -> int:
+        sets = self._sets
+        searched = 0
+        entry = None
+        for index in self._searched[slot]:
+            searched += 1
+            entry = sets[index].find(tag)
+            if entry is not None:
+                self._found(entry, index, slot)
+                break
+        self.partition.sets_searched += searched
+        self.extra_cycles = self._search_cycles * (searched - 1) + self._stages
+        self.pipelined_cycles = self._stages if self._hold_port else self.extra_cycles
+        return NO_PAGE if entry is None else entry.pfn
+
+    def insert(self, tag: int, pfn: int, slot: int) -> int:
+        sets = self._sets
+        for index in self._searched[slot]:
+            sets[index].remove(tag)
+        allowed = self._allowed(slot)
+        evicted = 0
+        home = next((i for i in allowed if not sets[i].ways_for(tag, pfn).full), None)
+        if home is None:
+            home, victim = self._least_recent(allowed, tag, pfn)
+            if victim is not None:
+                sets[home].remove(victim.tag)
+                evicted = self._evict(victim, home, slot)
+        entry = Entry(tag, pfn)
+        self._use(entry, slot)
+        return evicted + sets[home].insert(entry)
+
+    def invalidate(self, tag: int) -> bool:
+        """Forget one page in all sets: several blocks may have it."""
+        return sum(one.remove(tag) for one in self._sets) > 0
+
+    def counters(self) -> tuple[object, ...]:
+        return (self.partition, *super().counters())
+
+    def _least_recent(self, allowed: Sequence[int], tag: int, pfn: int) -> tuple[int, Entry | None]:
+        """The set and the entry that make room; no entry if nothing there could make any."""
+        oldest = [
+            (next(iter(ways.entries.values())), index)
+            for index in allowed
+            if (ways := self._sets[index].ways_for(tag, pfn)).entries
+        ]
+        if not oldest:
+            return allowed[0], None
+        victim, home = min(oldest, key=lambda pair: pair[0].used)
+        return home, victim
+
+    def _use(self, entry: Entry, slot: int) -> None:
+        """Note that a block uses an entry now."""
+        self._uses += 1
+        entry.used = self._uses
+
+    def _found(self, entry: Entry, index: int, slot: int) -> None:
+        """A lookup has found an entry in a set."""
+        self._use(entry, slot)
+
+    def _allowed(self, slot: int) -> Sequence[int]:
+        """The sets that a translation of a block may go to."""
+        return self._own[slot]
+
+    def _evict(self, victim: Entry, index: int, slot: int) -> int:
+        """An entry has left a set for one of a block; returns how many are lost."""
+        return 1

@@ -1,0 +1,301 @@
+"""The page-table walkers: a queue, walk threads, a page-walk cache, and the cost of a walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+from attrs import define
+
+from gpusim.config.schema import WalkConfig
+from gpusim.config.units import Hertz
+from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.mshr import MERGED, Mshrs
+from gpusim.core.request import Kind, MemoryRequest, Translation
+from gpusim.core.states import State
+from gpusim.hardware.walk.page_table import PagePath, PageTable
+from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
+
+_WALK_READ = int(Kind.WALK)
+_WALKER, _WALK = int(State.WALKER), int(State.WALK)
+
+
+@define(slots=True)
+class WalkCounters:
+    """What the walkers did for one application."""
+
+    requests: int = count("translations asked for")
+    merged: int = count("of these, merged with a walk of the same page")
+    walks: int = count("walks")
+    queue_cycles: int = count("waiting for a free walker, summed over walks", "cycles")
+    walk_cycles: int = count("from getting a walker to the translation, summed", "cycles")
+    level_accesses: int = count("page-table levels that were really read")
+    cache_lookups: int = count("probes of the page-walk cache")
+    cache_hits: int = count("probes that spared at least one level")
+
+
+@define(slots=True)
+class WalkersCounters:
+    """The walkers as a whole, all applications together."""
+
+    most_walks: int = count("most walks under way at once")
+
+
+class Walk:
+    """One walk under way: at `level`, `read` levels of the page table really read so far.
+
+    It came to its level in cycle `arrived`.
+    """
+
+    __slots__ = ("arrived", "level", "path", "read", "requested", "started", "translation")
+
+    def __init__(self, translation: Translation, path: PagePath, requested: int) -> None:
+        self.translation = translation
+        self.path = path
+        self.requested = requested
+        self.started = 0
+        self.arrived = 0
+        self.level = 0
+        self.read = 0
+
+
+class _LevelRead(MemoryRequest):
+    """The read of one page-table entry, which remembers its walk."""
+
+    __slots__ = ("walk",)
+
+    def __init__(self, walk: Walk, address: int) -> None:
+        translation = walk.translation
+        super().__init__(
+            _WALK_READ, translation.app, translation.asid, -1, translation.tag, address, -1, 1,
+            walk.level + 1, None, [_WALK, walk.started],
+        )  # fmt: skip
+        self.walk = walk
+
+
+class Walkers:
+    """`config.walkers` walks at a time, first come, first served.
+
+    A walk takes
+
+    * ``fixed``: `latency` cycles;
+    * ``per-level``: `latency` for each level that the page-walk cache does not cover;
+    * ``memory``: one read a level through `memory`, the next when the one before is answered.
+
+    A ``"levels"`` cache is probed once at the start of a walk, a ``"lines"`` cache at each level;
+    a probe takes the cache's latency.
+
+    Args:
+        memory: where a read of a ``memory`` walk goes, to an L2 bank or a DRAM channel; asked once
+            for each.
+        name: for reports.
+    """
+
+    def __init__(
+        self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
+        memory: Callable[[MemoryRequest], Port[MemoryRequest]], name: str = "walkers",
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.name = name
+        self.table = table
+        self.requests: Port[Translation] = Port(
+            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
+        )
+        self.counters = [WalkCounters() for _ in range(apps)]
+        self.whole = WalkersCounters()
+        self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
+        """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
+        self.on_level_read: Probe[[int, int, int, int, int]] = Probe()
+        """asid, vpn, depth (1 is the root), cycles in which a read of an entry began and ended."""
+        self.on_admit: Probe[[int, int, int]] = Probe()
+        """Application, tag and cycle of a walk that waits for a walker from now on."""
+        self._memory = memory
+        self._config = config
+        self._latency = config.latency.cycles(clock)
+        self._free = config.walkers
+        self._mshrs: Mshrs[Translation] = Mshrs(NEVER, NEVER)
+        self._queue: list[Walk] = []
+        self._steps: Port[Walk] = Port(env, f"{name}.steps")
+        self._reads: Port[_LevelRead] = Port(env, f"{name}.reads")
+        self._unsent: list[tuple[_LevelRead, Port[MemoryRequest]]] = []
+        self._levels: LevelWalkCache | None = None
+        self._lines: LineWalkCache | None = None
+        self._probe_latency = 0
+        if config.cache is not None:
+            self._probe_latency = config.cache.latency.cycles(clock)
+            if config.cache.kind == "levels":
+                self._levels = LevelWalkCache(config.cache)
+            else:
+                self._lines = LineWalkCache(config.cache)
+        self.process = env.start(self._run())
+        for port in (self.requests, self._steps, self._reads):
+            port.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        while True:
+            while (read := self._reads.take()) is not None:
+                self._level_done(read)
+            while (walk := self._steps.take()) is not None:
+                self._step(walk)
+            self._send_reads()
+            while (translation := self.requests.take()) is not None:
+                self._admit(translation)
+            while self._free and self._queue:
+                self._start(self._queue.pop(0))
+            ports = (self._reads, self._steps, self.requests)
+            upcoming = min(port.next_cycle() for port in ports)
+            yield None if upcoming == NEVER else upcoming - self.env._now
+
+    def _admit(self, translation: Translation) -> None:
+        counters = self.counters[translation.app]
+        counters.requests += 1
+        now = self.env._now
+        if self._mshrs.admit(translation.tag, translation) == MERGED:
+            counters.merged += 1
+            translation.follow(self._mshrs.pending[translation.tag][0], now)
+            return
+        translation.trail += (_WALKER, now)
+        if self.on_admit.listeners:
+            self.on_admit(translation.app, translation.tag, now)
+        path = self.table.walk(translation.asid, translation.vpn)
+        self._queue.append(Walk(translation, path, now))
+
+    def _start(self, walk: Walk) -> None:
+        now = self.env._now
+        self._free -= 1
+        under_way = self._config.walkers - self._free
+        if under_way > self.whole.most_walks:
+            self.whole.most_walks = under_way
+        walk.started = now
+        translation = walk.translation
+        translation.trail += (_WALK, now)
+        counters = self.counters[translation.app]
+        counters.walks += 1
+        counters.queue_cycles += now - walk.requested
+        delay = 0
+        if self._levels is not None:
+            counters.cache_lookups += 1
+            walk.level = self._levels.covered(translation.asid, walk.path.prefixes)
+            counters.cache_hits += walk.level > 0
+            delay = self._probe_latency
+        if self._config.cost == "memory":
+            self._steps.send(walk, delay)
+            return
+        if self._config.cost == "fixed":
+            delay += self._latency
+            walk.read = self.table.levels - walk.level
+        else:
+            delay += self._timed_levels(walk, counters)
+        walk.level = self.table.levels
+        self._steps.send(walk, delay)
+
+    def _timed_levels(self, walk: Walk, counters: WalkCounters) -> int:
+        """Cycles of a ``per-level`` walk from its current level to the leaf."""
+        delay = 0
+        for level in range(walk.level, self.table.levels):
+            if self._lines is not None:
+                counters.cache_lookups += 1
+                delay += self._probe_latency
+                if self._lines.probe(walk.path.entries[level]):
+                    counters.cache_hits += 1
+                    continue
+            walk.read += 1
+            delay += self._latency
+            self._keep(walk, level)
+        return delay
+
+    def _step(self, walk: Walk) -> None:
+        """Go on with the walk at its current level: from the cache, from memory, or be done."""
+        if walk.level == self.table.levels:
+            self._finish(walk)
+            return
+        address = walk.path.entries[walk.level]
+        walk.arrived = self.env._now
+        delay = 0
+        if self._lines is not None:
+            counters = self.counters[walk.translation.app]
+            counters.cache_lookups += 1
+            delay = self._probe_latency
+            if self._lines.probe(address):
+                counters.cache_hits += 1
+                walk.level += 1
+                self._steps.send(walk, delay)
+                return
+        read = _LevelRead(walk, address)
+        read.path.append(self._reads)
+        port = self._memory(read)
+        if self._unsent or not self._send(read, port, delay):
+            self._unsent.append((read, port))
+
+    def _send(self, read: _LevelRead, port: Port[MemoryRequest], delay: int) -> bool:
+        if port.full:
+            port.when_free(self.process.wake)
+            return False
+        port.send(read, delay)
+        return True
+
+    def _send_reads(self) -> None:
+        """Send the reads for which there was no room."""
+        while self._unsent and self._send(*self._unsent[0], 0):
+            self._unsent.pop(0)
+
+    def _level_done(self, read: _LevelRead) -> None:
+        walk = read.walk
+        walk.read += 1
+        self._keep(walk, walk.level)
+        walk.level += 1
+        if self.on_level_read.listeners:
+            translation = walk.translation
+            self.on_level_read(
+                translation.asid, translation.vpn, walk.level, walk.arrived, self.env._now
+            )
+        self._step(walk)
+
+    def _keep(self, walk: Walk, level: int) -> None:
+        """Put the entry that was read at `level` into the page-walk cache."""
+        if self._levels is not None:
+            self._levels.insert(walk.translation.asid, level, walk.path.prefixes)
+        elif self._lines is not None:
+            self._lines.insert(walk.path.entries[level])
+
+    def _finish(self, walk: Walk) -> None:
+        now = self.env._now
+        self._free += 1
+        translation = walk.translation
+        counters = self.counters[translation.app]
+        counters.walk_cycles += now - walk.started
+        counters.level_accesses += walk.read
+        if self.on_walk.listeners:
+            self.on_walk(
+                translation.asid, translation.vpn, translation.sm, translation.app,
+                walk.requested, walk.started, now, walk.read,
+            )  # fmt: skip
+        for waiter in self._mshrs.release(translation.tag):
+            waiter.pfn = walk.path.pfn
+            waiter.answer()
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        """Translations that wait here."""
+        return len(self._mshrs) + len(self.requests)
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        if self._queue:
+            walkers = self._config.walkers
+            yield f"{self.name}: {len(self._queue)} walks wait for one of {walkers} walkers"
+        if self._reads or self._unsent or len(self._mshrs) > len(self._queue):
+            under_way = len(self._mshrs) - len(self._queue)
+            yield (
+                f"{self.name}: {under_way} walks under way, "
+                f"{len(self._unsent)} reads wait for memory"
+            )
+
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
+        """All counters, one row each."""
+        for app, counters in zip(apps, self.counters, strict=True):
+            yield from counter_rows(component, instance, app, counters)
+        yield from counter_rows(component, instance, "", self.whole)

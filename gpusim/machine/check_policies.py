@@ -1,0 +1,161 @@
+"""Checks that need the rooms of the machine: which policies there are, and what DRAM can be."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+
+import gpusim.hardware.cache
+import gpusim.hardware.sm.block_scheduler
+import gpusim.hardware.sm.schedulers
+import gpusim.hardware.sm.thrashing_aware
+import gpusim.hardware.tlb
+import gpusim.hardware.walk  # noqa: F401  (importing a room registers its policies)
+from gpusim.config.document import Key
+from gpusim.config.schema import GpuConfig, TlbConfig
+from gpusim.config.structure import Problem
+from gpusim.core.engine import Environment
+from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
+from gpusim.core.policy import Option, PolicyConfig
+from gpusim.core.registry import Slot, find_policy, make_policy
+from gpusim.hardware.dram import build_dram
+from gpusim.hardware.tlb import ArrayOfSets, TlbArray
+from gpusim.machine.slots import cannot_be_made, lacks
+
+_OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
+}  # fmt: skip
+
+
+def check_policies(config: GpuConfig) -> Iterator[Problem]:
+    """Unknown policies and options, and DRAM tables that contradict themselves."""
+    problems = [
+        problem
+        for key, slot, policy in policies_of(config)
+        for problem in _check_policy(key, slot, policy)
+    ]
+    yield from problems
+    wrong = {problem.key[0] for problem in problems}
+    if "block_scheduler" not in wrong:
+        yield from _check_made(("block_scheduler",), Slot.BLOCK_SCHEDULER, config.block_scheduler)
+    if "tlb" not in wrong:
+        for name, tlb in config.tlb.items():
+            yield from _check_tlb(("tlb", name), tlb, config.sms_of(tlb.scope))
+            yield from _check_made(
+                ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1)
+            )
+    if "l2" not in wrong:
+        yield from _check_made(("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass)
+    if "dram" not in wrong:
+        yield from _check_dram(config)
+
+
+def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
+    """Every filled slot of a machine."""
+    yield ("block_scheduler",), Slot.BLOCK_SCHEDULER, config.block_scheduler
+    yield ("sm", "scheduler"), Slot.WARP_SCHEDULER, config.sm.scheduler
+    for name, tlb in config.tlb.items():
+        yield ("tlb", name, "array"), Slot.TLB_ARRAY, tlb.array
+        yield ("tlb", name, "sets"), Slot.TLB_SET, tlb.sets
+        yield ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill
+    yield ("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass
+    yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
+    yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler
+
+
+def policy_options(cls: type) -> Mapping[str, inspect.Parameter]:
+    """Options of a policy: the keyword-only parameters of its `__init__`."""
+    parameters = inspect.signature(cls).parameters.values()
+    return {one.name: one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def _check_policy(key: Key, slot: Slot, policy: PolicyConfig) -> Iterator[Problem]:
+    try:
+        cls = find_policy(slot, policy.policy)
+    except UserError as error:
+        yield Problem(key, str(error))
+        return
+    if message := lacks(slot, cls):
+        yield Problem(key, message)
+        return
+    problems = list(_check_options(key, policy, policy_options(cls)))
+    yield from problems
+    if not problems and (message := cannot_be_made(slot, cls, policy)):
+        yield Problem(key, message)
+
+
+def _check_options(
+    key: Key, policy: PolicyConfig, options: Mapping[str, inspect.Parameter]
+) -> Iterator[Problem]:
+    for name, value in policy.options.items():
+        if name not in options:
+            allowed = ", ".join(options) or "it has none"
+            yield Problem(
+                (*key, name),
+                f"{policy.policy!r} has no option {name!r}{nearest(name, options)}; "
+                f"allowed: {allowed}",
+            )
+        elif not _fits(value, options[name]):
+            yield Problem((*key, name), f"must be of type {_type_name(options[name])}")
+    for name, parameter in options.items():
+        if parameter.default is inspect.Parameter.empty and name not in policy.options:
+            yield Problem((*key, name), f"is missing: {policy.policy!r} needs it")
+
+
+def _fits(value: Option, parameter: inspect.Parameter) -> bool:
+    types = _OPTION_TYPES.get(_type_name(parameter))
+    return types is None or type(value) in types
+
+
+def _type_name(parameter: inspect.Parameter) -> str:
+    annotation = parameter.annotation
+    return annotation if isinstance(annotation, str) else annotation.__name__
+
+
+def _check_tlb(key: Key, tlb: TlbConfig, sms: int) -> Iterator[Problem]:
+    """What a TLB array cannot be made of, or cannot serve."""
+    if tlb.ideal or tlb.entries < 1 or tlb.ways < 1:
+        return
+    array: type[TlbArray] = find_policy(Slot.TLB_ARRAY, tlb.array.policy)
+    if array.by_block_slot and sms > 1:
+        yield Problem(
+            (*key, "array"),
+            f"{tlb.array.policy!r} is indexed by block slots, which are the same on each of the "
+            f'{sms} SMs of a TLB with scope = "{tlb.scope}"; allowed: one SM a TLB',
+        )
+    if tlb.sets.policy != "plain" and not issubclass(array, ArrayOfSets):
+        yield Problem(
+            (*key, "sets"), f"of no effect: the array {tlb.array.policy!r} is not made of sets"
+        )
+    problems = list(_check_made((*key, "sets"), Slot.TLB_SET, tlb.sets, tlb))
+    yield from problems
+    if not problems:
+        yield from _check_made((*key, "array"), Slot.TLB_ARRAY, tlb.array, tlb)
+
+
+def _check_made(key: Key, slot: Slot, policy: PolicyConfig, *args: object) -> Iterator[Problem]:
+    """Make a policy as the machine does: it refuses options that it cannot work with."""
+    cls = find_policy(slot, policy.policy)
+    try:
+        with own_code_errors(own_modules([cls])):
+            make_policy(slot, policy, *args)
+    except OptionError as error:
+        table = key if error.name in policy_options(cls) else key[:-1]
+        yield Problem((*table, error.name), error.message)
+    except UserError as error:
+        yield Problem(key, str(error))
+
+
+def _check_dram(config: GpuConfig) -> Iterator[Problem]:
+    """The DRAM room refuses what it cannot build; its messages begin with the key."""
+    dram = config.dram
+    made = (dram.scheduler, dram.read_queue, dram.banks_per_channel)
+    problems = list(_check_made(("dram", "scheduler"), Slot.DRAM_QUEUE, *made))
+    yield from problems
+    if problems:
+        return
+    try:
+        build_dram(Environment(), config.dram, config.clock, request_bytes=config.l2.line)
+    except UserError as error:
+        keys, _, message = str(error).partition(": ")
+        yield Problem(tuple(keys.partition(",")[0].split(".")), message)

@@ -1,0 +1,18 @@
+"""How wide the structures of a machine are."""
+
+from __future__ import annotations
+
+from gpusim.config.schema import GpuConfig
+from gpusim.core.structures import VIRTUAL_BITS, Dimensions, bits_for
+
+
+def dimensions(config: GpuConfig) -> Dimensions:
+    """Those of a machine."""
+    offset = bits_for(config.memory.page)
+    return Dimensions(
+        page_bits=VIRTUAL_BITS - offset,
+        frame_bits=bits_for(config.memory.size) - offset,
+        sms=config.sm.count,
+        block_slots=config.sm.max_blocks,
+        page_table_levels=config.memory.levels,
+    )

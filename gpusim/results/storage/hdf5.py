@@ -1,0 +1,115 @@
+"""Columns in and out of HDF5: chunked, compressed, with checksums, unit and description.
+
+Strings have a fixed length and files are written in the format of HDF5 1.10, so that every byte
+that matters lies under a checksum and equal content gives equal bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusim.results.storage.columns import TEXT, Column, Table
+
+LIBVER = ("v110", "v110")
+"""Lowest and highest version of the file format."""
+
+CHUNK_ROWS = 1 << 16
+"""Rows of a chunk of an event table."""
+
+Values = Sequence[str] | Sequence[int] | Sequence[float] | NDArray[Any]
+
+_FILTERS: dict[str, Any] = {
+    "compression": "gzip",
+    "compression_opts": 1,
+    "shuffle": True,
+    "fletcher32": True,
+    "track_times": False,
+}
+
+
+def write_column(group: h5py.Group, column: Column, values: Values) -> None:
+    """Store `values` as one dataset.
+
+    Raises:
+        OverflowError: a value does not fit the type of the column.
+    """
+    data = _encode(values) if column.type == TEXT else fit(np.asarray(values), column)
+    chunks = tuple(max(1, n) for n in data.shape)
+    dataset = group.create_dataset(
+        column.name, data=data, chunks=chunks, maxshape=(None,) * data.ndim, **_FILTERS
+    )
+    _describe(dataset, column)
+
+
+def write_table(group: h5py.Group, table: Table, rows: Mapping[str, Values]) -> None:
+    """Store all columns of `table`; `rows` has the values of each by its name."""
+    set_text(group, "description", table.description)
+    for column in table.columns:
+        write_column(group, column, rows[column.name])
+
+
+def create_event_column(group: h5py.Group, column: Column) -> h5py.Dataset:
+    """An empty column of numbers that grows."""
+    dataset = group.create_dataset(
+        column.name, shape=(0,), dtype=column.type, chunks=(CHUNK_ROWS,), maxshape=(None,),
+        **_FILTERS,
+    )  # fmt: skip
+    _describe(dataset, column)
+    return dataset
+
+
+def fit(values: NDArray[Any], column: Column) -> NDArray[Any]:
+    """`values` in the type of `column`.
+
+    Raises:
+        OverflowError: one of them does not fit.
+    """
+    wanted = np.dtype(column.type)
+    if wanted.kind in "iu" and values.size:
+        limits = np.iinfo(wanted)
+        low, high = int(values.min()), int(values.max())
+        if low < limits.min or high > limits.max:
+            wrong = low if low < limits.min else high
+            raise OverflowError(f"{wrong} does not fit the column {column.name!r} ({column.type})")
+    return values.astype(wanted)
+
+
+def set_text(place: h5py.Group | h5py.Dataset, name: str, text: str) -> None:
+    """Store a text as an attribute."""
+    data = text.encode("utf-8", "backslashreplace")
+    place.attrs.create(name, np.array(data, dtype=h5py.string_dtype("utf-8", max(1, len(data)))))
+
+
+def get_text(place: h5py.Group | h5py.Dataset, name: str) -> str:
+    """The text attribute `name`; empty if there is none or it is no text."""
+    value = place.attrs.get(name, "")
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    return value if isinstance(value, str) else ""
+
+
+def read_column(
+    group: h5py.Group, name: str, start: int | None = None, stop: int | None = None
+) -> NDArray[Any]:
+    """Rows ``[start, stop)`` of a column: numbers, or an object array of str."""
+    dataset = group[name]
+    rows = slice(start, stop)
+    if dataset.dtype.kind == "S":
+        return np.asarray(dataset.asstr("utf-8")[rows], dtype=object)
+    return np.asarray(dataset[rows])
+
+
+def _encode(values: Values) -> NDArray[np.bytes_]:
+    texts = [str(value).encode("utf-8", "backslashreplace") for value in values]
+    width = max((len(text) for text in texts), default=1)
+    return np.array(texts, dtype=h5py.string_dtype("utf-8", max(1, width)))
+
+
+def _describe(dataset: h5py.Dataset, column: Column) -> None:
+    set_text(dataset, "unit", column.unit)
+    set_text(dataset, "description", column.description)

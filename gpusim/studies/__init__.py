@@ -1,0 +1,1 @@
+"""Many runs, and questions asked of them."""

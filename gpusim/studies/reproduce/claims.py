@@ -1,0 +1,139 @@
+"""What papers say, as data: ``experiments/claims/*.toml``, one a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from gpusim.config.document import read_document
+from gpusim.config.structure import StructureError, structure
+from gpusim.core.datafiles import data_folder
+from gpusim.core.errors import UserError, nearest
+from gpusim.programs.tables import SCALES
+
+DIRECTIONS = ("higher", "lower", "equal", "ordering", "at least")
+SCOPES = ("simulate", "analytic", "hardware")
+
+
+@frozen(kw_only=True)
+class Claim:
+    """A statement of a paper.
+
+    Attributes:
+        id: the paper's short name, a figure or section, a name.
+        where: in the paper.
+        statement: what it says.
+        direction: one of `DIRECTIONS`; what `values` mean (`gpusim.studies.reproduce.verdict`).
+        scope: one of `SCOPES`: what it takes to check it.
+        headline: whether it is a main result.
+        values: the paper's numbers; none: only a direction.
+        unit: of the values.
+        tolerance: how far off ours may be to agree, relative to the paper's.
+        absolute: the same in the unit of the values; the larger one counts.
+        measured: what of ours is set beside it.
+        reason: why it is not measured; empty: a figure measures it.
+        cause: why it comes out as it does, for people.
+    """
+
+    id: str
+    where: str
+    statement: str
+    direction: str
+    scope: str = "simulate"
+    headline: bool = False
+    values: tuple[float, ...] = ()
+    unit: str = ""
+    tolerance: float = 0.25
+    absolute: float = 0.0
+    measured: str = ""
+    reason: str = ""
+    cause: str = ""
+
+
+@frozen(kw_only=True)
+class Paper:
+    """A paper's claims and figures.
+
+    Attributes:
+        name: of its file, and of its page.
+        paper: its short name, with which all ids begin.
+        title: of the paper.
+        model: the machine that its figures use.
+        programs: its collection of workloads (``workloads/papers``).
+        figures: modules in the folder of its figures, in the order of its page.
+        intro: what its page says first.
+        machines: by scale, the variant of the model that lies under all designs; none: the model
+            itself.
+        claim: its claims, in the order of the paper.
+    """
+
+    name: str
+    paper: str
+    title: str
+    model: str
+    programs: str
+    figures: tuple[str, ...]
+    intro: str
+    claim: tuple[Claim, ...]
+    machines: Mapping[str, str] = field(factory=dict, hash=False)
+
+    @property
+    def folder(self) -> str:
+        """The folder of its figures: a package, so without hyphens."""
+        return self.name.replace("-", "_")
+
+
+@cache
+def papers() -> tuple[Paper, ...]:
+    """All papers that come with gpusim, by name."""
+    return tuple(read_claims(path) for path in sorted(claims_folder().glob("*.toml")))
+
+
+def claims_folder() -> Path:
+    """Where the claims are."""
+    return data_folder("experiments") / "claims"
+
+
+def read_claims(path: Path) -> Paper:
+    """A paper's file of claims.
+
+    Raises:
+        UserError: it is wrong; the message names file, claim and key.
+    """
+    data: Mapping[str, Any] = read_document(path).data
+    try:
+        paper = structure({"name": path.stem, **data}, Paper)
+    except StructureError as error:
+        lines = [f"{path}: {_key(data, p.key)}: {p.message}" for p in error.problems]
+        raise UserError("\n".join(lines)) from error
+    for scale in paper.machines:
+        _check_word(f"{path}: machines", scale, SCALES)
+    ids = [claim.id for claim in paper.claim]
+    for claim in paper.claim:
+        where = f"{path}: {claim.id}"
+        if not claim.id.startswith(f"{paper.paper}."):
+            raise UserError(f"{where}: the id must begin with '{paper.paper}.'")
+        if ids.count(claim.id) > 1:
+            raise UserError(f"{where}: there are several claims of that id")
+        _check_word(f"{where}: direction", claim.direction, DIRECTIONS)
+        _check_word(f"{where}: scope", claim.scope, SCOPES)
+        if bool(claim.measured) == bool(claim.reason):
+            raise UserError(f"{where}: must have either `measured` or `reason`")
+    return paper
+
+
+def _check_word(where: str, word: str, allowed: Iterable[str]) -> None:
+    if word not in allowed:
+        raise UserError(f"{where}: {word!r}{nearest(word, allowed)}; allowed: {', '.join(allowed)}")
+
+
+def _key(data: Mapping[str, Any], key: tuple[str, ...]) -> str:
+    """A key for people: claims by their ids."""
+    if key[0] == "claim" and len(key) > 1:
+        name = data["claim"][int(key[1])].get("id", f"claim {int(key[1]) + 1}")
+        return ".".join((str(name), *key[2:]))
+    return ".".join(key)

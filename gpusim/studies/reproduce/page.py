@@ -1,0 +1,171 @@
+"""A paper's page: its figures with their tables, pictures and claims; equal results, equal bytes.
+
+A figure's part stands between two marks, so that one can be made again without the others; the
+remarks on claims, its end, are written anew whenever the page is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusim.core.errors import WriteError
+from gpusim.results.storage.files import whole_file
+from gpusim.studies.reproduce.catalog import figures_of
+from gpusim.studies.reproduce.claims import Claim, Paper
+from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
+from gpusim.studies.reproduce.verdict import Measured, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PICTURES = "pictures"
+"""Folder beside the pages."""
+
+_PART = re.compile(r"<!-- begin (\S+) -->\n(.*?)<!-- end \1 -->\n", re.DOTALL)
+_REMARK = re.compile(r"^\*\w+\.\S+\*: ", re.MULTILINE)
+_ROW = re.compile(rf"^\| (\S+) \| .* \| ({'|'.join(Verdict)}) \|$", re.MULTILINE)
+
+
+def write_page(paper: Paper, found: Iterable[Outcome], folder: Path) -> Path:
+    """Write ``PAPER.md``, or replace the parts of some figures in it.
+
+    Args:
+        paper: whose page it is.
+        found: figures to put there; those without a table leave what stands there.
+        folder: of the pages; it exists.
+
+    Raises:
+        WriteError: it cannot be read or written.
+    """
+    path = folder / f"{paper.name}.md"
+    try:
+        parts = dict(_PART.findall(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise WriteError(f"cannot read {path}: {error}") from error
+    parts |= {one.figure.id: "\n".join(_part(one)) for one in found if one.table is not None}
+    with whole_file(path) as stream:
+        stream.write(page_text(paper, parts).encode())
+    return path
+
+
+def page_text(paper: Paper, parts: dict[str, str]) -> str:
+    """The page.
+
+    Args:
+        paper: whose it is.
+        parts: what stands between the marks of figures, by their ids; remarks are put in.
+    """
+    lines = [f"# {paper.title}", "", _intro(paper), "", *_overview(paper, parts)]
+    for figure in figures_of(paper):
+        if figure.id in parts:
+            bare = _REMARK.split(parts[figure.id], maxsplit=1)[0].rstrip()
+            lines += [f"<!-- begin {figure.id} -->", bare, ""]
+            lines += remarks(claim for claim in paper.claim if claim.id in figure.claims)
+            lines += [f"<!-- end {figure.id} -->", ""]
+    if reasons := unmeasured(paper):
+        lines += ["## Not measured", "", *claims_table(reasons)]
+        lines += remarks(one.claim for one in reasons)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _intro(paper: Paper) -> str:
+    return (
+        f"Made by `gpusim reproduce {paper.paper}`; the claims and remarks are those of "
+        f"`experiments/claims/{paper.name}.toml`, the figures those of "
+        f"`experiments/{paper.folder}/`.\n\n"
+        f"Machine: `{paper.model}`{_machines(paper)}. Programs, with their sizes: "
+        f"`gpusim list workloads --paper {paper.programs}`.\n\n"
+        f"{paper.intro.strip()}"
+    )
+
+
+def _machines(paper: Paper) -> str:
+    """On which variants of the model the designs are laid."""
+    told = (f"variant `{variant}` at {scale} scale" for scale, variant in paper.machines.items())
+    return "".join(f", {one}" for one in told)
+
+
+def _overview(paper: Paper, parts: dict[str, str]) -> Iterator[str]:
+    """The main results, and how many claims have which verdict."""
+    verdicts = dict(row for text in parts.values() for row in _ROW.findall(text))
+    verdicts |= {one.claim.id: str(one.verdict) for one in unmeasured(paper)}
+    there = [claim for claim in paper.claim if claim.id in verdicts]
+    if not there:
+        return
+    counts = {verdict: sum(verdicts[claim.id] == verdict for claim in there) for verdict in Verdict}
+    told = ", ".join(f"{count} *{verdict}*" for verdict, count in counts.items() if count)
+    yield f"Of {len(there)} claims: {told}."
+    yield ""
+    yield from markdown(
+        ("main result", "verdict"),
+        [(claim.statement, verdicts[claim.id]) for claim in there if claim.headline],
+    )
+
+
+def _part(found: Outcome) -> Iterator[str]:
+    figure = found.figure
+    assert found.table is not None
+    yield from (f"## {figure.title}", "", figure.about, "", f"Scale: {found.scale}.", "")
+    rows = [(str(name), *cells) for name, *cells in cells_of(found.table, figure.cell)]
+    yield from markdown((str(found.table.index.name), *map(str, found.table.columns)), rows)
+    yield from (f"![{figure.title}]({PICTURES}/{figure.id}.png)", "")
+    if found.claims:
+        yield from claims_table(found.claims)
+
+
+def claims_table(claims: Iterable[Judged]) -> Iterator[str]:
+    """Claims with the paper's numbers and ours."""
+    rows = [
+        (one.claim.id, told(one.claim), ours(one.claim, one.measured), str(one.verdict))
+        for one in claims
+    ]
+    yield from markdown(("claim", "the paper", "here", "verdict"), rows)
+
+
+def remarks(claims: Iterable[Claim]) -> Iterator[str]:
+    """Why claims come out as they do, where the claims file says it."""
+    for claim in claims:
+        if claim.cause:
+            yield from (f"*{claim.id}*: {claim.cause.strip()}", "")
+
+
+def told(claim: Claim) -> str:
+    """What the paper says, and where."""
+    return f"{claim.statement} ({claim.where})"
+
+
+def ours(claim: Claim, measured: Measured | None) -> str:
+    """What is set beside it, and how it was measured."""
+    if claim.reason:
+        return claim.reason
+    if measured is None:
+        return f"– ({claim.measured})"
+    values = ", ".join("–" if isnan(value) else f"{value:.3g}" for value in measured.values)
+    numbers = f"{values} {claim.unit}".strip() if values else ""
+    text = "; ".join(filter(None, (numbers, measured.text)))
+    return f"**{text}** ({claim.measured})"
+
+
+def cells_of(table: pd.DataFrame, cell: str) -> Iterator[tuple[str, ...]]:
+    """The rows of a table as text: floats as `cell` says, whole numbers in full."""
+    for row in table.itertuples():
+        yield tuple(_cell(value, cell) for value in row)
+
+
+def _cell(value: object, cell: str) -> str:
+    if isinstance(value, float):
+        return "–" if isnan(value) else cell.format(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def markdown(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """A table, and an empty line."""
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'---|' * len(header)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""

@@ -1,0 +1,188 @@
+"""`reproduce`: the runs of some figures, their tables, pictures and verdicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from gpusim.results.result import open_result
+from gpusim.studies.reproduce.claims import Claim, Paper
+from gpusim.studies.reproduce.figure import Figure, Material
+from gpusim.studies.reproduce.surveys import run_survey
+from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
+from gpusim.studies.sweep.folder import FailedRun, RunFolder
+from gpusim.studies.sweep.point import BASELINE, as_text
+from gpusim.studies.sweep.progress import Report
+from gpusim.studies.sweep.results import SweepResults
+from gpusim.studies.sweep.run import cores, run_sweep
+from gpusim.studies.sweep.spec import SAME, Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@frozen
+class Judged:
+    """A claim and what became of it.
+
+    Attributes:
+        claim: what the paper says.
+        measured: what is set beside it; None: nothing.
+        verdict: on it.
+    """
+
+    claim: Claim
+    measured: Measured | None
+    verdict: Verdict
+
+
+@frozen(eq=False)
+class Outcome:
+    """What became of a figure.
+
+    Attributes:
+        paper: whose it is.
+        figure: which.
+        scale: of its programs.
+        table: its numbers; None where a run failed.
+        claims: those that it measures.
+        failures: runs that failed, so that nothing was measured.
+    """
+
+    paper: Paper
+    figure: Figure
+    scale: str
+    table: pd.DataFrame | None
+    claims: tuple[Judged, ...]
+    failures: tuple[FailedRun, ...] = ()
+
+
+Progress = Callable[[str], AbstractContextManager[Report | None]]
+"""Opens what shows how far something is, by its title."""
+
+
+def _silent(_title: str) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def reproduce(
+    paper: Paper, figures: Iterable[Figure], folder: str | os.PathLike[str], scale: str = "quick",
+    *, jobs: int | None = None, dask: str | None = None, retry_failed: bool = False,
+    progress: Progress = _silent,
+) -> Iterator[Outcome]:  # fmt: skip
+    """Make figures of a paper, one after the other; what was run before is not run again.
+
+    Args:
+        paper: whose figures they are.
+        figures: which ones.
+        folder: of runs, which other figures and sweeps share; made if it is new.
+        scale: of the programs.
+        jobs: processes of this machine; default: one a core.
+        dask: address of a Dask scheduler whose workers do the runs (not the characterizations).
+        retry_failed: run what has failed before once more.
+        progress: shows how far a figure is.
+
+    Raises:
+        UserError: as `gpusim.run_sweep`.
+    """
+    runs = RunFolder(folder, create=True)
+    machine = paper.machines.get(scale, BASELINE)
+    for figure in figures:
+        sweeps = []
+        for index, sweep in enumerate(figure.sweeps):
+            name = figure.id if index == 0 else f"{figure.id}-{index + 1}"
+            with progress(figure.title) as report:
+                sweeps.append(
+                    run_sweep(
+                        evolve(_on(machine, sweep), name=name, scale=scale), runs.path, jobs=jobs,
+                        dask=dask, retry_failed=retry_failed, progress=report,
+                    )
+                )  # fmt: skip
+        surveys = []
+        for survey in figure.surveys:
+            on = survey if machine == BASELINE else evolve(survey, variants=(machine,))
+            with progress(figure.title) as report:
+                found = run_survey(on, scale, runs.path, jobs=jobs or cores(), progress=report)
+            surveys.append(found)
+        failures = tuple(failed for results in sweeps for failed in results.failures)
+        material = Material(
+            scale, _rows(sweeps, machine), tuple(surveys),
+            lambda key: open_result(runs.result_path(key)), machine,
+        )  # fmt: skip
+        yield outcome(paper, figure, material, failures)
+
+
+def outcome(
+    paper: Paper, figure: Figure, material: Material, failures: tuple[FailedRun, ...] = ()
+) -> Outcome:
+    """A figure's table and verdicts; with a run missing, nothing is measured."""
+    table = None if failures else figure.table(material)
+    measured = {} if table is None else figure.measure(table)
+    claims = judge_all(paper, figure, measured)
+    return Outcome(paper, figure, material.scale, table, claims, failures)
+
+
+def judge_all(paper: Paper, figure: Figure, measured: Mapping[str, Measured]) -> tuple[Judged, ...]:
+    """The claims of a figure, in the order of the paper, with their verdicts."""
+    return tuple(
+        Judged(claim, measured.get(claim.id), judge(claim, measured.get(claim.id)))
+        for claim in paper.claim
+        if claim.id in figure.claims
+    )
+
+
+def unmeasured(paper: Paper) -> tuple[Judged, ...]:
+    """The claims of a paper that no figure measures; each says why."""
+    return tuple(Judged(claim, None, judge(claim, None)) for claim in paper.claim if claim.reason)
+
+
+def save_picture(found: Outcome, folder: Path) -> Path | None:
+    """Draw a figure as ``ID.png``; nothing if it has no table.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    from gpusim.views.plots import save
+
+    if found.table is None:
+        return None
+    path = folder / f"{found.figure.id}.png"
+    save(found.figure.draw(found.table), path)
+    return path
+
+
+def _on(machine: str, sweep: Sweep) -> Sweep:
+    """A sweep whose designs all lie on a variant of the model."""
+    return evolve(
+        sweep, variants=[_stack(machine, design) for design in sweep.variants],
+        alone=[one if one == SAME else _stack(machine, one) for one in sweep.alone],
+    )  # fmt: skip
+
+
+def _stack(machine: str, design: str) -> str:
+    return "+".join(name for name in (machine, design) if name != BASELINE) or BASELINE
+
+
+def _design(machine: str, variant: str) -> str:
+    """What `_stack` laid on the machine."""
+    return BASELINE if variant == machine else variant.removeprefix(f"{machine}+")
+
+
+def _rows(sweeps: Iterable[SweepResults], machine: str) -> pd.DataFrame:
+    """The tables of some sweeps in one; what tells runs apart is text, designs have their names."""
+    import pandas as pd
+
+    parts = []
+    for results in sweeps:
+        table = results.table
+        place = list(table.columns).index("key")
+        names = list(table.columns[:place])
+        text = {name: table[name].map(as_text) for name in names}
+        text["variant"] = text["variant"].map(lambda variant: _design(machine, variant))
+        parts.append(table.assign(**text))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

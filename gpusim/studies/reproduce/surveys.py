@@ -1,0 +1,114 @@
+"""Characterizations that figures need: made once, kept in the folder of runs by their content."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+
+from gpusim.config.load import LoadedModel
+from gpusim.core.errors import UserError, WriteError
+from gpusim.machine.load import load_model
+from gpusim.programs.workload import Workload, load_workload
+from gpusim.studies.characterize import (
+    ApplicationCharacterization,
+    Characterization,
+    characterize,
+    read_characterization,
+)
+from gpusim.studies.reproduce.figure import Survey
+from gpusim.studies.sweep.key import content_key
+from gpusim.studies.sweep.progress import Report, SweepProgress
+
+FOLDER = "characterizations"
+_TICK_SECONDS = 0.25
+_ROOM = Path(str(sys.modules[Characterization.__module__].__file__)).parent
+
+
+def run_survey(
+    survey: Survey, scale: str, folder: Path, *, jobs: int, progress: Report | None = None
+) -> dict[str, ApplicationCharacterization]:
+    """Characterize the programs of a survey, or read what an earlier one left.
+
+    Args:
+        survey: what to characterize.
+        scale: of the workloads.
+        folder: of runs; it exists.
+        jobs: processes.
+        progress: called a few times a second.
+
+    Returns:
+        of each workload, that of its only application.
+
+    Raises:
+        UserError: a name or setting is wrong, or the folder cannot be written.
+    """
+    from loky import ProcessPoolExecutor
+
+    cache = folder / FOLDER
+    try:
+        cache.mkdir(exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"cannot write {cache}: {error.strerror}") from error
+    paths = {name: cache / f"{_key(survey, name, scale)}.h5" for name in survey.workloads}
+    todo = [name for name, path in paths.items() if _read(path) is None]
+    if todo:
+        with ProcessPoolExecutor(min(jobs, len(todo))) as pool:
+            futures = {
+                pool.submit(_characterize, survey, name, scale, paths[name]): name for name in todo
+            }
+            _follow(futures, len(paths), progress)
+    return {name: _only(path) for name, path in paths.items()}
+
+
+def _follow(futures: Mapping[Future[None], str], total: int, progress: Report | None) -> None:
+    """Wait for all; the first that failed ends it."""
+    left, began = set(futures), time.monotonic()
+    while left:
+        done, left = wait(left, _TICK_SECONDS, FIRST_COMPLETED)
+        for future in done:
+            future.result()
+        if progress:
+            seconds = time.monotonic() - began
+            running = [(futures[one], seconds) for one in left if one.running()]
+            finished = len(futures) - len(left)
+            progress(
+                SweepProgress(
+                    total, total - len(futures), finished, 0, tuple(running), seconds_left=None
+                )
+            )
+
+
+def _load(survey: Survey, name: str, scale: str) -> tuple[LoadedModel, Workload]:
+    model = load_model(survey.model, survey.variants, dict(survey.settings))
+    return model, load_workload(name, scale)
+
+
+def _characterize(survey: Survey, name: str, scale: str, path: Path) -> None:
+    model, workload = _load(survey, name, scale)
+    characterize(workload, model, output=path)
+
+
+def _key(survey: Survey, name: str, scale: str) -> str:
+    """As of a run, and of the code that characterizes."""
+    model, workload = _load(survey, name, scale)
+    digest = hashlib.sha256(content_key(model, workload).encode())
+    for path in sorted(_ROOM.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def _read(path: Path) -> ApplicationCharacterization | None:
+    """What is there; a damaged file is made again."""
+    try:
+        return _only(path)
+    except UserError:
+        return None
+
+
+def _only(path: Path) -> ApplicationCharacterization:
+    (application,) = read_characterization(path).applications
+    return application

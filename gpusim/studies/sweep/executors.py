@@ -1,0 +1,225 @@
+"""What carries out tasks: processes of this machine, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from typing import Any, Protocol
+
+from gpusim.core.errors import UserError
+from gpusim.results.storage.interrupts import uninterrupted
+from gpusim.studies.sweep.worker import WORKER_LOST, Failure, Outcome, Task, perform, start_worker
+
+_ENVIRONMENT = {
+    # A run uses one core; so do the libraries in it.
+    **dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+    ),
+    # Loky takes a run that needs more memory than the first one for a leak, and says so.
+    "LOKY_MAX_MEMORY_LEAK_SIZE": str(1 << 60),
+}
+"""Of a process of this machine."""
+
+_CONNECT_SECONDS = 10
+"""For a scheduler to answer."""
+
+
+class WorkerLostError(Exception):
+    """The process that did a task is gone."""
+
+
+class Executor(Protocol):
+    """Carries out tasks.
+
+    A future has an outcome; or ends with `WorkerLostError`, and the task may be tried again; or
+    with `UserError`, and nothing can be carried out any more.
+    """
+
+    def room(self) -> int:
+        """How many more tasks it can take now.
+
+        Raises:
+            UserError: nothing can be carried out any more.
+        """
+
+    def submit(self, task: Task) -> Future[Outcome]:
+        """Carry out a task."""
+
+    def close(self) -> None:
+        """Give up what is under way."""
+
+
+class LocalExecutor:
+    """So many processes of this machine; each has its own pool, so none dies with another.
+
+    Args:
+        jobs: how many.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._slots = [_Slot() for _ in range(jobs)]
+
+    def room(self) -> int:
+        return sum(slot.idle for slot in self._slots)
+
+    def submit(self, task: Task) -> Future[Outcome]:
+        return next(slot for slot in self._slots if slot.idle).submit(task)
+
+    def close(self) -> None:
+        with uninterrupted():
+            for slot in self._slots:
+                slot.close()
+
+
+class _Slot:
+    """One process, started when it is needed, and again after its death."""
+
+    def __init__(self) -> None:
+        self.idle = True
+        self._pool: Any = None
+
+    def submit(self, task: Task) -> Future[Outcome]:
+        from loky import BrokenProcessPool
+
+        self.idle = False
+        done: Future[Outcome] = Future()
+        try:
+            running = self._begin(task)
+        except BrokenProcessPool:  # the process has died since its last task
+            self._pool = None
+            running = self._begin(task)
+        running.add_done_callback(lambda future: self._hand_on(future, done))
+        return done
+
+    def _begin(self, task: Task) -> Future[Outcome]:
+        import loky
+
+        if self._pool is None:
+            resource_tracker.ensure_running()  # when it starts, it lets interrupts through
+            self._pool = loky.ProcessPoolExecutor(
+                1, initializer=start_worker, initargs=(os.getpid(),), env=_ENVIRONMENT
+            )
+        with _no_interrupts():
+            running: Future[Outcome] = self._pool.submit(perform, task)
+        return running
+
+    def _hand_on(self, running: Future[Outcome], done: Future[Outcome]) -> None:
+        from loky import BrokenProcessPool
+
+        error = running.exception()
+        if isinstance(error, BrokenProcessPool):
+            self._pool = None
+            error = WorkerLostError(str(error))
+        self.idle = True
+        if error is None:
+            done.set_result(running.result())
+        else:
+            done.set_exception(error)
+
+    def close(self) -> None:
+        pool = self._pool
+        if pool is not None:
+            pool.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ctrl-C neither comes in between nor to a process that is started inside.
+
+    A terminal sends it to all its processes; one that has only begun would complain.
+    """
+    with uninterrupted():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class DaskExecutor:
+    """Workers of a Dask cluster, each of which has one run at a time, however many threads.
+
+    Workers may come and go.  The scheduler gives a lost worker's task to another one, a bounded
+    number of times (its setting ``distributed.scheduler.allowed-failures``).
+
+    Args:
+        address: of the scheduler, such as ``tcp://host:8786``.
+
+    Raises:
+        UserError: Dask is not installed, or there is no scheduler.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise UserError("a sweep on Dask needs Dask: pip install 'gpusim[cluster]'") from error
+        try:
+            self._client = distributed.Client(
+                address, timeout=_CONNECT_SECONDS, set_as_default=False
+            )
+        except (OSError, ValueError, TimeoutError) as error:
+            raise UserError(f"--dask {address}: no scheduler answers: {error}") from error
+        self._address = address
+        self._pool = self._client.get_executor(pure=False)
+        self._futures: set[Future[Outcome]] = set()
+
+    def room(self) -> int:
+        """Two for each worker, so that it need not wait for us, and an adaptive cluster grows."""
+        try:
+            workers = len(self._client.nthreads())
+        except (OSError, TimeoutError) as error:
+            raise self._gone() from error
+        return 2 * max(workers, 1) - len(self._futures)
+
+    def submit(self, task: Task) -> Future[Outcome]:
+        done: Future[Outcome] = Future()
+        running = self._pool.submit(perform, task)
+        self._futures.add(running)
+        running.add_done_callback(lambda future: self._hand_on(future, done, task))
+        return done
+
+    def _hand_on(self, running: Future[Outcome], done: Future[Outcome], task: Task) -> None:
+        from distributed import KilledWorker
+
+        self._futures.discard(running)
+        if running.cancelled():
+            done.set_exception(self._gone())
+            return
+        error = running.exception()
+        if error is None:
+            done.set_result(running.result())
+        elif isinstance(error, KilledWorker):  # after as many attempts as the scheduler allows
+            if task.trace.exists():
+                done.set_result(Failure(WORKER_LOST, str(error)))
+            else:  # it never began, but waited behind one that killed its workers
+                done.set_exception(WorkerLostError(str(error)))
+        else:
+            done.set_exception(UserError(f"Dask cannot run this here: {error}"))
+
+    def close(self) -> None:
+        with _quiet_client(), suppress(OSError, TimeoutError):
+            self._pool.shutdown(wait=False)
+            self._client.close()
+
+    def _gone(self) -> UserError:
+        return UserError(
+            f"the Dask scheduler {self._address} is gone; the same command goes on from here"
+        )
+
+
+@contextmanager
+def _quiet_client() -> Iterator[None]:
+    """Dask's client complains when it is closed while it looks for a scheduler that is gone."""
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,73 @@
+"""What happened in a sweep, when: JSON lines that are only ever added to."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from gpusim.core.errors import WriteError
+
+if TYPE_CHECKING:
+    import structlog
+
+
+class Journal:
+    """Context manager: appends a record for each `tell`, with the time and who tells it.
+
+    Args:
+        path: of the file.
+        sweep: identifies this execution of the sweep; several may write to one file.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+
+    def __init__(self, path: Path, sweep: str) -> None:
+        import structlog
+
+        self._path = path
+        try:
+            self._file = path.open("a", encoding="utf-8", newline="\n")
+            if _ends_inside_a_line(path):
+                self._file.write("\n")
+        except OSError as error:
+            raise WriteError(f"cannot write {path}: {error.strerror}") from error
+        self._logger: structlog.BoundLogger = structlog.wrap_logger(
+            structlog.WriteLogger(self._file),  # flushes every line
+            processors=[
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.processors.JSONRenderer(),
+            ],
+            wrapper_class=structlog.BoundLogger,
+            context_class=dict,
+            sweep=sweep,
+        )
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        with suppress(OSError):  # what could not be written was told already
+            self._file.close()
+
+    def tell(self, event: str, **values: object) -> None:
+        """Add a record."""
+        try:
+            self._logger.info(event, **values)
+        except OSError as error:
+            raise WriteError(f"cannot write {self._path}: {error.strerror}") from error
+
+
+def _ends_inside_a_line(path: Path) -> bool:
+    """The disk was full, or the machine went down."""
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"

@@ -1,0 +1,105 @@
+"""The content key of a run: runs that must have the same result have the same one."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from gpusim.config.load import LoadedModel
+from gpusim.core.errors import UserError
+from gpusim.programs.workload import Workload
+from gpusim.results.digest import Plain, encode
+from gpusim.results.schema import SCHEMA_VERSION
+from gpusim.simulate import sm_counts
+from gpusim.studies.sweep.code import semantics
+from gpusim.studies.sweep.own_code import own_code
+
+KEY_LENGTH = 32
+"""Hexadecimal digits."""
+
+_BLOCK = 1 << 20
+
+
+def content_key(model: LoadedModel, workload: Workload, record: Sequence[str] = ()) -> str:
+    """Hash of all that decides a run's file: two equal keys need only one run.
+
+    The resolved machine and workload (not the variants and overrides that led to them), the SMs
+    of each application, the content of input files (not their paths), the seed, the recorded
+    tables, the version of the result schema, and the code of the simulator and of the user's
+    policies and programs.
+
+    Raises:
+        UserError: an input file cannot be read, or the source of the user's code not be found.
+    """
+    plain: dict[str, Plain] = {
+        "model": tomllib.loads(model.to_toml()),
+        **_workload(workload),
+        "record": sorted(set(record)),
+        "schema": SCHEMA_VERSION,
+        "semantics": semantics(),
+        "own code": own_code(model, workload),
+    }
+    sms = sm_counts(model, workload)
+    if sms != [model.config.sm.count]:
+        plain["sms"] = sms
+    return hashlib.sha256(encode(plain)).hexdigest()[:KEY_LENGTH]
+
+
+def workload_digest(workload: Workload) -> str:
+    """Hash of what a workload contributes to a key.
+
+    Raises:
+        UserError: an input file cannot be read.
+    """
+    return hashlib.sha256(encode(_workload(workload))).hexdigest()
+
+
+def _workload(workload: Workload) -> dict[str, Plain]:
+    """A resolved workload; shares of SMs and paths of inputs are known better."""
+    plain = tomllib.loads(workload.to_toml())
+    for application in plain["applications"]:
+        for name in ("share", "trace"):
+            application.pop(name, None)
+        if isinstance(application.get("graph"), str):
+            del application["graph"]
+    inputs = [_content(path) for spec in workload.applications for path in spec.inputs]
+    return {"workload": plain, "inputs": inputs}
+
+
+def _content(path: Path) -> Plain:
+    """Hashes of a file, or of all files of a folder by name."""
+    try:
+        return [[name, _hash(file, *_stamp(file))] for name, file in _files(path)]
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _files(path: Path) -> Iterator[tuple[str, Path]]:
+    """Endings tell the format of a file; a list of kernels stands for the folder around it."""
+    from gpusim.programs.traces.files import LISTS
+
+    if path.name in LISTS:
+        path = path.parent
+    if not path.is_dir():
+        yield "".join(path.suffixes), path
+        return
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            yield file.relative_to(path).as_posix(), file
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=1024)
+def _hash(path: Path, _size: int, _modified_ns: int) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,33 @@
+"""Files that a sweep names: models, workloads, traces and graphs, by paths from some folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gpusim.studies.sweep.point import WORKLOAD
+
+
+def place(axis: str, value: Any, folder: Path) -> Any:
+    """A value of an axis; if it is a path from `folder`, that path from the current folder."""
+    if not isinstance(value, str):
+        return value
+    is_path = (
+        (axis == "model" and _is_model_file(value))
+        or (axis == "workload" and _is_workload_file(value, folder))
+        or (axis.startswith(WORKLOAD) and axis.endswith(".graph"))
+    )
+    return str(folder / value) if is_path else value
+
+
+def _is_model_file(name: str) -> bool:
+    return name.endswith(".toml") or len(Path(name).parts) > 1
+
+
+def _is_workload_file(name: str, folder: Path) -> bool:
+    """As `gpusim.load_workload` tells names from paths: ``mask/HISTO`` is a name."""
+    from gpusim.programs.traces.files import LISTS
+
+    path = folder / name
+    is_trace = path.is_file() or any((path / one).is_file() for one in LISTS)
+    return name.endswith(".toml") or is_trace

@@ -1,0 +1,74 @@
+"""`run_sweep`: a plan, an executor and a folder."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.claims import Claims
+from gpusim.studies.sweep.execution import Execution
+from gpusim.studies.sweep.executors import DaskExecutor, LocalExecutor
+from gpusim.studies.sweep.folder import RunFolder
+from gpusim.studies.sweep.journal import Journal
+from gpusim.studies.sweep.plan import make_plan
+from gpusim.studies.sweep.progress import Report
+from gpusim.studies.sweep.results import SweepResults, open_sweep
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.studies.sweep.worker import Limits
+
+
+def run_sweep(
+    sweep: Sweep,
+    folder: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
+    retry_failed: bool = False,
+    limits: Limits | None = None,
+    progress: Report | None = None,
+) -> SweepResults:
+    """Run what is missing of a sweep.
+
+    Args:
+        sweep: what to run.
+        folder: of runs, which other sweeps may share, also at the same time; made if it is new.
+        jobs: processes of this machine; default: one a core.
+        dask: address of a Dask scheduler whose workers are to run it instead.
+        retry_failed: run what has failed before once more.
+        limits: when to give a run up.
+        progress: called a few times a second.
+
+    Returns:
+        the sweep's results; runs that failed are in its table, too.
+
+    Raises:
+        UserError: the sweep or the folder is wrong, the folder cannot be written, or there is no
+            Dask scheduler (any more); what was finished by then stays.
+    """
+    if jobs is not None and jobs < 1:
+        raise UserError(f"{jobs} jobs: must be 1 or more")
+    plan = make_plan(sweep)
+    runs = RunFolder(folder, create=True)
+    runs.keep_sweep(sweep)
+    try:
+        with (
+            Claims(runs.claims) as claims,
+            Journal(runs.journal_path(sweep.name), claims.id) as tell,
+            closing(DaskExecutor(dask) if dask else LocalExecutor(jobs or cores())) as executor,
+        ):
+            claims.remove_stale()
+            runs.remove_remains()
+            execution = Execution(plan, runs, executor, claims, tell, limits or Limits(), progress)
+            execution.begin(retry_failed)
+            execution.run()
+    finally:
+        runs.remove_remains()  # of workers that were killed
+    return open_sweep(folder, sweep.name)
+
+
+def cores() -> int:
+    """That this process may use."""
+    import loky
+
+    return int(loky.cpu_count())

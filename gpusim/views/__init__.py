@@ -1,0 +1,1 @@
+"""What people look at: timelines, reports, traces for other tools, plots."""

@@ -1,0 +1,31 @@
+"""Pictures in one style: functions that take pandas and xarray and return matplotlib axes."""
+
+from gpusim.views.plots.bars import bar_groups
+from gpusim.views.plots.colours import PALETTE, STATE_COLOURS, state_colours
+from gpusim.views.plots.distributions import cdf
+from gpusim.views.plots.errors import PlotError
+from gpusim.views.plots.files import check_picture, save
+from gpusim.views.plots.lines import sweep_lines
+from gpusim.views.plots.maps import heat_map
+from gpusim.views.plots.stacks import stacked_bars
+from gpusim.views.plots.style import PlotFigure, new_figure, style
+from gpusim.views.plots.time import stacked_area, step_lines
+
+__all__ = [
+    "PALETTE",
+    "STATE_COLOURS",
+    "PlotError",
+    "PlotFigure",
+    "bar_groups",
+    "cdf",
+    "check_picture",
+    "heat_map",
+    "new_figure",
+    "save",
+    "stacked_area",
+    "stacked_bars",
+    "state_colours",
+    "step_lines",
+    "style",
+    "sweep_lines",
+]

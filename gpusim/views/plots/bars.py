@@ -1,0 +1,152 @@
+"""Programs side by side, a bar for each design: the commonest figure of the field."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from gpusim.core.errors import nearest
+from gpusim.views.plots.colours import PALETTE
+from gpusim.views.plots.errors import PlotError, refuse_cells
+from gpusim.views.plots.furniture import legend_above, name_ticks, name_values
+from gpusim.views.plots.style import HATCHES, axes_or_new, styled
+
+GROUP = 0.8
+"""Width of the bars of a program; the programs stand 1 apart."""
+
+APART = 0.4
+"""How much farther away the geomean stands."""
+
+MARK = "*"
+"""Over a geomean of fewer programs than the others."""
+
+
+@styled
+def bar_groups(
+    data: pd.DataFrame, *, baseline: str | None = None, speedup: bool = False,
+    geomean: bool = True, limit: float | None = None, ylabel: str = "", title: str = "",
+    ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """Groups of bars: one group a row (program), one bar a column (design).
+
+    What is missing (NaN) has no bar and does not count in the geomean, which is marked with a star
+    if its design lacks a program.  A program without its baseline lacks all.
+
+    Args:
+        data: numbers; the index names the programs, the columns name the designs.
+        baseline: design by which the others are divided; it is the line at 1 and has no bars.
+        speedup: divide the baseline by the others: times become speedups.
+        geomean: a last group of geometric means over the programs.
+        limit: end of the axis; bars that are cut off there tell their values.
+        ylabel: default: what the baseline makes of the numbers.
+        title: above the legend.
+        ax: default: a new figure, one column wide.
+
+    Raises:
+        PlotError: no such baseline, nothing to draw, or a number that is not positive where there
+            is a ratio or a geomean.
+    """
+    values = _ratios(data, baseline, speedup, geomean)
+    if limit is not None and limit <= 0:
+        raise PlotError(f"an axis from 0 to {limit}; allowed: a limit above 0")
+    axes = axes_or_new(ax)
+    places = np.arange(len(values), dtype=float)
+    if geomean:
+        places = np.append(places, len(values) + APART)
+    width = GROUP / values.shape[1]
+    for number, design in enumerate(values.columns):
+        one = values[design].to_numpy()
+        heights = np.append(one, geometric_mean(one)) if geomean else one
+        middles = places + (number - (values.shape[1] - 1) / 2) * width
+        there = ~np.isnan(heights)
+        axes.bar(
+            middles[there], heights[there], width, label=str(design), edgecolor="black",
+            color=PALETTE[number % len(PALETTE)], hatch=_hatch(number),
+            linewidth=0.4,
+        )  # fmt: skip
+        if limit is not None:
+            _tell_cut(axes, middles[there], heights[there], limit)
+        if geomean and np.isnan(one).any() and there[-1]:
+            _mark_partial(axes, middles[-1], heights[-1], limit)
+    if baseline is not None:
+        axes.axhline(1, color="black", linewidth=0.8, linestyle=(0, (4, 2)), label=baseline)
+    if geomean:
+        axes.axvline(len(values) - 0.5 + APART / 2, color="0.6", linewidth=0.6)
+    name_ticks(axes, places.tolist(), [*values.index, "geomean"] if geomean else values.index)
+    axes.set_xlim(-0.55, places[-1] + 0.55)
+    axes.set_ylim(0, limit)
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    axes.grid(axis="y")
+    name_values(axes, ylabel or _default_label(baseline, speedup))
+    legend_above(axes, title)
+    return axes
+
+
+def _hatch(number: int) -> str:
+    """Of a design; where the colours begin anew, the hatches go on, so that no two are alike."""
+    return HATCHES[(number + number // len(PALETTE)) % len(HATCHES)]
+
+
+def geometric_mean(values: NDArray[np.float64]) -> float:
+    """Of those that are there (not NaN); NaN if none is."""
+    there = values[~np.isnan(values)]
+    return float(np.exp(np.log(there).mean())) if there.size else float("nan")
+
+
+def _ratios(data: pd.DataFrame, baseline: str | None, speedup: bool, geomean: bool) -> pd.DataFrame:
+    """What the bars show.
+
+    Raises:
+        PlotError: as `bar_groups`.
+    """
+    values = data.astype(float)
+    if not values.columns.is_unique:
+        raise PlotError(f"two designs of one name: {', '.join(map(str, values.columns))}")
+    if baseline is None and speedup:
+        raise PlotError("a speedup needs a baseline")
+    if baseline is not None and baseline not in values:
+        names = [str(name) for name in values.columns]
+        raise PlotError(
+            f"no design {baseline!r} for a baseline{nearest(baseline, names)}; "
+            f"there is: {', '.join(names)}"
+        )
+    if baseline is not None or geomean:
+        positive = (values > 0) & np.isfinite(values)
+        refuse_cells(
+            values, (values.notna() & ~positive).to_numpy(),
+            "ratios and geomeans need numbers above 0 (NaN for what is missing)",
+        )  # fmt: skip
+    if baseline is not None:
+        others, base = values.drop(columns=baseline), values[baseline]
+        values = others.rdiv(base, axis=0) if speedup else others.div(base, axis=0)
+    if values.empty:
+        raise PlotError("nothing to draw: no program, or no design beside the baseline")
+    return values
+
+
+def _default_label(baseline: str | None, speedup: bool) -> str:
+    if baseline is None:
+        return ""
+    return f"speedup over {baseline}" if speedup else f"normalised to {baseline}"
+
+
+def _tell_cut(
+    axes: Axes, middles: NDArray[np.float64], heights: NDArray[np.float64], limit: float
+) -> None:  # fmt: skip
+    """The values of bars that end above the axis."""
+    for middle, height in zip(middles, heights, strict=True):
+        if height > limit:
+            axes.text(
+                middle, 0.98 * limit, f"{height:#.3g}", rotation=90, ha="center", va="top",
+                fontsize="x-small", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
+            )  # fmt: skip
+
+
+def _mark_partial(axes: Axes, middle: float, height: float, limit: float | None) -> None:
+    axes.annotate(
+        MARK, (middle, height if limit is None else min(height, limit)), (0, 1),
+        textcoords="offset points", ha="center", va="bottom", annotation_clip=False,
+    )  # fmt: skip

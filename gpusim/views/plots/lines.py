@@ -1,0 +1,136 @@
+"""How a result moves with a parameter: one line a program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullLocator
+from numpy.typing import NDArray
+
+from gpusim.views.plots.colours import PALETTE
+from gpusim.views.plots.errors import PlotError
+from gpusim.views.plots.furniture import label_of, legend_above, name_ticks, name_values, text_of
+from gpusim.views.plots.style import LINES, MARKERS, axes_or_new, styled
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SEED = "seed"
+"""Column, level of the index, or dimension over which runs are repeated."""
+
+_MOST_TICKS = 9
+
+
+@styled
+def sweep_lines(
+    data: pd.DataFrame | xr.DataArray, *, xlabel: str = "", ylabel: str = "", title: str = "",
+    ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """Lines over a swept parameter; its axis is one of powers of two if all its values are.
+
+    With a column, a level of the index, or a dimension ``seed``, lines are means over the seeds,
+    and bands reach from the least to the largest value.  What is missing (NaN) is a gap.
+
+    Args:
+        data: a table (index: the parameter, columns: the lines), or an array (first dimension: the
+            parameter; second, if there is one: the lines).
+        xlabel: default: name of the index; long name and units of the dimension.
+        ylabel: default: long name and units of the array.
+        title: above the legend.
+        ax: default: a new figure, one column wide.
+
+    Raises:
+        PlotError: there are more dimensions, or there is nothing to draw.
+    """
+    table = data if isinstance(data, pd.DataFrame) else _as_table(data)
+    if table.empty:
+        raise PlotError("nothing to draw: no values of the parameter, or no lines")
+    middle, low, high = _over_seeds(table)
+    axes = axes_or_new(ax)
+    numeric = pd.api.types.is_numeric_dtype(middle.index)
+    values = middle.index.to_numpy(float) if numeric else np.arange(len(middle), dtype=float)
+    for number, name in enumerate(middle.columns):
+        colour = PALETTE[number % len(PALETTE)]
+        axes.plot(
+            values, middle[name].to_numpy(), color=colour, label=str(name),
+            linestyle=LINES[number % len(LINES)], marker=MARKERS[number % len(MARKERS)],
+        )  # fmt: skip
+        if not (low[name].equals(high[name])):
+            axes.fill_between(
+                values, low[name].to_numpy(), high[name].to_numpy(), color=colour, alpha=0.2,
+                linewidth=0,
+            )  # fmt: skip
+    if not numeric:
+        name_ticks(axes, values.tolist(), middle.index)
+    elif are_powers_of_two(values):
+        axes.set_xscale("log", base=2)
+        power_ticks(axes, values.min(), values.max())
+    axes.grid()
+    axes.set_xlabel(xlabel or _label_of_parameter(data, middle))
+    name_values(axes, ylabel or ("" if isinstance(data, pd.DataFrame) else label_of(data)))
+    legend_above(axes, title)
+    return axes
+
+
+def are_powers_of_two(values: NDArray[np.float64]) -> bool:
+    """Whether there are several values and all are whole powers of two."""
+    return len(values) > 1 and bool((values > 0).all() and (np.log2(values) % 1 == 0).all())
+
+
+def power_ticks(axes: Axes, first: float, last: float) -> None:
+    """Ticks at powers of two, at every second or third where there are too many."""
+    low, high = int(np.floor(np.log2(first))), int(np.floor(np.log2(last)))
+    powers = range(low, high + 1, -(-(high - low + 1) // _MOST_TICKS))
+    axes.xaxis.set_major_locator(FixedLocator([2.0**power for power in powers]))
+    axes.xaxis.set_major_formatter(lambda value, _: _power_name(value))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _power_name(value: float) -> str:
+    """As people write it: 1/8, 64; beyond 1/1024 and 8192 by its exponent."""
+    if 1 <= value <= 2**13:
+        return f"{value:g}"
+    return f"1/{1 / value:g}" if 2**-10 <= value < 1 else f"$2^{{{np.log2(value):g}}}$"
+
+
+def _as_table(data: xr.DataArray) -> pd.DataFrame:
+    """An array as a table of the parameter by lines; seeds are a level of its index.
+
+    Raises:
+        PlotError: it has more dimensions.
+    """
+    dims = [str(dim) for dim in data.dims if dim != SEED]
+    if not 1 <= len(dims) <= 2:
+        raise PlotError(
+            f"dimensions {', '.join(map(str, data.dims)) or 'none'}; needed: the parameter, then "
+            f"the lines if there are several, and {SEED!r} for repeated runs"
+        )
+    if len(dims) == 1:
+        data = data.expand_dims("line", -1).assign_coords(line=[text_of(data.name)])
+    seeds = [SEED] if SEED in data.dims else []
+    x, line = dims[0], dims[1] if len(dims) == 2 else "line"
+    ordered = data.transpose(x, *seeds, line)
+    rows = [ordered.get_index(name) for name in (x, *seeds)]
+    index = pd.MultiIndex.from_product(rows, names=[x, *seeds]) if seeds else rows[0].rename(x)
+    numbers = ordered.to_numpy().reshape(-1, ordered.sizes[line])
+    return pd.DataFrame(numbers, index, ordered.get_index(line))
+
+
+def _over_seeds(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Means, least and largest values; numbers of the parameter ascend, names stay in order."""
+    lines = table.drop(columns=SEED) if SEED in table else table
+    if SEED in lines.index.names:
+        lines = lines.reset_index(SEED, drop=True)
+    numeric = pd.api.types.is_numeric_dtype(lines.index)
+    by_value = lines.groupby(level=0, sort=numeric)
+    return by_value.mean(), by_value.min(), by_value.max()
+
+
+def _label_of_parameter(data: pd.DataFrame | xr.DataArray, middle: pd.DataFrame) -> str:
+    name = middle.index.name
+    if isinstance(data, pd.DataFrame) or name not in data.coords:
+        return text_of(name)
+    return label_of(data[name])

@@ -1,0 +1,106 @@
+"""Two dimensions and a colour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
+
+from gpusim.views.plots.errors import PlotError
+from gpusim.views.plots.furniture import cycle_ticks, label_of, name_values, text_of
+from gpusim.views.plots.style import axes_or_new, styled
+from gpusim.views.plots.time import CYCLE, bin_edges
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axis import Axis
+
+COLOURS = "viridis"
+"""Perceptually uniform, rising in lightness: reads in grey and for all eyes."""
+
+MISSING = "////"
+"""The hatch that shows where no number is: no colour of the map looks like it, nor a grey."""
+
+
+@styled
+def heat_map(
+    data: xr.DataArray | pd.DataFrame, *, low: float | None = None, high: float | None = None,
+    label: str = "", xlabel: str = "", ylabel: str = "", title: str = "", ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """A map of numbers: rows upward, columns to the right; what is missing (NaN) is hatched.
+
+    A dimension ``cycle`` goes to the right, exact to the bin; of all others each value takes one
+    step.
+
+    Args:
+        data: two dimensions, or a table.
+        low: number of the darkest colour; default: the smallest.
+        high: number of the brightest colour; default: the largest.
+        label: of the colours; default: long name and units of the array.
+        xlabel: default: name of the columns; long name and units of the dimension.
+        ylabel: as `xlabel`, for the rows.
+        title: above the axes.
+        ax: default: a new figure, a page wide.
+
+    Raises:
+        PlotError: there are not two dimensions, or there is nothing to draw.
+    """
+    table = _as_array(data)
+    if not table.size or not np.isfinite(table.to_numpy().astype(float)).any():
+        raise PlotError("nothing to draw: no numbers")
+    rows, columns = (table[name] for name in table.dims)
+    timeline = columns.name == CYCLE
+    edges = bin_edges(table) if timeline else np.arange(columns.size + 1) - 0.5
+    axes = axes_or_new(ax, "page")
+    mesh = axes.pcolormesh(
+        edges, np.arange(rows.size + 1) - 0.5, table.to_numpy().astype(float), vmin=low, vmax=high,
+        cmap=COLOURS, rasterized=True,
+    )  # fmt: skip
+    axes.patch.set(hatch=MISSING, edgecolor="0.7", linewidth=0)
+    if timeline:
+        cycle_ticks(axes)
+    else:
+        _name_steps(axes.xaxis, columns)
+    _name_steps(axes.yaxis, rows)
+    axes.set_xlabel(xlabel or label_of(columns))
+    name_values(axes, ylabel or label_of(rows))
+    axes.set_title(title, loc="left")
+    bar = axes.figure.colorbar(mesh, ax=axes, pad=0.02)
+    name_values(bar.ax, label or label_of(table))
+    bar.outline.set_visible(False)
+    return axes
+
+
+def _as_array(data: xr.DataArray | pd.DataFrame) -> xr.DataArray:
+    """Rows first, cycles last.
+
+    Raises:
+        PlotError: there are not two dimensions.
+    """
+    if isinstance(data, pd.DataFrame):
+        import xarray as xr
+
+        rows, columns = (
+            text_of(labels.name, default)
+            for labels, default in ((data.index, "row"), (data.columns, "column"))
+        )
+        coords = {rows: data.index.to_numpy(), columns: data.columns.to_numpy()}
+        return xr.DataArray(data.to_numpy(), coords, dims=(rows, columns))
+    if data.ndim != 2:
+        raise PlotError(f"dimensions {', '.join(map(str, data.dims)) or 'none'}; needed: two")
+    return data.transpose(..., CYCLE) if CYCLE in data.dims else data
+
+
+def _name_steps(axis: Axis, values: xr.DataArray) -> None:
+    """Names of the steps; of many numbers only some."""
+    names = [str(value) for value in values.to_numpy()]
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        axis.set_major_locator(MaxNLocator(8, integer=True))
+    else:
+        axis.set_major_locator(FixedLocator(range(len(names))))
+    axis.set_major_formatter(
+        FuncFormatter(lambda step, _: names[int(step)] if 0 <= step < len(names) else "")
+    )

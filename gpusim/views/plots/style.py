@@ -1,0 +1,129 @@
+"""One style for all pictures: sizes for print, and figures that keep to it until they are drawn.
+
+No function touches pyplot, so pictures do not pile up and no window opens.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Any, Literal, ParamSpec
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.figure import Figure
+
+from gpusim.core.errors import nearest
+from gpusim.views.plots.errors import PlotError
+
+Width = Literal["column", "page"]
+
+WIDTHS: Mapping[str, float] = {"column": 3.3, "page": 7.0}
+"""Inches: a column, and both columns, of a two-column paper."""
+
+HEIGHT = 2.3
+"""Inches, unless told otherwise."""
+
+LINES = ("-", "--", "-.", ":")
+MARKERS = "os^Dv<>"
+"""As many as colours in the palette; with `LINES` they repeat after 28 lines only."""
+
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
+"""For bars: one for each colour of the palette."""
+
+STYLE: dict[Any, Any] = {
+    "figure.dpi": 150,
+    "savefig.dpi": 150,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "figure.titlesize": 9,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 8,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "legend.handletextpad": 0.5,
+    "legend.labelspacing": 0.3,
+    "legend.columnspacing": 1.2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "grid.color": "0.88",
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "hatch.linewidth": 0.5,
+    "pdf.fonttype": 42,  # text stays text; publishers refuse Type 3
+    "ps.fonttype": 42,
+    "svg.hashsalt": "gpusim",
+}
+
+P = ParamSpec("P")
+
+
+def style() -> AbstractContextManager[None]:
+    """The style as a context, for what you add to a picture yourself: titles, legends."""
+    return rc_context(STYLE)
+
+
+class PlotFigure(Figure):
+    """A figure in the project's style; as the last value of a notebook's cell it shows itself."""
+
+    def add_subplot(self, *args: Any, **kwargs: Any) -> Any:
+        with style():
+            return super().add_subplot(*args, **kwargs)
+
+    def draw(self, renderer: RendererBase) -> None:
+        with style():  # ticks are made only now
+            super().draw(renderer)
+
+    def _repr_png_(self) -> bytes:
+        picture = io.BytesIO()
+        self.savefig(picture, format="png", dpi=self.dpi)
+        return picture.getvalue()
+
+
+def new_figure(width: Width = "column", height: float = HEIGHT) -> PlotFigure:
+    """An empty figure; take its ``subplots()``.
+
+    Args:
+        width: of a column (3.3 inches) or of a page with two (7 inches).
+        height: inches.
+
+    Raises:
+        PlotError: no such width.
+    """
+    if width not in WIDTHS:
+        raise PlotError(
+            f"a figure as wide as {width!r}{nearest(width, WIDTHS)}; allowed: {', '.join(WIDTHS)}"
+        )
+    with style():
+        return PlotFigure(figsize=(WIDTHS[width], height), layout="constrained")
+
+
+def styled(draw: Callable[P, Axes]) -> Callable[P, Axes]:
+    """Let a function draw in the project's style."""
+
+    @wraps(draw)
+    def in_style(*args: P.args, **kwargs: P.kwargs) -> Axes:
+        with style():
+            return draw(*args, **kwargs)
+
+    return in_style
+
+
+def axes_or_new(ax: Axes | None, width: Width = "column") -> Axes:
+    """The axes to draw into: those given, or those of a new figure."""
+    return new_figure(width).subplots() if ax is None else ax

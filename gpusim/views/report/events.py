@@ -1,0 +1,127 @@
+"""Tables of recorded events: pages, walks; and of kernel launches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusim.results.lives import line_and_page
+from gpusim.views.report.pages import StalledPages, slowest_walks, stalled_pages, walks_of
+from gpusim.views.report.table import Row, Table, percent, plain, rest_note, whole
+
+if TYPE_CHECKING:
+    from gpusim.results import Result
+
+PAGES = 20
+WALKS = 20
+LAUNCHES = 200
+"""Rows that the tables have at most."""
+
+
+def page_table(result: Result) -> Table | None:
+    """The pages for whose translation transactions waited most; None if that was not recorded."""
+    if "requests" not in result.tables:
+        return None
+    found = stalled_pages(result, PAGES)
+    walked = "walks" in result.tables
+    counts = walks_of(result, found.top) if walked else [0] * len(found.top)
+    apps = result.applications.name.tolist()
+    rows: list[Row] = [
+        (
+            *_page(result, page["vpn"]), apps[page["app"]], whole(page["waited"]),
+            percent(page["waited"] / found.waited), whole(page["cycles"]),
+            whole(page["transactions"]), *([whole(walks)] if walked else []),
+        )
+        for page, walks in zip(found.top.to_dict("records"), counts, strict=True)
+    ]  # fmt: skip
+    return Table(
+        "Pages for whose translation transactions waited most",
+        ("page", "address", "application"),
+        (
+            "cycles waited for translation", "of all such", "cycles in all", "transactions",
+            *(["page walks"] if walked else []),
+        ),
+        plain(rows),
+        _page_note(found) if rows else "No transaction waited for translation.",
+    )  # fmt: skip
+
+
+def _page_note(found: StalledPages) -> str:
+    share = percent(found.top.waited.sum() / found.waited)
+    return (
+        f"{len(found.top):,} of {found.pages:,} pages, with {share} of the {whole(found.waited)} "
+        "cycles that transactions waited for translation."
+    )
+
+
+def walk_table(result: Result) -> Table | None:
+    """The slowest page walks; None if they were not recorded."""
+    if "walks" not in result.tables:
+        return None
+    apps = result.applications.name.tolist()
+    rows: list[Row] = [
+        (
+            *_page(result, walk["vpn"]), apps[walk["app"]], whole(walk["cycles"]),
+            whole(walk["started"] - walk["requested"]), whole(walk["finished"] - walk["started"]),
+            str(walk["levels"]), "–" if walk["sm"] < 0 else str(walk["sm"]),
+            whole(walk["requested"]),
+        )
+        for walk in slowest_walks(result, WALKS).to_dict("records")
+    ]  # fmt: skip
+    return Table(
+        "Slowest page walks",
+        ("page", "address", "application"),
+        (
+            "cycles", "queued for a walker", "walking", "levels read", "for SM",
+            "requested in cycle",
+        ),
+        plain(rows),
+        rest_note(len(rows), result.tables["walks"], "walks") if rows else "There were none.",
+    )  # fmt: skip
+
+
+def kernel_table(result: Result) -> Table:
+    """Kernels, those first that took longest in all."""
+    launches = result.launches.assign(cycles=lambda frame: frame.end - frame.begin)
+    kernels = launches.groupby(["app", "kernel"], sort=False).agg(
+        launches=("launch", "size"), blocks=("blocks", "sum"), cycles=("cycles", "sum"),
+        mean=("cycles", "mean"), longest=("cycles", "max"),
+    )  # fmt: skip
+    kernels = kernels.sort_values("cycles", ascending=False, kind="stable").reset_index()
+    rows: list[Row] = [
+        (
+            kernel["kernel"], kernel["app"],
+            *(whole(kernel[name]) for name in ("launches", "blocks", "cycles", "mean", "longest")),
+        )
+        for kernel in kernels.to_dict("records")
+    ]  # fmt: skip
+    return Table(
+        "Kernels",
+        ("kernel", "application"),
+        ("launches", "thread blocks", "cycles in all", "mean cycles", "longest"),
+        plain(rows),
+    )
+
+
+def launch_table(result: Result) -> Table:
+    """The first kernel launches."""
+    launches = result.launches.head(LAUNCHES)
+    rows: list[Row] = [
+        (
+            launch["kernel"], launch["app"], str(launch["launch"]), whole(launch["begin"]),
+            whole(launch["end"]), whole(launch["end"] - launch["begin"]), whole(launch["blocks"]),
+        )
+        for launch in launches.to_dict("records")
+    ]  # fmt: skip
+    return Table(
+        "Launches, as they began",
+        ("kernel", "application"),
+        ("number", "first cycle", "end", "cycles", "thread blocks"),
+        plain(rows),
+        rest_note(len(rows), len(result.launches), "launches"),
+    )
+
+
+def _page(result: Result, vpn: int) -> tuple[str, str]:
+    """A virtual page by its number, and its first byte."""
+    line_bytes, lines = line_and_page(result)
+    return f"{vpn:#x}", f"{vpn * lines * line_bytes:#x}"

@@ -1,0 +1,199 @@
+"""How busy the machine was over time: warps, transactions, walks, DRAM and TLBs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from gpusim.core.errors import UserError
+from gpusim.core.states import State
+from gpusim.views.timelines.binning import Occupancy, Tally
+from gpusim.views.timelines.events import Wanted, rows, selectable, stages
+from gpusim.views.timelines.stalls import cycle_coordinate, stalls
+from gpusim.views.timelines.window import ALL_WARPS, Selection, Window
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from gpusim.results.result import Result
+
+CLASSES = ("translation", "data")
+"""What DRAM requests are for: page walks, or anything else (write-backs included)."""
+
+_READY = (State.ISSUING, State.COMPUTING, State.READY)
+_MOVED = ("data_read_bytes", "walk_read_bytes", "write_bytes")
+_REQUESTS = ("data_reads", "walk_reads", "writes")
+
+
+@frozen
+class _Variable:
+    """A variable of a dataset.
+
+    Attributes:
+        values: its first dimension is ``cycle``.
+        units: of the values.
+        long_name: what it is, for the axis of a picture.
+        dimension: the second dimension, if there is one.
+    """
+
+    values: NDArray[Any]
+    units: str
+    long_name: str
+    dimension: str | None = None
+
+
+Variables = dict[str, _Variable]
+
+
+def activity(result: Result, window: Window, selection: Selection = ALL_WARPS) -> xr.Dataset:
+    """Means and rates in each bin, of everything for which the run has recorded events.
+
+    Recorded intervals give `resident_warps`, and `ready_warps`: those that issue, compute, or
+    could.  Requests give `outstanding` transactions by `state`; walks `walks_running` and
+    `walks_queued` for a walker; DRAM requests `dram_bytes` a cycle by `traffic` (in the bin in
+    which their data end), and the mean length of the `dram_queue`; TLB lookups `tlb_lookups` a
+    cycle and `tlb_hit_rate` by `level`, NaN where there was no lookup.
+
+    DRAM requests and TLB lookups know their application, but neither SM nor warp; walks know no
+    warp.  A selection by what events do not know leaves out what they give.
+
+    Returns:
+        variables over ``cycle``, the first cycles of the bins.
+
+    Raises:
+        UserError: nothing was recorded that knows of the selection, or there is no such SM, warp
+            or application.
+    """
+    among = selectable(result, selection)
+    if not among:
+        recorded = ", ".join(result.tables) or "nothing"
+        raise UserError(
+            f"{result.name} has no events for a timeline of {selection}: run it with --record "
+            f"intervals or others (recorded were: {recorded})"
+        )
+    found = of_memory(result, window, among)
+    if "intervals" in among:
+        found = of_warps(stalls(result, window, selection), window) | found
+    return dataset(result, window, found)
+
+
+def of_warps(warp_cycles: xr.DataArray, window: Window) -> Variables:
+    """What follows from the stalls."""
+    cycles = warp_cycles.to_numpy()
+    ready = cycles[:, _READY].sum(axis=1)
+    return {
+        "resident_warps": _Variable(cycles.sum(axis=1) / window.widths, "warps", "resident warps"),
+        "ready_warps": _Variable(ready / window.widths, "warps", "warps that issue or could"),
+    }
+
+
+def of_memory(result: Result, window: Window, among: Mapping[str, Wanted]) -> Variables:
+    """What follows from all other events; `among` is as from `selectable`."""
+    found: Variables = {}
+    for table, variables in (
+        ("requests", _outstanding), ("walks", _walks), ("dram", _dram), ("tlb", _tlb),
+    ):  # fmt: skip
+        if table in among:
+            found |= variables(result, window, among[table])
+    return found
+
+
+def _outstanding(result: Result, window: Window, among: Wanted) -> Variables:
+    found = Occupancy(window, len(result.states))
+    for chunk in stages(result, among):
+        found.add(chunk.begin.to_numpy(), chunk.end.to_numpy(), chunk.state.to_numpy())
+    return {
+        "outstanding": _Variable(
+            _per_cycle(found.cycles(), window), "transactions", "outstanding transactions", "state"
+        )
+    }
+
+
+def _walks(result: Result, window: Window, among: Wanted) -> Variables:
+    queued, running = Occupancy(window), Occupancy(window)
+    for chunk in rows(result, "walks", ["requested", "started", "finished"], among):
+        started = chunk.started.to_numpy()
+        queued.add(chunk.requested.to_numpy(), started)
+        running.add(started, chunk.finished.to_numpy())
+    return {
+        f"walks_{what}": _Variable(
+            _per_cycle(found.cycles(), window)[:, 0], "walks", f"page walks {what}"
+        )
+        for what, found in (("running", running), ("queued", queued))
+    }
+
+
+def _dram(result: Result, window: Window, among: Wanted) -> Variables:
+    queue, ended = Occupancy(window), Tally(window, len(CLASSES))
+    for chunk in rows(result, "dram", ["depth", "accepted", "issued", "finished"], among):
+        queue.add(chunk.accepted.to_numpy(), chunk.issued.to_numpy())
+        ended.add(chunk.finished.to_numpy(), np.where(chunk.depth.to_numpy() > 0, 0, 1))
+    moved = ended.counts() * _request_bytes(result)
+    return {
+        "dram_bytes": _Variable(
+            _per_cycle(moved, window), "B/cycle", "bytes moved by DRAM", "traffic"
+        ),
+        "dram_queue": _Variable(
+            _per_cycle(queue.cycles(), window)[:, 0], "requests", "requests in DRAM queues"
+        ),
+    }
+
+
+def _request_bytes(result: Result) -> int:
+    """Bytes that every request of the DRAM channels moves, from their counters."""
+    table = result.counters
+    values = table[table.component == "dram"].groupby("counter").value.sum()
+    requests = int(values[list(_REQUESTS)].sum())
+    return int(values[list(_MOVED)].sum()) // requests if requests else 0
+
+
+def _tlb(result: Result, window: Window, among: Wanted) -> Variables:
+    levels = len(_tlb_levels(result))
+    lookups, hits = Tally(window, levels), Tally(window, levels)
+    for chunk in rows(result, "tlb", ["level", "hit", "cycle"], among):
+        cycle, level, hit = (chunk[name].to_numpy() for name in ("cycle", "level", "hit"))
+        lookups.add(cycle, level)
+        hits.add(cycle[hit > 0], level[hit > 0])
+    asked = lookups.counts()
+    rate = np.full(asked.shape, np.nan)
+    np.divide(hits.counts(), asked, out=rate, where=asked > 0)
+    return {
+        "tlb_lookups": _Variable(_per_cycle(asked, window), "1/cycle", "TLB lookups", "level"),
+        "tlb_hit_rate": _Variable(rate, "fraction", "TLB hit rate", "level"),
+    }
+
+
+def _per_cycle(sums: NDArray[np.int64], window: Window) -> NDArray[np.float64]:
+    """Sums over bins as means over their cycles."""
+    return sums / window.widths[:, np.newaxis]
+
+
+def _tlb_levels(result: Result) -> list[str]:
+    return [name.removeprefix("tlb_") for name in result.states[State.TLB :]]
+
+
+def dataset(result: Result, window: Window, variables: Variables) -> xr.Dataset:
+    """Variables as one dataset, with the coordinates that they use."""
+    import xarray as xr
+
+    labels = {"state": list(result.states), "traffic": list(CLASSES), "level": _tlb_levels(result)}
+    used = {one.dimension for one in variables.values()}
+    return xr.Dataset(
+        {
+            name: (
+                ("cycle",) if one.dimension is None else ("cycle", one.dimension),
+                one.values,
+                {"units": one.units, "long_name": one.long_name},
+            )
+            for name, one in variables.items()
+        },
+        coords={
+            "cycle": cycle_coordinate(window),
+            **{name: values for name, values in labels.items() if name in used},
+        },
+        attrs={"bin_cycles": window.bin_cycles},
+    )

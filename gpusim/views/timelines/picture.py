@@ -1,0 +1,212 @@
+"""The picture of a timeline: panels over the cycles of a run, one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+from matplotlib.axes import Axes
+from matplotlib.text import Text
+from matplotlib.ticker import PercentFormatter
+
+from gpusim.core.errors import UserError
+from gpusim.core.states import State
+from gpusim.views.plots import (
+    PlotFigure,
+    new_figure,
+    stacked_area,
+    state_colours,
+    step_lines,
+    style,
+)
+from gpusim.views.plots.colours import OTHER, STATE_COLOURS
+from gpusim.views.timelines.timeline import timeline
+from gpusim.views.timelines.window import ALL_WARPS, Selection, Window
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from gpusim.results.result import Result
+
+LEAST_SHARE = 0.01
+LEAST_HEIGHT = 0.1
+"""States are drawn as one that have a smaller share of all warp-cycles and are nowhere higher."""
+
+MOST_LAUNCHES = 400
+"""Kernel launches in a picture; of more, none is shown."""
+
+_COLOURS = {OTHER: "#F3E9F7", "memory": STATE_COLOURS["data"]}
+"""Of parts that are no states, or not drawn as elsewhere."""
+_LETTER = 0.01
+"""Width of a letter in the bar of a launch, in widths of the axes."""
+
+
+@frozen
+class Panel:
+    """A part of a picture, over cycles.
+
+    Attributes:
+        height: in inches.
+        label: of the upright axis, with its unit.
+        draw: draws it into its axes.
+    """
+
+    height: float
+    label: str
+    draw: Callable[[Axes], object]
+
+
+def draw_timeline(result: Result, window: Window, selection: Selection = ALL_WARPS) -> PlotFigure:
+    """What warps, page walks, transactions, DRAM and TLBs did, as far as it was recorded.
+
+    Raises:
+        UserError: the run has no intervals, there is no such SM, warp or application, or no warp
+            of the selection lives in the window.
+    """
+    found = timeline(result, window, selection)
+    if not found.warp_cycles.any():
+        raise UserError(f"{result.name} has no warps in {describe(window, selection)}")
+    panels = [*launch_panel(result, window, selection), *_panels(found, window)]
+    about = f"{describe(window, selection)}, in bins of {window.bin_cycles:,}"
+    return draw_panels(panels, window, f"{heading(result)}\n{about}")
+
+
+def heading(result: Result) -> str:
+    """What was run on what."""
+    return fill(result.provenance.title, 100)
+
+
+def describe(window: Window, selection: Selection) -> str:
+    """The warps and the cycles of a picture, in words."""
+    parts = (
+        "" if selection.app is None else selection.app,
+        "" if selection.sm is None else f"SM {selection.sm}",
+        "" if selection.warp is None else f"warp {selection.warp}",
+        f"cycles {window.begin:,} to {window.end:,}",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def draw_panels(panels: list[Panel], window: Window, title: str) -> PlotFigure:
+    """A figure, a page wide, of panels that share the axis of cycles."""
+    figure = new_figure("page", height=0.7 + sum(panel.height for panel in panels))
+    column = figure.subplots(
+        len(panels), 1, sharex=True, squeeze=False,
+        height_ratios=[panel.height for panel in panels],
+    )[:, 0]  # fmt: skip
+    with style():
+        for panel, axes in zip(panels, column, strict=True):
+            panel.draw(axes)
+            axes.set_ylabel(panel.label)
+            axes.label_outer()
+        figure.suptitle(title, x=0.01, ha="left")
+    column[0].set_xlim(window.begin, window.end)
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # a name with a $ is no formula
+    return figure
+
+
+def launch_panel(result: Result, window: Window, selection: Selection) -> list[Panel]:
+    """Bars of the kernel launches, a row for each application; nothing if they are too many."""
+    launches = result.launches
+    shown = (launches.begin < window.end) & (launches.end > window.begin)
+    if selection.app is not None:
+        shown &= launches.app == selection.app
+    launches = launches[shown]
+    if not 0 < len(launches) <= MOST_LAUNCHES:
+        return []
+    apps = launches.app.unique().tolist()
+
+    def draw(axes: Axes) -> None:
+        letter = _LETTER * (window.end - window.begin)
+        for number, launch in enumerate(launches.to_dict("records")):
+            first, last = max(launch["begin"], window.begin), min(launch["end"], window.end)
+            row = apps.index(launch["app"])
+            axes.broken_barh(
+                [(first, last - first)], (row - 0.42, 0.84), linewidth=0.5, edgecolor="white",
+                facecolor=("0.78", "0.88")[number % 2],
+            )  # fmt: skip
+            if last - first > letter * len(launch["kernel"]):
+                axes.text(
+                    (first + last) / 2, row, launch["kernel"], fontsize="small", ha="center",
+                    va="center_baseline",
+                )  # fmt: skip
+        axes.set_yticks(range(len(apps)), apps)
+        axes.set_ylim(len(apps) - 0.5, -0.5)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+
+    return [Panel(0.18 * len(apps), "", draw)]
+
+
+def _panels(found: xr.Dataset, window: Window) -> list[Panel]:
+    """What was recorded, from the warps outwards."""
+    end = window.end
+    warps = _by_size(found.warp_cycles / window.widths[:, np.newaxis])
+    busy = _named(found, resident="resident_warps", ready="ready_warps")
+    panels = [_stack(2.3, "warps by state", warps, end), _lines(0.9, "warps", busy, end)]
+    if "walks_running" in found:
+        walks = _named(found, running="walks_running", queued="walks_queued")
+        panels.append(_lines(0.9, "page walks", walks, end))
+    if "outstanding" in found:
+        panels.append(_stack(0.9, "transactions", _by_class(found.outstanding), end))
+    if "dram_bytes" in found:
+        panels.append(_stack(0.9, "DRAM traffic\n[B/cycle]", found.dram_bytes, end))
+        panels.append(_lines(0.8, "DRAM queue\n[requests]", found.dram_queue, end))
+    if "tlb_hit_rate" in found:
+        panels.append(Panel(0.9, "TLB hit rate", lambda ax: _rates(ax, found.tlb_hit_rate, end)))
+    return panels
+
+
+def _stack(height: float, label: str, data: xr.DataArray, end: int) -> Panel:
+    """A stack of parts; where there is nothing to stack, lines at 0."""
+    if not data.any():
+        return _lines(height, label, data, end)
+    (along,) = (name for name in data.dims if name != "cycle")
+    parts = [str(name) for name in data[along].values]
+    colours = {**state_colours(name for name in parts if name not in _COLOURS), **_COLOURS}
+    return Panel(height, label, lambda axes: stacked_area(data, end=end, colours=colours, ax=axes))
+
+
+def _lines(height: float, label: str, data: xr.DataArray, end: int) -> Panel:
+    """Lines of what cannot be below 0."""
+
+    def draw(axes: Axes) -> None:
+        step_lines(data, end=end, ax=axes)
+        axes.set_ylim(bottom=0)
+
+    return Panel(height, label, draw)
+
+
+def _rates(axes: Axes, rates: xr.DataArray, end: int) -> None:
+    step_lines(rates, end=end, ax=axes)
+    axes.set_ylim(-0.03, 1.03)
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
+
+
+def _named(found: xr.Dataset, **names: str) -> xr.DataArray:
+    """Variables as lines with shorter names."""
+    lines = found[list(names.values())].to_dataarray("line").transpose("cycle", "line")
+    return lines.assign_coords(line=list(names))
+
+
+def _by_size(warps: xr.DataArray) -> xr.DataArray:
+    """States by their share of all, the largest first; small ones as one, at the end."""
+    import xarray as xr
+
+    share = (warps.sum("cycle") / warps.sum()).to_numpy()
+    height = (warps.max("cycle") / warps.sum("state").max()).to_numpy()
+    small = (share < LEAST_SHARE) & (height < LEAST_HEIGHT)
+    order = np.argsort(-share, kind="stable")
+    other = warps.isel(state=small).sum("state").expand_dims(state=[OTHER], axis=1)
+    return xr.concat([warps.isel(state=order[~small[order]]), other], "state")
+
+
+def _by_class(outstanding: xr.DataArray) -> xr.DataArray:
+    """Transactions that wait for their translation, and all others."""
+    translated = np.arange(outstanding.sizes["state"]) < State.WALKER
+    classes = np.where(translated, "memory", "translation")
+    return outstanding.groupby(outstanding.state.copy(data=classes)).sum()
