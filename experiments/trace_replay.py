@@ -2,8 +2,8 @@
 
 It asks the arrays of the simulator (`gpusim.hardware.tlb`, `gpusim.hardware.cache`) but knows no
 time: a miss is filled at once, so what a machine merges into an outstanding miss is a hit here.
-It tells what the shapes of a machine make of the traced order; comparing two replays tells what one difference
-between two machines amounts to on this very trace.
+It tells what the shapes of a machine make of the traced order; comparing two replays tells what
+one difference between two machines amounts to on this very trace.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ from attrs import evolve
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.registry import Slot, make_policy
-from gpusim.core.structures import Storage, dimensions
+from gpusim.core.structures import Storage
 from gpusim.hardware.tlb import TlbArray
+from gpusim.machine.dimensions import dimensions
 from gpusim.machine.load import load_model
 from gpusim.studies.reproduce import Figure, Material, Measured, number
 from gpusim.views.plots import bar_groups, new_figure
