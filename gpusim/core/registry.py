@@ -28,6 +28,7 @@ class Slot(StrEnum):
     CACHE_BYPASS = "cache bypass policy"
     DRAM_QUEUE = "DRAM queue"
     FRAMES = "frame allocation"
+    REPLACEMENT = "replacement"
 
 
 _POLICIES: dict[Slot, dict[str, type]] = {slot: {} for slot in Slot}

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot
+from gpusim.core.replacement import Replacement
 from gpusim.hardware.cache import CacheBypass
 from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
@@ -39,6 +40,7 @@ INTERFACES: Mapping[Slot, Interface] = {
     Slot.CACHE_BYPASS: Interface(CacheBypass),
     Slot.FRAMES: Interface(FrameAllocator, ("frames", "seed")),
     Slot.DRAM_QUEUE: Interface(DramQueue, ("entries", "banks")),
+    Slot.REPLACEMENT: Interface(Replacement),
 }
 
 

@@ -1,0 +1,58 @@
+"""The slot of every set-associative array: which entry of a set goes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+
+class Replacement(ABC):
+    """Decides which entry of a set goes when another needs its place.
+
+    One instance serves all sets of one structure: a TLB, a cache, a walk cache.  The array keeps
+    the entries of each set in a dict by key, adds and removes them, and tells the policy of every
+    use; the policy may put a dict into another order, but never adds or removes a key.  An array
+    puts a new entry at the end and changes one that is there in its place, so that the order of a
+    dict is that in which its entries came, unless the policy reorders it.
+
+    Attributes:
+        sets: entries of each set that was adopted, by its number.
+    """
+
+    def __init__(self) -> None:
+        self.sets: list[dict[int, Any]] = []
+
+    def refusal(self, ways: int) -> str:
+        """Why it cannot serve sets of so many ways; empty if it can.
+
+        Asked when a model is loaded.
+        """
+        return ""
+
+    def adopt(self, entries: dict[int, Any], ways: int) -> int:
+        """Take charge of a set, which is empty and holds at most `ways` entries.
+
+        Returns:
+            the number of the set, by which the array names it: they are counted from 0.
+        """
+        self.sets.append(entries)
+        return len(self.sets) - 1
+
+    @abstractmethod
+    def touch(self, index: int, key: int) -> None:
+        """An entry that is there has been used."""
+
+    @abstractmethod
+    def insert(self, index: int, key: int) -> None:
+        """An entry has been put in; it is at the end of its dict."""
+
+    @abstractmethod
+    def victim(self, index: int) -> int:
+        """Key of the entry that goes; the set is full.  The array then removes it."""
+
+    @abstractmethod
+    def forget(self, index: int, key: int) -> None:
+        """An entry goes: the victim, or one that is invalidated or flushed.
+
+        The array calls it for every entry that it removes, just before or after it does.
+        """

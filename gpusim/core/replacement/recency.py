@@ -1,0 +1,76 @@
+"""Replacement by the order of a set alone: least recently used, first in first out, random."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from gpusim.core.errors import OptionError
+from gpusim.core.registry import Slot, policy
+from gpusim.core.replacement.base import Replacement
+
+_MASK = (1 << 32) - 1
+_SPREAD = 0x9E3779B1
+"""Odd, so that different seeds begin at different numbers; 2^32 divided by the golden ratio."""
+
+
+class _ByOrder(Replacement):
+    """Keeps nothing beside the order of the entries."""
+
+    def touch(self, index: int, key: int) -> None:
+        """A use changes nothing."""
+
+    def insert(self, index: int, key: int) -> None:
+        """A new entry is at the end already."""
+
+    def victim(self, index: int) -> int:
+        oldest: int = next(iter(self.sets[index]))
+        return oldest
+
+    def forget(self, index: int, key: int) -> None:
+        """The order of the others stays."""
+
+
+@policy(Slot.REPLACEMENT, "lru")
+class Lru(_ByOrder):
+    """The least recently used entry goes: the first one, as each use moves an entry to the end."""
+
+    def touch(self, index: int, key: int) -> None:
+        entries = self.sets[index]
+        entries[key] = entries.pop(key)
+
+
+@policy(Slot.REPLACEMENT, "fifo")
+class Fifo(_ByOrder):
+    """The entry that came first goes, however often it was used."""
+
+
+@policy(Slot.REPLACEMENT, "random")
+class Random(_ByOrder):
+    """Any entry goes, each as likely as the others.
+
+    The numbers are those of a 32-bit xorshift register (Marsaglia, *Xorshift RNGs*, Journal of
+    Statistical Software 8(14), 2003; shifts 13, 17, 5), which hardware can have, and which draws
+    the same on every machine.  All sets of a structure share it.
+
+    Args:
+        seed: where it begins, from 1 to 2^32 - 1.
+    """
+
+    def __init__(self, *, seed: int = 1) -> None:
+        if not 1 <= seed <= _MASK:
+            raise OptionError("seed", f"must be 1 to {_MASK}")
+        super().__init__()
+        self._register = seed * _SPREAD & _MASK
+
+    def victim(self, index: int) -> int:
+        entries = self.sets[index]
+        return next(islice(entries, self._draw() * len(entries) >> 32, None))
+
+    def _draw(self) -> int:
+        """The next number below 2^32."""
+        register = self._register
+        register ^= register << 13 & _MASK
+        register ^= register >> 17
+        register ^= register << 5 & _MASK
+        self._register = register
+        return register
