@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from gpusim.cli.main import app
 from gpusim.core.datafiles import data_names
-from gpusim.core.structures import Storage, bits_for, dimensions
+from gpusim.core.structures import Storage, bits_for
 from gpusim.machine.cost import Part, added_bytes, compare_storage, storage
+from gpusim.machine.dimensions import dimensions
 from gpusim.machine.load import load_model
 
 MEMORY = {"memory.size": "2GiB"}  # 19 bits of a frame of 4 KiB
