@@ -248,19 +248,22 @@ def test_semantics_covers_the_simulator_and_not_its_onlookers(
 ) -> None:
     copy = tmp_path / "gpusim"
     shutil.copytree(ROOT / "gpusim", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code.gpusim, "__file__", str(copy / "__init__.py"))
+    monkeypatch.setattr(code, "__file__", str(copy / "studies" / "sweep" / "code.py"))
 
     def of_copy() -> str:
         return semantics.__wrapped__()
 
     assert of_copy() == semantics()
-    for name in set(code.ONLOOKERS) - {"data"}:  # of a wheel
+    for name in set(code.ONLOOKERS) - {"data/"}:  # of a wheel
         assert (copy / name).exists(), f"{name} is no part of gpusim any more"
-    for path in ("sweep/run.py", "cli/run.py", "plots/style.py", "monitor.py"):
+    onlookers = ("studies/sweep/run.py", "cli/run.py", "views/plots/style.py", "machine/monitor.py")
+    for path in onlookers:
         with (copy / path).open("a") as file:
             file.write("\nMORE = 1\n")
     assert of_copy() == semantics()
-    for path in ("tlb/level.py", "simulate.py", "results/summary.py", "programs/rodinia/nw.py"):
+    for path in (
+        "hardware/tlb/level.py", "simulate.py", "results/summary.py", "programs/rodinia/nw.py",
+    ):  # fmt: skip
         with (copy / path).open("a") as file:
             file.write("\n# a remark\n")
         assert of_copy() == semantics()
@@ -268,7 +271,7 @@ def test_semantics_covers_the_simulator_and_not_its_onlookers(
         (copy / path).write_text(before + "\nMORE = 1\n")
         assert of_copy() != semantics()
         (copy / path).write_text(before)
-    (copy / "tlb" / "more.py").write_text("")
+    (copy / "hardware" / "tlb" / "more.py").write_text("")
     assert of_copy() != semantics()
 
 
