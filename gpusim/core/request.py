@@ -12,15 +12,9 @@ from enum import IntEnum
 from typing import Any, Protocol
 
 from gpusim.core.engine import Wakeable
-
-ASID_SHIFT = 52
-"""A *tag* is ``asid << ASID_SHIFT | page or line number``: one int, so that no lookup can forget
-the address space."""
-
-VPN_MASK = (1 << ASID_SHIFT) - 1
-
-NO_PAGE = -1
-"""The frame number of a translation that is not (yet) known."""
+from gpusim.core.mapping import ASID_SHIFT as ASID_SHIFT  # tags are made of both
+from gpusim.core.mapping import VPN_MASK as VPN_MASK
+from gpusim.core.mapping import Mapping
 
 
 class Kind(IntEnum):
@@ -75,11 +69,11 @@ class Traveller:
         app: index of the application, for counters.
         asid: address space.
         tag: the page, tagged with the address space; 0 where there is none (write-backs).
-        pfn: physical frame number of that page; `NO_PAGE` until it is known.
+        mapping: what the page table says of that page; None until it is known.
         sm: index of the SM it came from; -1 for the walkers and the L2 cache.
     """
 
-    __slots__ = ("app", "asid", "links", "path", "pfn", "sm", "tag", "trail")
+    __slots__ = ("app", "asid", "links", "mapping", "path", "sm", "tag", "trail")
 
     def __init__(self, app: int, asid: int, sm: int, tag: int, trail: list[int]) -> None:
         self.app = app
@@ -87,7 +81,7 @@ class Traveller:
         self.sm = sm
         self.tag = tag
         self.trail = trail
-        self.pfn = NO_PAGE
+        self.mapping: Mapping | None = None
         self.links: list[Trailed] | None = None
         self.path: list[Sink] = []
 
@@ -118,8 +112,8 @@ class Traveller:
         self.path.pop().send(self, extra_cycles)
 
 
-class Asker(Protocol):
-    """Whoever looks up a page: a warp instruction, or a translation on its way outward."""
+class Requester(Protocol):
+    """What looks up a page: a warp instruction, or a translation on its way outward."""
 
     app: int
     """Index of the application."""
@@ -133,7 +127,7 @@ class Asker(Protocol):
         """Index of the SM."""
 
 
-class Access(Asker, Protocol):
+class Access(Requester, Protocol):
     """The warp instruction behind a data request, as the memory system sees it."""
 
     def answered(self, request: MemoryRequest) -> None:
@@ -165,7 +159,7 @@ class MemoryRequest(Traveller):
         self.sm = sm
         self.tag = tag
         self.trail = trail
-        self.pfn = NO_PAGE
+        self.mapping = None
         self.links = None
         self.path = []
         self.kind = kind
@@ -221,26 +215,42 @@ def line_in_page(page: int, number: int, lines_shift: int) -> int:
     return page & ~VPN_MASK | (page & VPN_MASK) << lines_shift | number
 
 
+class Purpose(IntEnum):
+    """Why a page is translated."""
+
+    DEMAND = 0
+    """A warp instruction waits for it."""
+    PREFETCH = 1
+    """Somebody expects that one will."""
+    REPLAY = 2
+    """A warp instruction waits for it and has asked before: the page was not there."""
+
+
 class Translation(Traveller):
-    """One page on its way through TLB levels and walkers.
+    """One page on its way through the stages of translation.
 
     Attributes:
+        kind: why it is asked for (`Purpose`).
         slot: hardware slot of the thread block whose lookup missed first.
         warp_slot: hardware slot of its warp.
+        access: the warp instruction whose lookup missed first; None behind prefetches.
     """
 
-    __slots__ = ("slot", "warp_slot")
+    __slots__ = ("access", "kind", "slot", "warp_slot")
 
     def __init__(
-        self, app: int, asid: int, sm: int, tag: int, slot: int, warp_slot: int, trail: list[int]
-    ) -> None:
+        self, app: int, asid: int, sm: int, tag: int, slot: int, warp_slot: int, trail: list[int],
+        access: Access | None = None, kind: int = Purpose.DEMAND,
+    ) -> None:  # fmt: skip
         super().__init__(app, asid, sm, tag, trail)
         self.slot = slot
         self.warp_slot = warp_slot
+        self.access = access
+        self.kind = int(kind)
 
     @property
     def vpn(self) -> int:
-        """Virtual page number."""
+        """Virtual page number, in the smallest pages of the machine."""
         return self.tag & VPN_MASK
 
 

@@ -1,44 +1,104 @@
-"""Which physical frame a page gets.  Compression and DRAM rows depend on it (MECHANISMS §0)."""
+"""Which physical frame a page gets, and how large it is.
+
+Compression and DRAM rows depend on it (MECHANISMS §0).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
+from attrs import frozen
 
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, policy
+from gpusim.core.signals import Signals
+from gpusim.core.warp_program import Buffer
+
+
+@frozen
+class Frames:
+    """Frames side by side for one large page.
+
+    Attributes:
+        pfn: the first one.
+        pages: how many of the smallest pages the page has: 16 for 64 KiB and 512 for 2 MiB over
+            pages of 4 KiB, 32 for 2 MiB over pages of 64 KiB.
+    """
+
+    pfn: int
+    pages: int
 
 
 class FrameAllocator(ABC):
-    """Hands out the frames ``0 .. frames - 1``, each once.
+    """Hands out the frames ``0 .. frames - 1`` of one memory, none of them twice at a time.
+
+    Frames are counted in the smallest pages of the machine (``memory.page``).
 
     Args:
-        frames: number of data frames in physical memory.
+        frames: number of data frames in this memory.
         seed: of the run, for policies that draw.
+
+    Attributes:
+        eager: whether an application's arrays are mapped before it starts, in allocation order.
+        page_bytes: of the smallest pages; known before the first call of `begin`.
     """
 
-    eager = False
-    """Whether an application's arrays are mapped before it starts, in allocation order."""
+    eager: bool = False
+    page_bytes: int = 0
 
     def __init__(self, frames: int, seed: int) -> None:
         self.frames = frames
         self.seed = seed
-        self.used = 0
 
-    def allocate(self) -> int:
-        """The frame of the next page.
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; see `gpusim.core.signals`."""
+
+    def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:  # noqa: B027
+        """An application begins: these are its arrays, as far as it names any."""
+
+    @abstractmethod
+    def allocate(self, asid: int, vpn: int) -> int | Frames:
+        """The frame of a page that has none, or frames for the larger page around it.
+
+        `Frames` of *n* pages are for the pages from ``vpn // n * n`` on, of which none is mapped
+        yet; their first frame is a multiple of *n*.
 
         Raises:
-            UserError: physical memory is full.
+            UserError: physical memory is full (`memory_full`).
         """
-        if self.used >= self.frames:
-            raise UserError(
-                f"physical memory is full: all {self.frames} frames are in use; "
-                "raise memory.size or run a smaller program"
-            )
-        self.used += 1
-        return self._nth(self.used - 1)
+
+    @abstractmethod
+    def free(self, asid: int, vpn: int, pfn: int, pages: int) -> None:
+        """The page with these frames is no longer mapped; they may be handed out again."""
+
+    def memory_full(self) -> UserError:
+        """What to raise where there is no frame left."""
+        return UserError(
+            f"physical memory is full: all {self.frames} frames are in use; "
+            "raise memory.size or run a smaller program"
+        )
+
+
+class FramesInOrder(FrameAllocator):
+    """Small pages whose frames follow some order; freed frames come back when it has ended."""
+
+    def __init__(self, frames: int, seed: int) -> None:
+        super().__init__(frames, seed)
+        self._used = 0
+        self._freed: list[int] = []
+
+    def allocate(self, asid: int, vpn: int) -> int:
+        if self._used < self.frames:
+            self._used += 1
+            return self._nth(self._used - 1)
+        if self._freed:
+            return self._freed.pop(0)
+        raise self.memory_full()
+
+    def free(self, asid: int, vpn: int, pfn: int, pages: int) -> None:
+        self._freed += range(pfn, pfn + pages)
 
     @abstractmethod
     def _nth(self, index: int) -> int:
@@ -46,7 +106,7 @@ class FrameAllocator(ABC):
 
 
 @policy(Slot.FRAMES, "first-touch")
-class FirstTouchFrames(FrameAllocator):
+class FirstTouchFrames(FramesInOrder):
     """Frames in the order in which pages are first walked."""
 
     def _nth(self, index: int) -> int:
@@ -61,7 +121,7 @@ class ContiguousFrames(FirstTouchFrames):
 
 
 @policy(Slot.FRAMES, "scattered")
-class ScatteredFrames(FrameAllocator):
+class ScatteredFrames(FramesInOrder):
     """A seeded random permutation of all frames."""
 
     def __init__(self, frames: int, seed: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusim.core.errors import UserError
-from gpusim.hardware.walk.frames import FrameAllocator
+from gpusim.hardware.walk.frames import FrameAllocator, Frames
 
 TABLE_BYTES = 4096
 
@@ -21,18 +21,31 @@ class Memory:
     def __init__(self, page_bytes: int, size: int, frames: FrameAllocator, base: int = 0) -> None:
         self.eager = frames.eager
         """Whether arrays are mapped before their application starts, in allocation order."""
-        self._frames = frames
+        self.allocator = frames
+        frames.page_bytes = page_bytes
         self._first_frame = base // page_bytes
         self._data_end = base + frames.frames * page_bytes
         self._next_table = base + size
 
-    def new_frame(self) -> int:
-        """Number of a free frame, among all of the GPU.
+    def new_frames(self, asid: int, vpn: int) -> Frames:
+        """Free frames for the page that `vpn` is in, numbered among all of the GPU.
 
         Raises:
-            UserError: all are in use.
+            UserError: all are in use, or the policy hands out what is not there.
         """
-        return self._first_frame + self._frames.allocate()
+        given = self.allocator.allocate(asid, vpn)
+        frames = given if isinstance(given, Frames) else Frames(given, 1)
+        if frames.pfn < 0 or frames.pfn + frames.pages > self.allocator.frames:
+            raise UserError(
+                f"memory.frames: {type(self.allocator).__name__} gave page {vpn:#x} frames "
+                f"{frames.pfn} to {frames.pfn + frames.pages - 1}; allowed: 0 to "
+                f"{self.allocator.frames - 1}"
+            )
+        return Frames(self._first_frame + frames.pfn, frames.pages)
+
+    def free(self, asid: int, vpn: int, pfn: int, pages: int) -> None:
+        """Frames from `pfn` on, numbered among all of the GPU, are no longer in use."""
+        self.allocator.free(asid, vpn, pfn - self._first_frame, pages)
 
     def new_table(self) -> int:
         """Physical address of a free page for a page table.

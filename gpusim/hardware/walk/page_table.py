@@ -1,17 +1,26 @@
-"""Radix page tables that lie in simulated physical memory."""
+"""Radix page tables that lie in simulated physical memory, with pages of several sizes."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from gpusim.core.errors import UserError
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.memory import Memory
 
 ENTRY_BYTES = 8
 _INDEX_BITS = 9
 """A table is a 4 KiB page of 512 entries."""
+_SMALL_SHIFT = 12
+"""The tree is that of 4 KiB pages, whatever sizes are mapped in it."""
+_HUGE_BITS = 9
+"""A page of 2 MiB is an entry of the last level but one."""
+_SIZES = (0, 4, _HUGE_BITS)
+"""Pages that can be mapped, in 4 KiB pages, as powers of two: 4 KiB, 64 KiB and 2 MiB."""
 
 
 @frozen
@@ -22,105 +31,239 @@ class PagePath:
         entries: physical address of the entry read at each level, root first.
         prefixes: for each of these entries the part of the page number that selects it and all
             above it: what a walk cache is keyed by.
-        pfn: the frame found in the last one.
+        mapping: what the last one says.
     """
 
     entries: tuple[int, ...]
     prefixes: tuple[int, ...]
-    pfn: int
+    mapping: Mapping
+
+    @property
+    def pfn(self) -> int:
+        """The first frame of the page."""
+        return self.mapping.pfn
 
 
 class PageTable:
     """One radix tree an address space; pages are mapped when they are first asked for.
 
-    A virtual page number is cut, from its low bits up, into 9-bit indices (5 bits for the leaf
-    level of 64 KiB pages, which then uses every 16th entry of its table, as the hardware that
-    marks 16 neighbouring 4 KiB entries).
+    The number of a 4 KiB page is cut, from its low bits up, into indices of 9 bits.  A 64 KiB page
+    is found by the first of its 16 entries, as the hardware that marks 16 neighbouring entries; a
+    page of 2 MiB is an entry of the level above, so its walk is one read shorter.  Which size a
+    page has its frame allocator says; all of them may lie side by side in one address space, none
+    smaller than `page_bytes`, in which pages are counted.
 
     Args:
-        page_bytes: 4 KiB, 64 KiB or 2 MiB.
-        levels: of 4 KiB pages; 2 MiB pages take one less.
+        page_bytes: of the smallest pages: 4 KiB, 64 KiB or 2 MiB.
+        levels: of 4 KiB pages.
         memories: by address space, where its pages and tables lie.
+
+    Attributes:
+        levels: of a walk of the smallest pages, the longest there is.
+        mapped_pages: mappings made when pages were first asked for, and by `map`.
     """
 
     def __init__(self, page_bytes: int, levels: int, memories: Sequence[Memory]) -> None:
-        shift = page_bytes.bit_length() - 1
-        self.page_shift = shift
-        huge = shift >= 21
-        self.levels = levels - 1 if huge else levels
-        leaf_bits = 9 if huge else 21 - shift
-        self._shifts = tuple(
-            0 if level == self.levels - 1 else leaf_bits + _INDEX_BITS * (self.levels - 2 - level)
-            for level in range(self.levels)
-        )
-        self._reach_bits = self._shifts[0] + _INDEX_BITS if self.levels > 1 else leaf_bits
-        self._leaf_stride = 1 << (_INDEX_BITS - leaf_bits)
-        self._leaf_mask = (1 << leaf_bits) - 1
+        self.page_shift = page_bytes.bit_length() - 1
+        self._unit = self.page_shift - _SMALL_SHIFT
+        """Bits of the number of a 4 KiB page below those of the smallest page."""
+        self._depth = levels
+        self.levels = levels - (self._unit >= _HUGE_BITS)
+        self._reach_bits = max(levels * _INDEX_BITS - self._unit, 0)
         self._memories = memories
         self._tables: dict[tuple[int, int, int], int] = {}
-        self._paths: dict[tuple[int, int], PagePath] = {}
-        self._read_only: set[tuple[int, int]] = set()
+        self._paths: dict[int, PagePath] = {}
+        """By tagged page, each page of a larger one by itself."""
+        self._arrays: dict[int, list[tuple[int, int]]] = {}
         self.mapped_pages = 0
 
+    # -- what a walk finds -----------------------------------------------------------------------
+
     def walk(self, asid: int, vpn: int) -> PagePath:
-        """What the walk of a page reads, from the root down; maps the page if need be."""
-        path = self._paths.get((asid, vpn))
+        """What the walk of a page reads, from the root down; maps the page if need be.
+
+        Raises:
+            UserError: it lies beyond the tree, or physical memory is full.
+        """
+        path = self._paths.get(asid << ASID_SHIFT | vpn)
         if path is None:
-            path = self._map(asid, vpn)
-            self._paths[asid, vpn] = path
+            frames = self._memories[asid].new_frames(asid, vpn)
+            path = self._enter(asid, vpn // frames.pages * frames.pages, frames.pfn, frames.pages)
+            self.mapped_pages += 1
         return path
 
     def translate(self, asid: int, vpn: int) -> int:
-        """The frame of a page."""
-        return self.walk(asid, vpn).pfn
+        """The frame of a page; maps it if need be."""
+        return self.walk(asid, vpn).mapping.delta + vpn
 
-    def known(self, asid: int, vpn: int) -> int | None:
-        """The frame of a page if it has one by now."""
-        path = self._paths.get((asid, vpn))
-        return None if path is None else path.pfn
+    def find(self, tag: int) -> Mapping | None:
+        """The mapping that covers a tagged page now, if one does."""
+        path = self._paths.get(tag)
+        return None if path is None else path.mapping
+
+    def knows(self, tag: int) -> bool:
+        """Whether a tagged page is mapped, or would be if it was asked for: it is in an array."""
+        if tag in self._paths:
+            return True
+        arrays = self._arrays.get(tag >> ASID_SHIFT, [])
+        vpn = tag & VPN_MASK
+        index = bisect_right(arrays, vpn, key=lambda ends: ends[0]) - 1
+        return index >= 0 and vpn <= arrays[index][1]
+
+    def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
+        """An application begins, with these arrays as far as it names any."""
+        shift = self.page_shift
+        self._arrays[asid] = sorted(
+            (one.base >> shift, (one.base + max(one.bytes, 1) - 1) >> shift) for one in arrays
+        )
+        memory = self._memories[asid]
+        memory.allocator.begin(asid, arrays)
+        if not memory.eager:
+            return
+        for one in arrays:
+            last = one.base + max(one.bytes, 1) - 1
+            for vpn in range(one.base >> shift, (last >> shift) + 1):
+                self.walk(asid, vpn)
+
+    # -- changes: whoever keeps translations has to be told (`gpusim.machine.pages`) -----------
+
+    def map(
+        self, asid: int, vpn: int, pfn: int, pages: int = 1, *, writable: bool = True
+    ) -> Mapping:  # fmt: skip
+        """Map a page to frames that the caller chose.
+
+        Args:
+            asid: address space.
+            vpn: its first page, in the smallest pages.
+            pfn: its first frame.
+            pages: how many of the smallest pages it has.
+            writable: whether stores to it are allowed.
+
+        Raises:
+            UserError: there is no such size, it is not aligned, or a part of it is mapped.
+        """
+        mapping = self._enter(asid, vpn, pfn, pages, writable=writable).mapping
+        self.mapped_pages += 1
+        return mapping
+
+    def unmap(self, asid: int, vpn: int) -> Mapping:
+        """Forget the page that `vpn` is in, whose frames become free; returns what it was.
+
+        Raises:
+            UserError: it is not mapped.
+        """
+        mapping = self._forget(asid, vpn)
+        self._memories[asid].free(asid, mapping.vpn, mapping.pfn, mapping.pages)
+        return mapping
 
     def remap(self, asid: int, vpn: int, pfn: int | None = None) -> int:
-        """Map a page to another frame, a fresh one by default; returns it.
-
-        Whoever keeps translations has to be told.
-        """
-        path = self.walk(asid, vpn)
-        moved = evolve(path, pfn=self._memories[asid].new_frame() if pfn is None else pfn)
-        self._paths[asid, vpn] = moved
-        return moved.pfn
+        """Map a page to another frame, a fresh one by default; returns it."""
+        old = self.walk(asid, vpn).mapping
+        if pfn is None:
+            frames = self._memories[asid].new_frames(asid, old.vpn)
+            if frames.pages != old.pages:
+                raise UserError(
+                    f"memory.frames: {old} cannot move to {frames.pages} frames; it has {old.pages}"
+                )
+            pfn = frames.pfn
+        self._replace(old, pfn, writable=old.writable)
+        return pfn
 
     def protect(self, asid: int, vpn: int, *, writable: bool) -> None:
         """Set the permission of a page; all pages may be written at first."""
-        if writable:
-            self._read_only.discard((asid, vpn))
-        else:
-            self._read_only.add((asid, vpn))
+        old = self.walk(asid, vpn).mapping
+        self._replace(old, old.pfn, writable=writable)
 
     def writable(self, asid: int, vpn: int) -> bool:
         """Whether stores to a page are allowed."""
-        return (asid, vpn) not in self._read_only
+        mapping = self.find(asid << ASID_SHIFT | vpn)
+        return mapping is None or mapping.writable
 
-    def _map(self, asid: int, vpn: int) -> PagePath:
+    def promote(self, asid: int, vpn: int, pages: int, pfn: int | None = None) -> Mapping | None:
+        """Make one page of several.
+
+        Args:
+            asid: address space.
+            vpn: any of the smallest pages in it.
+            pages: how many of the smallest pages it will have.
+            pfn: its first frame; None: the frames that its parts have already.
+
+        Returns:
+            the new mapping; None: not all of its parts are mapped with the same permission, or
+            (without `pfn`) their frames are not side by side, or not aligned.
+        """
+        first = vpn // pages * pages
+        old = [self.find(asid << ASID_SHIFT | page) for page in range(first, first + pages)]
+        head = old[0]
+        if head is None or head.pages >= pages:
+            return None
+        base = head.pfn if pfn is None else pfn
+        for number, mapping in enumerate(old):
+            if mapping is None or mapping.writable != head.writable:
+                return None
+            if pfn is None and mapping.delta + first + number != base + number:
+                return None
+        if base % pages:
+            return None
+        for mapping in dict.fromkeys(one for one in old if one is not None):
+            self._forget(asid, mapping.vpn)
+            if pfn is not None:
+                self._memories[asid].free(asid, mapping.vpn, mapping.pfn, mapping.pages)
+        return self._enter(asid, first, base, pages, writable=head.writable).mapping
+
+    # -- the tree --------------------------------------------------------------------------------
+
+    def _enter(
+        self, asid: int, vpn: int, pfn: int, pages: int, *, writable: bool = True
+    ) -> PagePath:  # fmt: skip
+        """Put a mapping into the tree."""
+        tag = asid << ASID_SHIFT | vpn
+        self._check(tag, pfn, pages)
+        entries, prefixes = self._trace(asid, vpn, pages.bit_length() - 1 + self._unit)
+        path = PagePath(entries, prefixes, Mapping(tag, pfn, pages, writable=writable))
+        for page in range(tag, tag + pages):
+            self._paths[page] = path
+        return path
+
+    def _check(self, tag: int, pfn: int, pages: int) -> None:
+        vpn = tag & VPN_MASK
         if vpn >> self._reach_bits:
             raise UserError(
                 f"page {vpn:#x} lies beyond the {self._reach_bits} bits of page number that "
                 f"{self.levels} levels of page table reach; raise memory.levels"
             )
-        entries = []
-        prefixes = []
-        for level, shift in enumerate(self._shifts):
-            prefix = vpn >> shift
-            leaf = level == self.levels - 1
-            bits = self._leaf_mask.bit_length() if leaf else _INDEX_BITS
+        size = pages.bit_length() - 1 + self._unit
+        if pages != 1 and (pages & (pages - 1) or size not in _SIZES):
+            raise UserError(
+                f"memory.frames: a page of {pages} × {1 << self.page_shift >> 10} KiB cannot be; "
+                "allowed: 4 KiB, 64 KiB and 2 MiB"
+            )
+        if vpn % pages or pfn % pages:
+            raise UserError(
+                f"memory.frames: page {vpn:#x} of {pages} small ones in frame {pfn} is not aligned"
+            )
+        for page in range(tag, tag + pages):
+            if page in self._paths:
+                raise UserError(
+                    f"memory.frames: page {vpn:#x} of {pages} small ones would cover "
+                    f"{self._paths[page].mapping}, which is mapped"
+                )
+
+    def _trace(
+        self, asid: int, vpn: int, size: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+        """Entries and prefixes of a page of ``1 << size`` 4 KiB pages."""
+        small = vpn << self._unit
+        depth = self._depth - (size >= _HUGE_BITS)
+        entries, prefixes = [], []
+        for level in range(depth):
+            prefix = small >> _INDEX_BITS * (self._depth - 1 - level)
             # The root is one table, however many bits are left for it.
-            table = self._table(asid, level, prefix >> bits if level else 0)
-            index = prefix & ((1 << bits) - 1)
-            if leaf:
-                index *= self._leaf_stride
-            entries.append(table + index * ENTRY_BYTES)
+            table = self._table(asid, level, prefix >> _INDEX_BITS if level else 0)
+            entries.append(table + (prefix & (1 << _INDEX_BITS) - 1) * ENTRY_BYTES)
             prefixes.append(prefix)
-        self.mapped_pages += 1
-        return PagePath(tuple(entries), tuple(prefixes), self._memories[asid].new_frame())
+        prefixes[-1] = vpn
+        return tuple(entries), tuple(prefixes)
 
     def _table(self, asid: int, level: int, prefix: int) -> int:
         """Physical address of the table of `level` that `prefix` leads to."""
@@ -130,3 +273,20 @@ class PageTable:
             address = self._memories[asid].new_table()
             self._tables[key] = address
         return address
+
+    def _forget(self, asid: int, vpn: int) -> Mapping:
+        mapping = self.find(asid << ASID_SHIFT | vpn)
+        if mapping is None:
+            raise UserError(f"page {vpn:#x} of address space {asid} is not mapped")
+        for page in range(mapping.tag, mapping.tag + mapping.pages):
+            del self._paths[page]
+        return mapping
+
+    def _replace(self, old: Mapping, pfn: int, *, writable: bool) -> None:
+        """Give a page another frame or permission; its place in the tree stays."""
+        path = self._paths[old.tag]
+        new = PagePath(
+            path.entries, path.prefixes, Mapping(old.tag, pfn, old.pages, writable=writable)
+        )
+        for page in range(old.tag, old.tag + old.pages):
+            self._paths[page] = new

@@ -1,0 +1,60 @@
+"""A page and the frame that it lies in: what a translation is answered with."""
+
+from __future__ import annotations
+
+ASID_SHIFT = 52
+"""A *tag* is ``asid << ASID_SHIFT | page or line number``: one int, so that no lookup can forget
+the address space."""
+
+VPN_MASK = (1 << ASID_SHIFT) - 1
+
+
+class Mapping:
+    """A page of one address space, of any size, and its frame.
+
+    Pages are counted in the smallest pages of the machine (``memory.page``): a mapping of a larger
+    page covers `pages` of them, side by side, in as many frames side by side.  The page table makes
+    each mapping once and hands out that very object, so a hit in a TLB allocates nothing, and
+    whether an answer is still right is asked with ``is``.  Nobody changes a mapping: a page that
+    moves, grows or gets another permission has a new one.
+
+    Attributes:
+        tag: its first page, tagged with the address space (``asid << ASID_SHIFT | vpn``).
+        pfn: its first frame, counted in the smallest pages.
+        pages: how many of the smallest pages it covers: a power of two; both `tag` and `pfn` are
+            multiples of it.
+        writable: whether stores to it are allowed.
+        delta: what has to be added to the number of any of its pages to have that page's frame.
+    """
+
+    __slots__ = ("delta", "pages", "pfn", "tag", "writable")
+
+    def __init__(self, tag: int, pfn: int, pages: int = 1, *, writable: bool = True) -> None:
+        self.tag = tag
+        self.pfn = pfn
+        self.pages = pages
+        self.writable = writable
+        self.delta = pfn - (tag & VPN_MASK)
+
+    @property
+    def asid(self) -> int:
+        """Its address space."""
+        return self.tag >> ASID_SHIFT
+
+    @property
+    def vpn(self) -> int:
+        """Number of its first page."""
+        return self.tag & VPN_MASK
+
+    def covers(self, tag: int) -> bool:
+        """Whether a tagged page lies in it."""
+        return 0 <= tag - self.tag < self.pages
+
+    def frame(self, tag: int) -> int:
+        """The frame of one of its pages."""
+        return self.pfn + tag - self.tag
+
+    def __repr__(self) -> str:
+        size = "" if self.pages == 1 else f" of {self.pages} pages"
+        only = "" if self.writable else ", read only"
+        return f"page {self.vpn:#x}{size} of address space {self.asid} in frame {self.pfn}{only}"

@@ -1,0 +1,124 @@
+"""What a policy may listen to: the probes of a machine by name, and a clock that it can only read.
+
+A policy is handed its `Signals` once, by ``attach(signals)``, when the machine has been built and
+before its first cycle.  It may keep them, listen to whatever it likes, and share a table with the
+other policies of the machine.  A listener may change the state of its own policy and nothing else:
+a policy decides, processes take time.
+
+``docs/extend.md`` has the list of all signals and what each one tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from typing import Any, TypeVar, cast
+
+from gpusim.core.engine import Environment, Probe
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.mapping import Mapping
+
+T = TypeVar("T")
+
+
+class SignalBoard:
+    """All probes of one machine by name; makes the `Signals` of each policy.
+
+    Args:
+        env: tells the time.
+        apps: applications that share the machine.
+        find: the mapping that covers a tagged page now, or None.
+    """
+
+    def __init__(
+        self, env: Environment, apps: int, find: Callable[[int], Mapping | None]
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.apps = apps
+        self.find = find
+        self.shared: dict[Hashable, object] = {}
+        self.probes: dict[str, list[tuple[Collection[int] | None, Probe[...]]]] = {}
+
+    def offer(self, name: str, probe: Probe[...], sms: Collection[int] | None = None) -> None:
+        """Make a probe known; `sms`: of which SMs it tells, None: not of single SMs."""
+        self.probes.setdefault(name, []).append((sms, probe))
+
+    def at(
+        self, sms: Collection[int], announce: Callable[..., None] | None = None
+    ) -> Signals:  # fmt: skip
+        """The signals for a policy that belongs to these SMs.
+
+        Args:
+            sms: whose TLBs, caches, warps or memory it decides for.
+            announce: what the policy calls at the end of each of its epochs; None: no one records.
+        """
+        return Signals(self, sms, announce)
+
+
+class Signals:
+    """What one policy may know of the machine that it is a part of.
+
+    Attributes:
+        sms: the SMs that it decides for: one for a warp scheduler, those that share a TLB for its
+            array, all for DRAM.
+        apps: applications that share the machine.
+        announce: to be called at the end of an epoch, so that it can be recorded; does nothing
+            unless the component of the policy keeps epochs.
+    """
+
+    def __init__(
+        self, board: SignalBoard, sms: Collection[int], announce: Callable[..., None] | None
+    ) -> None:
+        self._board = board
+        self.sms = sms
+        self.apps = board.apps
+        self.announce = announce or _nothing
+
+    @property
+    def now(self) -> int:
+        """The current cycle."""
+        return self._board.env._now
+
+    def mapping(self, tag: int) -> Mapping | None:
+        """What the page table says of a tagged page now; None: it is not mapped."""
+        return self._board.find(tag)
+
+    def names(self) -> tuple[str, ...]:
+        """All signals of this machine."""
+        return tuple(sorted(self._board.probes))
+
+    def listen(
+        self, name: str, listener: Callable[..., None], *, everywhere: bool = False
+    ) -> None:
+        """Call `listener` with everything that a signal tells from now on.
+
+        Args:
+            name: of the signal, such as ``"l1.miss"``.
+            listener: takes what the signal tells.
+            everywhere: also what it tells of SMs that the policy does not decide for.
+
+        Raises:
+            UserError: the machine has no such signal.
+        """
+        probes = self._board.probes
+        if name not in probes:
+            raise UserError(
+                f"this machine has no signal {name!r}{nearest(name, probes)}; "
+                f"allowed: {', '.join(self.names())}"
+            )
+        for sms, probe in probes[name]:
+            if everywhere or sms is None or not set(sms).isdisjoint(self.sms):
+                probe.listen(listener)
+
+    def share(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Something that all policies of the machine share which ask for the same `key`.
+
+        The first one that asks makes it.
+        """
+        shared = self._board.shared
+        if key not in shared:
+            shared[key] = make()
+        return cast("T", shared[key])
+
+
+def _nothing(*_: Any) -> None:
+    """Nobody records epochs here."""
