@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
@@ -93,6 +93,7 @@ class TlbConfig:
         array: TLB array policy: in which set a translation may be.
         sets: TLB set policy: what a set of an array of sets can hold.
         fill: TLB fill policy: which translations that come back may go into the array.
+        replacement: which entry of a set goes when another needs its place.
         ideal: every lookup hits, at the lookup latency.
     """
 
@@ -108,6 +109,7 @@ class TlbConfig:
     array: PolicyConfig = PolicyConfig("set-associative")
     sets: PolicyConfig = PolicyConfig("plain")
     fill: PolicyConfig = PolicyConfig("always")
+    replacement: PolicyConfig = PolicyConfig("lru")
     ideal: bool = False
 
 
@@ -145,6 +147,7 @@ class WalkConfig:
         memory: where the reads of a ``"memory"`` walk go: ``"l2"`` or ``"dram"``.
         trip: latency from the last TLB level to the walkers.
         queue: walks that wait for a walker.
+        order: walk order policy: which waiting walk gets a walker that is free.
         cache: the page-walk cache, if any.
     """
 
@@ -154,11 +157,33 @@ class WalkConfig:
     memory: str = "l2"
     trip: Duration = cycles(0)
     queue: int = 1024
+    order: PolicyConfig = PolicyConfig("fcfs")
     cache: WalkCacheConfig | None = None
 
     def reads(self, memory: str) -> bool:
         """Whether walks really read the page table, and from there: ``"l2"`` or ``"dram"``."""
         return self.cost == "memory" and self.memory == memory
+
+
+WALK_STAGE = "walk"
+"""Name of the walkers among the stages of translation."""
+
+
+@frozen
+class StageConfig:
+    """A stage of translation that is neither a TLB level nor the walkers.
+
+    Attributes:
+        kind: stage policy: what it does.
+        scope: how many SMs share one, as of a TLB level.
+        queue: translations that fit in front of it.
+        trip: latency of the way to it from the stage before.
+    """
+
+    kind: PolicyConfig
+    scope: str = "gpu"
+    queue: int = 64
+    trip: Duration = cycles(0)
 
 
 @frozen
@@ -278,6 +303,10 @@ class GpuConfig:
         block_scheduler: thread-block scheduler policy.
         sms_per_tpc, tpcs_per_gpc: grouping of SMs, for TLB scopes.
         tlb: TLB levels by name, from the SM outward.
+        stages: stages of translation from the SM outward: names of TLB levels and of tables
+            ``[stage.NAME]``, and at the end ``"walk"``; empty: the TLB levels in their order, and
+            the walkers.
+        stage: the stages that are neither.
         fbt: the forward–backward table of virtual L2 caches.
         watchdog: cycles without progress after which a run is stopped.
         mig: into which instances it can be cut, if any; workloads without instances have it whole.
@@ -298,9 +327,16 @@ class GpuConfig:
     tpcs_per_gpc: int = 1
     fbt: FbtConfig | None = None
     watchdog: Duration = cycles(200_000)
+    stages: tuple[str, ...] = ()
+    stage: Mapping[str, StageConfig] = field(factory=dict)
     mig: MigConfig | None = None
     description: str = ""
     source: str = ""
+
+    @property
+    def stage_names(self) -> tuple[str, ...]:
+        """The stages of translation, from the SM outward; the last one is `WALK_STAGE`."""
+        return self.stages or (*self.tlb, WALK_STAGE)
 
     def tlb_users(self, tlb: TlbConfig, apps: int) -> tuple[int, int, int]:
         """Who shares one TLB of a level: applications, SMs, and warp slots of an SM."""

@@ -50,6 +50,23 @@ def at_least(least: int, **options: float) -> None:
             raise OptionError(name, f"must be {least} or more")
 
 
+class WrongMappingError(RuntimeError):
+    """Something answered a page with what the page table does not say of it.
+
+    Args:
+        where: the component, and the policy in it.
+        tag: the page.
+        given: the answer.
+        right: what the page table says; None: the page is not mapped.
+    """
+
+    def __init__(self, where: str, tag: int, given: object, right: object) -> None:
+        says = "it is not mapped" if right is None else str(right)
+        super().__init__(
+            f"{where} answered page {tag:#x} with {given}; the page table says: {says}"
+        )
+
+
 class WriteError(UserError):
     """A file cannot be written: a full disk, a missing folder, no permission."""
 

@@ -28,6 +28,8 @@ class Slot(StrEnum):
     CACHE_BYPASS = "cache bypass policy"
     DRAM_QUEUE = "DRAM queue"
     FRAMES = "frame allocation"
+    WALK_ORDER = "walk order"
+    STAGE = "translation stage"
     REPLACEMENT = "replacement"
 
 

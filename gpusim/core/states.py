@@ -61,7 +61,12 @@ def family(state: int) -> str:
     return next(name for name, states in FAMILIES.items() if state in states)
 
 
-def state_names(tlb_levels: Sequence[str]) -> tuple[str, ...]:
-    """Names of all states of a machine whose TLB levels are called `tlb_levels`, in order."""
+def state_names(tlb_levels: Sequence[str], stages: Sequence[str] = ()) -> tuple[str, ...]:
+    """Names of all states of a machine, in order.
+
+    Args:
+        tlb_levels: its TLB levels.
+        stages: further stages of translation, whose states come after those of the TLBs.
+    """
     fixed = tuple(state.name.lower() for state in State if state is not State.TLB)
-    return fixed + tuple(f"tlb_{level}" for level in tlb_levels)
+    return (*fixed, *(f"tlb_{level}" for level in tlb_levels), *(f"stage_{name}" for name in stages))

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gpusim.hardware.sm.thrashing_aware  # noqa: F401  (registers its policy)
-from gpusim.config.schema import FBT_LEVEL, GpuConfig
+from gpusim.config.schema import GpuConfig
 from gpusim.core.counters import CounterRow
 from gpusim.core.engine import Environment, Probe, Watchdog
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import ASID_SHIFT
+from gpusim.core.signals import SignalBoard
 from gpusim.core.states import state_names
 from gpusim.core.warp_program import Application
 from gpusim.hardware.cache import L1Cache, RemappingL1Cache, VirtualL1Cache
@@ -25,7 +26,8 @@ from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
 from gpusim.machine.memory_system import MemorySystem
 from gpusim.machine.tenants import FirstRun, Tenant
-from gpusim.machine.translation import TlbHierarchy
+from gpusim.machine.pages import Pages
+from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt
 
 _TABLE_SHARE = 64
@@ -39,6 +41,9 @@ class Machine:
         env: simulated time.
         sms, l1s: SMs and their L1 caches.
         tlbs: the TLBs of each level, from the SM outward.
+        stages: the stages of translation that are neither TLBs nor walkers, likewise.
+        pages: what may be done to pages; tells whatever holds their translations.
+        frames: the frame allocator of each memory.
         page_table: of all address spaces.
         systems: the rest of the memory system: one for all SMs, or one for each MIG instance.
         system_of: by SM, its own of them.
@@ -52,7 +57,7 @@ class Machine:
         self.config = config
         self.tenants = tenants
         self.names = tuple(tenant.name for tenant in tenants)
-        self.states = state_names((*config.tlb, FBT_LEVEL) if config.fbt else tuple(config.tlb))
+        self.states = state_names(tlb_states(config), tuple(config.stage))
         self.env = Environment()
         self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
         self.first_runs: dict[int, FirstRun] = {}
@@ -64,6 +69,7 @@ class Machine:
         self._build_sms()
         if self.fbt is not None:
             connect_fbt(self.fbt, self.tlbs.values(), self.systems[0].banks, self.l1s)
+        self._attach()
         self._start_tenants()
         self.watchdog = Watchdog(
             self.env, config.watchdog.cycles(config.clock), self.in_flight, self._progress,
@@ -79,12 +85,10 @@ class Machine:
             memories.update(dict.fromkeys(part.apps, self._memory(part, seed)))
         in_order = [memories[asid] for asid in range(len(self.tenants))]
         self.page_table = PageTable(page, self.config.memory.levels, in_order)
-        shift = page.bit_length() - 1
+        self.pages = Pages(self.page_table)
+        self.frames = list(dict.fromkeys(memory.allocator for memory in in_order))
         for asid, tenant in enumerate(self.tenants):
-            for buffer in tenant.application.buffers if memories[asid].eager else ():
-                last = buffer.base + max(buffer.bytes, 1) - 1
-                for vpn in range(buffer.base >> shift, (last >> shift) + 1):
-                    self.page_table.walk(asid, vpn)
+            self.page_table.begin(asid, tenant.application.buffers)
 
     def _memory(self, part: Part, seed: int) -> Memory:
         page = self.config.memory.page
@@ -105,33 +109,32 @@ class Machine:
         self.fbt = self.systems[0].fbt
 
     def _build_translation(self) -> None:
-        self._tlbs = TlbHierarchy(
-            self.env, self.config, self.system_of, self.page_table, len(self.tenants), self.fbt
-        )
-        self.tlbs = self._tlbs.levels
-        self._show_translation(next(iter(self.tlbs.values())))
+        self._stages = TranslationStages(
+            self.env, self.config, self.system_of, self.page_table, self.pages, len(self.tenants),
+            self.fbt,
+        )  # fmt: skip
+        self.tlbs = self._stages.levels
+        self.stages = self._stages.own
 
-    def _show_translation(self, first_tlbs: Sequence[TlbLevel]) -> None:
-        """Tell DRAM queues that ask for it of page walks and the warps that wait for them."""
-        channels = [channel for system in self.systems for channel in system.channels]
-        queues = [queue for channel in channels for queue in channel.queues if queue.epoch]
-        if not queues:
-            return
-        pressure = TranslationPressure(len(self.tenants), queues[0].epoch)
-        for queue in queues:
-            queue.watch(pressure)
-        for tlb in first_tlbs:
-            tlb.on_miss.listen(pressure.missed)
-            tlb.on_fill.listen(pressure.filled)
-
-        def ended(
-            asid: int, vpn: int, _sm: int, app: int, _asked: int, _began: int, now: int, _read: int
-        ) -> None:
-            pressure.walk_ended(app, asid << ASID_SHIFT | vpn, now)
-
+    def _attach(self) -> None:
+        """Hand every policy the signals of the machine, which it may listen to."""
+        board = SignalBoard(self.env, len(self.tenants), self.page_table.find)
+        everywhere = range(self.config.sm.count)
+        self._stages.offer(board)
         for system in self.systems:
-            system.walkers.on_admit.listen(pressure.walk_begun)
-            system.walkers.on_walk.listen(ended)
+            system.offer(board)
+        for sm, l1 in zip(self.sms, self.l1s, strict=True):
+            sm.offer(board)
+            board.offer("l1.evict", l1.on_evict, [sm.index])
+        self._stages.attach(board)
+        for frames in self.frames:
+            frames.attach(board.at(everywhere))
+        for system in self.systems:
+            system.attach(board)
+        for sm in self.sms:
+            for port in sm.lanes:
+                port.scheduler.attach(board.at([sm.index]))
+        self._board = board
 
     def _build_sms(self) -> None:
         env, config, apps = self.env, self.config, len(self.tenants)
@@ -147,12 +150,11 @@ class Machine:
             )  # fmt: skip
             l1 = self._l1(index)
             sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
-                env, sm, config, self._tlbs.of(first, index), l1,
+                env, sm, config, self._stages.of(first, index), l1,
                 system.requests.entrances[own], system.replies.links[own],
             )  # fmt: skip
             if isinstance(l1, RemappingL1Cache):
                 l1.connect(sm.lsu.send_again)
-            sm.tlb_arrays = [self._tlbs.of(level, index).array for level in config.tlb]
             self.sms.append(sm)
             self.l1s.append(l1)
 
@@ -167,28 +169,16 @@ class Machine:
 
     def _start_tenants(self) -> None:
         self.schedulers = []
+        board = self._board
         for app, tenant in enumerate(self.tenants):
             placement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
-            if placement.watches_tlbs:
-                self._show_tlbs(placement, tenant.sms)
+            placement.attach(board.at(tenant.sms))
             scheduler = BlockScheduler(
                 self.env, app, app, tenant.application, self.config.sm, placement,
                 self._number_warps, self._run_ended,
             )  # fmt: skip
             scheduler.start([self.sms[index] for index in tenant.sms])
             self.schedulers.append(scheduler)
-
-    def _show_tlbs(self, placement: BlockPlacement, sms: Sequence[int]) -> None:
-        """Tell a placement of the lookups in the first TLBs of its SMs."""
-        first = next(iter(self.tlbs))
-        for position, sm in enumerate(sms):
-
-            def tell(
-                _level: int, _index: int, _tag: int, hit: bool, cycle: int, position: int = position
-            ) -> None:
-                placement.tlb_lookup(position, hit, cycle)
-
-            self._tlbs.of(first, sm).on_lookup.listen(tell)
 
     def _number_warps(self, count: int) -> int:
         first = self._warps
@@ -227,7 +217,7 @@ class Machine:
         yield from self.schedulers
         yield from self.sms
         yield from self.l1s
-        for tlbs in self.tlbs.values():
+        for tlbs in (*self.tlbs.values(), *self.stages.values()):
             yield from tlbs
         for system in self.systems:
             yield from system.components
@@ -246,6 +236,9 @@ class Machine:
         for name, tlbs in self.tlbs.items():
             for index, tlb in enumerate(tlbs):
                 yield from tlb.counter_rows(f"tlb/{name}", index, names)
+        for name, stages in self.stages.items():
+            for index, stage in enumerate(stages):
+                yield from stage.counter_rows(f"stage/{name}", index, names)
         for system in self.systems:
             yield from system.counter_rows(names)
         if self.config.walk.reads("l2"):

@@ -1,23 +1,24 @@
-"""The TLB levels of a machine, between its SMs and its walkers."""
+"""The stages of translation of a machine, between its SMs and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
 from attrs import evolve
 
-from gpusim.config.schema import FBT_LEVEL, GpuConfig, TlbConfig
+from gpusim.config.schema import FBT_LEVEL, WALK_STAGE, GpuConfig, StageConfig, TlbConfig
 from gpusim.config.units import cycles
 from gpusim.core.engine import Environment
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, make_policy
+from gpusim.core.signals import SignalBoard
+from gpusim.core.stage import Below, Stage, StageSite
 from gpusim.core.states import State
 from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.tlb import (
     AlwaysFill,
-    Below,
     FillPolicy,
     ForwardTableArray,
     IdealArray,
@@ -27,59 +28,121 @@ from gpusim.hardware.tlb import (
 )
 from gpusim.hardware.walk import PageTable
 from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
+from gpusim.machine.pages import Pages
 
 
-class TlbHierarchy:
-    """All TLBs of a machine.
+class TranslationStages:
+    """All stages of a machine, as its model lists them; each is told only what is below it.
 
     Args:
         system_of: by SM, the memory system behind its TLBs.
         page_table: of all address spaces.
+        pages: what stages may do to pages; learns of all stages that hold translations.
         apps: applications.
         fbt: forward–backward table of virtual caches, if there is one.
 
     Attributes:
         levels: the TLBs of each level, from the SM outward.
+        own: the stages that are neither TLBs nor walkers, by name, from the SM outward.
+        states: names of the states of warps that wait at these.
     """
 
     def __init__(
         self, env: Environment, config: GpuConfig, system_of: Mapping[int, MemorySystem],
-        page_table: PageTable, apps: int, fbt: Fbt | None,
+        page_table: PageTable, pages: Pages, apps: int, fbt: Fbt | None,
     ) -> None:  # fmt: skip
+        self._env = env
         self._config = config
         self._system_of = system_of
         self._page_table = page_table
+        self._pages = pages
         self._apps = apps
         self._fbt = fbt
         self._configs = dict(config.tlb)
+        names = list(config.stage_names[:-1])
         if config.fbt is not None and config.fbt.second_level:
             self._configs[FBT_LEVEL] = forward_table_level(config.fbt, config.tlb)
-        names = list(self._configs)
-        self.levels: dict[str, list[TlbLevel]] = {}
-        for level in range(len(names) - 1, -1, -1):  # each is told what is below
-            name = names[level]
-            below = names[level + 1] if level + 1 < len(names) else None
-            state = State.TLB + level + 1 if below else int(State.WALKER)
-            tlb = self._configs[name]
-            self.levels[name] = [
-                TlbLevel(
-                    env, f"tlb.{name}[{index}]", level, index, tlb, config.clock,
-                    self._array(name, tlb), apps, self._below(below, sms), state,
-                    self._fill_policy(tlb),
-                )
-                for index, sms in enumerate(self._groups(tlb.scope))
-            ]  # fmt: skip
-        self.levels = {name: self.levels[name] for name in names}
+            names.append(FBT_LEVEL)
+        self._states = stage_states(config)
+        self._stages: dict[str, list[Stage]] = {}
+        for name, below in reversed([*zip(names, [*names[1:], WALK_STAGE], strict=True)]):
+            self._stages[name] = list(self._build(name, below))
+        self._stages = {name: self._stages[name] for name in names}
+        self.levels: dict[str, list[TlbLevel]] = {
+            name: [one for one in stages if isinstance(one, TlbLevel)]
+            for name, stages in self._stages.items() if name in self._configs
+        }  # fmt: skip
+        self.own = {name: all_ for name, all_ in self._stages.items() if name in config.stage}
+        walkers = {id(system): system.walkers for system in system_of.values()}
+        pages.holders += [*(one for all_ in self._stages.values() for one in all_)]
+        pages.holders += walkers.values()
 
     def of(self, level: str, sm: int) -> TlbLevel:
         """The TLB of a level that serves an SM."""
         return self.levels[level][self._group(self._configs[level].scope, sm)]
 
+    def offer(self, board: SignalBoard) -> None:
+        """Make the probes of all TLBs known."""
+        names = list(self.levels)
+        for name, tlbs in self.levels.items():
+            groups = self._groups(self._configs[name].scope)
+            roles = [name]
+            roles += ["first"] if name == names[0] else []
+            roles += ["last"] if name == names[-1] else []
+            for tlb, sms in zip(tlbs, groups, strict=True):
+                for role in roles:
+                    board.offer(f"tlb.{role}.lookup", tlb.on_lookup, sms)
+                    board.offer(f"tlb.{role}.miss", tlb.on_miss, sms)
+                    board.offer(f"tlb.{role}.fill", tlb.on_fill, sms)
+
+    def attach(self, board: SignalBoard) -> None:
+        """Hand all policies here their signals."""
+        for name, stages in self._stages.items():
+            for stage, sms in zip(stages, self._groups(self._scope(name)), strict=True):
+                announce = stage.announce if isinstance(stage, TlbLevel) else None
+                stage.attach(board.at(sms, announce))
+
+    # -- building --------------------------------------------------------------------------------
+
+    def _scope(self, name: str) -> str:
+        table: TlbConfig | StageConfig = (
+            self._configs[name] if name in self._configs else self._config.stage[name]
+        )
+        return table.scope
+
+    def _build(self, name: str, below: str) -> Iterator[Stage]:
+        """The stages of one name, one for each group of SMs that share one."""
+        for index, sms in enumerate(self._groups(self._scope(name))):
+            where = self._below(below, sms)
+            if name in self._configs:
+                yield self._tlb(name, index, where, self._states[below])
+            else:
+                yield self._own(name, index, sms, where, self._states[below])
+
+    def _tlb(self, name: str, index: int, below: Below, below_state: int) -> TlbLevel:
+        tlb = self._configs[name]
+        return TlbLevel(
+            self._env, f"tlb.{name}[{index}]", list(self._configs).index(name), index, tlb,
+            self._config.clock, self._array(name, tlb), self._apps, below, below_state,
+            self._pages, self._fill_policy(tlb),
+        )  # fmt: skip
+
+    def _own(
+        self, name: str, index: int, sms: Sequence[int], below: Below, below_state: int
+    ) -> Stage:
+        table = self._config.stage[name]
+        site = StageSite(
+            self._env, f"{name}[{index}]", index, below, self._states[name], below_state,
+            self._apps, tuple(sms), self._pages, table.queue, table.trip.cycles(self._config.clock),
+        )  # fmt: skip
+        stage: Stage = make_policy(Slot.STAGE, table.kind, site)
+        return stage
+
     def _array(self, name: str, config: TlbConfig) -> TlbArray:
         if name == FBT_LEVEL and self._fbt is not None:
-            return ForwardTableArray(self._fbt.frame_of)
+            return ForwardTableArray(self._fbt.cached_under)
         if config.ideal:
-            return IdealArray(self._page_table.translate)
+            return IdealArray(lambda asid, vpn: self._page_table.walk(asid, vpn).mapping)
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self._config.clock)))
         array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, in_cycles)
         if 0 < array.most_spaces < self._apps:
@@ -99,20 +162,32 @@ class TlbHierarchy:
         return None if type(policy) is AlwaysFill else policy
 
     def _group(self, scope: str, sm: int) -> int:
-        """Which TLB of a level of `scope` serves an SM."""
+        """Which of the stages of `scope` serves an SM."""
         if scope == "instance":
             return self._system_of[sm].domain.index
         return sm // self._config.sms_of(scope)
 
     def _groups(self, scope: str) -> list[list[int]]:
-        """The SMs that each TLB of a level of `scope` serves."""
+        """The SMs that each stage of `scope` serves."""
         return [list(sms) for _, sms in groupby(self._system_of, partial(self._group, scope))]
 
-    def _below(self, level: str | None, sms: Sequence[int]) -> Below:
-        """Where a TLB that serves these SMs sends its misses: to a level, or to walkers."""
-        if level is not None:
-            return self.of(level, sms[0]).requests
+    def _below(self, name: str, sms: Sequence[int]) -> Below:
+        """Where a stage that serves these SMs sends what it cannot answer."""
+        if name != WALK_STAGE:
+            return self._stages[name][self._group(self._scope(name), sms[0])].requests
         systems = dict.fromkeys(self._system_of[sm] for sm in sms)
         if len(systems) == 1:
             return next(iter(systems)).walkers.requests
         return WalkersOfDomains({app: one.walkers for one in systems for app in one.domain.apps})
+
+
+def tlb_states(config: GpuConfig) -> tuple[str, ...]:
+    """TLB levels whose states a machine has, in order."""
+    return (*config.tlb, FBT_LEVEL) if config.fbt else tuple(config.tlb)
+
+
+def stage_states(config: GpuConfig) -> dict[str, int]:
+    """The state of a warp whose translation is at a stage, by the name of the stage."""
+    names = [*tlb_states(config), *config.stage]
+    states = {name: State.TLB + number for number, name in enumerate(names)}
+    return {**states, WALK_STAGE: int(State.WALKER)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from gpusim.core.signals import Signals
+
 
 class Replacement(ABC):
     """Decides which entry of a set goes when another needs its place.
@@ -21,6 +23,9 @@ class Replacement(ABC):
 
     def __init__(self) -> None:
         self.sets: list[dict[int, Any]] = []
+
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; see `gpusim.core.signals`."""
 
     def refusal(self, ways: int) -> str:
         """Why it cannot serve sets of so many ways; empty if it can.

@@ -8,6 +8,7 @@ from attrs import define
 
 from gpusim.core.counters import count
 from gpusim.core.engine import Port
+from gpusim.core.mapping import Mapping
 from gpusim.core.request import MemoryRequest, Translation, VirtualRequest
 from gpusim.hardware.fbt.purge import Bank
 
@@ -50,6 +51,9 @@ class Permissions(Protocol):
 
     def writable(self, asid: int, vpn: int) -> bool:
         """Whether stores to a page are allowed."""
+
+    def find(self, tag: int) -> Mapping | None:
+        """The mapping that covers a tagged page now, if one does."""
 
 
 class Miss(Translation):

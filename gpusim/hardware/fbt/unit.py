@@ -10,8 +10,8 @@ from gpusim.config.schema import FbtConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import CounterRow, counter_rows
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Wakeable
+from gpusim.core.mapping import Mapping
 from gpusim.core.request import (
-    NO_PAGE,
     VPN_MASK,
     MemoryRequest,
     Translation,
@@ -151,7 +151,7 @@ class Fbt:
     def _look_up(self, miss: Miss) -> None:
         """Find the page of a translated miss, or make it the leading one of its frame."""
         miss.trail += (self._fbt_state, self.env._now)
-        if miss.pfn == NO_PAGE or self.shootdowns.overtook(miss.tag, miss.asked):
+        if miss.mapping is None or self.shootdowns.overtook(miss.tag, miss.asked):
             self._again.append(miss)
             return
         counters = self.counters[miss.app]
@@ -159,7 +159,7 @@ class Fbt:
         request = miss.request
         name = page_of_line(request.line, self.lines_shift)
         sub_page = name & ((1 << self._sub_shift) - 1)
-        frame = miss.pfn << self._sub_shift | sub_page
+        frame = miss.mapping.frame(miss.tag) << self._sub_shift | sub_page
         page = self.table.backward(frame)
         writable = self._permissions.writable(request.asid, request.tag & VPN_MASK)
         if page is None:
@@ -221,7 +221,7 @@ class Fbt:
             miss = self._again.popleft()
             self.counters[miss.app].asked_again += 1
             miss.asked = self.shootdowns.number
-            miss.pfn = NO_PAGE
+            miss.mapping = None
             miss.trail += (self._tlb_state, self.env._now)
             miss.path.append(self._translated)
             self._tlb.send(miss)
@@ -257,10 +257,10 @@ class Fbt:
 
     # -- pages that may be used (again) ----------------------------------------------------------
 
-    def frame_of(self, tag: int) -> int:
-        """The frame of a page whose lines are cached under its own name, or `NO_PAGE`."""
+    def cached_under(self, tag: int) -> Mapping | None:
+        """What covers a page whose lines are cached under its own name, or None."""
         page = self.table.forward(tag)
-        return NO_PAGE if page is None or page.locked else page.frame
+        return None if page is None or page.locked else self._permissions.find(tag)
 
     def _released(self, page: Page) -> None:
         """Those who waited for a page look it up again."""

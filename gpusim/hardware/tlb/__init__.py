@@ -6,7 +6,7 @@ from gpusim.hardware.tlb.cluster import ClusterArray
 from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
 from gpusim.hardware.tlb.ideal import IdealArray
-from gpusim.hardware.tlb.level import Below, TlbCounters, TlbLevel
+from gpusim.hardware.tlb.level import TlbCounters, TlbLevel
 from gpusim.hardware.tlb.mask_tokens import MaskTokens
 from gpusim.hardware.tlb.set_associative import ArrayOfSets, SetAssociativeArray
 from gpusim.hardware.tlb.sets import Entry, PlainSets, SetKind, TlbSet, Ways
@@ -21,7 +21,6 @@ __all__ = [
     "AlwaysFill",
     "ArrayOfSets",
     "BaseDeltaSets",
-    "Below",
     "ClusterArray",
     "Entry",
     "FillPolicy",

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
+from gpusim.core.mapping import Mapping
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 
 
 class TlbArray(ABC):
     """Decides hit or miss, where a translation goes, and what it evicts.
 
-    A page is named by its *tag*, ``asid << ASID_SHIFT | vpn`` (`gpusim.core.request`); `slot` is
-    the hardware slot of the thread block that asks, which some arrays index by.
+    A page is named by its *tag*, ``asid << ASID_SHIFT | vpn`` (`gpusim.core.mapping`), in the
+    smallest pages of the machine.  An array gives back the very `Mapping` that it was given for a
+    page, or that `Signals.mapping` tells of it; anything else ends the run.  `slot` is the
+    hardware slot of the thread block that asks, which some arrays index by.
 
     Attributes:
         extra_cycles: what the last lookup took beyond the level's latency; it also holds the
@@ -24,6 +29,9 @@ class TlbArray(ABC):
         fills_every_slot: a translation that several blocks wait for is inserted for each of them,
             not only for the one that asked first.
         most_spaces: how many address spaces it can serve; 0: any number.
+        replaces: it takes the replacement policy that the table of its level names.
+        large_pages: what becomes of a page larger than the smallest: ``"whole"``: an entry maps
+            all of it; ``"splintered"``: an entry maps the one small page in it that was asked for.
     """
 
     extra_cycles: int = 0
@@ -31,31 +39,31 @@ class TlbArray(ABC):
     by_block_slot: bool = False
     fills_every_slot: bool = False
     most_spaces: int = 0
+    replaces: ClassVar[bool] = False
+    large_pages: str = "splintered"
+
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most arrays need not listen)
+        """The machine is built; see `gpusim.core.signals`."""
 
     @abstractmethod
-    def lookup(self, tag: int, slot: int) -> int:
-        """Frame number of the page, or `gpusim.core.request.NO_PAGE`; a hit counts as a use."""
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
+        """What covers the page, or None; a hit counts as a use."""
 
     @abstractmethod
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
-        """Take in a translation; returns how many entries were evicted for it."""
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
+        """Take in what the page `tag` was found to be; returns how many entries were evicted.
+
+        A mapping of more than one page covers `tag`, and an array that is ``"whole"`` keeps it for
+        all of them.
+        """
 
     @abstractmethod
     def invalidate(self, tag: int) -> bool:
-        """Forget one page; returns whether it was there."""
+        """Forget one page, with the larger one around it; returns whether it was there."""
 
     @abstractmethod
     def flush(self) -> None:
         """Forget everything."""
-
-    def begin_kernel(self, blocks: int) -> None:  # noqa: B027 (most arrays do not care)
-        """An SM served by this TLB is empty and starts a kernel of which it holds `blocks` blocks.
-
-        They will have the slots ``0 .. blocks - 1``.
-        """
-
-    def end_block(self, slot: int) -> None:  # noqa: B027
-        """The block in a slot of an SM served by this TLB has ended, all its accesses answered."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         """What it keeps in hardware; None: it does not tell."""

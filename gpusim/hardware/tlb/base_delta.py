@@ -49,8 +49,8 @@ class BaseDeltaSet:
     def __init__(self, kind: BaseDeltaSets, index_bits: int) -> None:
         self._kind = kind
         self._shift = index_bits
-        self.plain = Ways(kind.plain_ways)
-        self.compressed = Ways(kind.compressed_ways * _PER_WAY)
+        self.plain = Ways(kind.plain_ways, kind.replacement)
+        self.compressed = Ways(kind.compressed_ways * _PER_WAY, kind.replacement)
         self.base: tuple[int, int] | None = None
         self.left = kind.rebase
 
@@ -88,13 +88,13 @@ class BaseDeltaSet:
         return evicted + self._count_down()
 
     def remove(self, tag: int) -> bool:
-        found = self.plain.entries.pop(tag, None)
+        found = self.plain.take(tag)
         if found is None and self._page_matches(tag):
-            found = self.compressed.entries.pop(self._delta(tag), None)
+            found = self.compressed.take(self._delta(tag))
         return found is not None
 
     def clear(self) -> None:
-        self.plain.entries.clear()
+        self.plain.clear()
         self._give_up_base()
 
     def _count_down(self) -> int:
@@ -112,7 +112,7 @@ class BaseDeltaSet:
         return lost
 
     def _give_up_base(self) -> None:
-        self.compressed.entries.clear()
+        self.compressed.clear()
         self.base = None
 
     def _base(self, tag: int, pfn: int) -> tuple[int, int]:
@@ -148,6 +148,7 @@ class BaseDeltaSets(SetKind):
         delta_vpn_bits: int = 13, delta_pfn_bits: int = 9, restore: bool = False,
         extra_cycles: int = 0,
     ) -> None:  # fmt: skip
+        super().__init__(config)
         at_least(0, rebase=rebase, extra_cycles=extra_cycles)
         at_least(1, delta_vpn_bits=delta_vpn_bits, delta_pfn_bits=delta_pfn_bits)
         if partitioned and config.ways % 2:

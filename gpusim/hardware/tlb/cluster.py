@@ -8,8 +8,10 @@ from attrs import define
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
-from gpusim.core.registry import Slot, policy
-from gpusim.core.request import NO_PAGE
+from gpusim.core.mapping import Mapping
+from gpusim.core.registry import Slot, make_policy, policy
+from gpusim.core.replacement import Replacement
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
 
@@ -26,14 +28,17 @@ class ClusterCounters:
 
 
 class _Set:
-    """Entries of one set: pages and frames by cluster, the least recently used first."""
+    """Entries of one set: pages by cluster, under numbers which the replacement policy knows."""
 
-    __slots__ = ("entries", "homes")
+    __slots__ = ("entries", "homes", "numbers")
 
     def __init__(self) -> None:
-        self.entries: dict[_Cluster, dict[int, int]] = {}
-        self.homes: dict[int, _Cluster] = {}
+        self.entries: dict[int, dict[int, Mapping]] = {}
+        """By number."""
+        self.homes: dict[int, int] = {}
         """The entry of each page."""
+        self.numbers: dict[_Cluster, int] = {}
+        """The entry of each cluster."""
 
 
 @policy(Slot.TLB_ARRAY, "cluster")
@@ -42,7 +47,10 @@ class ClusterArray(TlbArray):
 
     An entry keeps a valid bit and the low bits of the frame for each page, and the rest of the
     frame number once: only pages whose frames lie in one aligned cluster, in any order, share it.
+    Of a page larger than the smallest it keeps the small one that was asked for.
     """
+
+    replaces = True
 
     def __init__(self, config: TlbConfig) -> None:
         sets = config.entries // config.ways
@@ -51,44 +59,53 @@ class ClusterArray(TlbArray):
         self._mask = sets - 1
         self._shift = config.sub_entries.bit_length() - 1
         self._sets = [_Set() for _ in range(sets)]
+        self._replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+        for one in self._sets:
+            self._replacement.adopt(one.entries, config.ways)
+        self._opened = 0
         self.clusters = ClusterCounters()
 
-    def lookup(self, tag: int, slot: int) -> int:
-        one = self._set(tag)
+    def attach(self, signals: Signals) -> None:
+        self._replacement.attach(signals)
+
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
+        index = self._index(tag)
+        one = self._sets[index]
         home = one.homes.get(tag)
         if home is None:
-            return NO_PAGE
-        pages = one.entries[home] = one.entries.pop(home)
-        return pages[tag]
+            return None
+        self._replacement.touch(index, home)
+        return one.entries[home][tag]
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         self.invalidate(tag)
-        one = self._set(tag)
-        home = (tag >> self._shift, pfn >> self._shift)
-        pages = one.entries.pop(home, None)
+        index = self._index(tag)
+        one = self._sets[index]
+        cluster = (tag >> self._shift, mapping.frame(tag) >> self._shift)
+        home = one.numbers.get(cluster)
         evicted = 0
-        if pages is None:
-            self.clusters.opened += 1
-            pages = {}
-            if len(one.entries) >= self._ways:
-                for page in one.entries.pop(next(iter(one.entries))):
-                    del one.homes[page]
-                evicted = 1
-        else:
+        if home is not None:
             self.clusters.joined += 1
-        pages[tag] = pfn
-        one.entries[home] = pages
+            one.entries[home][tag] = mapping
+            self._replacement.touch(index, home)
+        else:
+            self.clusters.opened += 1
+            if len(one.entries) >= self._ways:
+                self._close(index, self._replacement.victim(index))
+                evicted = 1
+            home = self._open(index, cluster, tag, mapping)
         one.homes[tag] = home
         return evicted
 
     def invalidate(self, tag: int) -> bool:
-        one = self._set(tag)
+        index = self._index(tag)
+        one = self._sets[index]
         home = one.homes.pop(tag, None)
         if home is None:
             return False
         del one.entries[home][tag]
         if not one.entries[home]:
-            del one.entries[home]
+            self._close(index, home)
         return True
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
@@ -100,10 +117,29 @@ class ClusterArray(TlbArray):
         return [Storage("entries", self._entries, fields)]
 
     def flush(self) -> None:
-        self._sets = [_Set() for _ in self._sets]
+        for index, one in enumerate(self._sets):
+            for home in list(one.entries):
+                self._close(index, home)
 
     def counters(self) -> tuple[object, ...]:
         return (self.clusters,)
 
-    def _set(self, tag: int) -> _Set:
-        return self._sets[tag >> self._shift & self._mask]
+    def _open(self, index: int, cluster: _Cluster, tag: int, mapping: Mapping) -> int:
+        """A new entry for a cluster, with its first page; returns its number."""
+        one = self._sets[index]
+        self._opened += 1
+        home = one.numbers[cluster] = self._opened
+        one.entries[home] = {tag: mapping}
+        self._replacement.insert(index, home)
+        return home
+
+    def _close(self, index: int, home: int) -> None:
+        """An entry goes, with its pages."""
+        one = self._sets[index]
+        for page in one.entries.pop(home):
+            del one.homes[page]
+        del one.numbers[next(key for key, number in one.numbers.items() if number == home)]
+        self._replacement.forget(index, home)
+
+    def _index(self, tag: int) -> int:
+        return tag >> self._shift & self._mask

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, policy
-from gpusim.core.request import NO_PAGE, Asker
+from gpusim.core.request import Requester
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 
 
@@ -16,35 +18,40 @@ class FillPolicy(ABC):
     Lookups probe that buffer in parallel with the array: a page found there is a hit, in the same
     cycle in which the array would have told that it has not got it.
 
-    A policy has no clock: each call tells the cycle, which never goes back.
-
-    Attributes:
-        tell_epoch: set by the TLB, called at the end of each epoch by a policy that has epochs:
-            application; cycle of the end; hits, misses and warps seen in the epoch; tokens, that is
-            warps that may fill, from then on.
+    A policy has no clock: each call tells the cycle, which never goes back.  Prefetches are not
+    told of; what only a prefetch asked for is filled on behalf of the one that caused it.
     """
 
-    tell_epoch: Callable[[int, int, int, int, int, int], None] | None = None
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; see `gpusim.core.signals`.
+
+        A policy that has epochs calls ``signals.announce`` at the end of each: application; cycle
+        of the end; hits, misses and warps seen in the epoch; tokens, that is warps that may fill,
+        from then on.
+        """
 
     @abstractmethod
-    def admits(self, tag: int, pfn: int, askers: Sequence[Asker], cycle: int) -> bool:
+    def admits(
+        self, tag: int, mapping: Mapping, requesters: Sequence[Requester], cycle: int
+    ) -> bool:
         """A translation has come back: whether it goes into the array.
 
         Args:
             tag: the page, see `gpusim.hardware.tlb.TlbArray`.
-            pfn: its frame.
-            askers: whose lookups missed it; the first one's miss was sent on, the others merged.
+            mapping: what covers it.
+            requesters: whose lookups missed it; the first one's miss was sent on, the others
+                merged.
             cycle: now.
         """
 
-    def find(self, tag: int, asker: Asker) -> int:
-        """Frame of a page that the array has not got, or `gpusim.core.request.NO_PAGE`.
+    def find(self, tag: int, requester: Requester) -> Mapping | None:
+        """What covers a page that the array has not got, or None.
 
         A lookup that has to wait for an MSHR is retried and asks again.
         """
-        return NO_PAGE
+        return None
 
-    def looked_up(self, asker: Asker, hit: bool, cycle: int) -> None:  # noqa: B027
+    def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:  # noqa: B027
         """A lookup, told once however often it was retried; a page found by `find` is a hit."""
 
     def invalidate(self, tag: int) -> bool:
@@ -76,7 +83,9 @@ class AlwaysFill(FillPolicy):
     def __init__(self, apps: int, sms: int, warps: int) -> None:
         """Needs none of it."""
 
-    def admits(self, tag: int, pfn: int, askers: Sequence[Asker], cycle: int) -> bool:
+    def admits(
+        self, tag: int, mapping: Mapping, requesters: Sequence[Requester], cycle: int
+    ) -> bool:
         return True
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:

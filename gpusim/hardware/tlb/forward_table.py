@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from gpusim.config.schema import FbtConfig, TlbConfig
 from gpusim.config.units import cycles
+from gpusim.core.mapping import Mapping
 from gpusim.hardware.tlb.array import TlbArray
 
 
@@ -13,16 +14,18 @@ class ForwardTableArray(TlbArray):
     """Pages of a forward–backward table, which keeps itself up to date.
 
     Args:
-        frame_of: frame of a tagged page, or `gpusim.core.request.NO_PAGE`.
+        find: what covers a tagged page that is cached under its own name, or None.
     """
 
-    def __init__(self, frame_of: Callable[[int], int]) -> None:
-        self._frame_of = frame_of
+    large_pages = "whole"
 
-    def lookup(self, tag: int, slot: int) -> int:
-        return self._frame_of(tag)
+    def __init__(self, find: Callable[[int], Mapping | None]) -> None:
+        self._find = find
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
+        return self._find(tag)
+
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         return 0
 
     def invalidate(self, tag: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpusim.core.request import ASID_SHIFT, VPN_MASK
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.hardware.tlb.array import TlbArray
 
 
@@ -12,16 +12,18 @@ class IdealArray(TlbArray):
     """Every page is there.
 
     Args:
-        translate: frame of ``(asid, vpn)``, from the page table.
+        translate: what covers ``(asid, vpn)``, from the page table.
     """
 
-    def __init__(self, translate: Callable[[int, int], int]) -> None:
+    large_pages = "whole"
+
+    def __init__(self, translate: Callable[[int, int], Mapping]) -> None:
         self._translate = translate
 
-    def lookup(self, tag: int, slot: int) -> int:
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
         return self._translate(tag >> ASID_SHIFT, tag & VPN_MASK)
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         return 0
 
     def invalidate(self, tag: int) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from functools import partial
-from typing import Protocol
 
 from attrs import define
 
@@ -12,8 +10,12 @@ from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import CounterRow, count, counter_rows
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
+from gpusim.core.errors import WrongMappingError
+from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import MERGED, Mshrs
-from gpusim.core.request import NO_PAGE, Asker, MemoryRequest, Sink, Translation, Traveller
+from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, Traveller
+from gpusim.core.signals import Signals
+from gpusim.core.stage import Below, Pages, Stage
 from gpusim.core.states import State
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.fill import FillPolicy
@@ -62,13 +64,7 @@ class LongMissCounters:
         self.most_miss_warps = max(self.most_miss_warps, warps)
 
 
-class Below(Sink, Protocol):
-    """Where a TLB sends its misses: a port of the next level or of walkers, or a way to several."""
-
-    name: str
-
-
-class TlbLevel:
+class TlbLevel(Stage):
     """TLB number `index` of level `level` (0 is next to the SM).
 
     The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
@@ -77,11 +73,15 @@ class TlbLevel:
     answer comes back on `fills`, is put into the array, and answers everyone who waits.
     `below_state` is the state of a warp whose translation is at `below`; `fill_policy` decides
     what goes into the array, None: everything.
+
+    Prefetches of other stages pass through it like demand misses, and fill it, but are counted
+    apart.  What the array gives is compared with the page table (`pages`) before it leaves the
+    level, and what comes back before it goes into the array.
     """
 
     def __init__(
         self, env: Environment, name: str, level: int, index: int, config: TlbConfig, clock: Hertz,
-        array: TlbArray, apps: int, below: Below, below_state: int,
+        array: TlbArray, apps: int, below: Below, below_state: int, pages: Pages,
         fill_policy: FillPolicy | None = None,
     ) -> None:  # fmt: skip
         self.env = env
@@ -95,6 +95,8 @@ class TlbLevel:
         )
         self.fills: Port[Translation] = Port(env, f"{name}.fills")
         self.counters = [TlbCounters() for _ in range(apps)]
+        self.prefetches = [TlbCounters() for _ in range(apps)]
+        """Of prefetches, which are in no other counters."""
         self._long_misses = [] if level else [LongMissCounters() for _ in range(apps)]
         self._state = State.TLB + level
         self._below_state = below_state
@@ -109,9 +111,8 @@ class TlbLevel:
         self.on_fill: Probe[[int, int]] = Probe()
         """Instance and tag: those who wait are about to be answered."""
         self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
-        """Level, instance, and what `FillPolicy.tell_epoch` is told."""
-        if fill_policy is not None:
-            fill_policy.tell_epoch = partial(self.on_epoch, level, index)
+        """Level, instance, and what a fill policy announces at the end of an epoch."""
+        self._find = pages.find
         self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
         self._primary: dict[int, Translation] = {}
         self._shot_down: set[int] = set()
@@ -123,6 +124,16 @@ class TlbLevel:
         self.process = env.start(self._run())
         self.requests.connect(self.process)
         self.fills.connect(self.process)
+
+    def attach(self, signals: Signals) -> None:
+        self.array.attach(signals)
+        if self.fill_policy is not None:
+            self.fill_policy.attach(signals)
+
+    def announce(self, *epoch: int) -> None:
+        """The fill policy has come to the end of an epoch."""
+        if self.on_epoch.listeners:
+            self.on_epoch(self._level, self._index, *epoch)
 
     # -- the first level, asked by load/store units ---------------------------------------------
 
@@ -138,26 +149,41 @@ class TlbLevel:
         self._used += 1
         return True
 
-    def lookup(self, tag: int, asker: Asker) -> int:
-        """The frame of the page, or `NO_PAGE` (then call `miss`); a hit is counted here."""
-        pfn = self.array.lookup(tag, asker.slot)
+    def lookup(self, tag: int, requester: Requester) -> Mapping | None:
+        """What covers the page, or None (then call `miss`); a hit is counted here."""
+        mapping = self.array.lookup(tag, requester.slot)
         if self.fill_policy is not None:
-            if pfn == NO_PAGE:
-                pfn = self.fill_policy.find(tag, asker)
-            if pfn != NO_PAGE:
-                self.fill_policy.looked_up(asker, True, self.env._now)
-        if pfn != NO_PAGE:
-            counters = self.counters[asker.app]
+            if mapping is None:
+                mapping = self.fill_policy.find(tag, requester)
+            if mapping is not None:
+                self.fill_policy.looked_up(requester, True, self.env._now)
+        if mapping is not None:
+            counters = self.counters[requester.app]
             counters.lookups += 1
             counters.hits += 1
             if self.on_lookup.listeners:
                 self.on_lookup(self._level, self._index, tag, True, self.env._now)
         if self.array.extra_cycles:
-            held = self.array.extra_cycles - self.array.pipelined_cycles
-            if held:
-                self._cycle = self.env._now + held
-                self._used = self._ports
-        return pfn
+            self._hold_port()
+        return mapping
+
+    def _hold_port(self) -> None:
+        """The lookup of this cycle takes longer than usual, and its port with it."""
+        held = self.array.extra_cycles - self.array.pipelined_cycles
+        if held:
+            self._cycle = self.env._now + held
+            self._used = self._ports
+
+    def check(self, tag: int, mapping: Mapping) -> None:
+        """Make sure that a hit is what the page table says.
+
+        Raises:
+            WrongMappingError: it is not.
+        """
+        if self._find(tag) is not mapping:
+            raise WrongMappingError(
+                f"{self.name} ({type(self.array).__qualname__})", tag, mapping, self._find(tag)
+            )
 
     def refuses(self, tag: int, app: int) -> bool:
         """Whether a miss on this page has to wait, for an MSHR or for room below (`when_free`)."""
@@ -189,7 +215,7 @@ class TlbLevel:
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all), also where its translation is on its way.
 
-        Those who wait for that are answered with `NO_PAGE`, and have to ask again.
+        Whatever waits for that is answered with None, and has to ask again.
         """
         if tag is None:
             self.array.flush()
@@ -225,30 +251,49 @@ class TlbLevel:
         if not self.claim():
             self.process.wake.at(max(self._cycle, self.env._now + 1))
             return False
-        pfn = self.lookup(translation.tag, translation)
-        if pfn != NO_PAGE:
-            translation.pfn = pfn
+        tag = translation.tag
+        if translation.kind == Purpose.PREFETCH:
+            mapping = self._look_for_prefetch(translation)
+        else:
+            mapping = self.lookup(tag, translation)
+        if mapping is not None:
+            self.check(tag, mapping)
+            translation.mapping = mapping
             translation.answer(self.latency + self.array.extra_cycles)
             return True
-        if self.refuses(translation.tag, translation.app):
+        if self.refuses(tag, translation.app):
             self._used -= 1
             self.when_free(self.process.wake)
             return False
         self._miss(translation, translation, 0)
         return True
 
-    def _miss(self, waiter: Traveller, asker: Asker, delay: int) -> None:
+    def _look_for_prefetch(self, translation: Translation) -> Mapping | None:
+        """Likewise for a page that no warp has asked for yet."""
+        mapping = self.array.lookup(translation.tag, translation.slot)
+        if mapping is not None:
+            counters = self.prefetches[translation.app]
+            counters.lookups += 1
+            counters.hits += 1
+        if self.array.extra_cycles:
+            self._hold_port()
+        return mapping
+
+    def _miss(self, waiter: Traveller, requester: Requester, delay: int) -> None:
         tag = waiter.tag
-        counters = self.counters[waiter.app]
         now = self.env._now
+        if _is_prefetch(waiter):
+            counters = self.prefetches[waiter.app]
+        else:
+            counters = self.counters[waiter.app]
+            if self.on_lookup.listeners:
+                self.on_lookup(self._level, self._index, tag, False, now)
+            if self.on_miss.listeners:
+                self.on_miss(self._index, tag, waiter.sm, requester.warp_slot)
+            if self.fill_policy is not None:
+                self.fill_policy.looked_up(requester, False, now)
         counters.lookups += 1
         counters.misses += 1
-        if self.on_lookup.listeners:
-            self.on_lookup(self._level, self._index, tag, False, now)
-        if self.on_miss.listeners:
-            self.on_miss(self._index, tag, waiter.sm, asker.warp_slot)
-        if self.fill_policy is not None:
-            self.fill_policy.looked_up(asker, False, now)
         if self._mshrs.admit(tag, waiter) == MERGED:
             counters.merged += 1
             waiter.follow(self._primary[tag], now)
@@ -256,9 +301,10 @@ class TlbLevel:
         if isinstance(waiter, Translation):
             primary = waiter
         else:
+            assert isinstance(waiter, MemoryRequest)
             primary = Translation(
-                waiter.app, waiter.asid, waiter.sm, tag, asker.slot, asker.warp_slot,
-                [self._state, now],
+                waiter.app, waiter.asid, waiter.sm, tag, requester.slot, requester.warp_slot,
+                [self._state, now], waiter.access,
             )  # fmt: skip
             waiter.follow(primary, now)
         self._primary[tag] = primary
@@ -268,33 +314,44 @@ class TlbLevel:
         self.below.send(primary, delay)
 
     def _fill(self, translation: Translation) -> None:
-        counters = self.counters[translation.app]
+        prefetched = translation.kind == Purpose.PREFETCH
+        counters = (self.prefetches if prefetched else self.counters)[translation.app]
         counters.fills += 1
-        tag, pfn = translation.tag, translation.pfn
-        if tag in self._shot_down:
-            self._shot_down.discard(tag)
-            pfn = NO_PAGE
+        tag, mapping = translation.tag, translation.mapping
         del self._primary[tag]
         waiters = self._mshrs.release(tag)
-        if pfn != NO_PAGE and (
-            self.fill_policy is None
-            or self.fill_policy.admits(tag, pfn, [*map(_asker, waiters)], self.env._now)
-        ):
-            slots = [translation.slot]
-            if self.array.fills_every_slot:
-                slots = [_asker(waiter).slot for waiter in waiters]
-            for slot in dict.fromkeys(slots):
-                counters.evictions += self.array.insert(tag, pfn, slot)
+        if tag in self._shot_down:
+            self._shot_down.discard(tag)
+            mapping = None
+        if mapping is not None:
+            if self._find(tag) is not mapping:
+                raise WrongMappingError(self.below.name, tag, mapping, self._find(tag))
+            counters.evictions += self._keep(translation, mapping, waiters)
         if self.on_fill.listeners:
             self.on_fill(self._index, tag)
         if self._long_misses and translation.trail[-2] != self._below_state:
             cycles = self.env._now - translation.trail[1]
             self._long_misses[translation.app].add(cycles, _warps_among(waiters))
         for waiter in waiters:
-            waiter.pfn = pfn
+            waiter.mapping = mapping
             waiter.answer()
         if self._blocked:
             self._blocked.wake()
+
+    def _keep(
+        self, translation: Translation, mapping: Mapping, waiters: Sequence[Traveller]
+    ) -> int:  # fmt: skip
+        """Put what has come back into the array; returns how many entries were evicted."""
+        tag = translation.tag
+        if self.fill_policy is not None:
+            demand = [_requester(one) for one in waiters if not _is_prefetch(one)]
+            wanted: Sequence[Requester] = demand or [translation]
+            if not self.fill_policy.admits(tag, mapping, wanted, self.env._now):
+                return 0
+        if not self.array.fills_every_slot:
+            return self.array.insert(tag, mapping, translation.slot)
+        slots = dict.fromkeys(_requester(waiter).slot for waiter in waiters)
+        return sum(self.array.insert(tag, mapping, slot) for slot in slots)
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -321,6 +378,9 @@ class TlbLevel:
             fill = self.fill_policy.counters(asid) if self.fill_policy else ()
             for own in (counters, *fill, *self.array.counters_of(asid)):
                 yield from counter_rows(component, instance, app, own)
+        for app, prefetches in zip(apps, self.prefetches, strict=True):
+            if prefetches.lookups:
+                yield from counter_rows(f"{component}/prefetch", instance, app, prefetches)
         for app, long_misses in zip(apps, self._long_misses, strict=False):
             yield from counter_rows(component, instance, app, long_misses)
         for own in self.array.counters():
@@ -329,7 +389,12 @@ class TlbLevel:
         yield from counter_rows(component, instance, "", queue)
 
 
-def _asker(waiter: Traveller) -> Asker:
+def _is_prefetch(waiter: Traveller) -> bool:
+    """Whether no warp waits for it."""
+    return isinstance(waiter, Translation) and waiter.kind == Purpose.PREFETCH
+
+
+def _requester(waiter: Traveller) -> Requester:
     """Whose lookup missed: a warp instruction in the first level, a translation in deeper ones."""
     if isinstance(waiter, MemoryRequest):
         assert waiter.access is not None
@@ -340,4 +405,4 @@ def _asker(waiter: Traveller) -> Asker:
 
 def _warps_among(waiters: Iterable[Traveller]) -> int:
     """Warps that wait in the first level."""
-    return len({(waiter.sm, _asker(waiter).warp_slot) for waiter in waiters})
+    return len({(waiter.sm, _requester(waiter).warp_slot) for waiter in waiters})

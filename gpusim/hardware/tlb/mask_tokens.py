@@ -8,8 +8,11 @@ from attrs import define
 
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
+from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, policy
-from gpusim.core.request import NO_PAGE, Asker
+from gpusim.core.replacement import Lru
+from gpusim.core.request import Requester
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.fill import FillPolicy
 from gpusim.hardware.tlb.sets import Entry, PlainSet
@@ -75,37 +78,44 @@ class MaskTokens(FillPolicy):
         _parts(initial=initial, step=step, band=band, bypass_above=bypass_above)
         self._tokens = [makers[token_policy]() for _ in range(apps)]
         self._counters = [TokenCounters() for _ in range(apps)]
-        self._bypass = PlainSet(bypass_entries)
+        self._bypass = PlainSet(bypass_entries, Lru())
         self._first_only = not any_waiter
         self._sms = sms
         self._warps = warps
+        self._announce: Callable[..., None] | None = None
 
-    def admits(self, tag: int, pfn: int, askers: Sequence[Asker], cycle: int) -> bool:
-        app = askers[0].app
+    def attach(self, signals: Signals) -> None:
+        self._announce = signals.announce
+
+    def admits(
+        self, tag: int, mapping: Mapping, requesters: Sequence[Requester], cycle: int
+    ) -> bool:
+        app = requesters[0].app
         self._advance(app, cycle)
         tokens, counters = self._tokens[app], self._counters[app]
-        waiters = askers[:1] if self._first_only else askers
+        waiters = requesters[:1] if self._first_only else requesters
         if any(tokens.held_by(waiter.sm, waiter.warp_slot) for waiter in waiters):
             counters.array_fills += 1
             return True
         counters.bypass_fills += 1
-        self._bypass.insert(Entry(tag, pfn))
+        self._bypass.insert(Entry(tag, mapping))
         return False
 
-    def find(self, tag: int, asker: Asker) -> int:
+    def find(self, tag: int, requester: Requester) -> Mapping | None:
         entry = self._bypass.find(tag)
         if entry is None:
-            return NO_PAGE
-        counters = self._counters[asker.app]
+            return None
+        counters = self._counters[requester.app]
         counters.bypass_probes += 1
         counters.bypass_hits += 1
-        return entry.pfn
+        return entry.mapping
 
-    def looked_up(self, asker: Asker, hit: bool, cycle: int) -> None:
-        self._advance(asker.app, cycle)
-        self._tokens[asker.app].count_lookup(asker.sm, asker.warp_slot, hit)
+    def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:
+        app = requester.app
+        self._advance(app, cycle)
+        self._tokens[app].count_lookup(requester.sm, requester.warp_slot, hit)
         if not hit and self._bypass.capacity:
-            self._counters[asker.app].bypass_probes += 1
+            self._counters[app].bypass_probes += 1
 
     def _advance(self, app: int, cycle: int) -> None:
         epoch = self._tokens[app].advance(cycle)
@@ -115,8 +125,8 @@ class MaskTokens(FillPolicy):
         counters.epochs += 1
         counters.epoch_warps += epoch.warps
         counters.epoch_tokens += epoch.tokens
-        if self.tell_epoch is not None:
-            self.tell_epoch(app, *epoch)
+        if self._announce is not None:
+            self._announce(app, *epoch)
 
     def invalidate(self, tag: int) -> bool:
         return self._bypass.remove(tag)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
+from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy, policy
-from gpusim.core.request import NO_PAGE
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.sets import Entry, PlainSet, SetKind
@@ -21,6 +22,8 @@ class ArrayOfSets(TlbArray):
         indexed: whether low bits of the page number choose the set.
     """
 
+    replaces = True
+
     def __init__(self, config: TlbConfig, *, indexed: bool) -> None:
         if config.sub_entries != 1:
             raise OptionError(
@@ -32,6 +35,9 @@ class ArrayOfSets(TlbArray):
         self._index_bits = bits_for(count) if indexed else 0
         self._sets = [kind.make(self._index_bits) for _ in range(count)]
         self.extra_cycles = self.pipelined_cycles = kind.extra_cycles
+
+    def attach(self, signals: Signals) -> None:
+        self._kind.attach(signals)
 
     def flush(self) -> None:
         for one in self._sets:
@@ -48,23 +54,50 @@ class ArrayOfSets(TlbArray):
 
 @policy(Slot.TLB_ARRAY, "set-associative")
 class SetAssociativeArray(ArrayOfSets):
-    """`entries` in sets of `ways`; ways = entries is fully associative."""
+    """`entries` in sets of `ways`; ways = entries is fully associative.
+
+    An entry of plain sets maps a page of any size; the sets of all sizes that have come so far are
+    looked up at once [our choice].  Sets of another kind keep the small page that was asked for.
+    """
 
     def __init__(self, config: TlbConfig) -> None:
         super().__init__(config, indexed=True)
         self._mask = len(self._sets) - 1
+        self._large: list[int] = []
+        """Sizes of larger pages that have come, as powers of two."""
+        if isinstance(self._sets[0], PlainSet):
+            self.large_pages = "whole"
 
-    def lookup(self, tag: int, slot: int) -> int:
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
         entry = self._sets[tag & self._mask].find(tag)
-        return NO_PAGE if entry is None else entry.pfn
+        if entry is not None:
+            return entry.mapping
+        for size in self._large:
+            entry = self._sets[tag >> size & self._mask].find(_key(tag, size))
+            if entry is not None:
+                return entry.mapping
+        return None
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
-        return self._sets[tag & self._mask].insert(Entry(tag, pfn))
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
+        if mapping.pages == 1 or self.large_pages != "whole":
+            return self._sets[tag & self._mask].insert(Entry(tag, mapping))
+        size = mapping.pages.bit_length() - 1
+        if size not in self._large:
+            self._large.append(size)
+        return self._sets[tag >> size & self._mask].insert(Entry(_key(tag, size), mapping))
 
     def invalidate(self, tag: int) -> bool:
-        return self._sets[tag & self._mask].remove(tag)
+        found = self._sets[tag & self._mask].remove(tag)
+        for size in self._large:
+            found |= self._sets[tag >> size & self._mask].remove(_key(tag, size))
+        return found
 
     def beside(self, tag: int) -> tuple[int, ...] | None:
         """Pages in the set in which a page may be; None: its sets are not plain."""
         pages = self._sets[tag & self._mask]
         return tuple(pages.entries) if isinstance(pages, PlainSet) else None
+
+
+def _key(tag: int, size: int) -> int:
+    """The name of the page of ``1 << size`` small ones around a page: no tag of a small one."""
+    return -(tag >> size << 8 | size)

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gpusim.config.schema import TlbConfig
-from gpusim.core.registry import Slot, policy
+from gpusim.core.mapping import Mapping
+from gpusim.core.registry import Slot, make_policy, policy
+from gpusim.core.replacement import Replacement
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
 
 
@@ -15,27 +18,38 @@ class Entry:
     """A translation in a set.
 
     Attributes:
-        tag, pfn: the page and its frame.
+        tag: the page.
+        mapping: what covers it.
         used, block: when it was last used and by whom, for arrays that replace among several sets.
     """
 
-    __slots__ = ("block", "pfn", "tag", "used")
+    __slots__ = ("block", "mapping", "tag", "used")
 
-    def __init__(self, tag: int, pfn: int) -> None:
+    def __init__(self, tag: int, mapping: Mapping) -> None:
         self.tag = tag
-        self.pfn = pfn
+        self.mapping = mapping
         self.used = 0
         self.block = 0
 
+    @property
+    def pfn(self) -> int:
+        """The frame of the page."""
+        return self.mapping.frame(self.tag)
+
 
 class Ways:
-    """Up to `capacity` entries by some key, the least recently used first."""
+    """Up to `capacity` entries by some key, in the charge of a replacement policy."""
 
-    __slots__ = ("capacity", "entries")
+    __slots__ = ("_forget", "_index", "_insert", "_touch", "_victim", "capacity", "entries")
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, replacement: Replacement) -> None:
         self.capacity = capacity
         self.entries: dict[int, Entry] = {}
+        self._index = replacement.adopt(self.entries, capacity) if capacity else -1
+        self._touch = replacement.touch
+        self._insert = replacement.insert
+        self._forget = replacement.forget
+        self._victim = replacement.victim
 
     @property
     def full(self) -> bool:
@@ -44,23 +58,43 @@ class Ways:
 
     def find(self, key: int) -> Entry | None:
         """The entry of a key, if it is there; that counts as a use."""
-        entries = self.entries
-        entry = entries.pop(key, None)
+        entry = self.entries.get(key)
         if entry is not None:
-            entries[key] = entry
+            self._touch(self._index, key)
         return entry
 
     def put(self, key: int, entry: Entry) -> int:
         """Keep an entry; returns how many were evicted for it."""
         entries = self.entries
+        if key in entries:
+            entries[key] = entry
+            self._touch(self._index, key)
+            return 0
         evicted = 0
-        if entries.pop(key, None) is None and len(entries) >= self.capacity:
+        if len(entries) >= self.capacity:
             if not self.capacity:
                 return 0
-            del entries[next(iter(entries))]
+            self.take(self._victim(self._index))
             evicted = 1
         entries[key] = entry
+        self._insert(self._index, key)
         return evicted
+
+    def victim(self) -> Entry:
+        """The entry that would have to go; there is one."""
+        return self.entries[self._victim(self._index)]
+
+    def take(self, key: int) -> Entry | None:
+        """Take an entry out; None: it is not there."""
+        entry = self.entries.pop(key, None)
+        if entry is not None:
+            self._forget(self._index, key)
+        return entry
+
+    def clear(self) -> None:
+        """Take all out."""
+        for key in list(self.entries):
+            self.take(key)
 
 
 class TlbSet(Protocol):
@@ -70,7 +104,7 @@ class TlbSet(Protocol):
         """The entry of a page, if it is there; that counts as a use."""
 
     def ways_for(self, tag: int, pfn: int) -> Ways:
-        """The ways that a translation would go to."""
+        """The ways that a page in a frame would go to."""
 
     def insert(self, entry: Entry) -> int:
         """Take in a translation; returns how many were evicted for it."""
@@ -85,11 +119,22 @@ class TlbSet(Protocol):
 class SetKind(ABC):
     """Makes the sets of one TLB.
 
+    Args:
+        config: the TLB.
+
     Attributes:
         extra_cycles: pipeline stages that a lookup takes beyond the latency of the level.
+        replacement: in charge of all the sets.
     """
 
     extra_cycles: int = 0
+
+    def __init__(self, config: TlbConfig) -> None:
+        self.replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+
+    def attach(self, signals: Signals) -> None:
+        """The machine is built; see `gpusim.core.signals`."""
+        self.replacement.attach(signals)
 
     @abstractmethod
     def make(self, index_bits: int) -> TlbSet:
@@ -121,21 +166,19 @@ class PlainSet(Ways):
         return self.put(entry.tag, entry)
 
     def remove(self, tag: int) -> bool:
-        return self.entries.pop(tag, None) is not None
-
-    def clear(self) -> None:
-        self.entries.clear()
+        return self.take(tag) is not None
 
 
 @policy(Slot.TLB_SET, "plain")
 class PlainSets(SetKind):
-    """Sets of `ways` translations, replaced LRU."""
+    """Sets of `ways` translations."""
 
     def __init__(self, config: TlbConfig) -> None:
+        super().__init__(config)
         self._ways = config.ways
 
     def make(self, index_bits: int) -> TlbSet:
-        return PlainSet(self._ways)
+        return PlainSet(self._ways, self.replacement)
 
     def storage(self, page_bits: int, frame_bits: int) -> Sequence[Storage]:
         return [Storage("entries", self._ways, {"page": page_bits, "frame": frame_bits})]

@@ -9,8 +9,10 @@ from attrs import define
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
-from gpusim.core.registry import Slot, policy
-from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.registry import Slot, make_policy, policy
+from gpusim.core.replacement import Replacement
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.star_entry import Base, Layout, LazyEntry, SharedEntry
@@ -33,20 +35,31 @@ class StarCounters:
 
 
 class _Set:
-    """Entries of one set, the least recently used first, and where their bases are."""
+    """Entries of one set by their numbers, and where their bases are."""
 
-    __slots__ = ("bases", "entries", "last")
+    __slots__ = ("bases", "entries", "index", "last", "replacement")
 
-    def __init__(self) -> None:
+    def __init__(self, replacement: Replacement, ways: int) -> None:
         self.bases: dict[int, Base] = {}
-        self.entries: dict[SharedEntry, None] = {}
+        self.entries: dict[int, SharedEntry] = {}
         self.last = 0
         """Highest number of a base: a lookup that matches none compares up to it."""
+        self.replacement = replacement
+        self.index = replacement.adopt(self.entries, ways)
 
     def use(self, entry: SharedEntry) -> None:
         """`entry` has been used."""
-        del self.entries[entry]
-        self.entries[entry] = None
+        self.replacement.touch(self.index, entry.number)
+
+    def add(self, entry: SharedEntry) -> None:
+        """A new entry."""
+        self.entries[entry.number] = entry
+        self.replacement.insert(self.index, entry.number)
+
+    def remove(self, entry: SharedEntry) -> None:
+        """An entry goes; its bases are to be forgotten."""
+        del self.entries[entry.number]
+        self.replacement.forget(self.index, entry.number)
 
     def forget(self, bases: Iterable[Base]) -> None:
         """Some bases are gone, or have other numbers."""
@@ -62,8 +75,10 @@ class StarArray(TlbArray):
 
     A base that comes to a full set joins an entry with one base and less than half of its
     sub-entries in use: one of the same process if there is any, else the one with the fewest in
-    use, and of these the least recently used [our choice].  Each base then has half of the
-    sub-entries; one that needs more gets the entry for itself (a revert).
+    use, and of these the first in the order of the replacement policy: with LRU the least recently
+    used [our choice].  Each base then has half of the
+    sub-entries; one that needs more gets the entry for itself (a revert).  A page larger than a
+    sub-entry fills the one sub-entry that was asked for.
 
     Args:
         config: the TLB; `sub_entries` at least `bases`.
@@ -78,6 +93,8 @@ class StarArray(TlbArray):
         hold_port: such a lookup holds the port until it ends; otherwise it is a longer pipeline
             [our choice: the paper adds to the latency only].
     """
+
+    replaces = True
 
     def __init__(
         self, config: TlbConfig, *, bases: int = 2, layouts: str = "both", stride: int = 1,
@@ -100,11 +117,16 @@ class StarArray(TlbArray):
         self._make_layouts(config.sub_entries, bits_for(stride))
         self._compare_cycles = [compare_cycles * number for number in range(bases)]
         self._pipelined_cycles = [0] * bases if hold_port else self._compare_cycles
-        self._sets = [_Set() for _ in range(sets)]
+        self._replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+        self._sets = [_Set(self._replacement, config.ways) for _ in range(sets)]
+        self._numbered = 0
         self.star = StarCounters()
         self.evicted = EvictedEntries(config.sub_entries)
 
-    def lookup(self, tag: int, slot: int) -> int:
+    def attach(self, signals: Signals) -> None:
+        self._replacement.attach(signals)
+
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
         vpb = tag >> self._shift
         one = self._sets[vpb & self._mask]
         base = one.bases.get(vpb)
@@ -112,14 +134,14 @@ class StarArray(TlbArray):
         self.extra_cycles = self._compare_cycles[compared]
         self.pipelined_cycles = self._pipelined_cycles[compared]
         if base is None:
-            return NO_PAGE
-        pfn = base.pages.pop(tag, NO_PAGE)
-        if pfn != NO_PAGE:
-            base.pages[tag] = pfn
+            return None
+        mapping = base.pages.pop(tag, None)
+        if mapping is not None:
+            base.pages[tag] = mapping
             one.use(base.entry)
-        return pfn
+        return mapping
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         vpb = tag >> self._shift
         one = self._sets[vpb & self._mask]
         base = one.bases.get(vpb)
@@ -131,12 +153,13 @@ class StarArray(TlbArray):
                 if full:
                     self._evict(one)
                     evicted = 1
-                entry = self._entry(self._private)
-                one.entries[entry] = None
+                self._numbered += 1
+                entry = self._entry(self._private, self._numbered)
+                one.add(entry)
             base = self._join(one, entry, vpb)
         elif len(base.pages) >= base.entry.layout.quota and tag not in base.pages:
             self._favour(one, base)
-        self.star.conflicts += base.entry.place(base, tag, pfn)
+        self.star.conflicts += base.entry.place(base, tag, mapping)
         one.use(base.entry)
         return evicted
 
@@ -151,12 +174,15 @@ class StarArray(TlbArray):
             if entry.bases:
                 self._lay_out(entry, len(entry.bases))
             else:
-                del one.entries[entry]
+                one.remove(entry)
             one.forget([base])
         return True
 
     def flush(self) -> None:
-        self._sets = [_Set() for _ in self._sets]
+        for one in self._sets:
+            for entry in list(one.entries.values()):
+                one.remove(entry)
+                one.forget(entry.bases)
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         base = dimensions.page_bits - self._shift - bits_for(len(self._sets))
@@ -200,9 +226,9 @@ class StarArray(TlbArray):
         if self._bases == 1:
             return None
         few = self._config.sub_entries // 2
-        found = [way for way in one.entries if len(way.bases) == 1 and way.used < few]
+        found = [way for way in one.entries.values() if len(way.bases) == 1 and way.used < few]
         if not found and self._bases == 4:
-            found = [way for way in one.entries if self._has_room(way)]
+            found = [way for way in one.entries.values() if self._has_room(way)]
         if not found:
             return None
         process = vpb >> self._process_shift
@@ -268,11 +294,11 @@ class StarArray(TlbArray):
         one.forget(dropped)
 
     def _evict(self, one: _Set) -> None:
-        """The least recently used entry of a set goes, with all its bases."""
-        entry = next(iter(one.entries))
+        """The entry that the replacement policy names goes, with all its bases."""
+        entry = one.entries[one.replacement.victim(one.index)]
         first = entry.bases[0]
         self.evicted.add(first.vpb << self._shift, entry.used)
-        del one.entries[entry]
+        one.remove(entry)
         one.forget(entry.bases)
 
 

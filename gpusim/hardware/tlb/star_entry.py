@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
+from gpusim.core.mapping import Mapping
+
 
 @frozen(eq=False)
 class Layout:
@@ -40,7 +42,7 @@ class Base:
         vpb: page number without the index of the sub-entry, tagged with the address space.
         entry: where it is.
         number: which of the bases of the entry it is; they are compared in this order.
-        pages: frames by tag, the least recently used first.
+        pages: mappings by tag, the least recently used first.
     """
 
     __slots__ = ("entry", "number", "pages", "vpb")
@@ -49,7 +51,7 @@ class Base:
         self.vpb = vpb
         self.entry = entry
         self.number = number
-        self.pages: dict[int, int] = {}
+        self.pages: dict[int, Mapping] = {}
 
 
 class SharedEntry:
@@ -57,13 +59,15 @@ class SharedEntry:
 
     Attributes:
         layout: how they do.
+        number: that no other entry of the TLB has or had.
         bases: by their numbers, lowest first.
     """
 
-    __slots__ = ("bases", "layout")
+    __slots__ = ("bases", "layout", "number")
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, number: int) -> None:
         self.layout = layout
+        self.number = number
         self.bases: list[Base] = []
 
     @property
@@ -93,10 +97,10 @@ class SharedEntry:
             if len(latest) < len(base.pages):
                 lost += len(base.pages) - len(latest)
                 stay = set(latest.values())
-                base.pages = {tag: pfn for tag, pfn in base.pages.items() if tag in stay}
+                base.pages = {tag: one for tag, one in base.pages.items() if tag in stay}
         return lost
 
-    def place(self, base: Base, tag: int, pfn: int) -> int:
+    def place(self, base: Base, tag: int, mapping: Mapping) -> int:
         """Put a page where its base keeps it; returns how many pages it replaced."""
         pages = base.pages
         replaced = 0
@@ -104,7 +108,7 @@ class SharedEntry:
             for alias in self.layout.aliases:
                 if pages.pop(tag ^ alias, None) is not None:
                     replaced += 1
-        pages[tag] = pfn
+        pages[tag] = mapping
         return replaced
 
     def remove(self, base: Base, tag: int) -> bool:
@@ -125,8 +129,8 @@ class LazyEntry(SharedEntry):
 
     __slots__ = ("strays",)
 
-    def __init__(self, layout: Layout) -> None:
-        super().__init__(layout)
+    def __init__(self, layout: Layout, number: int) -> None:
+        super().__init__(layout, number)
         self.strays: set[int] = set()
 
     def arrange(self, layout: Layout) -> int:
@@ -136,7 +140,7 @@ class LazyEntry(SharedEntry):
         self.strays = {tag for tag in self.bases[0].pages if tag & layout.replaced}
         return 0
 
-    def place(self, base: Base, tag: int, pfn: int) -> int:
+    def place(self, base: Base, tag: int, mapping: Mapping) -> int:
         pages = base.pages
         bit = self.layout.replaced
         replaced = 0
@@ -147,7 +151,7 @@ class LazyEntry(SharedEntry):
             if base.number:
                 replaced += self._move_stray(tag | bit)
         pages.pop(tag, None)
-        pages[tag] = pfn
+        pages[tag] = mapping
         return replaced
 
     def remove(self, base: Base, tag: int) -> bool:

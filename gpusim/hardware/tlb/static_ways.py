@@ -10,7 +10,8 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy, policy
-from gpusim.core.request import ASID_SHIFT
+from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.array import TlbArray
 
@@ -25,6 +26,8 @@ class StaticWaysArray(TlbArray):
         of: the array that it is made of, with that array's usual options.
     """
 
+    replaces = True
+
     def __init__(self, config: TlbConfig, *, ways_of: str, of: str = "sub-entry") -> None:
         sets = config.entries // config.ways
         self._config = config
@@ -36,18 +39,23 @@ class StaticWaysArray(TlbArray):
             for ways in _parse(ways_of, config.ways)
         ]
         self.most_spaces = len(self._parts)
+        self.large_pages = self._parts[0].large_pages
         if self._parts[0].by_block_slot:
             raise OptionError("of", "must be an array that pages index, not slots of blocks")
 
-    def lookup(self, tag: int, slot: int) -> int:
+    def attach(self, signals: Signals) -> None:
+        for part in self._parts:
+            part.attach(signals)
+
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
         part = self._parts[tag >> ASID_SHIFT]
-        pfn = part.lookup(tag, slot)
+        mapping = part.lookup(tag, slot)
         self.extra_cycles = part.extra_cycles
         self.pipelined_cycles = part.pipelined_cycles
-        return pfn
+        return mapping
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
-        return self._parts[tag >> ASID_SHIFT].insert(tag, pfn, slot)
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
+        return self._parts[tag >> ASID_SHIFT].insert(tag, mapping, slot)
 
     def invalidate(self, tag: int) -> bool:
         return self._parts[tag >> ASID_SHIFT].invalidate(tag)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpusim.config.schema import TlbConfig
-from gpusim.core.registry import Slot, policy
-from gpusim.core.request import NO_PAGE
+from gpusim.core.mapping import Mapping
+from gpusim.core.registry import Slot, make_policy, policy
+from gpusim.core.replacement import Replacement
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.utilisation import EvictedEntries
@@ -18,10 +20,11 @@ class SubEntryArray(TlbArray):
 
     A page number is, from its low bits up, sub-index, set index and virtual page base.  A hit
     needs the entry of the base and a valid sub-entry; a missing sub-entry is filled into the entry
-    if that is there, else the least recently used entry goes with all its pages.
+    if that is there, else the entry that the replacement policy names goes with all its pages.
+    A page larger than a sub-entry fills the one sub-entry that was asked for.
     """
 
-    __slots__ = ("_entries", "_mask", "_sets", "_shift", "_ways", "evicted")
+    replaces = True
 
     def __init__(self, config: TlbConfig) -> None:
         sets = config.entries // config.ways
@@ -29,43 +32,52 @@ class SubEntryArray(TlbArray):
         self._ways = config.ways
         self._mask = sets - 1
         self._shift = config.sub_entries.bit_length() - 1
-        self._sets: list[dict[int, dict[int, int]]] = [{} for _ in range(sets)]
+        self._sets: list[dict[int, dict[int, Mapping]]] = [{} for _ in range(sets)]
+        self._replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+        for entries in self._sets:  # the number of a set is its number for the policy, too
+            self._replacement.adopt(entries, config.ways)
         self.evicted = EvictedEntries(config.sub_entries)
 
-    def lookup(self, tag: int, slot: int) -> int:
-        base = tag >> self._shift
-        entries = self._sets[base & self._mask]
-        pages = entries.get(base)
-        if pages is None:
-            return NO_PAGE
-        pfn = pages.get(tag, NO_PAGE)
-        if pfn != NO_PAGE:
-            entries[base] = entries.pop(base)
-        return pfn
+    def attach(self, signals: Signals) -> None:
+        self._replacement.attach(signals)
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
         base = tag >> self._shift
-        entries = self._sets[base & self._mask]
-        pages = entries.pop(base, None)
-        evicted = 0
+        index = base & self._mask
+        pages = self._sets[index].get(base)
         if pages is None:
-            pages = {}
-            if len(entries) >= self._ways:
-                victim = next(iter(entries))
-                self.evicted.add(victim << self._shift, len(entries.pop(victim)))
-                evicted = 1
-        pages[tag] = pfn
-        entries[base] = pages
+            return None
+        mapping = pages.get(tag)
+        if mapping is not None:
+            self._replacement.touch(index, base)
+        return mapping
+
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
+        base = tag >> self._shift
+        index = base & self._mask
+        entries = self._sets[index]
+        pages = entries.get(base)
+        if pages is not None:
+            pages[tag] = mapping
+            self._replacement.touch(index, base)
+            return 0
+        evicted = 0
+        if len(entries) >= self._ways:
+            self._evict(index, self._replacement.victim(index))
+            evicted = 1
+        entries[base] = {tag: mapping}
+        self._replacement.insert(index, base)
         return evicted
 
     def invalidate(self, tag: int) -> bool:
         base = tag >> self._shift
-        entries = self._sets[base & self._mask]
-        pages = entries.get(base)
-        if pages is None or pages.pop(tag, NO_PAGE) == NO_PAGE:
+        index = base & self._mask
+        pages = self._sets[index].get(base)
+        if pages is None or pages.pop(tag, None) is None:
             return False
         if not pages:
-            del entries[base]
+            del self._sets[index][base]
+            self._replacement.forget(index, base)
         return True
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
@@ -77,8 +89,15 @@ class SubEntryArray(TlbArray):
         return [Storage("entries", self._entries, fields)]
 
     def flush(self) -> None:
-        for entries in self._sets:
-            entries.clear()
+        for index, entries in enumerate(self._sets):
+            for base in list(entries):
+                del entries[base]
+                self._replacement.forget(index, base)
 
     def counters_of(self, asid: int) -> tuple[object, ...]:
         return (self.evicted.counters_of(asid),)
+
+    def _evict(self, index: int, victim: int) -> None:
+        """The entry of a base goes from a set."""
+        self.evicted.add(victim << self._shift, len(self._sets[index].pop(victim)))
+        self._replacement.forget(index, victim)

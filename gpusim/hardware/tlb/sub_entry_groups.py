@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError, at_least
+from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, policy
 from gpusim.hardware.tlb.sub_entry import SubEntryArray
 
@@ -38,24 +39,21 @@ class GroupedSubEntryArray(SubEntryArray):
         self._places: list[dict[int, int]] = [{} for _ in self._sets]
         """By set and base: the way where an entry is."""
 
-    def lookup(self, tag: int, slot: int) -> int:
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
         base = tag >> self._shift
         way = self._places[base & self._mask].get(base, self._ways - 1)
         self.extra_cycles = way // self._of_a_group * self._compare_cycles
         self.pipelined_cycles = 0 if self._hold_port else self.extra_cycles
         return super().lookup(tag, slot)
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         base = tag >> self._shift
+        evicted = super().insert(tag, mapping, slot)
         places = self._places[base & self._mask]
         if base not in places:
-            if len(places) < self._ways:
-                taken = set(places.values())
-                way = next(way for way in range(self._ways) if way not in taken)
-            else:
-                way = places.pop(next(iter(self._sets[base & self._mask])))
-            places[base] = way
-        return super().insert(tag, pfn, slot)
+            taken = set(places.values())
+            places[base] = next(way for way in range(self._ways) if way not in taken)
+        return evicted
 
     def invalidate(self, tag: int) -> bool:
         found = super().invalidate(tag)
@@ -68,3 +66,7 @@ class GroupedSubEntryArray(SubEntryArray):
         super().flush()
         for places in self._places:
             places.clear()
+
+    def _evict(self, index: int, victim: int) -> None:
+        super()._evict(index, victim)
+        del self._places[index][victim]

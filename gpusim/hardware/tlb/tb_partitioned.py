@@ -9,8 +9,9 @@ from attrs import define
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import one_of
+from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, policy
-from gpusim.core.request import NO_PAGE
+from gpusim.core.signals import Signals
 from gpusim.hardware.tlb.set_associative import ArrayOfSets
 from gpusim.hardware.tlb.sets import Entry
 
@@ -33,8 +34,8 @@ class TbPartitionedArray(ArrayOfSets):
     """The slot of a block, not the page, tells in which sets a translation may be.
 
     A lookup searches the sets of its block one after another, each for the latency of the level.
-    A translation goes to the first of them with an empty way, else it replaces the least recently
-    used entry of them all [our choice].  Entries stay when their block ends, for the next one in
+    A translation goes to the first of them with an empty way, else each set names the entry that
+    its replacement policy would evict, and the one unused for longest goes [our choice].  Entries stay when their block ends, for the next one in
     its slot, and when a new kernel moves the boundaries between blocks.
 
     Args:
@@ -67,13 +68,18 @@ class TbPartitionedArray(ArrayOfSets):
         self.partition = PartitionCounters()
         self.begin_kernel(1)
 
+    def attach(self, signals: Signals) -> None:
+        super().attach(signals)
+        signals.listen("kernel.begin", lambda _sm, blocks, _cycle: self.begin_kernel(blocks))
+
     def begin_kernel(self, blocks: int) -> None:
+        """Its SM is empty and starts a kernel of which it holds the slots ``0 .. blocks - 1``."""
         self._own = [owned_sets(block, blocks, len(self._sets)) for block in range(blocks)]
         self._searched = list(self._own)
         if self._flush_on_kernel:
             self.flush()
 
-    def lookup(self, tag: int, slot: int) -> int:
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
         sets = self._sets
         searched = 0
         entry = None
@@ -86,21 +92,22 @@ class TbPartitionedArray(ArrayOfSets):
         self.partition.sets_searched += searched
         self.extra_cycles = self._search_cycles * (searched - 1) + self._stages
         self.pipelined_cycles = self._stages if self._hold_port else self.extra_cycles
-        return NO_PAGE if entry is None else entry.pfn
+        return None if entry is None else entry.mapping
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         sets = self._sets
+        pfn = mapping.frame(tag)
         for index in self._searched[slot]:
             sets[index].remove(tag)
         allowed = self._allowed(slot)
         evicted = 0
         home = next((i for i in allowed if not sets[i].ways_for(tag, pfn).full), None)
         if home is None:
-            home, victim = self._least_recent(allowed, tag, pfn)
+            home, victim = self._victim(allowed, tag, pfn)
             if victim is not None:
                 sets[home].remove(victim.tag)
                 evicted = self._evict(victim, home, slot)
-        entry = Entry(tag, pfn)
+        entry = Entry(tag, mapping)
         self._use(entry, slot)
         return evicted + sets[home].insert(entry)
 
@@ -111,10 +118,14 @@ class TbPartitionedArray(ArrayOfSets):
     def counters(self) -> tuple[object, ...]:
         return (self.partition, *super().counters())
 
-    def _least_recent(self, allowed: Sequence[int], tag: int, pfn: int) -> tuple[int, Entry | None]:
-        """The set and the entry that make room; no entry if nothing there could make any."""
+    def _victim(self, allowed: Sequence[int], tag: int, pfn: int) -> tuple[int, Entry | None]:
+        """The set and the entry that make room; no entry if nothing there could make any.
+
+        Each set names the entry that its replacement policy would evict; of these the one that
+        was not used for longest goes.
+        """
         oldest = [
-            (next(iter(ways.entries.values())), index)
+            (ways.victim(), index)
             for index in allowed
             if (ways := self._sets[index].ways_for(tag, pfn)).entries
         ]

@@ -10,6 +10,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import one_of
 from gpusim.core.registry import Slot, policy
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.sets import Entry
 from gpusim.hardware.tlb.tb_partitioned import TbPartitionedArray
@@ -67,6 +68,10 @@ class TbPartitionedSharedArray(TbPartitionedArray):
             flush_on_kernel=flush_on_kernel, merged_fill=merged_fill,
         )  # fmt: skip
 
+    def attach(self, signals: Signals) -> None:
+        super().attach(signals)
+        signals.listen("block.end", lambda _sm, slot, _cycle: self.end_block(slot))
+
     def begin_kernel(self, blocks: int) -> None:
         super().begin_kernel(blocks)
         self._next = [self._after(own) for own in self._own]
@@ -74,6 +79,7 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         self.flags = [False] * blocks
 
     def end_block(self, slot: int) -> None:
+        """The block in a slot has ended, all its accesses answered."""
         self._running[slot] = self._number_block()
         own = self._own[slot]
         for other, shared in enumerate(self._next):

@@ -4,22 +4,31 @@ from gpusim.hardware.walk.frames import (
     ContiguousFrames,
     FirstTouchFrames,
     FrameAllocator,
+    Frames,
     ScatteredFrames,
 )
 from gpusim.hardware.walk.memory import Memory
+from gpusim.hardware.walk.mixed_frames import LargestFitFrames
+from gpusim.hardware.walk.order import FirstComeFirstServed, WalkOrder
 from gpusim.hardware.walk.page_table import PageTable
+from gpusim.hardware.walk.walk import Walk
 from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
 from gpusim.hardware.walk.walker import WalkCounters, Walkers
 
 __all__ = [
     "ContiguousFrames",
+    "FirstComeFirstServed",
     "FirstTouchFrames",
     "FrameAllocator",
+    "Frames",
+    "LargestFitFrames",
     "LevelWalkCache",
     "LineWalkCache",
     "Memory",
     "PageTable",
     "ScatteredFrames",
+    "Walk",
     "WalkCounters",
+    "WalkOrder",
     "Walkers",
 ]

@@ -10,10 +10,17 @@ from gpusim.config.schema import WalkConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import CounterRow, count, counter_rows
 from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.mshr import MERGED, Mshrs
-from gpusim.core.request import Kind, MemoryRequest, Translation
+from gpusim.core.registry import Slot, make_policy
+from gpusim.core.errors import UserError
+from gpusim.core.request import Kind, MemoryRequest, Purpose, Translation
+from gpusim.core.signals import Signals
+from gpusim.core.stage import Stage
 from gpusim.core.states import State
-from gpusim.hardware.walk.page_table import PagePath, PageTable
+from gpusim.hardware.walk.order import WalkOrder
+from gpusim.hardware.walk.page_table import PageTable
+from gpusim.hardware.walk.walk import Walk
 from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
 
 _WALK_READ = int(Kind.WALK)
@@ -41,24 +48,6 @@ class WalkersCounters:
     most_walks: int = count("most walks under way at once")
 
 
-class Walk:
-    """One walk under way: at `level`, `read` levels of the page table really read so far.
-
-    It came to its level in cycle `arrived`.
-    """
-
-    __slots__ = ("arrived", "level", "path", "read", "requested", "started", "translation")
-
-    def __init__(self, translation: Translation, path: PagePath, requested: int) -> None:
-        self.translation = translation
-        self.path = path
-        self.requested = requested
-        self.started = 0
-        self.arrived = 0
-        self.level = 0
-        self.read = 0
-
-
 class _LevelRead(MemoryRequest):
     """The read of one page-table entry, which remembers its walk."""
 
@@ -73,8 +62,8 @@ class _LevelRead(MemoryRequest):
         self.walk = walk
 
 
-class Walkers:
-    """`config.walkers` walks at a time, first come, first served.
+class Walkers(Stage):
+    """The last stage: `config.walkers` walks at a time, begun as the walk order says.
 
     A walk takes
 
@@ -102,6 +91,9 @@ class Walkers:
             env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
         )
         self.counters = [WalkCounters() for _ in range(apps)]
+        self.prefetches = [WalkCounters() for _ in range(apps)]
+        """Of prefetches, which are in no other counters."""
+        self.order: WalkOrder = make_policy(Slot.WALK_ORDER, config.order)
         self.whole = WalkersCounters()
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
@@ -115,6 +107,8 @@ class Walkers:
         self._free = config.walkers
         self._mshrs: Mshrs[Translation] = Mshrs(NEVER, NEVER)
         self._queue: list[Walk] = []
+        self._walks: dict[int, Walk] = {}
+        """By tag: those that wait or are under way."""
         self._steps: Port[Walk] = Port(env, f"{name}.steps")
         self._reads: Port[_LevelRead] = Port(env, f"{name}.reads")
         self._unsent: list[tuple[_LevelRead, Port[MemoryRequest]]] = []
@@ -141,24 +135,59 @@ class Walkers:
             while (translation := self.requests.take()) is not None:
                 self._admit(translation)
             while self._free and self._queue:
-                self._start(self._queue.pop(0))
+                self._start(self._queue.pop(self._choose()))
             ports = (self._reads, self._steps, self.requests)
             upcoming = min(port.next_cycle() for port in ports)
             yield None if upcoming == NEVER else upcoming - self.env._now
 
+    def attach(self, signals: Signals) -> None:
+        self.order.attach(signals)
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Lines of the page table that hold the entry of a page are read again.
+
+        Whoever waits for a walk of it is told by the stages above.
+        """
+        if self._lines is None:
+            return
+        if tag is None:
+            self._lines.clear()
+        elif self.table.find(tag) is not None:
+            asid, vpn = tag >> ASID_SHIFT, tag & VPN_MASK
+            self._lines.forget(self.table.walk(asid, vpn).entries[-1])
+
+    def _choose(self) -> int:
+        """Index of the walk that begins."""
+        index = self.order.choose(self._queue, self.env._now)
+        if not 0 <= index < len(self._queue):
+            raise UserError(
+                f"walk.order: {type(self.order).__qualname__} chose walk {index} of the "
+                f"{len(self._queue)} that wait; allowed: 0 to {len(self._queue) - 1}"
+            )
+        return index
+
+    def _counters(self, translation: Translation) -> WalkCounters:
+        """Where a walk is counted that a translation asked for."""
+        prefetched = translation.kind == Purpose.PREFETCH
+        return (self.prefetches if prefetched else self.counters)[translation.app]
+
     def _admit(self, translation: Translation) -> None:
-        counters = self.counters[translation.app]
+        counters = self._counters(translation)
         counters.requests += 1
         now = self.env._now
         if self._mshrs.admit(translation.tag, translation) == MERGED:
             counters.merged += 1
-            translation.follow(self._mshrs.pending[translation.tag][0], now)
+            first = self._mshrs.pending[translation.tag][0]
+            translation.follow(first, now)
+            self.order.merged(self._walks[translation.tag], translation.access, now)
             return
         translation.trail += (_WALKER, now)
         if self.on_admit.listeners:
             self.on_admit(translation.app, translation.tag, now)
         path = self.table.walk(translation.asid, translation.vpn)
-        self._queue.append(Walk(translation, path, now))
+        walk = self._walks[translation.tag] = Walk(translation, path, now)
+        self._queue.append(walk)
+        self.order.arrived(walk, now)
 
     def _start(self, walk: Walk) -> None:
         now = self.env._now
@@ -169,7 +198,7 @@ class Walkers:
         walk.started = now
         translation = walk.translation
         translation.trail += (_WALK, now)
-        counters = self.counters[translation.app]
+        counters = self._counters(translation)
         counters.walks += 1
         counters.queue_cycles += now - walk.requested
         delay = 0
@@ -183,16 +212,16 @@ class Walkers:
             return
         if self._config.cost == "fixed":
             delay += self._latency
-            walk.read = self.table.levels - walk.level
+            walk.read = len(walk.path.entries) - walk.level
         else:
             delay += self._timed_levels(walk, counters)
-        walk.level = self.table.levels
+        walk.level = len(walk.path.entries)
         self._steps.send(walk, delay)
 
     def _timed_levels(self, walk: Walk, counters: WalkCounters) -> int:
         """Cycles of a ``per-level`` walk from its current level to the leaf."""
         delay = 0
-        for level in range(walk.level, self.table.levels):
+        for level in range(walk.level, len(walk.path.entries)):
             if self._lines is not None:
                 counters.cache_lookups += 1
                 delay += self._probe_latency
@@ -206,14 +235,14 @@ class Walkers:
 
     def _step(self, walk: Walk) -> None:
         """Go on with the walk at its current level: from the cache, from memory, or be done."""
-        if walk.level == self.table.levels:
+        if walk.level == len(walk.path.entries):
             self._finish(walk)
             return
         address = walk.path.entries[walk.level]
         walk.arrived = self.env._now
         delay = 0
         if self._lines is not None:
-            counters = self.counters[walk.translation.app]
+            counters = self._counters(walk.translation)
             counters.cache_lookups += 1
             delay = self._probe_latency
             if self._lines.probe(address):
@@ -262,7 +291,7 @@ class Walkers:
         now = self.env._now
         self._free += 1
         translation = walk.translation
-        counters = self.counters[translation.app]
+        counters = self._counters(translation)
         counters.walk_cycles += now - walk.started
         counters.level_accesses += walk.read
         if self.on_walk.listeners:
@@ -270,8 +299,10 @@ class Walkers:
                 translation.asid, translation.vpn, translation.sm, translation.app,
                 walk.requested, walk.started, now, walk.read,
             )  # fmt: skip
+        del self._walks[translation.tag]
+        self.order.finished(walk, now)
         for waiter in self._mshrs.release(translation.tag):
-            waiter.pfn = walk.path.pfn
+            waiter.mapping = walk.path.mapping
             waiter.answer()
 
     # -- reports ---------------------------------------------------------------------------------
@@ -298,4 +329,7 @@ class Walkers:
         """All counters, one row each."""
         for app, counters in zip(apps, self.counters, strict=True):
             yield from counter_rows(component, instance, app, counters)
+        for app, prefetches in zip(apps, self.prefetches, strict=True):
+            if prefetches.requests:
+                yield from counter_rows(f"{component}/prefetch", instance, app, prefetches)
         yield from counter_rows(component, instance, "", self.whole)

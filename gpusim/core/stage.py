@@ -1,0 +1,282 @@
+"""Stages of address translation: TLB levels, prefetchers, page-table walkers, and what users add.
+
+A stage takes a `Translation` on its port `requests` and answers it on the path back, by
+``translation.answer()``.  It knows only what is `below`: the next stage, whatever that is.  The
+model lists the stages, from the SM outward (``stages = ["L1", "L2", "walk"]``).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, Protocol
+
+from attrs import define, frozen
+
+from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.engine import NEVER, Environment, Port
+from gpusim.core.errors import WrongMappingError
+from gpusim.core.mapping import Mapping
+from gpusim.core.request import Purpose, Sink, Translation
+from gpusim.core.signals import Signals
+
+
+class Below(Sink, Protocol):
+    """Where a stage sends what it cannot answer: the port of the next one, or a way to several."""
+
+    name: str
+
+
+class Pages(Protocol):
+    """What a stage may ask about pages, and do to them (see `gpusim.machine.pages.Pages`)."""
+
+    def find(self, tag: int) -> Mapping | None:
+        """The mapping that covers a tagged page now, if one does."""
+
+    def knows(self, tag: int) -> bool:
+        """Whether a tagged page is mapped, or lies in an array of its application."""
+
+    def map(self, tag: int, pfn: int, pages: int = 1, *, writable: bool = True) -> Mapping:
+        """Map a page, of which no part is mapped yet."""
+
+    def unmap(self, tag: int) -> Mapping:
+        """Take a page away; everything that holds its translation forgets it."""
+
+    def remap(self, tag: int, pfn: int | None = None) -> Mapping:
+        """Move a page to another frame, a fresh one by default; likewise."""
+
+    def protect(self, tag: int, *, writable: bool) -> Mapping:
+        """Give a page a permission; likewise."""
+
+    def promote(self, tag: int, pages: int, pfn: int | None = None) -> Mapping | None:
+        """Make one page of several; likewise.  None: it cannot be."""
+
+
+@frozen(eq=False)
+class StageSite:
+    """Where a stage stands in a machine; a stage of a user's own is made with it.
+
+    Attributes:
+        env: the environment.
+        name: of this stage, such as ``"prefetch[3]"``.
+        index: which of the stages of its kind it is, over the whole GPU.
+        below: where it sends what it cannot answer.
+        state: in which state a warp is whose translation is at this stage.
+        below_state: likewise, at the next one.
+        apps: applications that share the machine.
+        sms: the SMs that it serves.
+        pages: the pages of all address spaces.
+        queue: translations that fit into `requests`.
+        trip: cycles of the way to it.
+    """
+
+    env: Environment
+    name: str
+    index: int
+    below: Below
+    state: int
+    below_state: int
+    apps: int
+    sms: Sequence[int]
+    pages: Pages
+    queue: int
+    trip: int
+
+
+class Stage(ABC):
+    """What the machine, and the stage above, need of any stage.
+
+    Attributes:
+        name: for reports.
+        requests: where the stage above sends its translations.
+    """
+
+    name: str
+    requests: Port[Translation]
+
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; see `gpusim.core.signals`."""
+
+    @abstractmethod
+    def shoot_down(self, tag: int | None) -> None:
+        """Forget a page (None: all), also where its translation is on its way."""
+
+    @abstractmethod
+    def in_flight(self) -> int:
+        """Translations that wait here or below."""
+
+    @abstractmethod
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+
+    @abstractmethod
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
+        """All counters, one row each."""
+
+
+@define(slots=True)
+class StageCounters:
+    """What one stage of a user's own did for one application."""
+
+    received: int = count("translations that came from the stage above")
+    answered: int = count("of these, answered here, without the stage below")
+    sent: int = count("of these, sent on to the stage below")
+    returned: int = count("answers of the stage below that were passed on")
+    prefetches: int = count("pages that this stage asked for by itself")
+    prefetched: int = count("answers to these")
+
+
+class StageProcess(Stage):
+    """The base of a stage of one's own: a process that owns the ports and keeps the books.
+
+    A subclass says in `asked` what becomes of a translation that has come: it calls `reply`,
+    `send_on`, or returns False to be asked again when the next stage has room; and in `answered`
+    what becomes of the answers of the stage below.  Options are keyword-only parameters of
+    ``__init__(self, site, *, ...)``.
+
+    Attributes:
+        env, pages: the environment, and all pages.
+        counters: by application.
+    """
+
+    def __init__(self, site: StageSite) -> None:
+        self.env = site.env
+        self.name = site.name
+        self.site = site
+        self.pages = site.pages
+        self.requests = Port(site.env, f"{site.name}.requests", site.trip, depth=site.queue)
+        self.answers: Port[Translation] = Port(site.env, f"{site.name}.answers")
+        self.counters = [StageCounters() for _ in range(site.apps)]
+        self._under_way = 0
+        self.process = site.env.start(self._run())
+        self.requests.connect(self.process)
+        self.answers.connect(self.process)
+
+    # -- what a subclass says --------------------------------------------------------------------
+
+    @abstractmethod
+    def asked(self, translation: Translation) -> bool:
+        """A translation has come: answer it, or send it on; False: it has to wait.
+
+        Asked again, from the start, when the next stage has room, for as long as it says False.
+        """
+
+    def answered(self, translation: Translation) -> None:
+        """The stage below has answered: ``translation.mapping``, or None, as the page has gone.
+
+        Unless a subclass says otherwise, it is passed back to whoever asked; what this stage asked
+        for by itself, whose ``translation.path`` is empty, ends here.
+        """
+        if translation.path:
+            self.pass_back(translation)
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Forget a page (None: all); a stage that keeps translations overrides this."""
+
+    # -- what a subclass may do ------------------------------------------------------------------
+
+    @property
+    def room(self) -> bool:
+        """Whether the stage below takes another translation."""
+        return not self.site.below.full
+
+    def reply(self, translation: Translation, mapping: Mapping | None, delay: int = 0) -> None:
+        """Answer a translation here, `delay` cycles from now.
+
+        Raises:
+            WrongMappingError: that is not what the page table says of its page.
+        """
+        if mapping is not None and self.pages.find(translation.tag) is not mapping:
+            raise WrongMappingError(
+                f"{self.name} ({type(self).__qualname__})", translation.tag, mapping,
+                self.pages.find(translation.tag),
+            )  # fmt: skip
+        self.counters[translation.app].answered += 1
+        translation.mapping = mapping
+        translation.answer(delay)
+
+    def send_on(self, translation: Translation, delay: int = 0) -> None:
+        """Send a translation to the stage below, which has room; its answer comes to `answered`."""
+        self.counters[translation.app].sent += 1
+        self._send(translation, delay)
+
+    def prefetch(self, tag: int, cause: Translation, delay: int = 0) -> bool:
+        """Ask the stage below for a page, on behalf of whoever asked for another one.
+
+        Returns:
+            whether it was asked: it has room, and the page is mapped or lies in an array.
+        """
+        if not self.room or not self.pages.knows(tag):
+            return False
+        self.counters[cause.app].prefetches += 1
+        wanted = Translation(
+            cause.app, cause.asid, cause.sm, tag, cause.slot, cause.warp_slot,
+            [self.site.state, self.env.now], kind=Purpose.PREFETCH,
+        )  # fmt: skip
+        self._send(wanted, delay)
+        return True
+
+    def pass_back(self, translation: Translation, delay: int = 0) -> None:
+        """Hand an answer of the stage below to whoever asked for it."""
+        self.counters[translation.app].returned += 1
+        translation.answer(delay)
+
+    # -- the process -----------------------------------------------------------------------------
+
+    def _send(self, translation: Translation, delay: int) -> None:
+        translation.trail += (self.site.below_state, self.env.now + delay)
+        translation.path.append(self.answers)
+        self._under_way += 1
+        self.site.below.send(translation, delay)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        requests, answers = self.requests, self.answers
+        while True:
+            while (answer := answers.take()) is not None:
+                self._under_way -= 1
+                if not answer.path:
+                    self.counters[answer.app].prefetched += 1
+                self.answered(answer)
+            blocked = False
+            while not blocked and (translation := requests.head()) is not None:
+                if translation.trail[-2] != self.site.state:
+                    translation.trail += (self.site.state, self.env.now)
+                blocked = not self.asked(translation)
+                if not blocked:
+                    requests.take()
+                    self.counters[translation.app].received += 1
+            if blocked:
+                self._wait()
+            upcoming = min(answers.next_cycle(), NEVER if blocked else requests.next_cycle())
+            yield None if upcoming == NEVER else max(upcoming - self.env.now, 0)
+
+    def _wait(self) -> None:
+        """Wake when the stage below has room, or, if it has, in the next cycle."""
+        if self.room:
+            self.process.wake.at(self.env.now + 1)
+        else:
+            self.site.below.when_free(self.process.wake)
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        return self._under_way + len(self.requests)
+
+    def waiting(self) -> Iterator[str]:
+        if self.requests:
+            yield f"{self.name}: {len(self.requests)} translations queue"
+        if self._under_way:
+            yield f"{self.name}: {self._under_way} translations wait for {self.site.below.name}"
+
+    def counter_rows(
+        self, component: str, instance: int, apps: Sequence[str]
+    ) -> Iterator[CounterRow]:
+        for asid, (app, counters) in enumerate(zip(apps, self.counters, strict=True)):
+            for own in (counters, *self.own_counters(asid)):
+                yield from counter_rows(component, instance, app, own)
+
+    def own_counters(self, app: int) -> tuple[Any, ...]:
+        """Counters of a subclass for one application: attrs instances made with `count`."""
+        return ()

@@ -1,0 +1,38 @@
+"""The slot of the walkers: which waiting walk gets a walker that is free."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from gpusim.core.registry import Slot, policy
+from gpusim.core.signals import Signals
+from gpusim.hardware.walk.walk import Walk
+
+
+class WalkOrder(ABC):
+    """Chooses among the walks that wait; one instance for all walkers that share a queue."""
+
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; see `gpusim.core.signals`."""
+
+    def arrived(self, walk: Walk, cycle: int) -> None:  # noqa: B027
+        """A walk waits from now on; it is the last of those that `choose` is shown."""
+
+    def merged(self, walk: Walk, access: object, cycle: int) -> None:  # noqa: B027
+        """Another instruction wants the page of a walk that waits or is under way."""
+
+    def finished(self, walk: Walk, cycle: int) -> None:  # noqa: B027
+        """A walk has ended, and all that wait for it are about to be answered."""
+
+    @abstractmethod
+    def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
+        """Index of the walk that begins now; there is at least one, the oldest first."""
+
+
+@policy(Slot.WALK_ORDER, "fcfs")
+class FirstComeFirstServed(WalkOrder):
+    """The walk that has waited for longest begins."""
+
+    def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
+        return 0

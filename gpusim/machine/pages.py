@@ -1,0 +1,96 @@
+"""Pages of a machine: what an operating system, or a stage of translation, does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.hardware.walk import PageTable
+
+
+class Holder(Protocol):
+    """Whatever keeps translations."""
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Forget a page (None: all), also where its translation is on its way."""
+
+
+class Pages:
+    """The page table, and everything that has to be told when it changes.
+
+    A change and the shootdown of all who hold what has changed happen in one cycle; what that
+    costs arises from the translations that are asked for again.
+
+    Args:
+        table: the page table of all address spaces.
+
+    Attributes:
+        holders: TLB levels, walkers, stages of one's own.
+        virtual: begins the shootdown of a page (None: all) where caches are virtual; it tells the
+            TLBs itself, and purges lines.
+    """
+
+    def __init__(self, table: PageTable) -> None:
+        self._table = table
+        self.holders: list[Holder] = []
+        self.virtual: Callable[[int | None], None] | None = None
+        self.find = table.find
+        self.knows = table.knows
+
+    def map(self, tag: int, pfn: int, pages: int = 1, *, writable: bool = True) -> Mapping:
+        """Map a page, of which no part is mapped yet (see `PageTable.map`)."""
+        return self._table.map(tag >> ASID_SHIFT, tag & VPN_MASK, pfn, pages, writable=writable)
+
+    def unmap(self, tag: int) -> Mapping:
+        """Take a page away, with its translations; it is mapped anew when it is asked for."""
+        mapping = self._table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+        self._tell(mapping)
+        self._table.unmap(mapping.asid, mapping.vpn)
+        self._purge(mapping)
+        return mapping
+
+    def remap(self, tag: int, pfn: int | None = None) -> Mapping:
+        """Move a page to another frame, a fresh one by default."""
+        old = self._table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+        self._tell(old)
+        self._table.remap(old.asid, old.vpn, pfn)
+        self._purge(old)
+        return self._table.walk(old.asid, old.vpn).mapping
+
+    def protect(self, tag: int, *, writable: bool) -> Mapping:
+        """Give a page a permission."""
+        old = self._table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+        self._tell(old)
+        self._table.protect(old.asid, old.vpn, writable=writable)
+        self._purge(old)
+        return self._table.walk(old.asid, old.vpn).mapping
+
+    def promote(self, tag: int, pages: int, pfn: int | None = None) -> Mapping | None:
+        """Make one page of several (see `PageTable.promote`); None: it cannot be."""
+        mapping = self._table.promote(tag >> ASID_SHIFT, tag & VPN_MASK, pages, pfn)
+        if mapping is not None:
+            self._tell(mapping)
+            self._purge(mapping)
+        return mapping
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Everything forgets a page (None: all), which stays mapped as it is."""
+        if self.virtual is not None:
+            self.virtual(tag)
+            return
+        for holder in self.holders:
+            holder.shoot_down(tag)
+
+    def _tell(self, mapping: Mapping) -> None:
+        """Whatever holds a part of a page forgets it."""
+        if self.virtual is None:
+            for holder in self.holders:
+                for tag in range(mapping.tag, mapping.tag + mapping.pages):
+                    holder.shoot_down(tag)
+
+    def _purge(self, mapping: Mapping) -> None:
+        """Virtual caches forget a page that has changed, and the TLBs with them."""
+        if self.virtual is not None:
+            for tag in range(mapping.tag, mapping.tag + mapping.pages):
+                self.virtual(tag)
