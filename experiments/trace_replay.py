@@ -8,7 +8,8 @@ one difference between two machines amounts to on this very trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import abc
+from collections.abc import Iterator
 from itertools import groupby
 
 import numpy as np
@@ -16,11 +17,11 @@ from attrs import define
 from numpy.typing import NDArray
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.request import NO_PAGE
+from gpusim.core.mapping import Mapping
 from gpusim.hardware.cache.array import DIRTY, CacheArray
 from gpusim.hardware.tlb import SetAssociativeArray
 
-Columns = Mapping[str, NDArray[np.int64]]
+Columns = abc.Mapping[str, NDArray[np.int64]]
 """Columns of a table by name, with those that only MGPUSim's logs have."""
 
 LINE_SHIFT = 6
@@ -103,12 +104,13 @@ class Replay:
 
     def _translate(self, sm: int, page: int) -> None:
         tlb = self._tlbs[sm]
-        if tlb.lookup(page, 0) == NO_PAGE:
+        if tlb.lookup(page, 0) is None:
+            mapping = Mapping(page, page)
             self.counts.l1_tlb_misses += 1
-            tlb.insert(page, page, 0)
-            if self._l2_tlb.lookup(page, 0) == NO_PAGE:
+            tlb.insert(page, mapping, 0)
+            if self._l2_tlb.lookup(page, 0) is None:
                 self.counts.l2_tlb_misses += 1
-                self._l2_tlb.insert(page, page, 0)
+                self._l2_tlb.insert(page, mapping, 0)
 
     def _access(self, sm: int, line: int, kind: int) -> None:
         hit = not self._l1s[sm].missing(line, _VALID)

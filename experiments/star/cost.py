@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import abc
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from gpusim.config.schema import GpuConfig
+from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.structures import Storage
 from gpusim.hardware.tlb import TlbArray
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 PAGE_BITS, FRAME_BITS = 41, 52
 """Of the paper (§V-C): 30 bits of base, 7 of set and 4 of sub-entry; a PAS of 52 bits."""
 
-PROMOTED: Mapping[str, object] = {
+PROMOTED: abc.Mapping[str, object] = {
     "tlb.L3.array": "set-associative", "tlb.L3.entries": 16384, "tlb.L3.ways": 128,
     "tlb.L3.sub_entries": 1,
 }  # fmt: skip
 """Each sub-entry an entry of its own, in the same 128 sets."""
 
 BASE, STAR = "baseline", "STAR"
-DESIGNS: Mapping[str, tuple[list[str], Mapping[str, object], float]] = {
+DESIGNS: abc.Mapping[str, tuple[list[str], abc.Mapping[str, object], float]] = {
     BASE: ([], {}, 0.0),
     STAR: (["star"], {}, 1.4),
     "STAR, 4 bases": (["star-4-base"], {}, 3.6),
@@ -76,7 +77,7 @@ def longest_lookup(config: GpuConfig) -> int:
     sets = tlb.entries // tlb.ways
     bases = [number * sets * tlb.sub_entries for number in range(4 * tlb.ways)]
     for page in bases:
-        array.insert(page, page, 0)
+        array.insert(page, Mapping(page, page), 0)
     slowest = 0
     for page in bases:
         array.lookup(page, 0)

@@ -109,8 +109,8 @@ def read_model(
 
 def _remove_absent(tree: Tree) -> None:
     absent = (
-        ("", ("fbt",)), ("fbt", ("remapping",)), ("tlb", None), ("walk", ("cache",)),
-        ("dram", ("partition",)),
+        ("", ("fbt",)), ("fbt", ("remapping",)), ("tlb", None), ("stage", None),
+        ("walk", ("cache",)), ("dram", ("partition",)),
     )  # fmt: skip
     for table, names in absent:
         inner = tree.get(table) if table else tree

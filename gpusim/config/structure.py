@@ -76,18 +76,22 @@ def unstructure(config: attrs.AttrsInstance) -> dict[str, Any]:
     return tables
 
 
+_QUANTITIES: Mapping[Any, Callable[[Any], str]] = {
+    Bytes: format_bytes, Hertz: format_hertz, Duration: str,
+}  # fmt: skip
+"""How values with a unit are written."""
+
+
 def _unstructured(value: Any, kind: Any) -> Any:
-    if kind is Bytes:
-        return format_bytes(value)
-    if kind is Hertz:
-        return format_hertz(value)
-    if isinstance(value, Duration):
-        return str(value)
+    if kind in _QUANTITIES:
+        return _QUANTITIES[kind](value)
     if isinstance(value, PolicyConfig):
         return {"policy": value.policy, **value.options} if value.options else value.policy
     if isinstance(value, Mapping):
         return {name: unstructure(inner) for name, inner in value.items()}
-    return unstructure(value) if attrs.has(type(value)) else value
+    if attrs.has(type(value)):
+        return unstructure(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _strict(kind: type, what: str) -> Callable[[Any, Any], Any]:

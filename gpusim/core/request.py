@@ -12,9 +12,7 @@ from enum import IntEnum
 from typing import Any, Protocol
 
 from gpusim.core.engine import Wakeable
-from gpusim.core.mapping import ASID_SHIFT as ASID_SHIFT  # tags are made of both
-from gpusim.core.mapping import VPN_MASK as VPN_MASK
-from gpusim.core.mapping import Mapping
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 
 
 class Kind(IntEnum):

@@ -86,9 +86,7 @@ class Signals:
         """All signals of this machine."""
         return tuple(sorted(self._board.probes))
 
-    def listen(
-        self, name: str, listener: Callable[..., None], *, everywhere: bool = False
-    ) -> None:
+    def listen(self, name: str, listener: Callable[..., None], *, everywhere: bool = False) -> None:
         """Call `listener` with everything that a signal tells from now on.
 
         Args:
@@ -108,6 +106,10 @@ class Signals:
         for sms, probe in probes[name]:
             if everywhere or sms is None or not set(sms).isdisjoint(self.sms):
                 probe.listen(listener)
+
+    def at(self, sms: Collection[int]) -> Signals:
+        """The same, for some SMs only."""
+        return Signals(self._board, sms, self.announce)
 
     def share(self, key: Hashable, make: Callable[[], T]) -> T:
         """Something that all policies of the machine share which ask for the same `key`.

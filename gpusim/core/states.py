@@ -69,4 +69,8 @@ def state_names(tlb_levels: Sequence[str], stages: Sequence[str] = ()) -> tuple[
         stages: further stages of translation, whose states come after those of the TLBs.
     """
     fixed = tuple(state.name.lower() for state in State if state is not State.TLB)
-    return (*fixed, *(f"tlb_{level}" for level in tlb_levels), *(f"stage_{name}" for name in stages))
+    return (
+        *fixed,
+        *(f"tlb_{level}" for level in tlb_levels),
+        *(f"stage_{name}" for name in stages),
+    )

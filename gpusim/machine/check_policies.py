@@ -44,6 +44,8 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
             yield from _check_made(
                 ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1)
             )
+    if "walk" not in wrong:
+        yield from _check_made(("walk", "order"), Slot.WALK_ORDER, config.walk.order)
     if "l2" not in wrong:
         yield from _check_made(("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass)
     if "dram" not in wrong:
@@ -59,6 +61,9 @@ def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
         yield ("tlb", name, "sets"), Slot.TLB_SET, tlb.sets
         yield ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill
     yield ("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass
+    yield ("walk", "order"), Slot.WALK_ORDER, config.walk.order
+    for name, stage in config.stage.items():
+        yield ("stage", name, "kind"), Slot.STAGE, stage.kind
     yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
     yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler
 

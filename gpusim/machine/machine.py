@@ -10,23 +10,20 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.counters import CounterRow
 from gpusim.core.engine import Environment, Probe, Watchdog
 from gpusim.core.registry import Slot, make_policy
-from gpusim.core.request import ASID_SHIFT
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import state_names
 from gpusim.core.warp_program import Application
 from gpusim.hardware.cache import L1Cache, RemappingL1Cache, VirtualL1Cache
 from gpusim.hardware.cache.page_table_reads import level_rows, make_levels
-from gpusim.hardware.dram import TranslationPressure
-from gpusim.hardware.sm.block_scheduler import BlockPlacement, BlockScheduler
+from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.translation import LOAD_STORE_UNITS
-from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
 from gpusim.machine.memory_system import MemorySystem
-from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.pages import Pages
+from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt
 
@@ -217,8 +214,10 @@ class Machine:
         yield from self.schedulers
         yield from self.sms
         yield from self.l1s
-        for tlbs in (*self.tlbs.values(), *self.stages.values()):
+        for tlbs in self.tlbs.values():
             yield from tlbs
+        for stages in self.stages.values():
+            yield from stages
         for system in self.systems:
             yield from system.components
 

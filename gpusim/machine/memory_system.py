@@ -13,6 +13,7 @@ from gpusim.core.counters import CounterRow
 from gpusim.core.engine import Environment, Port, Wakeable
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
+from gpusim.core.signals import SignalBoard
 from gpusim.hardware.cache import CacheBypass, L2Bank, VirtualL2Bank
 from gpusim.hardware.cache.page_table_reads import Levels, Way, way_with_bypass
 from gpusim.hardware.crossbar import Network, reply_bytes, request_bytes
@@ -72,6 +73,7 @@ class MemorySystem:
             )
         ]
         ports = [bank.requests for bank in self.banks]
+        self.bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
         way: Way = lambda read: channel(read.address)  # noqa: E731
         if config.walk.memory == "l2":
             to_bank: Way = lambda read: ports[(read.address >> line_shift) % banks]  # noqa: E731
@@ -80,15 +82,31 @@ class MemorySystem:
             env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}"
         )
 
+    def offer(self, board: SignalBoard) -> None:
+        """Make the probes of its components known."""
+        sms = self.domain.sms
+        board.offer("walk.arrived", self.walkers.on_admit)
+        board.offer("walk.done", self.walkers.on_walk)
+        for bank in self.banks:
+            board.offer("l2.lookup", bank.on_lookup, sms)
+        for channel in self.channels:
+            board.offer("dram.request", channel.on_request, sms)
+
+    def attach(self, board: SignalBoard) -> None:
+        """Hand all policies here their signals."""
+        signals = board.at(self.domain.sms)
+        self.walkers.attach(signals)
+        self.bypass.attach(signals)
+        for channel in self.channels:
+            for queue in channel.queues:
+                queue.attach(signals)
+
     def _past_the_cache(self, levels: Levels, bank: Way, channel: Way) -> Way:
         """The way into the cache; a bypass policy that lets some reads past it is wired."""
         l2 = self.domain.config.l2
-        bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, l2.bypass)
-        if bypass.idle:
+        if self.bypass.idle:
             return bank
-        for each in self.banks:
-            each.on_lookup.listen(bypass.l2_lookup)
-        return way_with_bypass(self.env, bypass, levels, l2.line, bank, channel)
+        return way_with_bypass(self.env, self.bypass, levels, l2.line, bank, channel)
 
     def _build_channels(self) -> tuple[list[DramChannel | IdealDramChannel], Route]:
         """The channels, and the route from an address to the one that it belongs to.

@@ -20,7 +20,7 @@ from typing import Any
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.core.request import ASID_SHIFT
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.hardware.fbt import Fbt
 from gpusim.machine import Machine, Tenant
 

@@ -10,12 +10,13 @@ from attrs import frozen
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot
 from gpusim.core.replacement import Replacement
+from gpusim.core.stage import Stage
 from gpusim.hardware.cache import CacheBypass
 from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
 from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.tlb import FillPolicy, SetKind, TlbArray
-from gpusim.hardware.walk import FrameAllocator
+from gpusim.hardware.walk import FrameAllocator, WalkOrder
 
 
 @frozen
@@ -41,6 +42,8 @@ INTERFACES: Mapping[Slot, Interface] = {
     Slot.FRAMES: Interface(FrameAllocator, ("frames", "seed")),
     Slot.DRAM_QUEUE: Interface(DramQueue, ("entries", "banks")),
     Slot.REPLACEMENT: Interface(Replacement),
+    Slot.WALK_ORDER: Interface(WalkOrder),
+    Slot.STAGE: Interface(Stage, ("site",)),
 }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from gpusim.core.errors import UserError
-from gpusim.core.request import ASID_SHIFT, NO_PAGE, VPN_MASK, MemoryRequest
+from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache import CacheArray
 from gpusim.hardware.tlb import IdealArray, SetAssociativeArray, StarCounters, TlbArray, TlbLevel
 from gpusim.machine import Machine
@@ -41,9 +42,10 @@ def watch_tlb_misses(
 def _place(machine: Machine, request: MemoryRequest) -> int:
     """Where the line of a request is; a look is no use of it."""
     config = machine.config
-    frame = machine.page_table.known(request.asid, request.tag & VPN_MASK)
-    if frame is None:
+    mapping = machine.page_table.find(request.tag)
+    if mapping is None:
         return NOWHERE
+    frame = mapping.frame(request.tag)
     lines = config.memory.page // config.l1.line
     line = frame * lines + request.vline % lines
     l1 = machine.l1s[request.sm]
@@ -208,6 +210,11 @@ class _WatchedCache(CacheArray):
         self._lives.end_all()
 
 
+def _kept(tag: int, mapping: Mapping) -> int:
+    """The name of the entry that keeps a page: the first page of a larger one."""
+    return tag if mapping.pages == 1 else mapping.tag
+
+
 class _WatchedTlb(TlbArray):
     """Passes all on to an array, and sees what it evicts."""
 
@@ -217,21 +224,21 @@ class _WatchedTlb(TlbArray):
         self.extra_cycles = array.extra_cycles
         self.pipelined_cycles = array.pipelined_cycles
 
-    def lookup(self, tag: int, slot: int) -> int:
-        pfn = self._array.lookup(tag, slot)
-        if pfn != NO_PAGE:
-            self._lives.use(tag)
-        return pfn
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
+        mapping = self._array.lookup(tag, slot)
+        if mapping is not None:
+            self._lives.use(_kept(tag, mapping))
+        return mapping
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
-        before = self._array.beside(tag) or ()
-        evicted = self._array.insert(tag, pfn, slot)
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
+        before = self._array.beside(tag, mapping.pages) or ()
+        evicted = self._array.insert(tag, mapping, slot)
         if evicted:
-            after = set(self._array.beside(tag) or ())
+            after = set(self._array.beside(tag, mapping.pages) or ())
             for gone in before:
                 if gone not in after:
                     self._lives.end(gone)
-        self._lives.fill(tag)
+        self._lives.fill(_kept(tag, mapping))
         return evicted
 
     def invalidate(self, tag: int) -> bool:

@@ -20,8 +20,14 @@ def digest(run: RunData) -> str:
     is the same whatever was recorded, on any platform.  Prose (descriptions, origins, comments of
     the TOML text) does not count either.
     """
+    config = tomllib.loads(run.config_toml)
+    for k in ("stages",):
+        config.pop(k, None)
+    config["walk"].pop("order", None)
+    for t in config["tlb"].values():
+        t.pop("replacement", None)
     plain: Plain = {
-        "config": tomllib.loads(run.config_toml),
+        "config": config,
         "workload": run.provenance.workload,
         "scale": run.provenance.scale,
         "seed": run.provenance.seed,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.core.request import ASID_SHIFT, VPN_MASK, MemoryRequest, resolve_trail
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
+from gpusim.core.request import MemoryRequest, resolve_trail
 from gpusim.results.schema import RECORDS
 from gpusim.results.writer import ResultWriter, TableWriter
 

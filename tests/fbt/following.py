@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.mshr import Mshrs
-from gpusim.core.request import ASID_SHIFT, VPN_MASK, Kind, VirtualRequest, page_of_line
+from gpusim.core.request import Kind, VirtualRequest, page_of_line
 from gpusim.hardware.cache import RemappingL1Cache, VirtualL1Cache, VirtualL2Bank
 from gpusim.hardware.cache.array import DIRTY
 from gpusim.hardware.fbt import Fbt

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import FbtConfig, GpuConfig, RemappingConfig, TlbConfig, WalkConfig
 from gpusim.config.units import Bytes, cycles
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.request import ASID_SHIFT
 from gpusim.machine import Machine
 from gpusim.simulate import run
 from tests.fbt.following import Follower

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.request import NO_PAGE
 
 SEQUENTIAL, STRIDE = "01", "10"
 

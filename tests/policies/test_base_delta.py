@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.request import NO_PAGE
 from gpusim.hardware.tlb import BaseDeltaSets, SetAssociativeArray
 from gpusim.hardware.tlb.base_delta import BaseDeltaSet
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.errors import OptionError
-from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.request import NO_PAGE
 from gpusim.hardware.tlb import AlwaysFill, MaskTokens
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
-from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.request import NO_PAGE
 from gpusim.core.structures import Dimensions
 from gpusim.hardware.tlb import StarArray, SubEntryArray, TlbArray
 from gpusim.hardware.tlb.star_entry import SharedEntry

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError, UserError
-from gpusim.core.request import ASID_SHIFT, NO_PAGE
+from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.request import NO_PAGE
 from gpusim.hardware.tlb import (
     GroupedSubEntryArray,
     StarArray,

@@ -9,7 +9,8 @@ import pytest
 
 from gpusim.core.engine import Probe
 from gpusim.core.errors import UserError
-from gpusim.core.request import ASID_SHIFT, Kind, MemoryRequest, Translation
+from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.request import Kind, MemoryRequest, Translation
 from gpusim.core.states import State
 from gpusim.results import RECORDS, Recorder, ResultWriter, RunData, check_records
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from gpusim.core.registry import Slot, policy
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 
 
@@ -17,16 +18,13 @@ class CacheBypass(ABC):
     a dirty line first, and comes through the crossbar to a bank that also answers it.
 
     Attributes:
-        idle: it lets nothing past; then it is neither asked nor told of anything.
+        idle: it lets nothing past; then it is not asked.
     """
 
     idle: bool = False
 
-    def l2_lookup(self, depth: int, app: int, hit: bool, cycle: int) -> None:  # noqa: B027
-        """A request of an application looked for its line; `depth` is as in `bypasses`.
-
-        Data requests, whose depth is 0, are told of as well; cycles never go back.
-        """
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; see `gpusim.core.signals`."""
 
     @abstractmethod
     def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:

@@ -9,9 +9,10 @@ from attrs import define
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
 from gpusim.core.counters import CounterRow, count, counter_rows
-from gpusim.core.engine import Environment, Waiters, Wakeable
+from gpusim.core.engine import Environment, Probe, Waiters, Wakeable
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
-from gpusim.core.request import ASID_SHIFT, MemoryRequest
+from gpusim.core.request import MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache.array import CacheArray
 
@@ -46,6 +47,7 @@ class L1Cache:
         self.virtual = config.translation.startswith("after")
         self.array = CacheArray(config.size // config.line, config.ways)
         self.counters = [L1Counters() for _ in range(apps)]
+        self.on_evict: Probe[[int, int]] = Probe()
         self._shift = config.line.bit_length() - 1
         self._sectored = config.sector < config.line
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpusim.core.errors import at_least
 from gpusim.core.registry import Slot, policy
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.cache.bypass import CacheBypass
 
@@ -52,7 +53,11 @@ class TranslationAwareBypass(CacheBypass):
             found.append(Storage("counters of first accesses", levels, first))
         return found
 
+    def attach(self, signals: Signals) -> None:
+        signals.listen("l2.lookup", self.l2_lookup)
+
     def l2_lookup(self, depth: int, app: int, hit: bool, cycle: int) -> None:
+        """A request of an application looked for its line; data requests have the depth 0."""
         if cycle >= self._halve_at:
             self._halve(cycle)
         kind = min(depth, DEEPEST)

@@ -17,8 +17,9 @@ from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
 from gpusim.core.counters import CounterRow, count, counter_rows
 from gpusim.core.engine import NEVER, Environment, Port, Wakeable
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.mshr import FULL
-from gpusim.core.request import ASID_SHIFT, MemoryRequest, Sink, VirtualRequest, page_of_line
+from gpusim.core.request import MemoryRequest, Sink, VirtualRequest, page_of_line
 from gpusim.hardware.cache.array import DIRTY, READ_ONLY, CacheArray
 from gpusim.hardware.cache.l2 import WRITEBACK_BUFFER, Inbound, L2Bank
 from gpusim.hardware.cache.page_table_reads import Levels

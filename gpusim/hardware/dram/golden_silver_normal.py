@@ -11,8 +11,9 @@ from gpusim.core.counters import count
 from gpusim.core.errors import at_least, one_of
 from gpusim.core.registry import Slot, policy
 from gpusim.core.request import MemoryRequest
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
-from gpusim.hardware.dram.pressure import TranslationPressure
+from gpusim.hardware.dram.pressure import TranslationPressure, watch_pressure
 from gpusim.hardware.dram.queue import (
     PRECEDENCE,
     DramQueue,
@@ -118,6 +119,9 @@ class GoldenSilverNormal(DramQueue):
         self._heard = 0
         """When that application last had a request, or got its turn."""
         self._counters = QueueCounters()
+
+    def attach(self, signals: Signals) -> None:
+        self.watch(watch_pressure(signals, self.epoch))
 
     def watch(self, pressure: TranslationPressure) -> None:
         """Quotas follow `pressure`."""

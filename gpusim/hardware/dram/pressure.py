@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
 
 COUNTER_BITS = 6
@@ -51,10 +54,10 @@ class TranslationPressure:
 
     def filled(self, tlb: int, tag: int) -> None:
         """Nobody waits for the page any more at this first TLB."""
-        tlbs = self._waiting[tag]
-        del tlbs[tlb]
+        tlbs = self._waiting.get(tag, {})
+        tlbs.pop(tlb, None)  # what only a prefetch asked for was never missed
         if not tlbs:
-            del self._waiting[tag]
+            self._waiting.pop(tag, None)
 
     def walk_begun(self, app: int, tag: int, cycle: int) -> None:
         """A page has to be walked that nobody walks yet."""
@@ -95,6 +98,30 @@ class TranslationPressure:
             self._peaks = [len(under_way) for under_way in self._under_way]
             self._walks = [0] * self.apps
             self._warps = [0] * self.apps
+
+
+def watch_pressure(signals: Signals, epoch: int) -> TranslationPressure:
+    """The pressure on a machine, which all policies that ask for the same epoch share."""
+
+    def make() -> TranslationPressure:
+        pressure = TranslationPressure(signals.apps, epoch)
+        for name, listener in (
+            ("tlb.first.miss", pressure.missed),
+            ("tlb.first.fill", pressure.filled),
+            ("walk.arrived", pressure.walk_begun),
+            ("walk.done", partial(_ended, pressure)),
+        ):
+            signals.listen(name, listener, everywhere=True)
+        return pressure
+
+    return signals.share((TranslationPressure, epoch), make)
+
+
+def _ended(
+    pressure: TranslationPressure, asid: int, vpn: int, _sm: int, app: int, _requested: int,
+    _started: int, finished: int, _read: int,
+) -> None:  # fmt: skip
+    pressure.walk_ended(app, asid << ASID_SHIFT | vpn, finished)
 
 
 def walk_counters(apps: int) -> Sequence[Storage]:

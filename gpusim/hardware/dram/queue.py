@@ -16,8 +16,8 @@ from attrs import define
 
 from gpusim.core.registry import Slot, policy
 from gpusim.core.request import MemoryRequest
+from gpusim.core.signals import Signals
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage
-from gpusim.hardware.dram.pressure import TranslationPressure
 from gpusim.hardware.dram.timing import Bank
 
 RANK_BITS = 32
@@ -101,8 +101,8 @@ class DramQueue(ABC):
         changed: banks whose `best` may have changed for another reason than that a request of
             theirs was added or removed; the controller empties the list.
         reads_only: it is no policy for writes; they wait in an FR-FCFS queue.
-        epoch: it wants to watch the pressure of translation, which is counted anew every so many
-            core cycles; 0: it does not.
+        epoch: it watches the pressure of translation, which is counted anew every so many core
+            cycles; 0: it does not.
     """
 
     __slots__ = ("changed", "size")
@@ -112,8 +112,11 @@ class DramQueue(ABC):
     size: int
     changed: list[int]
 
-    def watch(self, pressure: TranslationPressure) -> None:  # noqa: B027
-        """What it wants to watch, if `epoch` is not 0; told before the first request."""
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; see `gpusim.core.signals`.
+
+        Each channel has a queue of its own; what all channels share, `Signals.share` keeps.
+        """
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         """What it keeps in hardware; None: it does not tell."""

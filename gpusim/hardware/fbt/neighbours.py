@@ -65,8 +65,8 @@ class Miss(Translation):
         access = request.access
         assert access is not None
         super().__init__(
-            request.app, request.asid, request.sm, request.tag, access.slot, access.warp_slot, trail,
-            access,
+            request.app, request.asid, request.sm, request.tag, access.slot, access.warp_slot,
+            trail, access,
         )  # fmt: skip
         self.request = request
         self.asked = asked

@@ -10,9 +10,8 @@ from gpusim.config.schema import FbtConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import CounterRow, counter_rows
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Wakeable
-from gpusim.core.mapping import Mapping
+from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.request import (
-    VPN_MASK,
     MemoryRequest,
     Translation,
     VirtualRequest,

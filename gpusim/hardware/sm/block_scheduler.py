@@ -12,6 +12,7 @@ from gpusim.config.schema import SmConfig
 from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, policy
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
@@ -31,16 +32,13 @@ class RecordedPlacement(Protocol):
 
 
 class BlockPlacement(ABC):
-    """Decides which SM gets the next thread block; blocks are placed in the order of the grid.
+    """Decides which SM gets the next thread block; blocks are placed in the order of the grid."""
 
-    Attributes:
-        watches_tlbs: it wants to be told of TLB lookups, by `tlb_lookup`.
-    """
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; ``signals.sms`` are the SMs of its application, in their order.
 
-    watches_tlbs: bool = False
-
-    def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:  # noqa: B027
-        """The first TLB of an SM was looked up; of one that SMs share, all of them are told."""
+        See `gpusim.core.signals`.
+        """
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         """What it keeps in hardware; None: it does not tell."""

@@ -14,8 +14,9 @@ from typing import Protocol
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Process, Stall, Wakeable
+from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import Admission
-from gpusim.core.request import Asker, Kind, MemoryRequest, Sink
+from gpusim.core.request import Kind, MemoryRequest, Requester, Sink
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op
 from gpusim.hardware.sm.history import History
@@ -68,8 +69,11 @@ class FirstTlb(Protocol):
     def claim(self) -> bool:
         """Take a port for this cycle."""
 
-    def lookup(self, tag: int, asker: Asker) -> int:
-        """Frame or `NO_PAGE`."""
+    def lookup(self, tag: int, requester: Requester) -> Mapping | None:
+        """What covers the page, or None."""
+
+    def check(self, tag: int, mapping: Mapping) -> None:
+        """Make sure that a hit is what the page table says."""
 
     def refuses(self, tag: int, app: int) -> bool:
         """Whether a miss has to wait."""
@@ -153,13 +157,16 @@ class LoadStoreUnit(ABC):
         self.name = f"sm[{sm.index}].lsu"
         self.on_request: Probe[[MemoryRequest, int, int]] = Probe()
         """A finished transaction, the cycle in which it was issued, and the cycle of its answer."""
+        self.on_l1_hit: Probe[[int, int, int, int, int]] = Probe()
+        """SM, application, warp slot, line and cycle of a load that hits the L1 cache."""
+        self.on_l1_miss: Probe[[int, int, int, int, int]] = Probe()
+        """Likewise of a load that misses it, merged ones included."""
         self._sm = sm
         self.index = sm.index
         self._credits = config.sm.store_credits
         self._width = config.sm.lsu_width
         self._line_shift = config.l1.line.bit_length() - 1
         self._page_lines_shift = config.memory.page.bit_length() - 1 - self._line_shift
-        self._page_lines_mask = (1 << self._page_lines_shift) - 1
         self._retry: deque[MemoryRequest] = deque()
         self._translated: Port[MemoryRequest] = Port(env, f"{self.name}.translated")
         self._replies = replies
@@ -213,7 +220,8 @@ class LoadStoreUnit(ABC):
                 else:
                     self._acknowledge(reply)
             while translated.queue and (request := translated.take()) is not None:
-                request.address = self._physical(request.pfn, request.vline)
+                if request.mapping is not None:
+                    request.address = self._physical(request.mapping, request.vline)
                 self._try_again(request, now)
                 stall.active = False
             upcoming = replies.ready
@@ -276,10 +284,16 @@ class LoadStoreUnit(ABC):
         self._try_again(request, self.env._now)
         self._stall.active = False
 
-    def _physical(self, pfn: int, vline: int) -> int:
+    def _physical(self, mapping: Mapping, vline: int) -> int:
         """Physical byte address of a line."""
-        line = pfn << self._page_lines_shift | vline & self._page_lines_mask
-        return line << self._line_shift
+        return (mapping.delta << self._page_lines_shift) + vline << self._line_shift
+
+    def _tell_l1(
+        self, probe: Probe[[int, int, int, int, int]], requester: Requester, line: int
+    ) -> None:  # fmt: skip
+        """A load has hit or missed the L1 cache."""
+        if probe.listeners:
+            probe(self.index, requester.app, requester.warp_slot, line, self.env._now)
 
     def _has_credit(self, kind: int) -> bool:
         """Whether a transaction of this kind may start: posted ones need a credit."""

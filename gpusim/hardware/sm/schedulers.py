@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from typing import Protocol
 
 from gpusim.core.registry import Slot, policy
+from gpusim.core.signals import Signals
 
 
 class Schedulable(Protocol):
@@ -28,6 +29,9 @@ class WarpScheduler(ABC):
     """
 
     greedy: bool
+
+    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+        """The machine is built; see `gpusim.core.signals`."""
 
     @abstractmethod
     def add(self, warp: Schedulable) -> None:

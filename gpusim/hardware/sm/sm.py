@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Protocol, cast
+from typing import cast
 
 from attrs import define
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.counters import CounterRow, count, counter_rows
-from gpusim.core.engine import NEVER, Environment, Port
+from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op
 from gpusim.hardware.sm.ledger import WAITING, Ledger
@@ -61,18 +62,8 @@ class Lane:
         self.run_from = -1
 
 
-class BlockListener(Protocol):
-    """What follows the thread blocks of an SM (see `gpusim.hardware.tlb.TlbArray`)."""
-
-    def begin_kernel(self, blocks: int) -> None:
-        """A kernel starts of which the SM holds so many blocks."""
-
-    def end_block(self, slot: int) -> None:
-        """The block in a slot has ended."""
-
-
 class Sm:
-    """One SM.  `gpusim.machine` attaches `lsu` and `tlb_arrays` before the first block arrives.
+    """One SM.  `gpusim.machine` attaches `lsu` before the first block arrives.
 
     A scheduler issues one warp instruction every `slots` cycles (a 64-lane warp on 32 lanes takes
     two).  A greedy scheduler's run of compute instructions is one event; round-robin runs are cut
@@ -82,7 +73,6 @@ class Sm:
     """
 
     lsu: LoadStoreUnit
-    tlb_arrays: Sequence[BlockListener] = ()
 
     def __init__(
         self, env: Environment, index: int, config: GpuConfig, apps: int, ledger: Ledger,
@@ -93,6 +83,12 @@ class Sm:
         self.ledger = ledger
         self.blocks: Port[Block] = Port(env, f"sm[{index}].blocks", latency=1)
         self.counters = [SmCounters() for _ in range(apps)]
+        self.on_kernel: Probe[[int, int, int]] = Probe()
+        """SM, blocks that it holds at once, cycle in which the kernel begins."""
+        self.on_block: Probe[[int, int, int, int]] = Probe()
+        """SM, block slot, application, cycle in which the block begins."""
+        self.on_block_end: Probe[[int, int, int]] = Probe()
+        """SM, block slot, cycle in which the block has ended, all its accesses answered."""
         self.lanes = [Lane(make_scheduler()) for _ in range(config.sm.schedulers)]
         self.resident = 0
         self._config = config.sm
@@ -130,6 +126,8 @@ class Sm:
     def _open(self, block: Block, now: int) -> None:
         """A block arrives: its warps are ready in this cycle."""
         block.open(self._config.warp_size, self._line_bytes)
+        if self.on_block.listeners:
+            self.on_block(self.index, block.slot, block.app, now)
         for index, slot in enumerate(block.warp_slots):
             lane = self.lanes[slot % len(self.lanes)]
             warp = Warp(block.first_warp + index, block, index, self._age, lane, now)
@@ -357,18 +355,27 @@ class Sm:
             self._release_barrier(block)
         else:
             counters.blocks += 1
-            for array in self.tlb_arrays:
-                array.end_block(block.slot)
+            if self.on_block_end.listeners:
+                self.on_block_end(self.index, block.slot, now)
             block.ended.send(block)
 
     def begin_kernel(self, blocks: int) -> None:
         """A kernel starts, of which this SM holds `blocks` blocks at once."""
-        for array in self.tlb_arrays:
-            array.begin_kernel(blocks)
+        if self.on_kernel.listeners:
+            self.on_kernel(self.index, blocks, self.env._now)
 
     def end_kernel(self) -> None:
         """A kernel has drained: the L1 cache is emptied."""
         self.lsu.l1.clear()
+
+    def offer(self, board: SignalBoard) -> None:
+        """Make the probes of this SM known."""
+        here = [self.index]
+        board.offer("kernel.begin", self.on_kernel, here)
+        board.offer("block.begin", self.on_block, here)
+        board.offer("block.end", self.on_block_end, here)
+        board.offer("l1.hit", self.lsu.on_l1_hit, here)
+        board.offer("l1.miss", self.lsu.on_l1_miss, here)
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import fmean, median
 
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.registry import Slot, policy
+from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Launch
 from gpusim.hardware.sm.block_scheduler import Fits, RoundRobinPlacement
@@ -124,8 +126,6 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         slack: … and this part of it more.
     """
 
-    watches_tlbs = True
-
     def __init__(
         self, *, window: str = "cumulative", length: int = 0, min_samples: int = 64,
         reference: str = "mean", slack: float = 0.0,
@@ -152,7 +152,18 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         table = Storage("table of hit rates", dimensions.sms, fields)
         return [*super().storage(dimensions), table]
 
+    def attach(self, signals: Signals) -> None:
+        for position, sm in enumerate(signals.sms):
+            tell = partial(self._looked_up, position)
+            signals.at([sm]).listen("tlb.first.lookup", tell)
+
+    def _looked_up(
+        self, position: int, _level: int, _index: int, _tag: int, hit: bool, cycle: int
+    ) -> None:
+        self.tlb_lookup(position, hit, cycle)
+
     def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:
+        """The first TLB of an SM was looked up; of one that SMs share, all of them are told."""
         if sm not in self._table:
             self._table[sm] = self._window(self._length)
         self._table[sm].add(hit, cycle)

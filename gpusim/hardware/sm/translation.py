@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, MERGED
-from gpusim.core.request import NO_PAGE, Kind, MemoryRequest, Sink, VirtualRequest
+from gpusim.core.request import Kind, MemoryRequest, Sink, VirtualRequest
 from gpusim.core.states import State
 from gpusim.hardware.sm.load_store_unit import L1, FirstTlb, LoadStoreUnit, Owner, Replies
 from gpusim.hardware.sm.warp import WarpAccess
@@ -36,25 +36,28 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
         index = access.next
         vline = access.lines[index]
         tag = access.asid_tag | vline >> self._page_lines_shift
-        pfn = tlb.lookup(tag, access)
-        if pfn == NO_PAGE:
+        mapping = tlb.lookup(tag, access)
+        if mapping is None:
             if tlb.refuses(tag, access.app):
                 return self._stalled(tlb, _TLB)
             request = self._request(access, tag, now)
             request.path.append(self._translated)
             tlb.miss(request, 0)
         else:
-            line = pfn << self._page_lines_shift | vline & self._page_lines_mask
+            line = (mapping.delta << self._page_lines_shift) + vline
             latency = self._latency + self.array.extra_cycles
             if kind == _LOAD and self.l1.lookup(line, access.sectors[index], access.app):
                 if self.on_request.listeners:
                     self.on_request(self._request(access, tag, now), access.issued, now + latency)
+                if self.on_l1_hit.listeners:
+                    self._tell_l1(self.on_l1_hit, access, line)
                 access.next = index + 1
                 if access.hit(now, now + latency):
                     self._done.send(access, latency)
                 return True
+            tlb.check(tag, mapping)
             request = self._request(access, tag, now)
-            request.pfn = pfn
+            request.mapping = mapping
             request.address = line << self._line_shift
             if not self._leave_l1(request, line, latency):
                 self._try_again(request, now)
@@ -65,6 +68,8 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
 
     def _proceed(self, request: MemoryRequest) -> bool:
         """A request that has been translated, or had to wait, meets the L1 cache (again)."""
+        if request.mapping is None:
+            return self._translate_again(request)
         line = request.address >> self._line_shift
         latency = self.l1.latency
         now = self.env._now
@@ -73,6 +78,7 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
         if request.kind == _LOAD and self.l1.lookup(line, request.sectors, request.app):
             access = request.access
             assert isinstance(access, WarpAccess)
+            self._tell_l1(self.on_l1_hit, access, line)
             if self.on_request.listeners:
                 self.on_request(request, access.issued, now + latency)
             if access.hit(now, now + latency, request):
@@ -80,14 +86,37 @@ class PhysicalLoadStoreUnit(LoadStoreUnit):
             return True
         return self._leave_l1(request, line, latency)
 
+    def _translate_again(self, request: MemoryRequest) -> bool:
+        """The page went away while it was translated: ask again; False if it has to wait."""
+        tlb, access = self.tlb, request.access
+        assert access is not None
+        if not tlb.claim():
+            return self._pause(_TLB)
+        mapping = tlb.lookup(request.tag, access)
+        if mapping is not None:
+            tlb.check(request.tag, mapping)
+            request.mapping = mapping
+            request.address = self._physical(mapping, request.vline)
+            self._translated.send(request, tlb.latency + self.array.extra_cycles)
+        elif tlb.refuses(request.tag, request.app):
+            return self._stalled(tlb, _TLB)
+        else:
+            request.path.append(self._translated)
+            tlb.miss(request, 0)
+        return True
+
     def _leave_l1(self, request: MemoryRequest, line: int, latency: int) -> bool:
         """Send on a load that missed, a store or an atomic; False if it has to wait."""
         if self.out.full:
             return self._stalled(self.out, _INTERCONNECT)
         if request.kind == _LOAD:
             admission = self.l1.admit(request, line)
-            if admission:
-                return admission == MERGED or self._stalled(self.l1, _MSHR)
+            if admission == FULL:
+                return self._stalled(self.l1, _MSHR)
+            assert request.access is not None
+            self._tell_l1(self.on_l1_miss, request.access, line)
+            if admission == MERGED:
+                return True
         else:
             self.l1.pass_through(request, request.kind == _STORE)
         request.trail += (_INTERCONNECT, self.env._now + latency)
@@ -110,6 +139,8 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
             until = now + l1.latency
             if self.on_request.listeners:
                 self.on_request(self._request(access, tag, now), access.issued, until)
+            if self.on_l1_hit.listeners:
+                self._tell_l1(self.on_l1_hit, access, access.asid_tag | vline)
             access.next += 1
             if access.hit(now, until):
                 self._done.send(access, l1.latency)
@@ -119,6 +150,7 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
             admission = l1.admit(request, access.asid_tag | vline)
             if admission == FULL:
                 return self._stalled(l1, _MSHR)
+            self._tell_l1(self.on_l1_miss, access, access.asid_tag | vline)
             if admission == MERGED:
                 access.next += 1
                 return True
@@ -131,7 +163,7 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         return True
 
     def _proceed(self, request: MemoryRequest) -> bool:
-        return self._translate(request, 0) if request.pfn == NO_PAGE else self._send(request, 0)
+        return self._translate(request, 0) if request.mapping is None else self._send(request, 0)
 
     def _send(self, request: MemoryRequest, delay: int) -> bool:
         """Send a translated request to the L2 cache; False if the network is full."""
@@ -148,10 +180,11 @@ class VirtualLoadStoreUnit(LoadStoreUnit):
         assert access is not None
         if not tlb.claim():
             return self._pause(_TLB)
-        pfn = tlb.lookup(request.tag, access)
-        if pfn != NO_PAGE:
-            request.pfn = pfn
-            request.address = self._physical(pfn, request.vline)
+        mapping = tlb.lookup(request.tag, access)
+        if mapping is not None:
+            tlb.check(request.tag, mapping)
+            request.mapping = mapping
+            request.address = self._physical(mapping, request.vline)
             return self._send(request, delay + tlb.latency + self.array.extra_cycles)
         if tlb.refuses(request.tag, request.app):
             return self._stalled(tlb, _TLB)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from gpusim.core.engine import Port
-from gpusim.core.request import ASID_SHIFT, MemoryRequest, Traveller
+from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.request import MemoryRequest, Traveller
 from gpusim.core.states import State
 from gpusim.core.warp_program import Launch, Segment
 from gpusim.hardware.sm.coalescer import coalesce

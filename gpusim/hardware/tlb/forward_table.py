@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import abc
+from collections.abc import Callable
 
 from gpusim.config.schema import FbtConfig, TlbConfig
 from gpusim.config.units import cycles
@@ -35,7 +36,7 @@ class ForwardTableArray(TlbArray):
         """The table is not this array's."""
 
 
-def forward_table_level(fbt: FbtConfig, tlb: Mapping[str, TlbConfig]) -> TlbConfig:
+def forward_table_level(fbt: FbtConfig, tlb: abc.Mapping[str, TlbConfig]) -> TlbConfig:
     """The forward table as a level behind those of a model, in the same place as the last one.
 
     It has as many ports and MSHRs as that has, which never sends it more [our choice].

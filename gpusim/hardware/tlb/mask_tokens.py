@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import define
 
@@ -68,7 +68,7 @@ class MaskTokens(FillPolicy):
         accesses: int = 10_000, bypass_above: float = 0.1, bypass_entries: int = 32,
         any_waiter: bool = False,
     ) -> None:  # fmt: skip
-        makers: Mapping[str, Callable[[], Tokens]] = {
+        makers: dict[str, Callable[[], Tokens]] = {
             "paper": lambda: PaperTokens(initial, step, epoch, band),
             "hillclimb": lambda: HillClimbTokens(initial, step, accesses, bypass_above),
         }

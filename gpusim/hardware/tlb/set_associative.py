@@ -92,10 +92,15 @@ class SetAssociativeArray(ArrayOfSets):
             found |= self._sets[tag >> size & self._mask].remove(_key(tag, size))
         return found
 
-    def beside(self, tag: int) -> tuple[int, ...] | None:
-        """Pages in the set in which a page may be; None: its sets are not plain."""
-        pages = self._sets[tag & self._mask]
-        return tuple(pages.entries) if isinstance(pages, PlainSet) else None
+    def beside(self, tag: int, pages: int = 1) -> tuple[int, ...] | None:
+        """First pages of what is in the set to which a page of `pages` small ones would go.
+
+        None: its sets are not plain.
+        """
+        one = self._sets[tag >> pages.bit_length() - 1 & self._mask]
+        if not isinstance(one, PlainSet):
+            return None
+        return tuple(key if key >= 0 else kept.mapping.tag for key, kept in one.entries.items())
 
 
 def _key(tag: int, size: int) -> int:

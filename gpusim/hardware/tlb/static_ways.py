@@ -8,9 +8,9 @@ import attrs
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
+from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy, policy
-from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.array import TlbArray

@@ -35,8 +35,9 @@ class TbPartitionedArray(ArrayOfSets):
 
     A lookup searches the sets of its block one after another, each for the latency of the level.
     A translation goes to the first of them with an empty way, else each set names the entry that
-    its replacement policy would evict, and the one unused for longest goes [our choice].  Entries stay when their block ends, for the next one in
-    its slot, and when a new kernel moves the boundaries between blocks.
+    its replacement policy would evict, and the one unused for longest goes [our choice].  Entries
+    stay when their block ends, for the next one in its slot, and when a new kernel moves the
+    boundaries between blocks.
 
     Args:
         config: the TLB; its latency in cycles.

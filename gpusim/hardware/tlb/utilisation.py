@@ -7,7 +7,7 @@ from functools import cache
 import attrs
 
 from gpusim.core.counters import count
-from gpusim.core.request import ASID_SHIFT
+from gpusim.core.mapping import ASID_SHIFT
 
 
 class EvictedEntries:

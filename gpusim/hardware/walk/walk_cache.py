@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusim.config.schema import WalkCacheConfig
-from gpusim.core.request import ASID_SHIFT
+from gpusim.core.mapping import ASID_SHIFT
 
 _LEVEL_SHIFT = 60
 
@@ -34,6 +34,15 @@ class _LruSets:
         elif len(keys) >= self._ways:
             del keys[next(iter(keys))]
         keys[key] = None
+
+    def forget(self, index: int, key: int) -> None:
+        """`key` is no longer there."""
+        self._sets[index % len(self._sets)].pop(key, None)
+
+    def clear(self) -> None:
+        """Nothing is there any more."""
+        for keys in self._sets:
+            keys.clear()
 
 
 class LevelWalkCache:
@@ -75,6 +84,15 @@ class LineWalkCache:
         """Keep the line of a page-table entry that was read."""
         line = address // self._line
         self._lines.insert(line, line)
+
+    def forget(self, address: int) -> None:
+        """The line of a page-table entry is no longer valid."""
+        line = address // self._line
+        self._lines.forget(line, line)
+
+    def clear(self) -> None:
+        """No line is."""
+        self._lines.clear()
 
 
 def _level_key(asid: int, level: int, prefix: int) -> int:

@@ -10,10 +10,10 @@ from gpusim.config.schema import WalkConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import CounterRow, count, counter_rows
 from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.registry import Slot, make_policy
-from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest, Purpose, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage
