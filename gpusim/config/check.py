@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpusim.config.check_stages import check_stages
 from gpusim.config.document import Key
 from gpusim.config.mig import MigConfig
 from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkConfig
@@ -24,6 +25,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_sm(config)
     yield from _check_l1(config.l1)
     yield from _check_tlbs(config)
+    yield from check_stages(config, SCOPES)
     yield from _check_walk(config.walk)
     yield from _check_l2(config.l2)
     yield from _check_memory(config)

@@ -20,7 +20,7 @@ from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import Slot, find_policy, make_policy
 from gpusim.hardware.dram import build_dram
 from gpusim.hardware.tlb import ArrayOfSets, TlbArray
-from gpusim.machine.slots import cannot_be_made, lacks
+from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
@@ -81,6 +81,9 @@ def _check_policy(key: Key, slot: Slot, policy: PolicyConfig) -> Iterator[Proble
         yield Problem(key, str(error))
         return
     if message := lacks(slot, cls):
+        yield Problem(key, message)
+        return
+    if message := wrong_calls(slot, cls) or positional_options(slot, cls):
         yield Problem(key, message)
         return
     problems = list(_check_options(key, policy, policy_options(cls)))

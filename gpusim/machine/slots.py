@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import frozen
 
@@ -58,6 +58,38 @@ def lacks(slot: Slot, cls: type) -> str:
     return f"{cls.__qualname__} lacks {', '.join(names)}: a {slot} is a {home}"
 
 
+def wrong_calls(slot: Slot, cls: type) -> str:
+    """Which method of `cls` cannot be called as the machine calls it; empty if all can."""
+    base = INTERFACES[slot].base
+    for name in dict.fromkeys((*_required(base), *sorted(_special(base)))):
+        expected, found = getattr(base, name, None), getattr(cls, name, None)
+        if not inspect.isfunction(expected) or found is expected:
+            continue
+        if not callable(found):
+            return f"{cls.__qualname__}.{name} must be a method"
+        if not _takes(found, expected):
+            return (
+                f"{cls.__qualname__}.{name} takes {_arguments(found)}; "
+                f"it is called with {_arguments(expected)}"
+            )
+    return ""
+
+
+def positional_options(slot: Slot, cls: type) -> str:
+    """What is wrong with parameters that are neither the machine's nor options; empty if none."""
+    given = len(INTERFACES[slot].arguments)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    own = [one for one in inspect.signature(cls).parameters.values() if one.kind in positional]
+    if len(own) <= given:
+        return ""
+    names = ", ".join(one.name for one in own[given:])
+    return (
+        f"{cls.__qualname__}.__init__: {names} is positional: an option is keyword-only, "
+        f"make it so with a * in front: ({', '.join(['self', *(o.name for o in own[:given])])}, "
+        f"*, {names})"
+    )
+
+
 def cannot_be_made(slot: Slot, cls: type, policy: PolicyConfig) -> str:
     """Why the machine cannot make a `cls` with the policy's options; empty if it can."""
     arguments = INTERFACES[slot].arguments
@@ -70,6 +102,31 @@ def cannot_be_made(slot: Slot, cls: type, policy: PolicyConfig) -> str:
             "options by their names"
         )
     return ""
+
+
+def _special(base: type) -> frozenset[str]:
+    return frozenset(getattr(base, "__abstractmethods__", ()))
+
+
+def _takes(found: Callable[..., object], expected: Callable[..., object]) -> bool:
+    """Whether a method can be called like another one: by position, and by keyword where it is."""
+    by_position, by_name = [], {}
+    for one in inspect.signature(expected).parameters.values():
+        if one.kind is inspect.Parameter.KEYWORD_ONLY:
+            by_name[one.name] = None
+        elif one.kind is not inspect.Parameter.VAR_KEYWORD:
+            by_position.append(None)
+    try:
+        inspect.signature(found).bind(*by_position, **by_name)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _arguments(method: Callable[..., object]) -> str:
+    names = [str(one.replace(annotation=inspect.Parameter.empty)) for one in
+             inspect.signature(method).parameters.values()]  # fmt: skip
+    return f"({', '.join(names)})"
 
 
 def _required(base: type) -> Iterator[str]:

@@ -1,0 +1,96 @@
+"""The one page that an author of a mechanism imports from.
+
+Every slot of a machine has a base class here, with what it is asked and told; ``docs/extend.md``
+shows each in use.  A class in a file of one's own is named in a model as ``"module:Class"``, or
+registered under a short name with the decorator `policy`.
+"""
+
+from gpusim.config.schema import TlbConfig
+from gpusim.core.component import Component
+from gpusim.core.counters import count
+from gpusim.core.errors import OptionError, UserError, at_least, one_of
+from gpusim.core.law import Equal
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
+from gpusim.core.registry import Slot, make_policy, policy
+from gpusim.core.replacement import Replacement
+from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation
+from gpusim.core.signals import Signals
+from gpusim.core.stage import Stage, StageProcess, StageSite
+from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.core.warp_program import Buffer, Launch
+from gpusim.hardware.cache import CacheBypass
+from gpusim.hardware.dram import DramQueue, FrFcfs, Waiting
+from gpusim.hardware.sm.block_scheduler import BlockPlacement, Fits, RoundRobinPlacement
+from gpusim.hardware.sm.schedulers import Schedulable, WarpScheduler
+from gpusim.hardware.tlb import (
+    ArrayOfSets,
+    Entry,
+    FillPolicy,
+    PlainSet,
+    SetAssociativeArray,
+    SetKind,
+    SubEntryArray,
+    TlbArray,
+    TlbSet,
+)
+from gpusim.hardware.walk import FrameAllocator, Frames, Walk, WalkOrder
+from gpusim.machine.machine import Machine
+
+__all__ = [
+    "ASID_SHIFT",
+    "ArrayOfSets",
+    "BlockPlacement",
+    "Buffer",
+    "CacheBypass",
+    "Component",
+    "Dimensions",
+    "DramQueue",
+    "Entry",
+    "Equal",
+    "FillPolicy",
+    "Fits",
+    "FrFcfs",
+    "FrameAllocator",
+    "Frames",
+    "Launch",
+    "Machine",
+    "Mapping",
+    "MemoryRequest",
+    "Metric",
+    "OptionError",
+    "PlainSet",
+    "Purpose",
+    "Ratio",
+    "Replacement",
+    "Requester",
+    "RoundRobinPlacement",
+    "Schedulable",
+    "SetAssociativeArray",
+    "SetKind",
+    "Signals",
+    "Slot",
+    "Stage",
+    "StageProcess",
+    "StageSite",
+    "Storage",
+    "SubEntryArray",
+    "TlbArray",
+    "TlbConfig",
+    "TlbSet",
+    "Total",
+    "Translation",
+    "UserError",
+    "VPN_MASK",
+    "Waiting",
+    "Walk",
+    "WalkOrder",
+    "WarpScheduler",
+    "at_least",
+    "bits_for",
+    "count",
+    "declare_metrics",
+    "make_policy",
+    "one_of",
+    "policy",
+]
