@@ -6,12 +6,9 @@ registered under a short name with the decorator `policy`.
 """
 
 from gpusim.config.schema import TlbConfig
-from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, UserError, at_least, one_of
-from gpusim.core.law import Equal
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
-from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
 from gpusim.core.registry import Slot, make_policy, policy
 from gpusim.core.replacement import Replacement
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation
@@ -43,11 +40,9 @@ __all__ = [
     "BlockPlacement",
     "Buffer",
     "CacheBypass",
-    "Component",
     "Dimensions",
     "DramQueue",
     "Entry",
-    "Equal",
     "FillPolicy",
     "Fits",
     "FrFcfs",
@@ -57,11 +52,9 @@ __all__ = [
     "Machine",
     "Mapping",
     "MemoryRequest",
-    "Metric",
     "OptionError",
     "PlainSet",
     "Purpose",
-    "Ratio",
     "Replacement",
     "Requester",
     "RoundRobinPlacement",
@@ -78,7 +71,6 @@ __all__ = [
     "TlbArray",
     "TlbConfig",
     "TlbSet",
-    "Total",
     "Translation",
     "UserError",
     "VPN_MASK",
@@ -89,7 +81,6 @@ __all__ = [
     "at_least",
     "bits_for",
     "count",
-    "declare_metrics",
     "make_policy",
     "one_of",
     "policy",

@@ -53,6 +53,7 @@ def simulate(
     log: str | os.PathLike[str] | None = None,
     log_every: int = LOG_EVERY,
     events: str | os.PathLike[str] | None = None,
+    attach: Callable[[Machine], None] | None = None,
     command_line: Sequence[str] | None = None,
 ) -> Result:
     """Run a workload on a GPU.
@@ -66,6 +67,9 @@ def simulate(
         log: file of JSON lines, see `gpusim.results.run_log.RunLog`.
         log_every: simulated cycles between two lines of it.
         events: file of what happens to pages meanwhile, see `gpusim.machine.page_events`.
+        attach: is given the machine before its first cycle, to listen to its probes, or to start
+            processes of its own on ``machine.env``.  What it changes is no part of the result's
+            configuration.
         command_line: what the result names as its origin; default: that of this process.
 
     Returns:
@@ -83,7 +87,7 @@ def simulate(
     with (
         ResultWriter(output) as writer,
         nullcontext() if log is None else RunLog(log, log_every) as run_log,
-        own_code_errors(_own_modules(model, tenants)),
+        own_code_errors(_own_modules(model, tenants, attach)),
     ):
         machine = Machine(model.config, tenants, workload.seed)
         finish = _listen(machine, Recorder(writer, record))
@@ -93,6 +97,8 @@ def simulate(
             machine.env.start(now_and_then(machine, progress))
         if run_log is not None:
             machine.env.start(every(run_log.every, machine, run_log.write))
+        if attach is not None:
+            attach(machine)
         run(machine)
         finish()
         end = sample(machine, done=True)
@@ -170,11 +176,13 @@ def _check_instances(model: LoadedModel, workload: Workload, slices: Sequence[in
         )
 
 
-def _own_modules(model: LoadedModel, tenants: Sequence[Tenant]) -> frozenset[str]:
-    """Modules of the policies and programs that are not gpusim's."""
+def _own_modules(
+    model: LoadedModel, tenants: Sequence[Tenant], attach: Callable[[Machine], None] | None
+) -> frozenset[str]:  # fmt: skip
+    """Modules of the policies, programs and functions that are not gpusim's."""
     classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
     classes += [type(_whole(tenant.application)) for tenant in tenants]
-    return own_modules(classes)
+    return own_modules(classes if attach is None else [*classes, attach])
 
 
 def _whole(application: Application) -> Application:

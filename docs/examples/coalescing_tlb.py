@@ -9,8 +9,18 @@ from __future__ import annotations
 
 from attrs import define
 
-from gpusim.plugin import Mapping, Replacement, Signals, Slot, TlbArray, TlbConfig
-from gpusim.plugin import at_least, count, make_policy, policy
+from gpusim.plugin import (
+    Mapping,
+    Replacement,
+    Signals,
+    Slot,
+    TlbArray,
+    TlbConfig,
+    at_least,
+    count,
+    make_policy,
+    policy,
+)
 
 
 @define(slots=True)

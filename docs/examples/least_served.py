@@ -67,6 +67,4 @@ class LeastServed(FrFcfs):
         if not waiting:
             return None
         served = self._service.requests
-        return min(
-            waiting, key=lambda one: (one.row != row, served[one.request.app], one.rank)
-        )
+        return min(waiting, key=lambda one: (one.row != row, served[one.request.app], one.rank))

@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from attrs import define
 
-from gpusim.plugin import FrameAllocator, Slot, StageProcess, StageSite, Translation
-from gpusim.plugin import at_least, count, policy
+from gpusim.plugin import (
+    FrameAllocator,
+    Slot,
+    StageProcess,
+    StageSite,
+    Translation,
+    at_least,
+    count,
+    policy,
+)
 
 
 @policy(Slot.FRAMES, "reserving")

@@ -82,9 +82,9 @@ def is_own(thing: object) -> bool:
     return str(getattr(thing, "__module__", "")).partition(".")[0] != "gpusim"
 
 
-def own_modules(classes: Iterable[type]) -> frozenset[str]:
-    """Modules of the classes that are the user's, not gpusim's."""
-    return frozenset(cls.__module__ for cls in classes if is_own(cls))
+def own_modules(things: Iterable[object]) -> frozenset[str]:
+    """Modules of the classes and functions that are the user's, not gpusim's."""
+    return frozenset(str(getattr(one, "__module__", "")) for one in things if is_own(one))
 
 
 @contextmanager

@@ -86,13 +86,14 @@ class StageSite:
 class Stage(ABC):
     """What the machine, and the stage above, need of any stage.
 
-    Attributes:
+    Args:
         name: for reports.
         requests: where the stage above sends its translations.
     """
 
-    name: str
-    requests: Port[Translation]
+    def __init__(self, name: str, requests: Port[Translation]) -> None:
+        self.name = name
+        self.requests = requests
 
     def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
         """The machine is built; see `gpusim.core.signals`."""
@@ -142,11 +143,12 @@ class StageProcess(Stage):
     """
 
     def __init__(self, site: StageSite) -> None:
+        super().__init__(
+            site.name, Port(site.env, f"{site.name}.requests", site.trip, depth=site.queue)
+        )
         self.env = site.env
-        self.name = site.name
         self.site = site
         self.pages = site.pages
-        self.requests = Port(site.env, f"{site.name}.requests", site.trip, depth=site.queue)
         self.answers: Port[Translation] = Port(site.env, f"{site.name}.answers")
         self.counters = [StageCounters() for _ in range(site.apps)]
         self._under_way = 0

@@ -65,7 +65,9 @@ class Machine:
         self._build_translation()
         self._build_sms()
         if self.fbt is not None:
-            connect_fbt(self.fbt, self.tlbs.values(), self.systems[0].banks, self.l1s)
+            self.pages.virtual = self.fbt.shootdowns.begin
+            (first,) = next(iter(self.tlbs.values()))
+            connect_fbt(self.fbt, self.pages.holders, first, self.systems[0].banks, self.l1s)
         self._attach()
         self._start_tenants()
         self.watchdog = Watchdog(

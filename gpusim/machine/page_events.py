@@ -20,8 +20,7 @@ from typing import Any
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.core.mapping import ASID_SHIFT
-from gpusim.hardware.fbt import Fbt
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.machine import Machine, Tenant
 
 PERMISSIONS: Mapping[str, bool] = {"read": False, "read-write": True}
@@ -29,12 +28,17 @@ PERMISSIONS: Mapping[str, bool] = {"read": False, "read-write": True}
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "remap": ("address",),
+    "unmap": ("address",),
     "synonym": ("address", "of"),
     "protect": ("address", "permission"),
     "probe": ("address",),
     "shootdown": (),
 }
 """Kinds of events, and what each needs beside ``at`` (and ``app``)."""
+
+VIRTUAL_ONLY = ("protect", "probe")
+"""Those that only virtual caches follow: physical ones have no permissions, and no copies of pages
+that a CPU could ask for."""
 
 
 @frozen
@@ -43,9 +47,10 @@ class PageEvent:
 
     Attributes:
         at: cycle.
-        event: ``"remap"`` (its page gets another frame), ``"synonym"`` (it gets the frame of
-            another page), ``"protect"`` (it gets a permission), ``"probe"`` (a CPU takes a line
-            away) or ``"shootdown"`` (all pages); all but a probe end with a shootdown.
+        event: ``"remap"`` (its page gets another frame), ``"unmap"`` (it is taken away, and
+            mapped anew when it is asked for), ``"synonym"`` (it gets the frame of another page),
+            ``"protect"`` (it gets a permission), ``"probe"`` (a CPU takes a line away) or
+            ``"shootdown"`` (all pages); all but a probe end with a shootdown.
         app: index of the application.
         address: virtual byte address.
         of: that of the page whose frame it gets.
@@ -85,46 +90,45 @@ def play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None, 
     """A process that lets events happen; those after the end of the program do not.
 
     Raises:
-        UserError: the machine has no forward–backward table.
+        UserError: an event is of no effect on this machine.
     """
-    fbt = machine.fbt
-    if fbt is None:
-        raise UserError(
-            f"{machine.config.name} cannot have events: only a machine with virtual caches "
-            "follows what happens to pages; allowed: a variant with a table [fbt], such as "
-            "vc of apu-hsa"
-        )
-    return _play(machine, fbt, events)
+    for event in events:
+        if machine.fbt is None and event.event in VIRTUAL_ONLY:
+            raise UserError(
+                f"{machine.config.name} cannot have the event {event.event!r}: only virtual caches "
+                "follow it, as in a variant with a table [fbt], such as vc of apu-hsa; allowed: "
+                f"{', '.join(kind for kind in KEYS if kind not in VIRTUAL_ONLY)}"
+            )
+    return _play(machine, events)
 
 
-def _play(
-    machine: Machine, fbt: Fbt, events: Sequence[PageEvent]
-) -> Generator[int, None, None]:  # fmt: skip
+def _play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None, None]:
     for event in events:
         if event.at > machine.env.now:
             yield event.at - machine.env.now
         if not machine.in_flight():
             return
-        _happen(machine, fbt, event)
+        _happen(machine, event)
 
 
-def _happen(machine: Machine, fbt: Fbt, event: PageEvent) -> None:
-    table = machine.page_table
-    asid, vpn = event.app, event.address >> table.page_shift
+def _happen(machine: Machine, event: PageEvent) -> None:
+    table, pages = machine.page_table, machine.pages
+    tag = event.app << ASID_SHIFT | event.address >> table.page_shift
     if event.event == "shootdown":
-        fbt.shootdowns.begin(None)
-        return
-    if event.event == "probe":
+        pages.shoot_down(None)
+    elif event.event == "probe":
+        assert machine.fbt is not None
         offset = event.address & ((1 << table.page_shift) - 1)
-        fbt.purges.probe(table.translate(asid, vpn) << table.page_shift | offset)
-        return
-    if event.event == "protect":
-        table.protect(asid, vpn, writable=event.writable)
+        frame = table.translate(event.app, tag & VPN_MASK)
+        machine.fbt.purges.probe(frame << table.page_shift | offset)
+    elif event.event == "protect":
+        pages.protect(tag, writable=event.writable)
     elif event.event == "synonym":
-        table.remap(asid, vpn, table.translate(asid, event.of >> table.page_shift))
+        pages.remap(tag, table.translate(event.app, event.of >> table.page_shift))
+    elif event.event == "unmap":
+        pages.unmap(tag)
     else:
-        table.remap(asid, vpn)
-    fbt.shootdowns.begin(asid << ASID_SHIFT | vpn)
+        pages.remap(tag)
 
 
 def _event(line: str, tenants: Sequence[Tenant]) -> PageEvent:

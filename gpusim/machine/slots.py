@@ -110,7 +110,8 @@ def _special(base: type) -> frozenset[str]:
 
 def _takes(found: Callable[..., object], expected: Callable[..., object]) -> bool:
     """Whether a method can be called like another one: by position, and by keyword where it is."""
-    by_position, by_name = [], {}
+    by_position: list[None] = []
+    by_name: dict[str, None] = {}
     for one in inspect.signature(expected).parameters.values():
         if one.kind is inspect.Parameter.KEYWORD_ONLY:
             by_name[one.name] = None

@@ -12,6 +12,7 @@ from gpusim.hardware.cache import L1Cache, L2Bank, VirtualL1Cache, VirtualL2Bank
 from gpusim.hardware.fbt import Fbt, make_table, page_lines_shift
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import PageTable
+from gpusim.machine.pages import Holder
 
 
 def build_fbt(
@@ -32,11 +33,13 @@ def build_fbt(
 
 
 def connect_fbt(
-    fbt: Fbt, levels: Iterable[Sequence[TlbLevel]], banks: Iterable[L2Bank], l1s: Iterable[L1Cache]
-) -> None:
-    """Introduce the table to the TLBs, of which each level has one, and to the caches."""
+    fbt: Fbt, holders: Sequence[Holder], first: TlbLevel, banks: Iterable[L2Bank],
+    l1s: Iterable[L1Cache],
+) -> None:  # fmt: skip
+    """Introduce the table to what holds translations, to the first TLB, and to the caches."""
     fbt.connect(
-        [tlb for (tlb,) in levels],
+        holders,
+        first.requests,
         [bank for bank in banks if isinstance(bank, VirtualL2Bank)],
         [l1 for l1 in l1s if isinstance(l1, VirtualL1Cache)],
     )

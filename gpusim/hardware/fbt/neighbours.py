@@ -37,10 +37,8 @@ class VirtualBank(Bank, Protocol):
         """DRAM has taken a dirty line."""
 
 
-class Tlb(Protocol):
-    """A TLB level in front of the table."""
-
-    requests: Port[Translation]
+class Holder(Protocol):
+    """A stage of translation in front of the table."""
 
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpusim.core.request import line_in_page
-from gpusim.hardware.fbt.neighbours import Tlb
+from gpusim.hardware.fbt.neighbours import Holder
 from gpusim.hardware.fbt.purge import Done, Purge, Purges, nothing
 from gpusim.hardware.fbt.table import ForwardBackwardTable
 
@@ -20,12 +20,12 @@ class Shootdowns:
 
     Attributes:
         number: of shootdowns so far.
-        tlbs: which are told.
+        holders: of translations, which are told.
     """
 
     def __init__(self, table: ForwardBackwardTable, sub_shift: int, purges: Purges) -> None:
         self.number = 0
-        self.tlbs: Sequence[Tlb] = ()
+        self.holders: Sequence[Holder] = ()
         self._table = table
         self._sub_shift = sub_shift
         self._purges = purges
@@ -40,8 +40,8 @@ class Shootdowns:
         """
         self.number += 1
         self._last[tag] = self.number
-        for tlb in self.tlbs:
-            tlb.shoot_down(tag)
+        for holder in self.holders:
+            holder.shoot_down(tag)
         counters = self._purges.counters
         counters.shootdowns += 1
         if tag is None:

@@ -18,7 +18,7 @@ from gpusim.core.request import (
     line_in_page,
     page_of_line,
 )
-from gpusim.hardware.fbt.neighbours import FbtCounters, Miss, Permissions, Tlb, VirtualBank
+from gpusim.hardware.fbt.neighbours import FbtCounters, Holder, Miss, Permissions, VirtualBank
 from gpusim.hardware.fbt.purge import L1, Purges
 from gpusim.hardware.fbt.shootdowns import Shootdowns
 from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
@@ -84,10 +84,13 @@ class Fbt:
         for port in (self._translated, self._notices, self._timers, self._write_backs.port):
             port.connect(self.process)
 
-    def connect(self, tlbs: Sequence[Tlb], banks: Sequence[VirtualBank], l1s: Sequence[L1]) -> None:
-        """Introduce the TLB levels, the first one first, and the caches."""
-        self.shootdowns.tlbs = tlbs
-        self._tlb = tlbs[0].requests
+    def connect(
+        self, holders: Sequence[Holder], first: Port[Translation], banks: Sequence[VirtualBank],
+        l1s: Sequence[L1],
+    ) -> None:  # fmt: skip
+        """Introduce all that hold translations, the port of the first TLB, and the caches."""
+        self.shootdowns.holders = holders
+        self._tlb = first
         self._banks = self.purges.banks = banks
         self.purges.l1s = l1s
 

@@ -9,7 +9,7 @@ from gpusim.hardware.tlb.ideal import IdealArray
 from gpusim.hardware.tlb.level import TlbCounters, TlbLevel
 from gpusim.hardware.tlb.mask_tokens import MaskTokens
 from gpusim.hardware.tlb.set_associative import ArrayOfSets, SetAssociativeArray
-from gpusim.hardware.tlb.sets import Entry, PlainSets, SetKind, TlbSet, Ways
+from gpusim.hardware.tlb.sets import Entry, PlainSet, PlainSets, SetKind, TlbSet, Ways
 from gpusim.hardware.tlb.star import StarArray, StarCounters
 from gpusim.hardware.tlb.static_ways import StaticWaysArray
 from gpusim.hardware.tlb.sub_entry import SubEntryArray
@@ -28,6 +28,7 @@ __all__ = [
     "GroupedSubEntryArray",
     "IdealArray",
     "MaskTokens",
+    "PlainSet",
     "PlainSets",
     "SetAssociativeArray",
     "SetKind",

@@ -84,15 +84,14 @@ class TlbLevel(Stage):
         array: TlbArray, apps: int, below: Below, below_state: int, pages: Pages,
         fill_policy: FillPolicy | None = None,
     ) -> None:  # fmt: skip
+        super().__init__(
+            name, Port(env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue)
+        )
         self.env = env
-        self.name = name
         self.array = array
         self.fill_policy = fill_policy
         self.latency = config.latency.cycles(clock)
         self.below = below
-        self.requests: Port[Translation] = Port(
-            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
-        )
         self.fills: Port[Translation] = Port(env, f"{name}.fills")
         self.counters = [TlbCounters() for _ in range(apps)]
         self.prefetches = [TlbCounters() for _ in range(apps)]

@@ -84,12 +84,11 @@ class Walkers(Stage):
         self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
         memory: Callable[[MemoryRequest], Port[MemoryRequest]], name: str = "walkers",
     ) -> None:  # fmt: skip
-        self.env = env
-        self.name = name
-        self.table = table
-        self.requests: Port[Translation] = Port(
-            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
+        super().__init__(
+            name, Port(env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue)
         )
+        self.env = env
+        self.table = table
         self.counters = [WalkCounters() for _ in range(apps)]
         self.prefetches = [WalkCounters() for _ in range(apps)]
         """Of prefetches, which are in no other counters."""
