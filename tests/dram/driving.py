@@ -6,10 +6,11 @@ from collections.abc import Generator, Sequence
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
-from gpusim.core.engine import Environment, Port
+from gpusim.core.engine import Environment, Port, Probe
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
-from gpusim.hardware.dram import DramChannel, IdealDramChannel, TranslationPressure, build_dram
+from gpusim.hardware.dram import DramChannel, IdealDramChannel, build_dram
 
 
 class Driven:
@@ -36,10 +37,10 @@ class Driven:
             self.env, config, Hertz(core or config.clock), request_bytes=request_bytes,
             apps=self.apps,
         )  # fmt: skip
-        pressure = TranslationPressure(self.apps, 100_000)
+        signals = self._board().at(range(1))
         for channel in self.channels:
             for queue in channel.queues:
-                queue.watch(pressure)
+                queue.attach(signals)
         self.answers: Port[MemoryRequest] = Port(self.env, "answers")
         self.answered: dict[int, int] = {}
         self.heard: list[tuple[int, ...]] = []
@@ -59,6 +60,13 @@ class Driven:
         self._source = self.env.start(self._send())
         self.answers.connect(self.env.start(self._collect()))
         self.env.run()
+
+    def _board(self) -> SignalBoard:
+        """What queues may listen to: nothing is translated here, so nothing is told."""
+        board = SignalBoard(self.env, self.apps, lambda tag: None)
+        for name in ("tlb.first.miss", "tlb.first.fill", "walk.arrived", "walk.done"):
+            board.offer(name, Probe())
+        return board
 
     def _send(self) -> Generator[int | None, None, None]:
         for cycle, request in zip(self._cycles, self.requests, strict=True):
