@@ -63,7 +63,7 @@ class TlbHierarchy:
             tlb = self._configs[name]
             self.levels[name] = [
                 TlbLevel(
-                    env, f"tlb.{name}[{index}]", level, index, tlb, config.clock,
+                    env, name, level, index, tlb, config.clock,
                     self._array(name, tlb), apps, self._below(below, sms), state,
                     self._fill_policy(tlb),
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.results.summary import FRACTION
+from gpusim.core.metrics import FRACTION
 
 _SECTIONS = {
     "tlb_": "translation", "walk": "translation", "l1_": "caches", "l2_": "caches",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 from typing import Protocol
 
@@ -10,8 +10,21 @@ from attrs import define
 
 from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.component import Component
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
+from gpusim.core.law import Law, laws_of
+from gpusim.core.metrics import (
+    FRACTION,
+    MeanRatio,
+    Metric,
+    Most,
+    PerCycle,
+    PerKiloInstruction,
+    Ratio,
+    Total,
+    declare_metrics,
+)
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.request import NO_PAGE, Asker, MemoryRequest, Sink, Translation, Traveller
 from gpusim.core.states import State
@@ -32,12 +45,37 @@ class TlbCounters:
     stalls: int = count("times that a lookup had to wait for an MSHR or for the next level")
 
 
+declare_metrics(
+    TlbCounters,
+    Metric("tlb_{}_lookups", "1", "{} TLB lookups", Total("lookups")),
+    Metric(
+        "tlb_{}_hit_rate", FRACTION, "{} TLB hit rate, all TLBs together", Ratio("hits", "lookups")
+    ),
+    Metric(
+        "tlb_{}_hit_rate_mean", FRACTION, "{} TLB hit rate, mean over the TLBs asked",
+        MeanRatio("hits", "lookups"),
+    ),
+    Metric(
+        "tlb_{}_mpki", "1", "{} TLB misses per 1000 warp instructions", PerKiloInstruction("misses")
+    ),
+)  # fmt: skip
+
+
 @define(slots=True)
 class TlbQueueCounters:
     """The queue in front of one TLB, all applications together."""
 
     queued: int = count("translations that came through the queue")
     queue_cycles: int = count("waiting for a port or an MSHR, summed over them", "cycles")
+
+
+declare_metrics(
+    TlbQueueCounters,
+    Metric(
+        "tlb_{}_queueing", "cycles", "time that a lookup queues for the {} TLB",
+        Ratio("queue_cycles", "queued"),
+    ),
+)  # fmt: skip
 
 
 @define(slots=True)
@@ -62,14 +100,31 @@ class LongMissCounters:
         self.most_miss_warps = max(self.most_miss_warps, warps)
 
 
+declare_metrics(
+    LongMissCounters,
+    Metric(
+        "tlb_{}_stalled_warps", "1", "warps that wait for a long {} TLB miss, mean",
+        Ratio("long_miss_warps", "long_misses"),
+    ),
+    Metric(
+        "tlb_{}_stalled_warps_max", "1", "warps that wait for a long {} TLB miss, most",
+        Most("most_miss_warps"),
+    ),
+    Metric(
+        "tlb_{}_long_misses", "1", "long {} TLB misses under way, mean over time",
+        PerCycle("long_miss_cycles"),
+    ),
+)  # fmt: skip
+
+
 class Below(Sink, Protocol):
     """Where a TLB sends its misses: a port of the next level or of walkers, or a way to several."""
 
     name: str
 
 
-class TlbLevel:
-    """TLB number `index` of level `level` (0 is next to the SM).
+class TlbLevel(Component):
+    """TLB number `index` of level `level` (0 is next to the SM), which the model calls `label`.
 
     The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
     its ports; deeper levels take `Translation`s from their `requests` port.  A lookup that starts
@@ -79,13 +134,21 @@ class TlbLevel:
     what goes into the array, None: everything.
     """
 
+    laws = laws_of(
+        [TlbCounters],
+        Law("lookups", "hits + misses"),
+        Law("fills", "misses - merged", other="misses that were not merged"),
+    )
+
     def __init__(
-        self, env: Environment, name: str, level: int, index: int, config: TlbConfig, clock: Hertz,
+        self, env: Environment, label: str, level: int, index: int, config: TlbConfig, clock: Hertz,
         array: TlbArray, apps: int, below: Below, below_state: int,
         fill_policy: FillPolicy | None = None,
     ) -> None:  # fmt: skip
         self.env = env
-        self.name = name
+        self.name = name = f"tlb.{label}[{index}]"
+        self.path = f"tlb/{label}"
+        self.instance = index
         self.array = array
         self.fill_policy = fill_policy
         self.latency = config.latency.cycles(clock)
@@ -313,20 +376,18 @@ class TlbLevel:
                 f"{self.below.name} (pages {pages})"
             )
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        """All counters, one row each; the address space of an application is its number."""
-        for asid, (app, counters) in enumerate(zip(apps, self.counters, strict=True)):
-            fill = self.fill_policy.counters(asid) if self.fill_policy else ()
-            for own in (counters, *fill, *self.array.counters_of(asid)):
-                yield from counter_rows(component, instance, app, own)
-        for app, long_misses in zip(apps, self._long_misses, strict=False):
-            yield from counter_rows(component, instance, app, long_misses)
-        for own in self.array.counters():
-            yield from counter_rows(component, instance, "", own)
-        queue = TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
-        yield from counter_rows(component, instance, "", queue)
+    def app_counters(self, app: int) -> Iterator[object]:
+        """The address space of an application is its number."""
+        yield self.counters[app]
+        if self.fill_policy is not None:
+            yield from self.fill_policy.counters(app)
+        yield from self.array.counters_of(app)
+        if self._long_misses:
+            yield self._long_misses[app]
+
+    def shared_counters(self) -> Iterator[object]:
+        yield from self.array.counters()
+        yield TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
 
 
 def _asker(waiter: Traveller) -> Asker:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 from attrs import define
 
 from gpusim.config.schema import WalkConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.component import Component
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.law import Law, laws_of
+from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.request import Kind, MemoryRequest, Translation
 from gpusim.core.states import State
@@ -34,11 +37,41 @@ class WalkCounters:
     cache_hits: int = count("probes that spared at least one level")
 
 
+declare_metrics(
+    WalkCounters,
+    Metric("walks", "1", "page walks", Total("walks")),
+    Metric(
+        "walk_latency", "cycles", "walk latency, from getting a walker to the end",
+        Ratio("walk_cycles", "walks"),
+    ),
+    Metric(
+        "walk_queueing", "cycles", "time that a walk queues for a walker",
+        Ratio("queue_cycles", "walks"),
+    ),
+    Metric(
+        "concurrent_walks", "1", "page walks under way, mean over time", PerCycle("walk_cycles")
+    ),
+    Metric(
+        "walk_levels", "1", "page-table levels that a walk reads", Ratio("level_accesses", "walks")
+    ),
+    Metric(
+        "walk_cache_hit_rate", FRACTION, "walk cache hit rate, hits / probes",
+        Ratio("cache_hits", "cache_lookups"),
+    ),
+)  # fmt: skip
+
+
 @define(slots=True)
 class WalkersCounters:
     """The walkers as a whole, all applications together."""
 
     most_walks: int = count("most walks under way at once")
+
+
+declare_metrics(
+    WalkersCounters,
+    Metric("concurrent_walks_max", "1", "most page walks under way at once", Total("most_walks")),
+)
 
 
 class Walk:
@@ -73,7 +106,7 @@ class _LevelRead(MemoryRequest):
         self.walk = walk
 
 
-class Walkers:
+class Walkers(Component):
     """`config.walkers` walks at a time, first come, first served.
 
     A walk takes
@@ -89,14 +122,20 @@ class Walkers:
         memory: where a read of a ``memory`` walk goes, to an L2 bank or a DRAM channel; asked once
             for each.
         name: for reports.
+        instance: number of their domain.
     """
+
+    path = "walk"
+    laws = laws_of([WalkCounters], Law("requests", "walks + merged"))
 
     def __init__(
         self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
         memory: Callable[[MemoryRequest], Port[MemoryRequest]], name: str = "walkers",
+        instance: int = 0,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = name
+        self.instance = instance
         self.table = table
         self.requests: Port[Translation] = Port(
             env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
@@ -292,10 +331,8 @@ class Walkers:
                 f"{len(self._unsent)} reads wait for memory"
             )
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        """All counters, one row each."""
-        for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows(component, instance, app, counters)
-        yield from counter_rows(component, instance, "", self.whole)
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)
+
+    def shared_counters(self) -> Iterable[object]:
+        return (self.whole,)
