@@ -40,9 +40,7 @@ class Law:
     def _number(self, path: str, tally: Tally, side: Sum) -> int:
         number = tally.total(path, side)
         if number is None:
-            raise ValueError(
-                f"a law of {path or 'the machine'} names {side.text!r}: nothing has it"
-            )
+            raise ValueError(f"a law names {side.text!r}, but not all of that is counted")
         return number
 
 

@@ -231,9 +231,9 @@ class Machine:
         """All parts, from the SMs to DRAM."""
         yield from self.schedulers
         yield from self.sms
-        yield from self.l1s
         for tlbs in self.tlbs.values():
             yield from tlbs
+        yield from self.l1s
         for system in self.systems:
             yield from system.components
         yield from self.page_table_levels

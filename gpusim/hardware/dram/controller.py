@@ -8,6 +8,7 @@ from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.law import Law, laws_of
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.hardware.dram.clock import ClockRatio
@@ -48,6 +49,13 @@ class DramChannel(Component):
     """
 
     path = "dram"
+    laws = laws_of(
+        [DramCounters],
+        Law(
+            "row_hits + row_misses + row_conflicts + forwarded", "data_reads + walk_reads + writes",
+            other="reads + writes",
+        ),
+    )  # fmt: skip
 
     def __init__(
         self, env: Environment, index: int, config: DramConfig, mapping: AddressMapping,
