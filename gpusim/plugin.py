@@ -6,9 +6,12 @@ registered under a short name with the decorator `policy`.
 """
 
 from gpusim.config.schema import TlbConfig
+from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, UserError, at_least, one_of
+from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.registry import Slot, make_policy, policy
 from gpusim.core.replacement import Replacement
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation
@@ -40,21 +43,27 @@ __all__ = [
     "BlockPlacement",
     "Buffer",
     "CacheBypass",
+    "Component",
     "Dimensions",
     "DramQueue",
     "Entry",
+    "FRACTION",
     "FillPolicy",
     "Fits",
     "FrFcfs",
     "FrameAllocator",
     "Frames",
     "Launch",
+    "Law",
     "Machine",
     "Mapping",
     "MemoryRequest",
+    "Metric",
     "OptionError",
+    "PerCycle",
     "PlainSet",
     "Purpose",
+    "Ratio",
     "Replacement",
     "Requester",
     "RoundRobinPlacement",
@@ -71,6 +80,7 @@ __all__ = [
     "TlbArray",
     "TlbConfig",
     "TlbSet",
+    "Total",
     "Translation",
     "UserError",
     "VPN_MASK",
@@ -81,6 +91,8 @@ __all__ = [
     "at_least",
     "bits_for",
     "count",
+    "declare_metrics",
+    "laws_of",
     "make_policy",
     "one_of",
     "policy",

@@ -255,7 +255,13 @@ def _run_data(
         workload_toml=workload.to_toml(),
         origins=model.origins,
         summary=headline(
-            counters, sums, machine.states, applications, cycles, machine.config.clock
+            machine.metrics,
+            counters,
+            sums,
+            machine.states,
+            applications,
+            cycles,
+            machine.config.clock,
         ),
         counters=counters,
         states=machine.states,

@@ -149,8 +149,8 @@ def _amounts(a: float, b: float, unit: str) -> tuple[str, str, str]:
 
 def _change(a: float, b: float, unit: str) -> str:
     """Fractions in percentage points, everything else in relation to A."""
+    from gpusim.core.metrics import FRACTION
     from gpusim.results.comparison import format_change
-    from gpusim.results.summary import FRACTION
 
     if unit == FRACTION and a != b and not math.isnan(b - a):
         return f"{(b - a) * 100:+.1f} pp"

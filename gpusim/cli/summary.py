@@ -45,16 +45,17 @@ def _headline(result: Result) -> Table:
     table.add_column("unit", no_wrap=True)
     units, descriptions = result.summary_units, result.summary_descriptions
     in_stalls = {f"share_{state}" for state in result.states}
-    section = None
-    for name, value in result.summary.items():
+    sections: dict[tuple[str, str], list[str]] = {}
+    for name in result.summary:
         app, _, number = name.rpartition("/")
-        if number in in_stalls:
-            continue
-        if section not in (None, (app, section_of(number))):
-            table.add_section()
-        section = app, section_of(number)
-        label = f"{app}: {descriptions[name]}" if app else descriptions[name]
-        table.add_row(*map(Text, (label, *format_quantity(value, units[name]))))
+        if number not in in_stalls:
+            sections.setdefault((app, section_of(number)), []).append(name)
+    for (app, _), names in sections.items():
+        for name in names:
+            description = descriptions[name]
+            label = f"{app}: {description}" if app else description
+            table.add_row(*map(Text, (label, *format_quantity(result.summary[name], units[name]))))
+        table.add_section()
     return table
 
 

@@ -8,14 +8,16 @@ model lists the stages, from the SM outward (``stages = ["L1", "L2", "walk"]``).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from attrs import define, frozen
 
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.component import Component
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port
 from gpusim.core.errors import WrongMappingError
+from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
 from gpusim.core.request import Purpose, Sink, Translation
 from gpusim.core.signals import Signals
@@ -58,8 +60,9 @@ class StageSite:
 
     Attributes:
         env: the environment.
-        name: of this stage, such as ``"prefetch[3]"``.
-        index: which of the stages of its kind it is, over the whole GPU.
+        name: for reports, such as ``"prefetch[3]"``.
+        kind: the name of its table in the model.
+        index: which of the stages with that name it is, over the whole GPU.
         below: where it sends what it cannot answer.
         state: in which state a warp is whose translation is at this stage.
         below_state: likewise, at the next one.
@@ -72,6 +75,7 @@ class StageSite:
 
     env: Environment
     name: str
+    kind: str
     index: int
     below: Below
     state: int
@@ -83,38 +87,61 @@ class StageSite:
     trip: int
 
 
-class Stage(ABC):
+class Stage(Component, ABC):
     """What the machine, and the stage above, need of any stage.
 
     Args:
         name: for reports.
+        path: of its counters in the results.
+        instance: which of the stages with that path it is.
         requests: where the stage above sends its translations.
+
+    Attributes:
+        prefetches: by application, what it did for prefetches that came from other stages, which
+            is in no other counters; empty: it does not tell them apart.
     """
 
-    def __init__(self, name: str, requests: Port[Translation]) -> None:
+    def __init__(
+        self, name: str, path: str, instance: int, requests: Port[Translation]
+    ) -> None:  # fmt: skip
         self.name = name
+        self.path = path
+        self.instance = instance
         self.requests = requests
+        self.prefetches: Sequence[Any] = ()
 
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+    def attach(self, signals: Signals) -> None:
         """The machine is built; see `gpusim.core.signals`."""
 
     @abstractmethod
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all), also where its translation is on its way."""
 
-    @abstractmethod
-    def in_flight(self) -> int:
-        """Translations that wait here or below."""
+    def sent(self, paths: Sequence[str]) -> str:
+        """What it has sent to the stage below, as a sum of counters (`gpusim.core.tally`).
 
-    @abstractmethod
-    def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        Args:
+            paths: where it counts translations: its own, and that of its prefetches if there are
+                any in this machine.
+        """
+        return " + ".join(f"{path}.fills" for path in paths)
 
-    @abstractmethod
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        """All counters, one row each."""
+    def received(self, paths: Sequence[str]) -> str:
+        """What has come from the stage above, likewise."""
+        return " + ".join(f"{path}.lookups" for path in paths)
+
+
+class Prefetches(Component):
+    """What a stage did for prefetches, beside what it did for warps."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.name = f"{stage.name}, prefetches"
+        self.path = f"{stage.path}/prefetch"
+        self.instance = stage.instance
+        self._counters = stage.prefetches
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self._counters[app],)
 
 
 @define(slots=True)
@@ -123,10 +150,9 @@ class StageCounters:
 
     received: int = count("translations that came from the stage above")
     answered: int = count("of these, answered here, without the stage below")
-    sent: int = count("of these, sent on to the stage below")
-    returned: int = count("answers of the stage below that were passed on")
+    returned: int = count("of these, answered by the stage below")
+    sent: int = count("translations sent on to the stage below")
     prefetches: int = count("pages that this stage asked for by itself")
-    prefetched: int = count("answers to these")
 
 
 class StageProcess(Stage):
@@ -142,10 +168,18 @@ class StageProcess(Stage):
         counters: by application.
     """
 
+    laws = laws_of(
+        [StageCounters],
+        Law(
+            "received", "answered + returned", "translations that came", "those that were answered"
+        ),
+    )
+
     def __init__(self, site: StageSite) -> None:
-        super().__init__(
-            site.name, Port(site.env, f"{site.name}.requests", site.trip, depth=site.queue)
+        requests: Port[Translation] = Port(
+            site.env, f"{site.name}.requests", site.trip, depth=site.queue
         )
+        super().__init__(site.name, f"stage/{site.kind}", site.index, requests)
         self.env = site.env
         self.site = site
         self.pages = site.pages
@@ -238,8 +272,6 @@ class StageProcess(Stage):
         while True:
             while (answer := answers.take()) is not None:
                 self._under_way -= 1
-                if not answer.path:
-                    self.counters[answer.app].prefetched += 1
                 self.answered(answer)
             blocked = False
             while not blocked and (translation := requests.head()) is not None:
@@ -272,12 +304,14 @@ class StageProcess(Stage):
         if self._under_way:
             yield f"{self.name}: {self._under_way} translations wait for {self.site.below.name}"
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        for asid, (app, counters) in enumerate(zip(apps, self.counters, strict=True)):
-            for own in (counters, *self.own_counters(asid)):
-                yield from counter_rows(component, instance, app, own)
+    def sent(self, paths: Sequence[str]) -> str:
+        return f"{self.path}.sent + {self.path}.prefetches"
+
+    def received(self, paths: Sequence[str]) -> str:
+        return f"{self.path}.received"
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app], *self.own_counters(app))
 
     def own_counters(self, app: int) -> tuple[Any, ...]:
         """Counters of a subclass for one application: attrs instances made with `count`."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 
 from attrs import define
 
 from gpusim.config.schema import CrossbarConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.component import Component
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Process, Waiters, Wake, Wakeable
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES
@@ -135,7 +136,7 @@ class Entrance:
         link.put(start + flits - 1 + network.latency, request, self, flits)
 
 
-class Network:
+class Network(Component):
     """One direction of the crossbar: every entrance reaches every link.
 
     A packet of *n* flits (`bytes_per_cycle` each) takes *n* cycles of its entrance and *n* of its
@@ -148,14 +149,18 @@ class Network:
         links: number of links.
         link_of: index of the link that a packet goes to.
         size: bytes of a packet.
+        path, instance: see `Component`.
     """
 
     def __init__(
         self, env: Environment, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
         links: int, link_of: Callable[[MemoryRequest], int], size: Callable[[MemoryRequest], int],
+        path: str = "crossbar", instance: int = 0,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = name
+        self.path = path
+        self.instance = instance
         self.ideal = config.ideal
         self.latency = config.latency.cycles(clock)
         self.queue = NEVER if config.ideal else config.queue
@@ -178,9 +183,8 @@ class Network:
             if link.queue:
                 yield f"{self.name}: {len(link.queue)} packets on their way to output {index}"
 
-    def counter_rows(self, component: str, instance: int) -> Iterator[CounterRow]:
-        """All counters, one row each."""
-        return counter_rows(component, instance, "", self.counters)
+    def shared_counters(self) -> Iterable[object]:
+        return (self.counters,)
 
 
 def request_bytes(request: MemoryRequest) -> int:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import chain
 
 import gpusim.hardware.sm.thrashing_aware  # noqa: F401  (registers its policy)
 from gpusim.config.schema import GpuConfig
+from gpusim.core.component import Component, metrics_of
 from gpusim.core.counters import CounterRow
 from gpusim.core.engine import Environment, Probe, Watchdog
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
+from gpusim.core.stage import Prefetches
 from gpusim.core.states import state_names
 from gpusim.core.warp_program import Application
 from gpusim.hardware.cache import L1Cache, RemappingL1Cache, VirtualL1Cache
-from gpusim.hardware.cache.page_table_reads import level_rows, make_levels
+from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.sm import Sm
@@ -38,16 +40,19 @@ class Machine:
         env: simulated time.
         sms, l1s: SMs and their L1 caches.
         tlbs: the TLBs of each level, from the SM outward.
-        stages: the stages of translation that are neither TLBs nor walkers, likewise.
+        stages: all stages of translation but the walkers, likewise.
+        prefetches: whether a stage of them may prefetch, so that prefetches are counted.
         pages: what may be done to pages; tells whatever holds their translations.
         frames: the frame allocator of each memory.
         page_table: of all address spaces.
         systems: the rest of the memory system: one for all SMs, or one for each MIG instance.
         system_of: by SM, its own of them.
+        page_table_levels: those whose reads go to the L2 cache.
         fbt: forward–backward table of virtual caches; None: caches are physical.
         schedulers: one block scheduler a tenant.
         first_runs: by index, the first run of each application that may be started again.
         on_interval: see `gpusim.hardware.sm.ledger.Ledger`.
+        metrics: headline numbers that its components declare.
     """
 
     def __init__(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> None:
@@ -70,6 +75,7 @@ class Machine:
             connect_fbt(self.fbt, self.pages.holders, first, self.systems[0].banks, self.l1s)
         self._attach()
         self._start_tenants()
+        self.metrics = metrics_of(self.components(), len(tenants))
         self.watchdog = Watchdog(
             self.env, config.watchdog.cycles(config.clock), self.in_flight, self._progress,
             self._report,
@@ -99,9 +105,11 @@ class Machine:
 
     def _build_memory(self) -> None:
         several = len(self._domains) > 1
-        self.page_table_levels = make_levels(len(self.tenants), self.page_table.levels)
+        levels = make_levels(len(self.tenants), self.page_table.levels)
+        depths = range(1, self.page_table.levels + 1) if self.config.walk.reads("l2") else ()
+        self.page_table_levels = [PageTableLevel(depth, levels) for depth in depths]
         self.systems = [
-            MemorySystem(self.env, domain, several, self.page_table, self.page_table_levels)
+            MemorySystem(self.env, domain, several, self.page_table, levels)
             for domain in self._domains
         ]
         self.system_of = {sm: system for system in self.systems for sm in system.domain.sms}
@@ -113,7 +121,8 @@ class Machine:
             self.fbt,
         )  # fmt: skip
         self.tlbs = self._stages.levels
-        self.stages = self._stages.own
+        self.stages = self._stages.in_order
+        self.prefetches = bool(self.config.stage)
 
     def _attach(self) -> None:
         """Hand every policy the signals of the machine, which it may listen to."""
@@ -159,7 +168,7 @@ class Machine:
 
     def _l1(self, index: int) -> L1Cache:
         config = self.config
-        common = self.env, f"l1[{index}]", config.l1, config.clock, len(self.tenants)
+        common = self.env, index, config.l1, config.clock, len(self.tenants)
         if self.fbt is None or config.fbt is None:
             return L1Cache(*common)
         if config.fbt.remapping is not None:
@@ -211,17 +220,19 @@ class Machine:
         """Warps that have ended so far."""
         return sum(c.warps for sm in self.sms for c in sm.counters)
 
-    def components(self) -> Iterator[Any]:
-        """Everything that has `in_flight` and `waiting`, from the SMs to DRAM."""
+    def components(self) -> Iterator[Component]:
+        """All parts, from the SMs to DRAM."""
         yield from self.schedulers
         yield from self.sms
-        yield from self.l1s
-        for tlbs in self.tlbs.values():
-            yield from tlbs
-        for stages in self.stages.values():
+        for stages in self.stages:
             yield from stages
+        yield from self.l1s
         for system in self.systems:
             yield from system.components
+        yield from self.page_table_levels
+        if self.prefetches:
+            stages = (*chain.from_iterable(self.stages), *(one.walkers for one in self.systems))
+            yield from (Prefetches(stage) for stage in stages if stage.prefetches)
 
     def in_flight(self) -> int:
         """Warps, requests and translations that are not finished."""
@@ -229,21 +240,8 @@ class Machine:
 
     def counter_rows(self) -> Iterator[CounterRow]:
         """All counters of all components."""
-        names = self.names
-        for sm in self.sms:
-            yield from sm.counter_rows(names)
-        for index, l1 in enumerate(self.l1s):
-            yield from l1.counter_rows("l1", index, names)
-        for name, tlbs in self.tlbs.items():
-            for index, tlb in enumerate(tlbs):
-                yield from tlb.counter_rows(f"tlb/{name}", index, names)
-        for name, stages in self.stages.items():
-            for index, stage in enumerate(stages):
-                yield from stage.counter_rows(f"stage/{name}", index, names)
-        for system in self.systems:
-            yield from system.counter_rows(names)
-        if self.config.walk.reads("l2"):
-            yield from level_rows(self.page_table_levels, names)
+        for component in self.components():
+            yield from component.counter_rows(self.names)
 
     def first_run_rows(self) -> Iterator[CounterRow]:
         """All counters; of applications that were started again, those of the first run."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from attrs import evolve
 
-from gpusim.core.counters import CounterRow
+from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Port, Wakeable
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
@@ -58,10 +57,12 @@ class MemorySystem:
             env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, sms, banks,
             (lambda request: (request.address >> line_shift) % banks) if fbt is None
             else (lambda request: request.vline % banks), request_bytes,
+            path="crossbar/requests", instance=domain.index,
         )  # fmt: skip
         self.replies = Network(
             env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, sms,
             lambda request: request.sm - first_sm, reply_bytes,
+            path="crossbar/replies", instance=domain.index,
         )  # fmt: skip
         bank: Callable[..., L2Bank] = L2Bank
         if fbt is not None:
@@ -79,7 +80,7 @@ class MemorySystem:
             to_bank: Way = lambda read: ports[(read.address >> line_shift) % banks]  # noqa: E731
             way = self._past_the_cache(levels, to_bank, way)
         self.walkers = Walkers(
-            env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}"
+            env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}", domain.index
         )
 
     def offer(self, board: SignalBoard) -> None:
@@ -137,23 +138,10 @@ class MemorySystem:
         return channels, lambda address: routes[bisect(bases, address) - 1](address)
 
     @property
-    def components(self) -> Sequence[Any]:
-        """Everything that has `in_flight` and `waiting`, from the walkers to DRAM."""
+    def components(self) -> Sequence[Component]:
+        """All of them, from the walkers to DRAM."""
         fbt = () if self.fbt is None else (self.fbt,)
         return (*fbt, self.walkers, self.requests, self.replies, *self.banks, *self.channels)
-
-    def counter_rows(self, names: Sequence[str]) -> Iterator[CounterRow]:
-        """All counters of its components; walkers and networks are numbered by domain."""
-        domain = self.domain
-        if self.fbt is not None:
-            yield from self.fbt.counter_rows("fbt", names)
-        yield from self.walkers.counter_rows("walk", domain.index, names)
-        yield from self.requests.counter_rows("crossbar/requests", domain.index)
-        yield from self.replies.counter_rows("crossbar/replies", domain.index)
-        for number, bank in zip(domain.banks, self.banks, strict=True):
-            yield from bank.counter_rows("l2", number, names)
-        for channel in self.channels:
-            yield from channel.counters(names)
 
 
 def _route(channel: Callable[[int], int], ports: Sequence[Port[MemoryRequest]]) -> Route:

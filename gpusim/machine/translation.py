@@ -43,8 +43,6 @@ class TranslationStages:
 
     Attributes:
         levels: the TLBs of each level, from the SM outward.
-        own: the stages that are neither TLBs nor walkers, by name, from the SM outward.
-        states: names of the states of warps that wait at these.
     """
 
     def __init__(
@@ -72,10 +70,14 @@ class TranslationStages:
             name: [one for one in stages if isinstance(one, TlbLevel)]
             for name, stages in self._stages.items() if name in self._configs
         }  # fmt: skip
-        self.own = {name: all_ for name, all_ in self._stages.items() if name in config.stage}
         walkers = {id(system): system.walkers for system in system_of.values()}
         pages.holders += [*(one for all_ in self._stages.values() for one in all_)]
         pages.holders += walkers.values()
+
+    @property
+    def in_order(self) -> list[Sequence[Stage]]:
+        """All stages but the walkers, those of each name together, from the SM outward."""
+        return list(self._stages.values())
 
     def of(self, level: str, sm: int) -> TlbLevel:
         """The TLB of a level that serves an SM."""
@@ -122,9 +124,9 @@ class TranslationStages:
     def _tlb(self, name: str, index: int, below: Below, below_state: int) -> TlbLevel:
         tlb = self._configs[name]
         return TlbLevel(
-            self._env, f"tlb.{name}[{index}]", list(self._configs).index(name), index, tlb,
-            self._config.clock, self._array(name, tlb), self._apps, below, below_state,
-            self._pages, self._fill_policy(tlb),
+            self._env, name, list(self._configs).index(name), index, tlb, self._config.clock,
+            self._array(name, tlb), self._apps, below, below_state, self._pages,
+            self._fill_policy(tlb),
         )  # fmt: skip
 
     def _own(
@@ -132,7 +134,7 @@ class TranslationStages:
     ) -> Stage:
         table = self._config.stage[name]
         site = StageSite(
-            self._env, f"{name}[{index}]", index, below, self._states[name], below_state,
+            self._env, f"{name}[{index}]", name, index, below, self._states[name], below_state,
             self._apps, tuple(sms), self._pages, table.queue, table.trip.cycles(self._config.clock),
         )  # fmt: skip
         stage: Stage = make_policy(Slot.STAGE, table.kind, site)

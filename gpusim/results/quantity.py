@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpusim.results.summary import FRACTION
+from gpusim.core.metrics import FRACTION
 
 _SECTIONS = {
-    "tlb_": "translation", "walk": "translation", "l1_": "caches", "l2_": "caches",
+    "tlb_": "translation", "walk": "translation", "concurrent_walks": "translation",
+    "l1_": "caches", "l2_": "caches", "fbt_": "caches", "probes_": "caches",
     "dram_": "DRAM", "warp_cycles": "warps", "share_": "warps",
 }  # fmt: skip
 _SCALES = (

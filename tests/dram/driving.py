@@ -89,7 +89,7 @@ class Driven:
     def counter(self, name: str) -> int:
         """The sum of a counter over channels and applications."""
         names = [str(app) for app in range(self.apps)]
-        rows = [row for channel in self.channels for row in channel.counters(names)]
+        rows = [row for channel in self.channels for row in channel.counter_rows(names)]
         found = [row.value for row in rows if row.name == name]
         assert found
         return sum(found)

@@ -24,7 +24,7 @@ class Access:
 
 
 def cache() -> VirtualL1Cache:
-    return VirtualL1Cache(Environment(), "l1", CONFIG, Hertz(1), 1, SHIFT)
+    return VirtualL1Cache(Environment(), 0, CONFIG, Hertz(1), 1, SHIFT)
 
 
 def load(page: int, access: Access, leading: int | None = None) -> VirtualRequest:

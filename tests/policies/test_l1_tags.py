@@ -33,7 +33,7 @@ def make(sector: int, line: int = 128, mshrs: int = 32, merge: int = 64) -> L1Ca
         Bytes(1 << 16), ways=4, line=Bytes(line), sector=Bytes(sector), mshrs=mshrs,
         mshr_merge=merge,
     )  # fmt: skip
-    return L1Cache(Environment(), "l1", config, Hertz(10**9), apps=1)
+    return L1Cache(Environment(), 0, config, Hertz(10**9), apps=1)
 
 
 def load(line: int, sectors: int, answers: Answers, line_bytes: int = 128) -> MemoryRequest:
@@ -103,7 +103,7 @@ def test_a_load_that_found_no_mshr_still_wants_the_same(sector: int) -> None:
 
 def test_a_virtual_cache_names_lines_by_address_space() -> None:
     config = L1Config(Bytes(1 << 14), ways=4, translation="after")
-    l1 = L1Cache(Environment(), "l1", config, Hertz(10**9), apps=2)
+    l1 = L1Cache(Environment(), 0, config, Hertz(10**9), apps=2)
 
     def request(asid: int) -> MemoryRequest:
         return MemoryRequest(Kind.LOAD, asid, asid, 0, 0, -1, 7, 1, 0, Answers(), [0, 0])

@@ -19,6 +19,7 @@ from gpusim.results import (
     WallClock,
     headline,
 )
+from tests.results.placed import metrics_of_rows
 
 STATES = state_names(("L1", "L2"))
 
@@ -61,7 +62,8 @@ def make_run(**changes: Any) -> RunData:
         config_toml=CONFIG,
         workload_toml='name = "atax"\n',
         origins={"sm.count": "kepler-uvm.toml", "tlb.L1.entries": "[variants.l1-tlb-256]"},
-        summary=headline(COUNTERS, make_sums(), STATES, applications, 1000, 10**9),
+        summary=headline(
+            metrics_of_rows(COUNTERS), COUNTERS, make_sums(), STATES, applications, 1000, 10**9),
         counters=COUNTERS,
         states=STATES,
         state_sums=make_sums(),

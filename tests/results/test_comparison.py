@@ -18,6 +18,7 @@ from gpusim.results import Comparison, Result, ResultWriter, RunData, compare, h
 from gpusim.results.comparison import format_change
 from gpusim.simulate import simulate
 from tests.results.conftest import COUNTERS, STATES, make_sums
+from tests.results.placed import metrics_of_rows
 
 Make = Callable[..., RunData]
 
@@ -37,7 +38,7 @@ def faster(make: Make, **changes: Any) -> RunData:
     sums[1, 0, State.WALK] = 3
     sums[1, 0, State.DRAM] = 5
     apps = [evolve(app, end=500) for app in make().applications]
-    numbers = headline(counters, sums, STATES, apps, 500, 10**9)
+    numbers = headline(metrics_of_rows(counters), counters, sums, STATES, apps, 500, 10**9)
     return make(summary=numbers, counters=counters, state_sums=sums, **changes)
 
 
@@ -153,7 +154,9 @@ def test_other_states_clocks_and_applications(make: Make) -> None:
         read_back(
             make(
                 states=states, state_sums=sums, applications=apps, counters=counters,
-                summary=headline(counters, sums, states, apps, 1000, 2 * 10**9),
+                summary=headline(
+                    metrics_of_rows(counters), counters, sums, states, apps, 1000, 2 * 10**9
+                ),
             )
         ) as b,
     ):  # fmt: skip

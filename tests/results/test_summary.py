@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpusim.core.counters import CounterRow, ratio
 from gpusim.core.states import State, state_names
 from gpusim.results import ApplicationFacts, headline
+from tests.results.placed import metrics_of_rows
 
 STATES = state_names(("L1",))
 
@@ -30,7 +31,7 @@ def numbers(
     if sums is None:
         sums = np.zeros((1, len(apps), len(STATES)), np.int64)
     facts = [app(name, 1000 * (i + 1)) for i, name in enumerate(apps)]
-    found = headline(counters, sums, STATES, facts, 2000, 1_400_000_000)
+    found = headline(metrics_of_rows(counters), counters, sums, STATES, facts, 2000, 1_400_000_000)
     assert all(value.unit and value.description for value in found)
     assert len({value.name for value in found}) == len(found)
     return {value.name: value.value for value in found}
@@ -66,7 +67,7 @@ def test_utilisation_at_eviction_is_the_mean_over_entries() -> None:
     found = numbers(
         rows("tlb/L3", 0, "a", evicted_with_1=6, evicted_with_2=0, evicted_with_3=1)
         + rows("tlb/L3", 0, "b", evicted_with_1=0, evicted_with_2=0, evicted_with_3=3)
-        + rows("tlb/L2", 0, "a", evicted_with_1=0, evicted_with_2=0)
+        + rows("tlb/L2", 0, "a", evicted_with_1=0, evicted_with_2=0, evicted_with_3=0)
         + rows("tlb/L1", 0, "a", lookups=10),
         apps=("a", "b"),
     )

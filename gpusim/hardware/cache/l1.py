@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from attrs import define
 
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.component import Component
+from gpusim.core.counters import count
 from gpusim.core.engine import Environment, Probe, Waiters, Wakeable
+from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
 from gpusim.core.request import MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES
@@ -32,17 +35,30 @@ class L1Counters:
     stalls: int = count("times that a miss had to wait for an MSHR")
 
 
-class L1Cache:
+declare_metrics(
+    L1Counters, Metric("l1_hit_rate", FRACTION, "L1 cache hit rate", Ratio("hits", "lookups"))
+)
+
+
+class L1Cache(Component):
     """Tags and MSHRs of an L1; the load/store unit asks, and brings the lines that arrive.
 
     Lines are named physically, or by ``asid | virtual line`` if the cache is `virtual`.
     """
 
+    path = "l1"
+    laws = laws_of(
+        [L1Counters],
+        Law("lookups", "hits + misses"),
+        Law("fills", "misses - merged", other="misses that were not merged"),
+    )
+
     def __init__(
-        self, env: Environment, name: str, config: L1Config, clock: Hertz, apps: int
+        self, env: Environment, index: int, config: L1Config, clock: Hertz, apps: int
     ) -> None:
         self.env = env
-        self.name = name
+        self.name = f"l1[{index}]"
+        self.instance = index
         self.latency = config.latency.cycles(clock)
         self.virtual = config.translation.startswith("after")
         self.array = CacheArray(config.size // config.line, config.ways)
@@ -148,9 +164,5 @@ class L1Cache:
         if self._mshrs:
             yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for lines"
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        """All counters, one row each."""
-        for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows(component, instance, app, counters)
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from attrs import define
 
 from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.component import Component
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Process, Stall
 from gpusim.core.errors import UserError
+from gpusim.core.law import Law, laws_of
+from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Mshrs
 from gpusim.core.request import Kind, MemoryRequest, Sink
 from gpusim.core.states import State
@@ -43,6 +46,20 @@ class L2Counters:
     stalls: int = count("times that a request had to wait for an MSHR or for DRAM")
 
 
+declare_metrics(
+    L2Counters,
+    Metric("l2_hit_rate", FRACTION, "L2 cache hit rate", Ratio("hits", "lookups")),
+    Metric(
+        "l2_translation_hit_rate", FRACTION, "L2 cache hit rate of page-table reads",
+        Ratio("translation_hits", "translation_lookups"),
+    ),
+    Metric(
+        "l2_data_hit_rate", FRACTION, "L2 cache hit rate of data",
+        Ratio("hits - translation_hits", "lookups - translation_lookups"),
+    ),
+)  # fmt: skip
+
+
 class Inbound(Protocol):
     """Where the requests of the SMs come in (see `gpusim.hardware.crossbar.Link`)."""
 
@@ -60,7 +77,7 @@ class Inbound(Protocol):
         """The request that is next and there, taken out."""
 
 
-class L2Bank:
+class L2Bank(Component):
     """A bank looks up `ports` requests a cycle; a hit is answered after the latency.
 
     A miss takes an MSHR and fetches the line from DRAM; stores and atomics to it wait for the line
@@ -74,12 +91,20 @@ class L2Bank:
         replies: the way back to the SMs; while it is full, the bank answers nobody.
     """
 
+    path = "l2"
+    laws = laws_of(
+        [L2Counters],
+        Law("lookups", "hits + misses"),
+        Law("fills", "misses - merged", other="misses that were not merged"),
+    )
+
     def __init__(
         self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
         levels: Levels, channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = f"l2[{index}]"
+        self.instance = index
         self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", depth=config.queue)
         self.fills: Port[MemoryRequest] = Port(env, f"{self.name}.fills")
         self.counters = [L2Counters() for _ in levels]
@@ -268,12 +293,8 @@ class L2Bank:
         if self._writebacks:
             yield f"{self.name}: {len(self._writebacks)} write-backs wait for DRAM"
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        """All counters, one row each."""
-        for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows(component, instance, app, counters)
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)
 
 
 def _arrays(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import define
 
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.component import Component
+from gpusim.core.counters import count
 from gpusim.core.engine import Environment, Port
+from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.bypass import CacheBypass
 
@@ -19,6 +21,19 @@ class LevelCounters:
     l2_lookups: int = count("reads that looked for their line in the L2 cache, each counted once")
     l2_hits: int = count("reads that found it")
     l2_bypassed: int = count("reads that went past the L2 cache, straight to DRAM")
+
+
+declare_metrics(
+    LevelCounters,
+    Metric(
+        "l2_level{}_hit_rate", FRACTION, "L2 hit rate of reads of page-table level {}",
+        Ratio("l2_hits", "l2_lookups"),
+    ),
+    Metric(
+        "l2_bypassed", FRACTION, "page-table reads that went past the L2 cache",
+        Ratio("l2_bypassed", "l2_bypassed + l2_lookups"),
+    ),
+)  # fmt: skip
 
 
 Levels = Sequence[Sequence[LevelCounters]]
@@ -33,11 +48,25 @@ def make_levels(apps: int, levels: int) -> Levels:
     return [[LevelCounters() for _ in range(levels)] for _ in range(apps)]
 
 
-def level_rows(levels: Levels, apps: Sequence[str]) -> Iterator[CounterRow]:
-    """All of them, one row each."""
-    for app, own in zip(apps, levels, strict=True):
-        for depth, counters in enumerate(own, start=1):
-            yield from counter_rows(f"page_table/level{depth}", 0, app, counters)
+class PageTableLevel(Component):
+    """A level of the page table, as far as reads of it are counted.
+
+    Args:
+        depth: 1 for the root.
+        levels: where they are counted.
+    """
+
+    def __init__(self, depth: int, levels: Levels) -> None:
+        self.depth = depth
+        self.name = self.path = f"page_table/level{depth}"
+        self._levels = levels
+
+    @property
+    def label(self) -> str:
+        return str(self.depth)
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self._levels[app][self.depth - 1],)
 
 
 def way_with_bypass(

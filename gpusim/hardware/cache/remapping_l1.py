@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 
 from attrs import define
 
 from gpusim.config.schema import L1Config, RemappingConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.counters import count
 from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, NEW, Admission
 from gpusim.core.request import MemoryRequest, VirtualRequest, line_in_page
@@ -43,10 +43,10 @@ class RemappingL1Cache(VirtualL1Cache):
     """
 
     def __init__(
-        self, env: Environment, name: str, config: L1Config, clock: Hertz, apps: int,
+        self, env: Environment, index: int, config: L1Config, clock: Hertz, apps: int,
         lines_shift: int, remapping: RemappingConfig,
     ) -> None:  # fmt: skip
-        super().__init__(env, name, config, clock, apps, lines_shift)
+        super().__init__(env, index, config, clock, apps, lines_shift)
         self.latency += remapping.latency.cycles(clock)
         self.synonyms = SynonymTable(remapping.entries)
         self.renaming = [RemappingCounters() for _ in range(apps)]
@@ -104,9 +104,5 @@ class RemappingL1Cache(VirtualL1Cache):
         super().invalidate(pages)
         self.synonyms.forget(pages)
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        yield from super().counter_rows(component, instance, apps)
-        for app, counters in zip(apps, self.renaming, strict=True):
-            yield from counter_rows(component, instance, app, counters)
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (*super().app_counters(app), self.renaming[app])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Set
 
 from attrs import define
 
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.counters import count
 from gpusim.core.engine import Environment
+from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Admission
 from gpusim.core.request import MemoryRequest, VirtualRequest, page_of_line
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
@@ -28,6 +29,15 @@ class InvalidationCounters:
     lines_flushed: int = count("lines that were lost by it")
 
 
+declare_metrics(
+    InvalidationCounters,
+    Metric(
+        "l1_invalidations_filtered", FRACTION, "page invalidations that L1 caches filtered",
+        Ratio("invalidations - flushes", "invalidations"),
+    ),
+)  # fmt: skip
+
+
 class VirtualL1Cache(L1Cache):
     """Keeps lines under their leading names only, and can forget pages.
 
@@ -40,10 +50,10 @@ class VirtualL1Cache(L1Cache):
     """
 
     def __init__(
-        self, env: Environment, name: str, config: L1Config, clock: Hertz, apps: int,
+        self, env: Environment, index: int, config: L1Config, clock: Hertz, apps: int,
         lines_shift: int,
     ) -> None:  # fmt: skip
-        super().__init__(env, name, config, clock, apps)
+        super().__init__(env, index, config, clock, apps)
         self.filter = InvalidationFilter()
         self.invalidations = InvalidationCounters()
         self._lines_shift = lines_shift
@@ -99,9 +109,6 @@ class VirtualL1Cache(L1Cache):
     def _page(self, line: int) -> int:
         return page_of_line(line, self._lines_shift)
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        """All counters, one row each; invalidations belong to no application."""
-        yield from super().counter_rows(component, instance, apps)
-        yield from counter_rows(component, instance, "", self.invalidations)
+    def shared_counters(self) -> Iterable[object]:
+        """Invalidations belong to no application."""
+        return (self.invalidations,)

@@ -8,20 +8,21 @@ the bank looks whether the line is there under that name, and fetches it if not.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from attrs import define, frozen
 
 from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Wakeable
+from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.mshr import FULL
 from gpusim.core.request import MemoryRequest, Sink, VirtualRequest, page_of_line
 from gpusim.hardware.cache.array import DIRTY, READ_ONLY, CacheArray
-from gpusim.hardware.cache.l2 import WRITEBACK_BUFFER, Inbound, L2Bank
+from gpusim.hardware.cache.l2 import WRITEBACK_BUFFER, Inbound, L2Bank, L2Counters
 from gpusim.hardware.cache.page_table_reads import Levels
 
 
@@ -85,6 +86,12 @@ class VirtualL2Bank(L2Bank):
         grants: other misses let through.
         invalidations: lines that have to go.
     """
+
+    laws = laws_of(
+        [L2Counters, VirtualL2Counters],
+        Law("lookups", "hits + misses"),
+        Law("fills", "misses - merged - replays", other="misses neither merged nor replayed"),
+    )
 
     def __init__(
         self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
@@ -296,9 +303,5 @@ class VirtualL2Bank(L2Bank):
         if self._leaving:
             yield f"{self.name}: {len(self._leaving)} write-backs wait for the table or for DRAM"
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        yield from super().counter_rows(component, instance, apps)
-        for app, counters in zip(apps, self.own_counters, strict=True):
-            yield from counter_rows(component, instance, app, counters)
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (*super().app_counters(app), self.own_counters[app])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, counter_rows
+from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.law import Law, laws_of
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.hardware.dram.clock import ClockRatio
@@ -20,7 +21,7 @@ _WRITEBACK = int(Kind.WRITEBACK)
 _DRAM_QUEUE, _DRAM = int(State.DRAM_QUEUE), int(State.DRAM)
 
 
-class DramChannel:
+class DramChannel(Component):
     """One channel with its controller.
 
     Requests come through `requests`, in order: while the queue of the first one is full, those
@@ -47,9 +48,13 @@ class DramChannel:
             finished)`` of a request whose data is known; the last three in core cycles.
     """
 
-    __slots__ = (
-        "_apps", "_bursts", "_bytes", "_commands", "_deadline", "_mapping", "_ratio", "_waits",
-        "config", "env", "index", "name", "on_request", "process", "requests",
+    path = "dram"
+    laws = laws_of(
+        [DramCounters],
+        Law(
+            "row_hits + row_misses + row_conflicts + forwarded", "data_reads + walk_reads + writes",
+            other="reads + writes",
+        ),
     )  # fmt: skip
 
     def __init__(
@@ -57,7 +62,7 @@ class DramChannel:
         core_clock: Hertz, apps: int, request_bytes: int, depth: int,
     ) -> None:  # fmt: skip
         self.env = env
-        self.index = index
+        self.instance = index
         self.name = f"dram[{index}]"
         self.config = config
         self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", depth=depth)
@@ -156,7 +161,7 @@ class DramChannel:
     def _announce(self, waiting: Waiting, issued: int, finished: int) -> None:
         request = waiting.request
         self.on_request(
-            self.index, waiting.bank, waiting.row, request.kind, request.app, request.depth,
+            self.instance, waiting.bank, waiting.row, request.kind, request.app, request.depth,
             waiting.accepted, issued, finished,
         )  # fmt: skip
 
@@ -167,16 +172,16 @@ class DramChannel:
 
     # -- reports ---------------------------------------------------------------------------------
 
-    def counters(self, app_names: Sequence[str]) -> Iterator[CounterRow]:
-        """All counters, by application, of the channel, and of its queue of reads."""
-        for name, counters in zip(app_names, self._apps, strict=True):
-            yield from counter_rows("dram", self.index, name, counters.with_bytes(self._bytes))
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self._apps[app].with_bytes(self._bytes),)
+
+    def shared_counters(self) -> Iterator[object]:
+        """Of the channel, and of its queue of reads."""
         commands = self._commands
-        channel = ChannelCounters(
+        yield ChannelCounters(
             commands.activations, commands.precharges, commands.refreshes, commands.data_clocks
         )
-        for own in (channel, *commands.reads.counters()):
-            yield from counter_rows("dram", self.index, "", own)
+        yield from commands.reads.counters()
 
     def in_flight(self) -> int:
         """Requests that are not done."""

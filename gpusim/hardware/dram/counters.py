@@ -5,6 +5,14 @@ from __future__ import annotations
 from attrs import define
 
 from gpusim.core.counters import count
+from gpusim.core.metrics import (
+    FRACTION,
+    GigabytesPerSecond,
+    Metric,
+    Ratio,
+    Total,
+    declare_metrics,
+)
 
 
 @define(slots=True)
@@ -35,6 +43,46 @@ class DramCounters:
         self.walk_read_bytes = self.walk_reads * size
         self.write_bytes = self.writes * size
         return self
+
+
+declare_metrics(
+    DramCounters,
+    Metric(
+        "dram_reads", "1", "DRAM reads, those of page walks included",
+        Total("data_reads + walk_reads"),
+    ),
+    Metric("dram_data_reads", "1", "DRAM reads of data", Total("data_reads")),
+    Metric("dram_translation_reads", "1", "DRAM reads of the page table", Total("walk_reads")),
+    Metric("dram_writes", "1", "DRAM writes", Total("writes")),
+    Metric(
+        "dram_row_hit_rate", FRACTION, "DRAM requests that found their row open",
+        Ratio("row_hits", "row_hits + row_misses + row_conflicts"),
+    ),
+    Metric(
+        "dram_bandwidth", "GB/s", "DRAM bandwidth used",
+        GigabytesPerSecond("data_read_bytes + walk_read_bytes + write_bytes"),
+    ),
+    Metric(
+        "dram_data_bandwidth", "GB/s", "DRAM bandwidth used, data",
+        GigabytesPerSecond("data_read_bytes + write_bytes"),
+    ),
+    Metric(
+        "dram_translation_bandwidth", "GB/s", "DRAM bandwidth used, page table",
+        GigabytesPerSecond("walk_read_bytes"),
+    ),
+    Metric(
+        "dram_latency", "cycles", "DRAM read latency",
+        Ratio("data_latency_cycles + walk_latency_cycles", "data_reads + walk_reads"),
+    ),
+    Metric(
+        "dram_data_latency", "cycles", "DRAM read latency, data",
+        Ratio("data_latency_cycles", "data_reads"),
+    ),
+    Metric(
+        "dram_translation_latency", "cycles", "DRAM read latency, page table",
+        Ratio("walk_latency_cycles", "walk_reads"),
+    ),
+)  # fmt: skip
 
 
 @define(slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, counter_rows
+from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Port, Probe
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
@@ -16,17 +16,14 @@ from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
 
 
-class IdealDramChannel:
+class IdealDramChannel(Component):
     """A channel without banks, queues or a bus; same ports, counters and reports as `DramChannel`.
 
     Its requests are never accepted later than they arrive, and count neither as row hits nor as
     misses.
     """
 
-    __slots__ = (
-        "_apps", "_bytes", "_latency", "_ratio",
-        "env", "index", "name", "on_request", "process", "requests",
-    )  # fmt: skip
+    path = "dram"
 
     queues: tuple[DramQueue, ...] = ()
 
@@ -35,7 +32,7 @@ class IdealDramChannel:
         core_clock: Hertz, apps: int, request_bytes: int, depth: int,
     ) -> None:  # fmt: skip
         self.env = env
-        self.index = index
+        self.instance = index
         self.name = f"dram[{index}]"
         self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests")
         self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
@@ -58,7 +55,7 @@ class IdealDramChannel:
         counters = self._apps[request.app]
         if self.on_request.listeners:
             self.on_request(
-                self.index, 0, 0, request.kind, request.app, request.depth, now, now, finished
+                self.instance, 0, 0, request.kind, request.app, request.depth, now, now, finished
             )
         if request.kind == Kind.WRITEBACK:
             counters.writes += 1
@@ -72,10 +69,8 @@ class IdealDramChannel:
         request.trail += (State.DRAM, now)
         request.answer(finished - now)
 
-    def counters(self, app_names: Sequence[str]) -> Iterator[CounterRow]:
-        """All counters, by application."""
-        for name, counters in zip(app_names, self._apps, strict=True):
-            yield from counter_rows("dram", self.index, name, counters.with_bytes(self._bytes))
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self._apps[app].with_bytes(self._bytes),)
 
     def in_flight(self) -> int:
         """Requests that are not answered."""

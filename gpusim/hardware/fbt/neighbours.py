@@ -9,6 +9,7 @@ from attrs import define
 from gpusim.core.counters import count
 from gpusim.core.engine import Port
 from gpusim.core.mapping import Mapping
+from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest, Translation, VirtualRequest
 from gpusim.hardware.fbt.purge import Bank
 
@@ -25,6 +26,15 @@ class FbtCounters:
     waits: int = count("lookups that had to wait: for a locked page, or for room")
     asked_again: int = count("translations overtaken by a shootdown, and asked for once more")
     synonym_faults: int = count("read-write synonyms: faults, after which the run goes on")
+
+
+declare_metrics(
+    FbtCounters,
+    Metric(
+        "fbt_synonyms", FRACTION, "L2 misses under names that do not lead",
+        Ratio("synonyms", "lookups"),
+    ),
+)  # fmt: skip
 
 
 class VirtualBank(Bank, Protocol):

@@ -9,6 +9,7 @@ from attrs import define
 
 from gpusim.core.counters import count
 from gpusim.core.engine import Environment, Port
+from gpusim.core.metrics import FRACTION, Metric, Ratio, Total, declare_metrics
 from gpusim.core.request import line_in_page
 from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
 
@@ -26,6 +27,16 @@ class PurgeCounters:
     probes_filtered: int = count("of these, those that cannot be in the L2 cache")
     purges: int = count("evictions, shootdowns and probes that have ended")
     purge_cycles: int = count("from the first lock to the last answer, summed over them", "cycles")
+
+
+declare_metrics(
+    PurgeCounters,
+    Metric("fbt_evictions", "1", "pages evicted from the FBT", Total("evictions")),
+    Metric(
+        "probes_filtered", FRACTION, "probes of CPUs that the FBT filtered",
+        Ratio("probes_filtered", "probes"),
+    ),
+)  # fmt: skip
 
 
 class Bank(Protocol):

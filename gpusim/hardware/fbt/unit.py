@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from gpusim.config.schema import FbtConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, counter_rows
+from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Wakeable
+from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.request import (
     MemoryRequest,
@@ -25,7 +26,7 @@ from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
 from gpusim.hardware.fbt.write_backs import WriteBacks
 
 
-class Fbt:
+class Fbt(Component):
     """Lets misses through, under the leading names of their lines.
 
     A miss goes from its L2 bank to the TLBs and, translated, looks for its frame here: if the
@@ -44,7 +45,11 @@ class Fbt:
         tlb_state, fbt_state: states of a warp whose translation is at the TLBs, and here.
     """
 
-    name = "fbt"
+    name = path = "fbt"
+    laws = laws_of(
+        [FbtCounters],
+        Law("lookups", "leading + synonyms + waits", other="misses that were let through + waits"),
+    )
 
     def __init__(
         self, env: Environment, config: FbtConfig, clock: Hertz, table: ForwardBackwardTable,
@@ -289,8 +294,9 @@ class Fbt:
         if self._write_backs.port:
             yield f"{self.name}: {len(self._write_backs.port)} write-backs wait for DRAM"
 
-    def counter_rows(self, component: str, apps: Sequence[str]) -> Iterator[CounterRow]:
-        """All counters, one row each; those of purges belong to no application."""
-        for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows(component, 0, app, counters)
-        yield from counter_rows(component, 0, "", self.purges.counters)
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)
+
+    def shared_counters(self) -> Iterable[object]:
+        """Purges belong to no application."""
+        return (self.purges.counters,)

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from attrs import define
 
 from gpusim.config.schema import SmConfig
+from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, policy
@@ -102,7 +103,7 @@ class LaunchRecord:
     end: int
 
 
-class BlockScheduler:
+class BlockScheduler(Component):
     """Runs one application: its launches in turn, each when the one before has drained.
 
     One block is placed a cycle [our choice]; a block has ended when all its warps have, their
@@ -115,16 +116,19 @@ class BlockScheduler:
         run_ended: told when a run has ended; returns what is to be run next, if anything.
     """
 
+    path = "blocks"
+
     def __init__(
         self, env: Environment, app: int, asid: int, application: Application, config: SmConfig,
         placement: BlockPlacement, first_warp: Callable[[int], int],
         run_ended: Callable[[int], Application | None],
     ) -> None:  # fmt: skip
         self.env = env
-        self.app = app
+        self.name = f"blocks[{application.name}]"
+        self.app = self.instance = app
         self.asid = asid
         self.application = application
-        self.ended: Port[Block] = Port(env, f"blocks[{application.name}]", latency=1)
+        self.ended: Port[Block] = Port(env, self.name, latency=1)
         self.records: list[LaunchRecord] = []
         self.warps_launched = 0
         self.warps_known = 0

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import cast
 
 from attrs import define
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.component import Component
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.law import Law, laws_of
+from gpusim.core.metrics import INSTRUCTIONS, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op
@@ -44,6 +47,22 @@ class SmCounters:
     warps: int = count("warps that ended here")
 
 
+declare_metrics(
+    SmCounters,
+    Metric(INSTRUCTIONS, "1", "warp instructions issued", Total("instructions")),
+    Metric("ipc", "1/cycle", "warp instructions a cycle", PerCycle("instructions")),
+    Metric(
+        "memory_instructions", "1", "loads, stores and atomics of warps",
+        Total("memory_instructions"),
+    ),
+    Metric("transactions", "1", "coalesced memory transactions", Total("transactions")),
+    Metric(
+        "transactions_per_instruction", "1", "transactions a memory instruction",
+        Ratio("transactions", "memory_instructions"),
+    ),
+)  # fmt: skip
+
+
 class Lane:
     """One warp scheduler: its ready warps, and the warp whose instruction it issues.
 
@@ -62,7 +81,7 @@ class Lane:
         self.run_from = -1
 
 
-class Sm:
+class Sm(Component):
     """One SM.  `gpusim.machine` attaches `lsu` before the first block arrives.
 
     A scheduler issues one warp instruction every `slots` cycles (a 64-lane warp on 32 lanes takes
@@ -72,6 +91,16 @@ class Sm:
     A block that has ended goes to the port ``block.ended``.
     """
 
+    path = "sm"
+    laws = laws_of(
+        [SmCounters],
+        Law(
+            "instructions",
+            "compute_instructions + memory_instructions + shared_instructions + barriers",
+        ),
+        Law("memory_instructions", "loads + stores"),
+    )
+
     lsu: LoadStoreUnit
 
     def __init__(
@@ -79,7 +108,8 @@ class Sm:
         make_scheduler: Callable[[], WarpScheduler],
     ) -> None:  # fmt: skip
         self.env = env
-        self.index = index
+        self.name = f"sm[{index}]"
+        self.index = self.instance = index
         self.ledger = ledger
         self.blocks: Port[Block] = Port(env, f"sm[{index}].blocks", latency=1)
         self.counters = [SmCounters() for _ in range(apps)]
@@ -387,10 +417,8 @@ class Sm:
         """Who waits for whom, for the watchdog."""
         if self.resident:
             ready = sum(len(lane.scheduler) for lane in self.lanes)
-            yield f"sm[{self.index}]: {self.resident} warps in residence, {ready} of them ready"
+            yield f"{self.name}: {self.resident} warps in residence, {ready} of them ready"
         yield from self.lsu.waiting()
 
-    def counter_rows(self, apps: Sequence[str]) -> Iterator[CounterRow]:
-        """All counters, one row each."""
-        for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows("sm", self.index, app, counters)
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)

@@ -8,10 +8,22 @@ from attrs import define
 
 from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
 from gpusim.core.errors import WrongMappingError
+from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
+from gpusim.core.metrics import (
+    FRACTION,
+    MeanRatio,
+    Metric,
+    Most,
+    PerCycle,
+    PerKiloInstruction,
+    Ratio,
+    Total,
+    declare_metrics,
+)
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, Traveller
 from gpusim.core.signals import Signals
@@ -22,8 +34,8 @@ from gpusim.hardware.tlb.fill import FillPolicy
 
 
 @define(slots=True)
-class TlbCounters:
-    """What one TLB did for one application; hits + misses = lookups."""
+class PrefetchTlbCounters:
+    """What one TLB did for the prefetches of one application; hits + misses = lookups."""
 
     lookups: int = count("lookups, each counted once however often it was retried")
     hits: int = count("lookups that found the page")
@@ -35,11 +47,41 @@ class TlbCounters:
 
 
 @define(slots=True)
+class TlbCounters(PrefetchTlbCounters):
+    """Likewise for its warps."""
+
+
+declare_metrics(
+    TlbCounters,
+    Metric("tlb_{}_lookups", "1", "{} TLB lookups", Total("lookups")),
+    Metric(
+        "tlb_{}_hit_rate", FRACTION, "{} TLB hit rate, all TLBs together", Ratio("hits", "lookups")
+    ),
+    Metric(
+        "tlb_{}_hit_rate_mean", FRACTION, "{} TLB hit rate, mean over the TLBs asked",
+        MeanRatio("hits", "lookups"),
+    ),
+    Metric(
+        "tlb_{}_mpki", "1", "{} TLB misses per 1000 warp instructions", PerKiloInstruction("misses")
+    ),
+)  # fmt: skip
+
+
+@define(slots=True)
 class TlbQueueCounters:
     """The queue in front of one TLB, all applications together."""
 
     queued: int = count("translations that came through the queue")
     queue_cycles: int = count("waiting for a port or an MSHR, summed over them", "cycles")
+
+
+declare_metrics(
+    TlbQueueCounters,
+    Metric(
+        "tlb_{}_queueing", "cycles", "time that a lookup queues for the {} TLB",
+        Ratio("queue_cycles", "queued"),
+    ),
+)  # fmt: skip
 
 
 @define(slots=True)
@@ -64,8 +106,25 @@ class LongMissCounters:
         self.most_miss_warps = max(self.most_miss_warps, warps)
 
 
+declare_metrics(
+    LongMissCounters,
+    Metric(
+        "tlb_{}_stalled_warps", "1", "warps that wait for a long {} TLB miss, mean",
+        Ratio("long_miss_warps", "long_misses"),
+    ),
+    Metric(
+        "tlb_{}_stalled_warps_max", "1", "warps that wait for a long {} TLB miss, most",
+        Most("most_miss_warps"),
+    ),
+    Metric(
+        "tlb_{}_long_misses", "1", "long {} TLB misses under way, mean over time",
+        PerCycle("long_miss_cycles"),
+    ),
+)  # fmt: skip
+
+
 class TlbLevel(Stage):
-    """TLB number `index` of level `level` (0 is next to the SM).
+    """TLB number `index` of level `level` (0 is next to the SM), which the model calls `label`.
 
     The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
     its ports; deeper levels take `Translation`s from their `requests` port.  A lookup that starts
@@ -79,14 +138,22 @@ class TlbLevel(Stage):
     level, and what comes back before it goes into the array.
     """
 
+    laws = laws_of(
+        [TlbCounters],
+        Law("lookups", "hits + misses"),
+        Law("fills", "misses - merged", other="misses that were not merged"),
+    )
+
     def __init__(
-        self, env: Environment, name: str, level: int, index: int, config: TlbConfig, clock: Hertz,
+        self, env: Environment, label: str, level: int, index: int, config: TlbConfig, clock: Hertz,
         array: TlbArray, apps: int, below: Below, below_state: int, pages: Pages,
         fill_policy: FillPolicy | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(
-            name, Port(env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue)
+        name = f"tlb.{label}[{index}]"
+        requests: Port[Translation] = Port(
+            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
         )
+        super().__init__(name, f"tlb/{label}", index, requests)
         self.env = env
         self.array = array
         self.fill_policy = fill_policy
@@ -94,8 +161,7 @@ class TlbLevel(Stage):
         self.below = below
         self.fills: Port[Translation] = Port(env, f"{name}.fills")
         self.counters = [TlbCounters() for _ in range(apps)]
-        self.prefetches = [TlbCounters() for _ in range(apps)]
-        """Of prefetches, which are in no other counters."""
+        self.prefetches = [PrefetchTlbCounters() for _ in range(apps)]
         self._long_misses = [] if level else [LongMissCounters() for _ in range(apps)]
         self._state = State.TLB + level
         self._below_state = below_state
@@ -278,13 +344,15 @@ class TlbLevel(Stage):
             self._hold_port()
         return mapping
 
+    def _counters(self, waiter: Traveller) -> PrefetchTlbCounters:
+        """Where it is counted what happens to a miss."""
+        return (self.prefetches if _is_prefetch(waiter) else self.counters)[waiter.app]
+
     def _miss(self, waiter: Traveller, requester: Requester, delay: int) -> None:
         tag = waiter.tag
         now = self.env._now
-        if _is_prefetch(waiter):
-            counters = self.prefetches[waiter.app]
-        else:
-            counters = self.counters[waiter.app]
+        counters = self._counters(waiter)
+        if not _is_prefetch(waiter):
             if self.on_lookup.listeners:
                 self.on_lookup(self._level, self._index, tag, False, now)
             if self.on_miss.listeners:
@@ -313,8 +381,7 @@ class TlbLevel(Stage):
         self.below.send(primary, delay)
 
     def _fill(self, translation: Translation) -> None:
-        prefetched = translation.kind == Purpose.PREFETCH
-        counters = (self.prefetches if prefetched else self.counters)[translation.app]
+        counters = self._counters(translation)
         counters.fills += 1
         tag, mapping = translation.tag, translation.mapping
         del self._primary[tag]
@@ -369,23 +436,18 @@ class TlbLevel(Stage):
                 f"{self.below.name} (pages {pages})"
             )
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        """All counters, one row each; the address space of an application is its number."""
-        for asid, (app, counters) in enumerate(zip(apps, self.counters, strict=True)):
-            fill = self.fill_policy.counters(asid) if self.fill_policy else ()
-            for own in (counters, *fill, *self.array.counters_of(asid)):
-                yield from counter_rows(component, instance, app, own)
-        for app, prefetches in zip(apps, self.prefetches, strict=True):
-            if prefetches.lookups:
-                yield from counter_rows(f"{component}/prefetch", instance, app, prefetches)
-        for app, long_misses in zip(apps, self._long_misses, strict=False):
-            yield from counter_rows(component, instance, app, long_misses)
-        for own in self.array.counters():
-            yield from counter_rows(component, instance, "", own)
-        queue = TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
-        yield from counter_rows(component, instance, "", queue)
+    def app_counters(self, app: int) -> Iterator[object]:
+        """The address space of an application is its number."""
+        yield self.counters[app]
+        if self.fill_policy is not None:
+            yield from self.fill_policy.counters(app)
+        yield from self.array.counters_of(app)
+        if self._long_misses:
+            yield self._long_misses[app]
+
+    def shared_counters(self) -> Iterator[object]:
+        yield from self.array.counters()
+        yield TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
 
 
 def _is_prefetch(waiter: Traveller) -> bool:

@@ -9,6 +9,7 @@ from attrs import define
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.mapping import Mapping
+from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.registry import Slot, policy
 from gpusim.core.replacement import Lru
 from gpusim.core.request import Requester
@@ -33,6 +34,15 @@ class TokenCounters:
     epochs: int = count("epochs after which tokens were dealt out")
     epoch_warps: int = count("warps that looked anything up, summed over these epochs")
     epoch_tokens: int = count("tokens dealt out, summed over these epochs")
+
+
+declare_metrics(
+    TokenCounters,
+    Metric(
+        "tlb_{}_bypass_hit_rate", FRACTION, "{} TLB bypass cache: hit rate",
+        Ratio("bypass_hits", "bypass_probes"),
+    ),
+)  # fmt: skip
 
 
 @policy(Slot.TLB_FILL, "mask-tokens")

@@ -8,6 +8,7 @@ import attrs
 
 from gpusim.core.counters import count
 from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 
 
 class EvictedEntries:
@@ -39,8 +40,20 @@ class EvictedEntries:
 @cache
 def _counters_of_size(sub_entries: int) -> type:
     """The class of counters for entries with so many sub-entries."""
+    names = {used: f"evicted_with_{used}" for used in range(1, sub_entries + 1)}
     rows = {
-        f"evicted_with_{used}": count(f"entries evicted with {used} of {sub_entries} pages")
-        for used in range(1, sub_entries + 1)
+        name: count(f"entries evicted with {used} of {sub_entries} pages")
+        for used, name in names.items()
     }
-    return attrs.make_class("EvictedEntriesCounters", rows)
+    made = attrs.make_class("EvictedEntriesCounters", rows)
+    pages = " + ".join(f"{used} * {name}" for used, name in names.items())
+    places = " + ".join(f"{sub_entries} * {name}" for name in names.values())
+    declare_metrics(
+        made,
+        Metric(
+            "tlb_{}_utilisation", FRACTION,
+            "sub-entries in use of the {} TLB entries that were evicted, mean",
+            Ratio(pages, places),
+        ),
+    )  # fmt: skip
+    return made

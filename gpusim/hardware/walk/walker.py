@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from attrs import define
 
 from gpusim.config.schema import WalkConfig
 from gpusim.config.units import Hertz
-from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe
 from gpusim.core.errors import UserError
+from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
+from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind, MemoryRequest, Purpose, Translation
@@ -28,8 +30,8 @@ _WALKER, _WALK = int(State.WALKER), int(State.WALK)
 
 
 @define(slots=True)
-class WalkCounters:
-    """What the walkers did for one application."""
+class PrefetchWalkCounters:
+    """What the walkers did for the prefetches of one application."""
 
     requests: int = count("translations asked for")
     merged: int = count("of these, merged with a walk of the same page")
@@ -42,10 +44,45 @@ class WalkCounters:
 
 
 @define(slots=True)
+class WalkCounters(PrefetchWalkCounters):
+    """What they did for its warps."""
+
+
+declare_metrics(
+    WalkCounters,
+    Metric("walks", "1", "page walks", Total("walks")),
+    Metric(
+        "walk_latency", "cycles", "walk latency, from getting a walker to the end",
+        Ratio("walk_cycles", "walks"),
+    ),
+    Metric(
+        "walk_queueing", "cycles", "time that a walk queues for a walker",
+        Ratio("queue_cycles", "walks"),
+    ),
+    Metric(
+        "concurrent_walks", "1", "page walks under way, mean over time", PerCycle("walk_cycles")
+    ),
+    Metric(
+        "walk_levels", "1", "page-table levels that a walk reads", Ratio("level_accesses", "walks")
+    ),
+    Metric(
+        "walk_cache_hit_rate", FRACTION, "walk cache hit rate, hits / probes",
+        Ratio("cache_hits", "cache_lookups"),
+    ),
+)  # fmt: skip
+
+
+@define(slots=True)
 class WalkersCounters:
     """The walkers as a whole, all applications together."""
 
     most_walks: int = count("most walks under way at once")
+
+
+declare_metrics(
+    WalkersCounters,
+    Metric("concurrent_walks_max", "1", "most page walks under way at once", Total("most_walks")),
+)
 
 
 class _LevelRead(MemoryRequest):
@@ -78,20 +115,24 @@ class Walkers(Stage):
         memory: where a read of a ``memory`` walk goes, to an L2 bank or a DRAM channel; asked once
             for each.
         name: for reports.
+        instance: number of their domain.
     """
+
+    laws = laws_of([WalkCounters], Law("requests", "walks + merged"))
 
     def __init__(
         self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
         memory: Callable[[MemoryRequest], Port[MemoryRequest]], name: str = "walkers",
+        instance: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(
-            name, Port(env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue)
+        requests: Port[Translation] = Port(
+            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
         )
+        super().__init__(name, "walk", instance, requests)
         self.env = env
         self.table = table
         self.counters = [WalkCounters() for _ in range(apps)]
-        self.prefetches = [WalkCounters() for _ in range(apps)]
-        """Of prefetches, which are in no other counters."""
+        self.prefetches = [PrefetchWalkCounters() for _ in range(apps)]
         self.order: WalkOrder = make_policy(Slot.WALK_ORDER, config.order)
         self.whole = WalkersCounters()
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
@@ -155,6 +196,9 @@ class Walkers(Stage):
             asid, vpn = tag >> ASID_SHIFT, tag & VPN_MASK
             self._lines.forget(self.table.walk(asid, vpn).entries[-1])
 
+    def received(self, paths: Sequence[str]) -> str:
+        return " + ".join(f"{path}.requests" for path in paths)
+
     def _choose(self) -> int:
         """Index of the walk that begins."""
         index = self.order.choose(self._queue, self.env._now)
@@ -165,7 +209,7 @@ class Walkers(Stage):
             )
         return index
 
-    def _counters(self, translation: Translation) -> WalkCounters:
+    def _counters(self, translation: Translation) -> PrefetchWalkCounters:
         """Where a walk is counted that a translation asked for."""
         prefetched = translation.kind == Purpose.PREFETCH
         return (self.prefetches if prefetched else self.counters)[translation.app]
@@ -217,7 +261,7 @@ class Walkers(Stage):
         walk.level = len(walk.path.entries)
         self._steps.send(walk, delay)
 
-    def _timed_levels(self, walk: Walk, counters: WalkCounters) -> int:
+    def _timed_levels(self, walk: Walk, counters: PrefetchWalkCounters) -> int:
         """Cycles of a ``per-level`` walk from its current level to the leaf."""
         delay = 0
         for level in range(walk.level, len(walk.path.entries)):
@@ -322,13 +366,8 @@ class Walkers(Stage):
                 f"{len(self._unsent)} reads wait for memory"
             )
 
-    def counter_rows(
-        self, component: str, instance: int, apps: Sequence[str]
-    ) -> Iterator[CounterRow]:
-        """All counters, one row each."""
-        for app, counters in zip(apps, self.counters, strict=True):
-            yield from counter_rows(component, instance, app, counters)
-        for app, prefetches in zip(apps, self.prefetches, strict=True):
-            if prefetches.requests:
-                yield from counter_rows(f"{component}/prefetch", instance, app, prefetches)
-        yield from counter_rows(component, instance, "", self.whole)
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)
+
+    def shared_counters(self) -> Iterable[object]:
+        return (self.whole,)

@@ -1,0 +1,98 @@
+"""Components: the parts of a machine, as far as reports, results and checks need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from attrs import fields_dict
+
+from gpusim.core.counters import CounterRow, counter_rows
+from gpusim.core.errors import UserError
+from gpusim.core.law import Law
+from gpusim.core.metrics import Metric, place_metrics
+
+
+class Component:
+    """A part of a machine.
+
+    What it counts is in attrs classes made with `gpusim.core.counters.count`; the headline numbers
+    that are made of these stand beside them (`gpusim.core.metrics.declare_metrics`).
+
+    Attributes:
+        name: for messages, such as ``"l2[3]"``.
+        path: where its counters are in the results, such as ``"l2"`` or ``"tlb/L1"``.
+        instance: which of the components with that path it is.
+        label: what ``{}`` stands for in the headline numbers of its counters.
+        laws: what holds between its counters at the end of a run, summed over all components with
+            its path; a name of another component's has the path in front, ``"walk.requests"``.
+    """
+
+    name: str
+    path: str
+    instance: int = 0
+    laws: ClassVar[Sequence[Law]] = ()
+
+    @property
+    def label(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2]
+
+    def in_flight(self) -> int:
+        """What it has not finished: 0 once everything has drained."""
+        return 0
+
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+        yield from ()
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        """Its counters of one application."""
+        return ()
+
+    def shared_counters(self) -> Iterable[object]:
+        """Its counters that belong to no single application."""
+        return ()
+
+    def counter_rows(self, apps: Sequence[str]) -> Iterator[CounterRow]:
+        """All counters, one row each.
+
+        Args:
+            apps: names of the applications, in the order of their indices.
+        """
+        path, instance = self.path, self.instance
+        for app, name in enumerate(apps):
+            for counters in self.app_counters(app):
+                yield from counter_rows(path, instance, name, counters)
+        for counters in self.shared_counters():
+            yield from counter_rows(path, instance, "", counters)
+
+    def counter_classes(self, apps: int) -> Iterator[type]:
+        """The classes of its counters, for so many applications."""
+        for app in range(apps):
+            yield from map(type, self.app_counters(app))
+        yield from map(type, self.shared_counters())
+
+
+def metrics_of(components: Iterable[Component], apps: int) -> list[Metric]:
+    """The headline numbers of components and of their policies.
+
+    Raises:
+        UserError: a policy counts something under a name that its component uses.
+        ValueError: two numbers have the same name.
+    """
+    counted = dict.fromkeys(
+        (component.path, component.label, cls)
+        for component in components
+        for cls in component.counter_classes(apps)
+    )
+    names: dict[tuple[str, str], type] = {}
+    for path, _, cls in counted:
+        for name in fields_dict(cls):
+            other = names.setdefault((path, name), cls)
+            if other is not cls:
+                raise UserError(
+                    f"{path}: {other.__name__} and {cls.__name__} both count {name!r}; "
+                    f"counters of one component have different names"
+                )
+    return place_metrics(counted)

@@ -1,0 +1,220 @@
+"""Headline numbers as data, declared beside the counters that they are made of.
+
+What is declared is checked when its module is imported: a counter that has another name now is an
+error, and no number that is silently gone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
+
+from attrs import evolve, field, frozen
+
+from gpusim.core.counters import ratio
+from gpusim.core.tally import Sum, Tally, check_counted, sum_of
+
+Number = int | float | None
+"""None: it does not exist; a counter is not there, or it would be a division by zero."""
+
+FRACTION = "fraction"
+"""Unit of shares and hit rates, from 0 to 1."""
+
+INSTRUCTIONS = "instructions"
+"""The headline number that others are told per thousand of."""
+
+
+@frozen
+class Scope:
+    """What headline numbers are made of: a run, or one application up to the end of its first run.
+
+    Attributes:
+        tally: its counters.
+        cycles: its length.
+        core_hertz: the core clock.
+        instructions: warp instructions issued, if they are counted.
+    """
+
+    tally: Tally
+    cycles: int
+    core_hertz: int
+    instructions: Number = None
+
+
+class Formula(ABC):
+    """How a number is made of counters."""
+
+    @property
+    @abstractmethod
+    def sums(self) -> Sequence[Sum]:
+        """The counters that it is made of."""
+
+    @abstractmethod
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        """The number, for the components of some paths together."""
+
+
+@frozen
+class _Single(Formula):
+    """A formula of one sum of counters."""
+
+    counters: Sum = field(converter=sum_of)
+
+    @property
+    def sums(self) -> Sequence[Sum]:
+        return (self.counters,)
+
+
+@frozen
+class Total(_Single):
+    """A sum over all instances."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        return _total(paths, self.counters, scope)
+
+
+@frozen
+class PerCycle(_Single):
+    """The same, by the cycles of the run: a rate, or a mean over time."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        return ratio(_total(paths, self.counters, scope), scope.cycles)
+
+
+@frozen
+class GigabytesPerSecond(_Single):
+    """Counters of bytes, by the simulated time."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        moved = _total(paths, self.counters, scope)
+        return ratio(moved, scope.cycles, scope.core_hertz / 1e9)
+
+
+@frozen
+class PerKiloInstruction(_Single):
+    """By a thousand warp instructions."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        return ratio(_total(paths, self.counters, scope), scope.instructions, 1000)
+
+
+@frozen
+class Most(_Single):
+    """The largest of all instances."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        each = (scope.tally.instances(path, self.counters).values() for path in paths)
+        return max((value for values in each for value in values), default=None)
+
+
+@frozen
+class _Pair(Formula):
+    """A formula of two sums of counters."""
+
+    part: Sum = field(converter=sum_of)
+    whole: Sum = field(converter=sum_of)
+
+    @property
+    def sums(self) -> Sequence[Sum]:
+        return self.part, self.whole
+
+
+@frozen
+class Ratio(_Pair):
+    """One sum by another one, over all instances together."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        return ratio(_total(paths, self.part, scope), _total(paths, self.whole, scope))
+
+
+@frozen
+class MeanRatio(_Pair):
+    """The mean of the ratios of the instances that have one."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        ratios = []
+        for path in paths:
+            parts, wholes = (scope.tally.instances(path, one) for one in self.sums)
+            ratios += [ratio(parts.get(instance), whole) for instance, whole in wholes.items()]
+        found = [one for one in ratios if one is not None]
+        return ratio(fsum(found), len(found))
+
+
+def _total(paths: Sequence[str], counters: Sum, scope: Scope) -> int | None:
+    totals = [scope.tally.total(path, counters) for path in paths]
+    present = [total for total in totals if total is not None]
+    return sum(present) if len(present) == len(totals) else None
+
+
+@frozen
+class Metric:
+    """A headline number.
+
+    Attributes:
+        name: unique in a machine.  With ``{}`` in it there is one for each path that has the
+            counters, such as each TLB level; ``{}`` stands for the components' `label`.
+        unit: ``"1"`` for plain numbers.
+        description: for the eye; ``{}`` as in the name.
+        formula: how it is made.
+        paths: where its counters are.
+    """
+
+    name: str
+    unit: str
+    description: str
+    formula: Formula
+    paths: tuple[str, ...] = ()
+
+    def value(self, scope: Scope) -> Number:
+        """The number."""
+        return self.formula.value(self.paths, scope)
+
+
+_DECLARED: dict[type, tuple[Metric, ...]] = {}
+
+
+def declare_metrics(counters: type, *metrics: Metric) -> None:
+    """Declare the headline numbers that are made of the counters of an attrs class.
+
+    Raises:
+        ValueError: one names something that the class does not count.
+    """
+    for metric in metrics:
+        for one in metric.formula.sums:
+            check_counted(f"the headline number {metric.name!r}", one, (counters,))
+    _DECLARED[counters] = metrics
+
+
+def declared_metrics() -> Iterator[tuple[type, Metric]]:
+    """All that are declared in the modules imported so far, with the class of their counters."""
+    yield from ((cls, metric) for cls, metrics in _DECLARED.items() for metric in metrics)
+
+
+def place_metrics(counted: Iterable[tuple[str, str, type]]) -> list[Metric]:
+    """The headline numbers of a machine.
+
+    Args:
+        counted: path, label and class of counters, for all counters of the machine.
+
+    Returns:
+        them in the order in which their counters come, with names, descriptions and paths.
+
+    Raises:
+        ValueError: two have the same name.
+    """
+    placed: dict[str, Metric] = {}
+    declared: dict[str, Metric] = {}
+    for path, label, cls in dict.fromkeys(counted):
+        for metric in (one for base in cls.__mro__ for one in _DECLARED.get(base, ())):
+            name = metric.name.format(label)
+            before = placed.get(name)
+            if before is None:
+                description = metric.description.format(label)
+                declared[name] = metric
+                placed[name] = evolve(metric, name=name, description=description, paths=(path,))
+            elif path not in before.paths or declared[name] != metric:
+                if "{}" in metric.name or declared[name] != metric:
+                    raise ValueError(f"there are two headline numbers {name!r}")
+                placed[name] = evolve(before, paths=(*before.paths, path))
+    return list(placed.values())

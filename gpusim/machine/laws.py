@@ -1,0 +1,97 @@
+"""Conservation laws between the components of a machine, which only their wiring knows.
+
+What holds inside a component stands in its own file (`gpusim.core.component.Component.laws`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gpusim.core.law import Law
+from gpusim.core.stage import Prefetches, Stage
+from gpusim.hardware.cache import RemappingL1Cache
+from gpusim.machine.machine import Machine
+
+
+def laws_between(machine: Machine) -> Iterator[Law]:
+    """From the SMs to DRAM: what a component was asked for is what those before it sent."""
+    yield Law(
+        "sm.transactions", "l1.lookups + l1.stores",
+        "transactions", "L1 lookups + stores and atomics",
+    )  # fmt: skip
+    yield from _translations(machine)
+    yield from _data(machine)
+    yield from _page_table_reads(machine)
+    past_l2 = _past_the_cache(machine)
+    yield Law(
+        "dram.data_reads + dram.walk_reads", f"l2.fills{past_l2}",
+        "DRAM reads", "L2 fills + page-table reads that went past the L2 cache",
+    )  # fmt: skip
+    yield Law("dram.writes", "l2.writebacks", "DRAM writes", "L2 write-backs")
+
+
+def _translations(machine: Machine) -> Iterator[Law]:
+    stages = [*(stages[0] for stages in machine.stages), machine.systems[0].walkers]
+    for above, below in pairwise(stages):
+        yield Law(
+            below.received(_paths(machine, below)), above.sent(_paths(machine, above)),
+            f"translations that came to {below.path}", f"those that {above.path} sent",
+        )  # fmt: skip
+    if machine.fbt is not None:
+        first = next(iter(machine.tlbs))
+        yield Law(
+            f"tlb/{first}.lookups", "fbt.leading + fbt.synonyms + fbt.asked_again",
+            "lookups of the shared TLB", "misses that were let through + asked again",
+        )  # fmt: skip
+
+
+def _data(machine: Machine) -> Iterator[Law]:
+    """What comes to the L2 cache from SMs, and what a virtual one lets through."""
+    again = " + l1.sent_again" if isinstance(machine.l1s[0], RemappingL1Cache) else ""
+    yield Law(
+        "l2.lookups - l2.translation_lookups", f"l1.misses - l1.merged + l1.stores{again}",
+        "data lookups of the L2 cache",
+        "L1 misses that were not merged + stores and atomics + loads sent again",
+    )  # fmt: skip
+    if machine.fbt is not None:
+        yield Law(
+            "fbt.leading + fbt.synonyms", "l2.misses - l2.merged",
+            "misses that were let through", "L2 misses that were not merged",
+        )  # fmt: skip
+
+
+def _page_table_reads(machine: Machine) -> Iterator[Law]:
+    """Those of all levels, where they go to the L2 cache."""
+    paths = [level.path for level in machine.page_table_levels]
+    if not paths:
+        yield Law("l2.translation_lookups", "0 * l2.lookups", other="0: no walk reads the L2 cache")
+        return
+    yield Law(
+        _walk_reads(machine), f"l2.translation_lookups{_past_the_cache(machine)}",
+        "page-table reads", "their L2 lookups + those that went past",
+    )  # fmt: skip
+    for what in ("lookups", "hits"):
+        yield Law(
+            f"l2.translation_{what}", " + ".join(f"{path}.l2_{what}" for path in paths),
+            f"translation {what} of the L2 cache", "those of all levels",
+        )  # fmt: skip
+
+
+def _walk_reads(machine: Machine) -> str:
+    """Reads of all walks, as a sum."""
+    paths = _paths(machine, machine.systems[0].walkers)
+    return " + ".join(f"{path}.level_accesses" for path in paths)
+
+
+def _paths(machine: Machine, stage: Stage) -> list[str]:
+    """Where a stage counts translations."""
+    prefetched = [Prefetches(stage).path] if machine.prefetches and stage.prefetches else []
+    return [stage.path, *prefetched]
+
+
+def _past_the_cache(machine: Machine) -> str:
+    """Page-table reads that go to DRAM at once, as a term of a sum."""
+    if machine.config.walk.reads("dram"):
+        return f" + {_walk_reads(machine)}"
+    return "".join(f" + {level.path}.l2_bypassed" for level in machine.page_table_levels)

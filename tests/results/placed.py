@@ -1,0 +1,53 @@
+"""Headline numbers of machines that are not there: classes of counters under paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpusim.core.counters import CounterRow
+from gpusim.core.metrics import Metric, place_metrics
+from gpusim.hardware.cache.l1 import L1Counters
+from gpusim.hardware.cache.l2 import L2Counters
+from gpusim.hardware.cache.page_table_reads import LevelCounters
+from gpusim.hardware.cache.virtual_l1 import InvalidationCounters
+from gpusim.hardware.dram.counters import DramCounters
+from gpusim.hardware.fbt.neighbours import FbtCounters
+from gpusim.hardware.fbt.purge import PurgeCounters
+from gpusim.hardware.sm.sm import SmCounters
+from gpusim.hardware.tlb.level import LongMissCounters, TlbCounters, TlbQueueCounters
+from gpusim.hardware.tlb.mask_tokens import TokenCounters
+from gpusim.hardware.tlb.utilisation import EvictedEntries
+from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
+
+CLASSES: dict[str, tuple[type, ...]] = {
+    "sm": (SmCounters,),
+    "tlb": (TlbCounters, TokenCounters, TlbQueueCounters, LongMissCounters),
+    "walk": (WalkCounters, WalkersCounters),
+    "l1": (L1Counters, InvalidationCounters),
+    "l2": (L2Counters,),
+    "fbt": (FbtCounters, PurgeCounters),
+    "page_table": (LevelCounters,),
+    "dram": (DramCounters,),
+}
+"""By the first part of the path: all classes that declare headline numbers."""
+
+
+def metrics_at(*paths: str, sub_entries: int = 3) -> list[Metric]:
+    """The headline numbers of components at some paths, whichever policies they have.
+
+    Args:
+        paths: such as ``"tlb/L1"``.
+        sub_entries: of an entry of a TLB.
+    """
+    evicted = type(EvictedEntries(sub_entries).counters_of(0))
+    return place_metrics(
+        (path, path.rpartition("/")[2].removeprefix("level"), cls)
+        for path in paths
+        for room in (path.partition("/")[0],)
+        for cls in (*CLASSES[room], *((evicted,) if room == "tlb" else ()))
+    )
+
+
+def metrics_of_rows(rows: Iterable[CounterRow]) -> list[Metric]:
+    """Those of the components that have counters in some rows."""
+    return metrics_at(*dict.fromkeys(row.component for row in rows))
