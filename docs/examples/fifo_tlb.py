@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpusim.config.schema import TlbConfig
+from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, policy
-from gpusim.core.request import NO_PAGE
 from gpusim.hardware.tlb import TlbArray
 
 
@@ -14,17 +14,17 @@ class FifoArray(TlbArray):
 
     def __init__(self, config: TlbConfig, *, reserve: int = 0) -> None:
         self._entries = config.entries - reserve
-        self._pages: dict[int, int] = {}  # tag -> frame, oldest first
+        self._pages: dict[int, Mapping] = {}  # by tag, oldest first
 
-    def lookup(self, tag: int, slot: int) -> int:
-        return self._pages.get(tag, NO_PAGE)
+    def lookup(self, tag: int, slot: int) -> Mapping | None:
+        return self._pages.get(tag)
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         evicted = 0
         if tag not in self._pages and len(self._pages) >= self._entries:
             del self._pages[next(iter(self._pages))]
             evicted = 1
-        self._pages[tag] = pfn
+        self._pages[tag] = mapping
         return evicted
 
     def invalidate(self, tag: int) -> bool:

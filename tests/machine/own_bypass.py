@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpusim.core.signals import Signals
 from gpusim.hardware.cache import CacheBypass
 
 
@@ -15,7 +16,10 @@ class FromLevel(CacheBypass):
         self._level = level
         FromLevel.heard = []
 
-    def l2_lookup(self, depth: int, app: int, hit: bool, cycle: int) -> None:
+    def attach(self, signals: Signals) -> None:
+        signals.listen("l2.lookup", self.hear)
+
+    def hear(self, depth: int, app: int, hit: bool, cycle: int) -> None:
         self.heard.append((depth, app, hit, cycle))
 
     def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:

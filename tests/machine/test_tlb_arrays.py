@@ -13,6 +13,7 @@ import pytest
 from gpusim.config.schema import GpuConfig
 from gpusim.config.units import cycles, parse_duration
 from gpusim.core.policy import PolicyConfig
+from gpusim.core.signals import Signals
 from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
@@ -156,11 +157,12 @@ class Diary(SetAssociativeArray):
         super().__init__(config)
         self.told: list[tuple[str, int]] = []
 
-    def begin_kernel(self, blocks: int) -> None:
-        self.told.append(("kernel", blocks))
+    def attach(self, signals: Signals) -> None:
+        signals.listen("kernel.begin", lambda _sm, blocks, _cycle: self.tell("kernel", blocks))
+        signals.listen("block.end", lambda _sm, slot, _cycle: self.tell("end", slot))
 
-    def end_block(self, slot: int) -> None:
-        self.told.append(("end", slot))
+    def tell(self, what: str, number: int) -> None:
+        self.told.append((what, number))
 
 
 def test_arrays_hear_of_kernels_and_blocks() -> None:

@@ -12,8 +12,9 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig
+from gpusim.core.mapping import Mapping
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.request import NO_PAGE, Asker
+from gpusim.core.request import Requester
 from gpusim.hardware.tlb import FillPolicy
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
@@ -29,20 +30,22 @@ class Keeper(FillPolicy):
 
     def __init__(self, apps: int, sms: int, warps: int) -> None:
         self.made_with = (apps, sms, warps)
-        self.pages: dict[int, int] = {}
+        self.pages: dict[int, Mapping] = {}
         self.fills: list[tuple[int, int, list[tuple[int, int]]]] = []
         self.lookups: list[tuple[int, int, int, bool, int]] = []
 
-    def admits(self, tag: int, pfn: int, askers: Sequence[Asker], cycle: int) -> bool:
-        self.pages[tag] = pfn
-        self.fills.append((tag, cycle, [(one.sm, one.warp_slot) for one in askers]))
+    def admits(
+        self, tag: int, mapping: Mapping, requesters: Sequence[Requester], cycle: int
+    ) -> bool:
+        self.pages[tag] = mapping
+        self.fills.append((tag, cycle, [(one.sm, one.warp_slot) for one in requesters]))
         return False
 
-    def find(self, tag: int, asker: Asker) -> int:
-        return self.pages.get(tag, NO_PAGE)
+    def find(self, tag: int, requester: Requester) -> Mapping | None:
+        return self.pages.get(tag)
 
-    def looked_up(self, asker: Asker, hit: bool, cycle: int) -> None:
-        self.lookups.append((asker.app, asker.sm, asker.warp_slot, hit, cycle))
+    def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:
+        self.lookups.append((requester.app, requester.sm, requester.warp_slot, hit, cycle))
 
 
 class Dropper(FillPolicy):
@@ -51,7 +54,9 @@ class Dropper(FillPolicy):
     def __init__(self, apps: int, sms: int, warps: int) -> None:
         pass
 
-    def admits(self, tag: int, pfn: int, askers: Sequence[Asker], cycle: int) -> bool:
+    def admits(
+        self, tag: int, mapping: Mapping, requesters: Sequence[Requester], cycle: int
+    ) -> bool:
         return False
 
 
@@ -79,7 +84,7 @@ def test_a_page_that_the_policy_keeps_is_a_hit_of_the_level() -> None:
     assert run.latencies[-1] == ISSUE + L1_TLB + L2_TLB + L1 == 16
     assert run.latencies == Run(SMALL, script).latencies
     assert [run.count("tlb/L2", name) for name in ("lookups", "hits", "misses")] == [18, 1, 17]
-    assert run.machine.tlbs["L2"][0].array.lookup(VPN, 0) == NO_PAGE
+    assert run.machine.tlbs["L2"][0].array.lookup(VPN, 0) is None
 
 
 def test_a_page_that_is_dropped_is_walked_again() -> None:
@@ -103,8 +108,8 @@ def test_warps_are_told_apart_in_the_first_level(translation: str) -> None:
     run = Run(config, [("load", BASE), ("wait",)], [("load", BASE + 128), ("wait",)])
     (told,) = [keeper(run, "L1")]
     assert sorted(lookup[:4] for lookup in told.lookups) == [(0, 0, 0, False), (0, 0, 1, False)]
-    ((tag, _, askers),) = told.fills
-    assert (tag, askers) == (VPN, [(0, 0), (0, 1)])
+    ((tag, _, who),) = told.fills
+    assert (tag, who) == (VPN, [(0, 0), (0, 1)])
 
 
 def two_sms(*scripts: list[tuple[Any, ...]], **keys: Any) -> Run:
@@ -134,8 +139,8 @@ def test_all_whose_misses_merged_are_told_the_first_one_first() -> None:
     config = change(with_fill(SMALL, "L2", "Keeper"), sm={"count": 2})
     launch = ScriptedLaunch([[[("load", BASE), ("wait",)]]] * 2)
     run = Run.of(config, [Tenant("app", ScriptedApplication([launch]), range(2))])
-    ((tag, _, askers),) = keeper(run, "L2").fills
-    assert (tag, askers) == (VPN, [(0, 0), (1, 0)])
+    ((tag, _, who),) = keeper(run, "L2").fills
+    assert (tag, who) == (VPN, [(0, 0), (1, 0)])
     assert run.count("tlb/L2", "merged") == 1
 
 

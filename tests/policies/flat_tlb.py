@@ -7,7 +7,7 @@ from itertools import pairwise
 import attrs
 
 from gpusim.config.schema import TlbConfig
-from gpusim.core.request import NO_PAGE
+from tests.policies.numbered import NO_PAGE
 
 
 @attrs.define

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import NO_PAGE
+from tests.policies.numbered import NO_PAGE
 
 SEQUENTIAL, STRIDE = "01", "10"
 

@@ -14,15 +14,18 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.request import NO_PAGE
 from gpusim.hardware.tlb import BaseDeltaSets, SetAssociativeArray
 from gpusim.hardware.tlb.base_delta import BaseDeltaSet
+from tests.policies.numbered import NO_PAGE, Numbered
 
 
-def tlb(entries: int, ways: int, **options: Any) -> SetAssociativeArray:
-    return SetAssociativeArray(
-        TlbConfig("gpu", entries, ways, sets=PolicyConfig("base-delta", options))
-    )
+def tlb(entries: int, ways: int, **options: Any) -> Numbered:
+    config = TlbConfig("gpu", entries, ways, sets=PolicyConfig("base-delta", options))
+    return Numbered(SetAssociativeArray(config))
+
+
+def plain_tlb(entries: int, ways: int) -> Numbered:
+    return Numbered(SetAssociativeArray(TlbConfig("gpu", entries, ways)))
 
 
 class Naive:
@@ -88,7 +91,7 @@ class Naive:
         return evicted
 
 
-def check_sets(array: SetAssociativeArray, kind: BaseDeltaSets) -> None:
+def check_sets(array: Numbered, kind: BaseDeltaSets) -> None:
     """MECHANISMS §7 of the compressed TLB: what must hold in every set at any time."""
     shift = (len(array._sets) - 1).bit_length()
     for one in array._sets:
@@ -151,7 +154,7 @@ def test_against_lists(shape: tuple[int, int], options: Any, calls: Any) -> None
 @given(calls)
 def test_pages_that_never_match_find_half_the_ways(calls: Any) -> None:
     """Each set gets its base from a page of its own, which no other page matches."""
-    compressed, half = tlb(16, 4, rebase=0), SetAssociativeArray(TlbConfig("gpu", 8, 2))
+    compressed, half = tlb(16, 4, rebase=0), plain_tlb(8, 2)
     for index in range(4):
         assert compressed.insert(9 << ASID_SHIFT | index, 1 << 30, 0) == 0
     for what, tag, pfn in calls:
@@ -163,7 +166,7 @@ def test_pages_that_never_match_find_half_the_ways(calls: Any) -> None:
 @given(calls)
 def test_pages_that_always_match_find_twice_half_the_ways(calls: Any) -> None:
     compressed = tlb(16, 4, delta_vpn_bits=60, delta_pfn_bits=60)
-    plain = SetAssociativeArray(TlbConfig("gpu", 16, 4))
+    plain = plain_tlb(16, 4)
     for what, tag, pfn in calls:
         assert call(compressed, what, tag, pfn, 0) == call(plain, what, tag, pfn, 0)
 
@@ -173,7 +176,7 @@ def test_pages_that_always_match_find_twice_half_the_ways(calls: Any) -> None:
 def test_never_worse_than_the_plain_half_alone(stream: list[int], rng: random.Random) -> None:
     frames = {vpn: rng.randrange(1 << 12) for vpn in stream}
     compressed = tlb(16, 4, rebase=0, delta_vpn_bits=3)
-    half = SetAssociativeArray(TlbConfig("gpu", 8, 2))
+    half = plain_tlb(8, 2)
     for vpn in stream:
         hits = []
         for array in (compressed, half):
@@ -188,7 +191,7 @@ def test_random_frames_with_rebase_hit_as_often_as_the_plain_half_alone() -> Non
     frames = [rng.randrange(1 << 20) for _ in range(700)]
     stream = [min(int(rng.expovariate(1 / 150)), 699) for _ in range(30_000)]
     hits = []
-    for array in (tlb(512, 16), SetAssociativeArray(TlbConfig("gpu", 256, 8))):
+    for array in (tlb(512, 16), plain_tlb(256, 8)):
         hits.append(0)
         for vpn in stream:
             if array.lookup(vpn, 0) == NO_PAGE:
@@ -204,7 +207,7 @@ def test_reach_of_clustered_pages_is_half_as_much_again() -> None:
     assert sum(array.insert(vpn, vpn, 0) for vpn in range(16)) == 0
     assert sum(array.insert(1 << 20 | vpn, 1 << 18 | vpn, 0) for vpn in range(8)) == 0
     assert array.insert(16, 16, 0) == array.insert(1 << 20 | 8, 1 << 18 | 8, 0) == 1
-    assert array._kind.counters()[0].compressed_evictions == 1  # type: ignore[attr-defined]
+    assert array._kind.counters()[0].compressed_evictions == 1
 
 
 def test_a_rebase_forgets_the_compressed_and_the_next_page_sets_the_base() -> None:
@@ -221,7 +224,7 @@ def test_a_rebase_forgets_the_compressed_and_the_next_page_sets_the_base() -> No
         far + 1,
     ]
     assert all(array.insert(far + page, far + page, 0) == 0 for page in range(2, 6))
-    counters = attrs.asdict(array._kind.counters()[0])  # type: ignore[arg-type]
+    counters = attrs.asdict(array._kind.counters()[0])
     assert counters == {
         "compressed_inserts": 6, "plain_inserts": 2, "dropped_inserts": 0,
         "compressed_evictions": 0, "plain_evictions": 0, "rebases": 1, "rebase_evictions": 2,

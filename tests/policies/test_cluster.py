@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
-from gpusim.core.request import NO_PAGE
 from gpusim.hardware.tlb import ClusterArray, SetAssociativeArray
+from tests.policies.numbered import NO_PAGE, Numbered
 from tests.policies.test_base_delta import call
 
 
@@ -64,7 +64,7 @@ calls = st.lists(
 @settings(max_examples=300)
 @given(st.sampled_from([1, 2, 4]), st.integers(1, 3), st.sampled_from([1, 2, 8]), calls)
 def test_against_a_list(sets: int, ways: int, pages: int, calls: Any) -> None:
-    array = ClusterArray(TlbConfig("gpu", sets * ways, ways, sub_entries=pages))
+    array = Numbered(ClusterArray(TlbConfig("gpu", sets * ways, ways, sub_entries=pages)))
     naive = Naive(sets, ways, pages)
     for what, tag, pfn in calls:
         assert call(array, what, tag, pfn, 0) == call(naive, what, tag, pfn)
@@ -73,13 +73,13 @@ def test_against_a_list(sets: int, ways: int, pages: int, calls: Any) -> None:
 @given(calls)
 def test_clusters_of_one_page_are_a_plain_tlb(calls: Any) -> None:
     config = TlbConfig("gpu", 4, 2)
-    cluster, plain = ClusterArray(config), SetAssociativeArray(config)
+    cluster, plain = Numbered(ClusterArray(config)), Numbered(SetAssociativeArray(config))
     for what, tag, pfn in calls:
         assert call(cluster, what, tag, pfn, 0) == call(plain, what, tag, pfn, 0)
 
 
 def test_only_frames_of_one_cluster_share_an_entry() -> None:
-    array = ClusterArray(TlbConfig("gpu", 2, 2, sub_entries=8))
+    array = Numbered(ClusterArray(TlbConfig("gpu", 2, 2, sub_entries=8)))
     assert [array.insert(page, 80 + (5 * page) % 8, 0) for page in range(8)] == [0] * 8
     assert array.insert(8, 200, 0) == 0  # a second entry
     assert array.insert(9, 300, 0) == 1  # the same cluster, elsewhere in memory: a third one

@@ -8,13 +8,20 @@ from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, find_policy, policy_names
-from gpusim.hardware.walk import ContiguousFrames, FirstTouchFrames, FrameAllocator, ScatteredFrames
+from gpusim.hardware.walk import (
+    ContiguousFrames,
+    FirstTouchFrames,
+    FrameAllocator,
+    LargestFitFrames,
+    ScatteredFrames,
+)
 
 ALL: list[type[FrameAllocator]] = [ContiguousFrames, FirstTouchFrames, ScatteredFrames]
 
 
 def everything(allocator: FrameAllocator) -> list[int]:
-    return [allocator.allocate() for _ in range(allocator.frames)]
+    found = [allocator.allocate(0, vpn) for vpn in range(allocator.frames)]
+    return [frame for frame in found if isinstance(frame, int)]
 
 
 @pytest.mark.parametrize("policy", ALL)
@@ -26,7 +33,7 @@ def test_each_frame_is_handed_out_once(
     allocator = policy(frames, seed)
     assert sorted(everything(allocator)) == list(range(frames))
     with pytest.raises(UserError, match=rf"all {frames} frames.*memory\.size"):
-        allocator.allocate()
+        allocator.allocate(1, 0)
 
 
 def test_orders() -> None:
@@ -47,4 +54,5 @@ def test_scattering_depends_on_the_seed_alone() -> None:
 
 def test_all_have_names() -> None:
     names = {name: find_policy(Slot.FRAMES, name) for name in policy_names(Slot.FRAMES)}
-    assert names == dict(zip(("contiguous", "first-touch", "scattered"), ALL, strict=True))
+    small = dict(zip(("contiguous", "first-touch", "scattered"), ALL, strict=True))
+    assert names == {**small, "largest-fit": LargestFitFrames}

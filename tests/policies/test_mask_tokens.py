@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError
-from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import NO_PAGE
+from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.signals import SignalBoard, Signals
 from gpusim.hardware.tlb import AlwaysFill, MaskTokens
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
 
@@ -43,7 +45,7 @@ class Naive:
     def __init__(self, options: dict[str, Any]) -> None:
         self.o = options
         self.log: list[Seen] = []
-        self.bypass: list[tuple[int, int]] = []
+        self.bypass: list[tuple[int, Mapping]] = []
 
     def epochs(self, app: int, cycle: int) -> list[list[Seen]]:
         own = [one for one in self.log if one.warp.app == app]
@@ -93,21 +95,26 @@ class Naive:
             for number in range(1, extra + 1)
         ]
 
-    def find(self, tag: int) -> int:
+    def find(self, tag: int) -> Mapping | None:
         for entry in self.bypass:
             if entry[0] == tag:
                 self.bypass.remove(entry)
                 self.bypass.append(entry)
                 return entry[1]
-        return NO_PAGE
+        return None
 
-    def admits(self, tag: int, pfn: int, warps: list[Warp], cycle: int) -> bool:
+    def admits(self, tag: int, mapping: Mapping, warps: list[Warp], cycle: int) -> bool:
         asked = warps if self.o["any_waiter"] else warps[:1]
         if any(self.holds(warp, cycle) for warp in asked):
             return True
-        self.bypass = [*self.bypass, (tag, pfn)][-self.o["bypass_entries"] :]
+        self.bypass = [*self.bypass, (tag, mapping)][-self.o["bypass_entries"] :]
         self.bypass = self.bypass if self.o["bypass_entries"] else []
         return False
+
+
+def signals(announce: Callable[..., None]) -> Signals:
+    """Of a machine that consists of a fill policy."""
+    return SignalBoard(Environment(), APPS, lambda tag: None).at(range(SMS), announce)
 
 
 options = st.fixed_dictionaries(
@@ -136,7 +143,7 @@ def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]
     """A TLB of two entries between warps and policy; every miss is answered at once."""
     policy, naive = MaskTokens(APPS, SMS, WARPS, **options), Naive(options)
     told: list[tuple[int, ...]] = []
-    policy.tell_epoch = lambda *epoch: told.append(epoch)
+    policy.attach(signals(lambda *epoch: told.append(epoch)))
     array: list[int] = []
     expected = [TokenCounters() for _ in range(APPS)]
     cycle = 0
@@ -157,8 +164,8 @@ def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]
             hit = tag in array
             if not hit:
                 found = policy.find(tag, warps[0])
-                assert found == naive.find(tag)
-                hit = found != NO_PAGE
+                assert found is naive.find(tag)
+                hit = found is not None
                 counters.bypass_hits += hit
                 counters.bypass_probes += hit
             missed = [] if hit else warps
@@ -167,8 +174,9 @@ def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]
                 naive.log.append(Seen(cycle, warp, hit))
                 counters.bypass_probes += not hit and options["bypass_entries"] > 0
             if missed:
-                admitted = policy.admits(tag, page + 100, missed, cycle)
-                assert admitted == naive.admits(tag, page + 100, missed, cycle)
+                mapping = Mapping(tag, page + 100)
+                admitted = policy.admits(tag, mapping, missed, cycle)
+                assert admitted == naive.admits(tag, mapping, missed, cycle)
                 assert admitted or naive.epochs(app, cycle), "no bypass in the first epoch"
                 counters.array_fills += admitted
                 counters.bypass_fills += not admitted
@@ -206,6 +214,6 @@ def test_refused(options: dict[str, Any], words: list[str]) -> None:
 def test_always_fills_and_keeps_nothing() -> None:
     always = AlwaysFill(APPS, SMS, WARPS)
     warp = Warp(0, 0, 0)
-    assert always.admits(7, 8, [warp], 0)
-    assert always.find(7, warp) == NO_PAGE
+    assert always.admits(7, Mapping(7, 8), [warp], 0)
+    assert always.find(7, warp) is None
     assert always.counters(0) == ()

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import NO_PAGE
 from gpusim.core.structures import Dimensions
 from gpusim.hardware.tlb import StarArray, SubEntryArray, TlbArray
 from gpusim.hardware.tlb.star_entry import SharedEntry
+from tests.policies.numbered import NO_PAGE, Numbered
 from tests.policies.slow_star import SlowStar
 
 
@@ -55,15 +55,16 @@ def calls_of(burst: tuple[str, int, int, int, int, int], size: int) -> list[tupl
     return [(what, (asid << ASID_SHIFT) + base * size + page) for page in pages]
 
 
-def entries_of(array: StarArray) -> list[SharedEntry]:
-    return [entry for one in array._sets for entry in one.entries]
+def entries_of(array: Numbered) -> list[SharedEntry]:
+    return [entry for one in array._sets for entry in one.entries.values()]
 
 
-def check_entries(array: StarArray, size: int) -> None:
+def check_entries(array: Numbered, size: int) -> None:
     """What holds for the entries of the fast array, which keeps no sub-entries by number."""
     for one in array._sets:
-        assert one.last == max((b.number for e in one.entries for b in e.bases), default=0)
-        assert {id(b) for b in one.bases.values()} == {id(b) for e in one.entries for b in e.bases}
+        bases = [base for entry in one.entries.values() for base in entry.bases]
+        assert one.last == max((base.number for base in bases), default=0)
+        assert {id(base) for base in one.bases.values()} == {id(base) for base in bases}
     for entry in entries_of(array):
         bases, layout = entry.bases, entry.layout
         assert layout.bases == {1: 1, 2: 2, 3: 4, 4: 4}[len(bases)]
@@ -80,7 +81,8 @@ def check_entries(array: StarArray, size: int) -> None:
 @given(st.data(), bursts)
 def test_against_the_slow_one(bases: int, relocate: str, data: Any, bursts: Any) -> None:
     (sets, ways, size), options = data.draw(shapes(bases, relocate))
-    array = StarArray(TlbConfig("gpu", sets * ways, ways, sub_entries=size), **options)
+    config = TlbConfig("gpu", sets * ways, ways, sub_entries=size)
+    array = Numbered(StarArray(config, **options))
     slow = SlowStar(sets, ways, size, **options)
     for number, burst in enumerate(bursts):
         for what, tag in calls_of(burst, size):
@@ -109,7 +111,7 @@ def test_against_the_slow_one(bases: int, relocate: str, data: Any, bursts: Any)
 def test_one_base_is_the_plain_array(shape: tuple[tuple[int, int, int], Any], bursts: Any) -> None:
     (sets, ways, size), options = shape
     config = TlbConfig("gpu", sets * ways, ways, sub_entries=size)
-    arrays: list[TlbArray] = [StarArray(config, **options), SubEntryArray(config)]
+    arrays = [Numbered(StarArray(config, **options)), Numbered(SubEntryArray(config))]
     for number, burst in enumerate(bursts):
         for what, tag in calls_of(burst, size):
             assert same(
@@ -126,7 +128,7 @@ def test_one_base_is_the_plain_array(shape: tuple[tuple[int, int, int], Any], bu
     assert not any(attrs.asdict(arrays[0].counters()[0]).values())
 
 
-def same(call: Any, arrays: list[TlbArray]) -> bool:
+def same(call: Any, arrays: list[Numbered]) -> bool:
     return call(arrays[0]) == call(arrays[1])
 
 
@@ -134,9 +136,9 @@ def same(call: Any, arrays: list[TlbArray]) -> bool:
 @given(bursts)
 def test_strides_of_half_an_entry_are_the_sequential_layout(bursts: Any) -> None:
     config = TlbConfig("gpu", 2, 2, sub_entries=16)
-    arrays: list[TlbArray] = [
-        StarArray(config, layouts="stride", stride=8),
-        StarArray(config, layouts="sequential"),
+    arrays = [
+        Numbered(StarArray(config, layouts="stride", stride=8)),
+        Numbered(StarArray(config, layouts="sequential")),
     ]
     for number, burst in enumerate(bursts):
         for what, tag in calls_of(burst, 16):
@@ -151,23 +153,23 @@ def test_strides_of_half_an_entry_are_the_sequential_layout(bursts: Any) -> None
 A, B, C, D, E = (16 * base for base in range(5))
 
 
-def full_set(a: int | list[int], b: int | list[int], **options: Any) -> StarArray:
+def full_set(a: int | list[int], b: int | list[int], **options: Any) -> Numbered:
     """Base A with some pages, then base B with some; frames are page numbers."""
-    array = StarArray(TlbConfig("gpu", 2, 2, sub_entries=16), **options)
+    array = Numbered(StarArray(TlbConfig("gpu", 2, 2, sub_entries=16), **options))
     for base, pages in ((A, a), (B, b)):
         insert(array, base, range(pages) if isinstance(pages, int) else pages)
     return array
 
 
-def insert(array: TlbArray, base: int, pages: Any) -> int:
+def insert(array: Numbered, base: int, pages: Any) -> int:
     return sum(array.insert(base + page, base + page, 0) for page in pages)
 
 
-def there(array: TlbArray, base: int) -> list[int]:
+def there(array: Numbered, base: int) -> list[int]:
     return [page for page in range(16) if array.lookup(base + page, 0) != NO_PAGE]
 
 
-def layouts(array: StarArray) -> list[tuple[int, int]]:
+def layouts(array: Numbered) -> list[tuple[int, int]]:
     return [(entry.layout.bases, entry.layout.position) for entry in entries_of(array)]
 
 
@@ -211,7 +213,7 @@ def test_the_partner_with_fewest_pages_then_the_least_recent() -> None:
 
 def test_a_partner_of_the_same_process_comes_first() -> None:
     other = 1 << ASID_SHIFT
-    array = StarArray(TlbConfig("gpu", 2, 2, sub_entries=16))
+    array = Numbered(StarArray(TlbConfig("gpu", 2, 2, sub_entries=16)))
     insert(array, A, range(7))
     insert(array, other + B, range(1))
     insert(array, C, [0])
@@ -368,7 +370,7 @@ def test_lazy_pages_move_if_their_home_is_free() -> None:
 # -- four bases ----------------------------------------------------------------------------------
 
 
-def four(b: list[int], *others: tuple[int, list[int]]) -> StarArray:
+def four(b: list[int], *others: tuple[int, list[int]]) -> Numbered:
     array = full_set(16, b, bases=4)
     for base, pages in others:
         assert insert(array, base, pages) == 0

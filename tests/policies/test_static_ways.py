@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError, UserError
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import NO_PAGE
 from gpusim.hardware.tlb import (
     GroupedSubEntryArray,
     StarArray,
@@ -19,6 +18,7 @@ from gpusim.hardware.tlb import (
     SubEntryArray,
     TlbArray,
 )
+from tests.policies.numbered import NO_PAGE, Numbered
 from tests.policies.test_star import PAPER
 
 CONFIG = TlbConfig("gpu", 32, 8, sub_entries=4)
@@ -31,7 +31,7 @@ calls = st.lists(
 )  # fmt: skip
 
 
-def call(array: TlbArray, what: str, tag: int, pfn: int) -> Any:
+def call(array: Numbered, what: str, tag: int, pfn: int) -> Any:
     if what == "insert":
         return array.insert(tag, pfn, 0)
     if what == "lookup":
@@ -46,9 +46,9 @@ def test_each_application_has_a_tlb_of_its_own(of: str, calls: Any) -> None:
         "sub-entry": SubEntryArray, "star": StarArray, "sub-entry-groups": GroupedSubEntryArray,
     }  # fmt: skip
     ways = (4, 2, 2)
-    array = StaticWaysArray(CONFIG, ways_of="4/2/2", of=of)
+    array = Numbered(StaticWaysArray(CONFIG, ways_of="4/2/2", of=of))
     make: Any = classes[of]
-    own = [make(TlbConfig("gpu", 4 * number, number, sub_entries=4)) for number in ways]
+    own = [Numbered(make(TlbConfig("gpu", 4 * number, number, sub_entries=4))) for number in ways]
     for number, (what, asid, page) in enumerate(calls):
         if what == "flush":
             array.flush()
@@ -63,7 +63,8 @@ def test_each_application_has_a_tlb_of_its_own(of: str, calls: Any) -> None:
 
 
 def test_ways_of_others_stay_as_they_are() -> None:
-    array = StaticWaysArray(TlbConfig("gpu", 8, 8), ways_of="4/2/2", of="set-associative")
+    config = TlbConfig("gpu", 8, 8)
+    array = Numbered(StaticWaysArray(config, ways_of="4/2/2", of="set-associative"))
     for asid in range(3):
         for page in range(9):
             array.insert(asid << ASID_SHIFT | page, page, 0)
@@ -153,7 +154,7 @@ class SlowGroups:
 @given(st.sampled_from([1, 2, 4]), st.sampled_from([1, 2, 4]), calls)
 def test_groups_against_ways_by_number(sets: int, groups: int, calls: Any) -> None:
     config = TlbConfig("gpu", 4 * sets, 4, sub_entries=4)
-    array = GroupedSubEntryArray(config, groups=groups)
+    array = Numbered(GroupedSubEntryArray(config, groups=groups))
     slow = SlowGroups(sets, 4, 4, groups)
     for number, (what, _, tag) in enumerate(calls):
         expected = {
@@ -166,7 +167,8 @@ def test_groups_against_ways_by_number(sets: int, groups: int, calls: Any) -> No
 
 
 def test_the_group_that_holds_the_base_tells_the_cycles() -> None:
-    array = GroupedSubEntryArray(TlbConfig("gpu", 4, 4, sub_entries=8), hold_port=True)
+    config = TlbConfig("gpu", 4, 4, sub_entries=8)
+    array = Numbered(GroupedSubEntryArray(config, hold_port=True))
     for base in range(4):
         array.insert(8 * base, base, 0)
     found = [call(array, "lookup", page, 0) for page in (0, 8, 16, 24, 32, 1, 17)]

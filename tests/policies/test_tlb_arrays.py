@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
-from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import NO_PAGE
-from gpusim.hardware.tlb import IdealArray, SetAssociativeArray, SubEntryArray, TlbArray
+from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.hardware.tlb import IdealArray, SetAssociativeArray, SubEntryArray
+from tests.policies.numbered import NO_PAGE, Numbered
 
 
 class NaiveTlb:
@@ -90,7 +90,7 @@ def calls_on_few_pages(draw: Any) -> list[tuple[str, int]]:
 actions = calls_on_few_pages()
 
 
-def play(array: TlbArray | NaiveTlb, calls: list[tuple[str, int]]) -> list[Any]:
+def play(array: Numbered | NaiveTlb, calls: list[tuple[str, int]]) -> list[Any]:
     """The outcome of every call; block slots must not matter."""
     outcomes: list[Any] = []
     slot = () if isinstance(array, NaiveTlb) else (7,)
@@ -109,31 +109,32 @@ def play(array: TlbArray | NaiveTlb, calls: list[tuple[str, int]]) -> list[Any]:
 @settings(max_examples=200, deadline=None)
 @given(configs((1,)), actions)
 def test_set_associative(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
-    assert play(SetAssociativeArray(config), calls) == play(NaiveTlb(config), calls)
+    assert play(Numbered(SetAssociativeArray(config)), calls) == play(NaiveTlb(config), calls)
 
 
 @settings(max_examples=200, deadline=None)
 @given(configs((1, 2, 4, 16)), actions)
 def test_sub_entries(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
-    assert play(SubEntryArray(config), calls) == play(NaiveTlb(config), calls)
+    assert play(Numbered(SubEntryArray(config)), calls) == play(NaiveTlb(config), calls)
 
 
 @settings(max_examples=60, deadline=None)
 @given(configs((1,)), actions)
 def test_one_sub_entry_is_no_sub_entry(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
-    assert play(SubEntryArray(config), calls) == play(SetAssociativeArray(config), calls)
+    plain = Numbered(SetAssociativeArray(config))
+    assert play(Numbered(SubEntryArray(config)), calls) == play(plain, calls)
 
 
 @pytest.mark.parametrize("array", [SetAssociativeArray, SubEntryArray])
 def test_frame_zero_is_a_hit(array: Any) -> None:
-    tlb = array(TlbConfig("sm", entries=4, ways=2, sub_entries=1))
+    tlb = Numbered(array(TlbConfig("sm", entries=4, ways=2, sub_entries=1)))
     assert tlb.insert(3, 0, 0) == 0
     assert tlb.lookup(3, 0) == 0
 
 
 @pytest.mark.parametrize("array", [SetAssociativeArray, SubEntryArray])
 def test_a_hit_counts_as_a_use(array: Any) -> None:
-    tlb = array(TlbConfig("sm", entries=2, ways=2))
+    tlb = Numbered(array(TlbConfig("sm", entries=2, ways=2)))
     tlb.insert(10, 1, 0)
     tlb.insert(20, 2, 0)
     assert tlb.lookup(10, 0) == 1
@@ -142,7 +143,7 @@ def test_a_hit_counts_as_a_use(array: Any) -> None:
 
 
 def test_the_same_page_of_two_address_spaces_is_two_pages() -> None:
-    tlb = SetAssociativeArray(TlbConfig("sm", entries=4, ways=4))
+    tlb = Numbered(SetAssociativeArray(TlbConfig("sm", entries=4, ways=4)))
     tlb.insert(5, 10, 0)
     other = 1 << ASID_SHIFT | 5
     assert tlb.lookup(other, 0) == NO_PAGE
@@ -152,8 +153,8 @@ def test_the_same_page_of_two_address_spaces_is_two_pages() -> None:
 
 def test_a_sub_entry_array_reaches_as_far_as_its_pages() -> None:
     config = TlbConfig("sm", entries=4, ways=4, sub_entries=16)
-    plain = SetAssociativeArray(attrs.evolve(config, sub_entries=1))
-    dense = SubEntryArray(config)
+    plain = Numbered(SetAssociativeArray(attrs.evolve(config, sub_entries=1)))
+    dense = Numbered(SubEntryArray(config))
     assert sum(dense.insert(vpn, vpn, 0) for vpn in range(64)) == 0
     assert sum(plain.insert(vpn, vpn, 0) for vpn in range(64)) == 60
     assert all(dense.lookup(vpn, 0) == vpn for vpn in range(64))
@@ -162,9 +163,10 @@ def test_a_sub_entry_array_reaches_as_far_as_its_pages() -> None:
 
 
 def test_an_ideal_array_asks_the_page_table() -> None:
-    array = IdealArray(lambda asid, vpn: 1000 * asid + vpn)
-    assert array.lookup(2 << ASID_SHIFT | 17, 0) == 2017
-    assert array.insert(5, 1, 0) == 0
+    table = {(2, 17): Mapping(2 << ASID_SHIFT | 17, 2017), (0, 5): Mapping(5, 5)}
+    array = IdealArray(lambda asid, vpn: table[asid, vpn])
+    assert array.lookup(2 << ASID_SHIFT | 17, 0) is table[2, 17]
+    assert array.insert(5, Mapping(5, 1), 0) == 0
     assert not array.invalidate(5)
     array.flush()
-    assert array.lookup(5, 0) == 5
+    assert array.lookup(5, 0) is table[0, 5]

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from gpusim.core.mapping import Mapping
 from gpusim.hardware.tlb import SetAssociativeArray
 
 GATE = "GPUSIM_TEST_GATE"
@@ -56,35 +57,35 @@ class Gated(SetAssociativeArray):
 
     passed = False
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         if not self.passed:
             the_gate().pass_through()
             self.passed = True
-        return super().insert(tag, pfn, slot)
+        return super().insert(tag, mapping, slot)
 
 
 class Closed(SetAssociativeArray):
     """Fails while the gate is closed."""
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         if not the_gate().is_open():
             raise LookupError("the gate is closed")
-        return super().insert(tag, pfn, slot)
+        return super().insert(tag, mapping, slot)
 
 
 class Dies(SetAssociativeArray):
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
 
 class Raises(SetAssociativeArray):
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         raise KeyError("lost my way")
 
 
 class Loops(SetAssociativeArray):
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         self.run_in_circles()
         return 0
 
@@ -96,24 +97,24 @@ class Loops(SetAssociativeArray):
 class TakesItsTime(SetAssociativeArray):
     """Goes on, but does not come to an end soon."""
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         time.sleep(1)
-        return super().insert(tag, pfn, slot)
+        return super().insert(tag, mapping, slot)
 
 
 class NeedsTooMuch(SetAssociativeArray):
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         raise MemoryError
 
 
 class Leaves(SetAssociativeArray):
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         sys.exit("I have had enough")
 
 
 class GoesOn(SetAssociativeArray):
     """Goes on for minutes, always at something."""
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         time.sleep(5)
-        return super().insert(tag, pfn, slot)
+        return super().insert(tag, mapping, slot)

@@ -361,8 +361,8 @@ class Base(SetAssociativeArray):
         return 1
 
 class OfNotebook(Base):
-    def insert(self, tag, pfn, slot):
-        return super().insert(tag, pfn, helper(slot) + int(TABLE[0]))
+    def insert(self, tag, mapping, slot):
+        return super().insert(tag, mapping, helper(slot) + int(TABLE[0]))
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpusim.config.schema import TlbConfig
+from gpusim.core.mapping import Mapping
 from gpusim.hardware.dram.queue import FrFcfs, Waiting
 from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.hardware.walk import FrameAllocator
@@ -40,11 +41,11 @@ class FailsLater(SetAssociativeArray):
         super().__init__(config)
         self.fills = 0
 
-    def insert(self, tag: int, pfn: int, slot: int) -> int:
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         self.fills += 1
         if self.fills == 100:
             raise KeyError("lost my way")
-        return super().insert(tag, pfn, slot)
+        return super().insert(tag, mapping, slot)
 
 
 class NeverPicks(FrFcfs):
