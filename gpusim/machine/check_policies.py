@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import gpusim.hardware.cache
 import gpusim.hardware.sm.block_scheduler
@@ -12,12 +13,13 @@ import gpusim.hardware.sm.thrashing_aware
 import gpusim.hardware.tlb
 import gpusim.hardware.walk  # noqa: F401  (importing a room registers its policies)
 from gpusim.config.document import Key
-from gpusim.config.schema import GpuConfig, TlbConfig
+from gpusim.config.schema import LRU, GpuConfig, TlbConfig
 from gpusim.config.structure import Problem
 from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import Slot, find_policy, make_policy
+from gpusim.core.replacement import make_replacement
 from gpusim.hardware.dram import build_dram
 from gpusim.hardware.tlb import ArrayOfSets, TlbArray
 from gpusim.machine.slots import cannot_be_made, lacks
@@ -46,6 +48,9 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
             )
     if "l2" not in wrong:
         yield from _check_made(("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass)
+    for key, replacement, ways in _replaced(config):
+        if key[0] not in wrong:
+            yield from _check_replacement(key, replacement, ways)
     if "dram" not in wrong:
         yield from _check_dram(config)
 
@@ -58,9 +63,21 @@ def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
         yield ("tlb", name, "array"), Slot.TLB_ARRAY, tlb.array
         yield ("tlb", name, "sets"), Slot.TLB_SET, tlb.sets
         yield ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill
+        yield ("tlb", name, "replacement"), Slot.REPLACEMENT, tlb.replacement
+    for key, replacement, _ in _replaced(config):
+        yield key, Slot.REPLACEMENT, replacement
     yield ("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass
     yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
     yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler
+
+
+def _replaced(config: GpuConfig) -> Iterator[tuple[Key, PolicyConfig, int]]:
+    """Replacement of the caches: its key, the policy, and the ways of a set."""
+    yield ("l1", "replacement"), config.l1.replacement, config.l1.ways
+    yield ("l2", "replacement"), config.l2.replacement, config.l2.ways
+    cache = config.walk.cache
+    if cache is not None:
+        yield ("walk", "cache", "replacement"), cache.replacement, cache.ways or cache.blocks
 
 
 def policy_options(cls: type) -> Mapping[str, inspect.Parameter]:
@@ -114,9 +131,10 @@ def _type_name(parameter: inspect.Parameter) -> str:
 
 def _check_tlb(key: Key, tlb: TlbConfig, sms: int) -> Iterator[Problem]:
     """What a TLB array cannot be made of, or cannot serve."""
+    array: type[TlbArray] = find_policy(Slot.TLB_ARRAY, tlb.array.policy)
+    yield from _check_replaces(key, tlb, array)
     if tlb.ideal or tlb.entries < 1 or tlb.ways < 1:
         return
-    array: type[TlbArray] = find_policy(Slot.TLB_ARRAY, tlb.array.policy)
     if array.by_block_slot and sms > 1:
         yield Problem(
             (*key, "array"),
@@ -127,18 +145,50 @@ def _check_tlb(key: Key, tlb: TlbConfig, sms: int) -> Iterator[Problem]:
         yield Problem(
             (*key, "sets"), f"of no effect: the array {tlb.array.policy!r} is not made of sets"
         )
-    problems = list(_check_made((*key, "sets"), Slot.TLB_SET, tlb.sets, tlb))
+    problems = [
+        *_check_replacement((*key, "replacement"), tlb.replacement),
+        *_check_made((*key, "sets"), Slot.TLB_SET, tlb.sets, tlb),
+    ]
     yield from problems
     if not problems:
         yield from _check_made((*key, "array"), Slot.TLB_ARRAY, tlb.array, tlb)
 
 
+def _check_replaces(key: Key, tlb: TlbConfig, array: type[TlbArray]) -> Iterator[Problem]:
+    """Replacement that a TLB level would ignore."""
+    if tlb.replacement == LRU:
+        return
+    if tlb.ideal:
+        yield Problem(
+            (*key, "replacement"), "of no effect: an ideal level holds all pages; leave it out"
+        )
+    elif not array.replaces:
+        yield Problem(
+            (*key, "replacement"),
+            f"of no effect: the array {tlb.array.policy!r} replaces in its own way; leave it out",
+        )
+
+
+def _check_replacement(key: Key, replacement: PolicyConfig, *ways: int) -> Iterator[Problem]:
+    """Make a replacement policy, and ask whether it can serve sets of so many ways.
+
+    TLB arrays ask for themselves: it is they who know how large their sets are.
+    """
+    cls = find_policy(Slot.REPLACEMENT, replacement.policy)
+    yield from _refusals(key, cls, partial(make_replacement, replacement, *ways))
+
+
 def _check_made(key: Key, slot: Slot, policy: PolicyConfig, *args: object) -> Iterator[Problem]:
     """Make a policy as the machine does: it refuses options that it cannot work with."""
     cls = find_policy(slot, policy.policy)
+    yield from _refusals(key, cls, partial(make_policy, slot, policy, *args))
+
+
+def _refusals(key: Key, cls: type, make: Callable[[], object]) -> Iterator[Problem]:
+    """What goes wrong when a policy of a class is made."""
     try:
         with own_code_errors(own_modules([cls])):
-            make_policy(slot, policy, *args)
+            make()
     except OptionError as error:
         table = key if error.name in policy_options(cls) else key[:-1]
         yield Problem((*table, error.name), error.message)

@@ -24,6 +24,8 @@ class TlbArray(ABC):
         fills_every_slot: a translation that several blocks wait for is inserted for each of them,
             not only for the one that asked first.
         most_spaces: how many address spaces it can serve; 0: any number.
+        replaces: entries go as ``tlb.NAME.replacement`` says, for which the array asks the policy
+            (`gpusim.core.replacement.make_replacement`); otherwise a model may not name one.
     """
 
     extra_cycles: int = 0
@@ -31,6 +33,7 @@ class TlbArray(ABC):
     by_block_slot: bool = False
     fills_every_slot: bool = False
     most_spaces: int = 0
+    replaces: bool = False
 
     @abstractmethod
     def lookup(self, tag: int, slot: int) -> int:
