@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.hardware.cache.array import DIRTY, CacheArray, split_ways
+from tests.examples import examples
 
 
 class NaiveCache:
@@ -78,7 +79,7 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 4), actions)
 def test_against_the_naive_cache(ways: int, sets: int, interleave: int, calls: list[Any]) -> None:
     array = CacheArray(ways * sets, ways, interleave)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import TlbConfig
 from gpusim.core.request import ASID_SHIFT, NO_PAGE
 from gpusim.hardware.tlb import IdealArray, SetAssociativeArray, SubEntryArray, TlbArray
+from tests.examples import examples
 
 
 class NaiveTlb:
@@ -105,19 +106,19 @@ def play(array: TlbArray | NaiveTlb, calls: list[tuple[str, int]]) -> list[Any]:
     return outcomes
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(configs((1,)), actions)
 def test_set_associative(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
     assert play(SetAssociativeArray(config), calls) == play(NaiveTlb(config), calls)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(configs((1, 2, 4, 16)), actions)
 def test_sub_entries(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
     assert play(SubEntryArray(config), calls) == play(NaiveTlb(config), calls)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(configs((1,)), actions)
 def test_one_sub_entry_is_no_sub_entry(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
     assert play(SubEntryArray(config), calls) == play(SetAssociativeArray(config), calls)

@@ -76,9 +76,7 @@ def test_a_page_runs(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_the_long_blocks_of_pages_run(tmp_path: Path) -> None:
-    found = [
-        (language, text) for page in PAGES for _, _, language, text in blocks(page, long=True)
-    ]
+    found = [(language, text) for page in PAGES for _, _, language, text in blocks(page, long=True)]
     assert found
     for language, text in found:
         run_block(language, text, tmp_path)
