@@ -1,6 +1,16 @@
-"""Settings of all tests."""
+"""Settings of all tests.
+
+Two profiles of hypothesis: `quick`, unless told otherwise, and `long`, of which `.ci/run` makes use
+(``--hypothesis-profile long``). A test that needs another number of examples than the profile's
+asks `tests.examples` for it.
+"""
 
 from hypothesis import settings
 
-settings.register_profile("gpusim", deadline=None, derandomize=True, print_blob=False)
-settings.load_profile("gpusim")
+from tests.examples import LONG, QUICK
+
+for name, examples in (("quick", QUICK), ("long", LONG)):
+    settings.register_profile(
+        name, max_examples=examples, deadline=None, derandomize=True, print_blob=False
+    )
+settings.load_profile("quick")

@@ -11,14 +11,13 @@ from attrs import define
 
 from gpusim.plugin import (
     Mapping,
-    Replacement,
     Signals,
     Slot,
     TlbArray,
     TlbConfig,
     at_least,
     count,
-    make_policy,
+    make_replacement,
     policy,
 )
 
@@ -49,7 +48,7 @@ class CoalescingArray(TlbArray):
         self._ways = config.ways
         self._mask = config.entries // config.ways - 1
         self._sets: list[dict[int, dict[int, Mapping]]] = [{} for _ in range(self._mask + 1)]
-        self._replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+        self._replacement = make_replacement(config.replacement, config.ways)
         for entries in self._sets:
             self._replacement.adopt(entries, config.ways)
         self._counters = CoalescingCounters()

@@ -136,12 +136,13 @@ def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
     yield from _at_least(0, cache, key, ("ways",))
     if cache.kind == "levels":
         yield from _at_least(1, cache, key, ("entries",))
-        blocks, name = cache.entries, "entries"
+        name = "entries"
     else:
         yield from _one_of(cache.line, (32, 64, 128, 256), (*key, "line"), size=True)
-        blocks, name = (cache.size // cache.line if cache.line else 0), "size"
-        if blocks < 1:
+        name = "size"
+        if cache.blocks < 1:
             yield Problem((*key, "size"), f"must hold a line of {format_bytes(cache.line)}")
+    blocks = cache.blocks
     ways = cache.ways or blocks
     if blocks >= 1 and ways >= 1 and (blocks % ways or not _is_power(blocks // ways)):
         yield Problem((*key, name), f"{blocks} entries in {ways} ways: sets must be a power of two")

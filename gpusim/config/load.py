@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from gpusim.config.check import check_machine
 from gpusim.config.check_virtual import check_virtual_l2
@@ -92,6 +92,7 @@ def read_model(
     _remove_absent(tree)
     try:
         config = structure(_plain(tree), GpuConfig)
+        config = evolve(config, stages=config.stage_names)
     except StructureError as error:
         raise _refusal(error.problems, tree, str(path)) from error
     problems = [*check_machine(config), *check_virtual_l2(config), *check(config)]

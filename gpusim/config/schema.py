@@ -16,6 +16,9 @@ from gpusim.config.mig import MigConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles
 from gpusim.core.policy import PolicyConfig
 
+LRU = PolicyConfig("lru")
+"""Replacement of every array, unless a model says otherwise."""
+
 
 @frozen
 class SmConfig:
@@ -65,6 +68,7 @@ class L1Config:
         translation: where virtual becomes physical: ``"parallel"`` (virtually indexed, physically
             tagged), ``"before"`` (TLB first), ``"after"`` (virtual cache, TLB on a miss) or
             ``"after-l2"`` (the L2 cache is virtual, too: its misses are translated).
+        replacement: replacement policy: which line of a set goes.
     """
 
     size: Bytes
@@ -75,6 +79,7 @@ class L1Config:
     mshrs: int = 32
     mshr_merge: int = 64
     translation: str = "parallel"
+    replacement: PolicyConfig = LRU
 
 
 @frozen
@@ -93,7 +98,7 @@ class TlbConfig:
         array: TLB array policy: in which set a translation may be.
         sets: TLB set policy: what a set of an array of sets can hold.
         fill: TLB fill policy: which translations that come back may go into the array.
-        replacement: which entry of a set goes when another needs its place.
+        replacement: replacement policy: which entry of a set goes.
         ideal: every lookup hits, at the lookup latency.
     """
 
@@ -109,7 +114,7 @@ class TlbConfig:
     array: PolicyConfig = PolicyConfig("set-associative")
     sets: PolicyConfig = PolicyConfig("plain")
     fill: PolicyConfig = PolicyConfig("always")
-    replacement: PolicyConfig = PolicyConfig("lru")
+    replacement: PolicyConfig = LRU
     ideal: bool = False
 
 
@@ -125,6 +130,7 @@ class WalkCacheConfig:
         ways: ways of either (0: fully associative).
         line: of a ``"lines"`` cache.
         latency: of a probe.
+        replacement: replacement policy: which entry or line of a set goes.
     """
 
     kind: str
@@ -133,6 +139,14 @@ class WalkCacheConfig:
     ways: int = 0
     line: Bytes = Bytes(64)
     latency: Duration = cycles(0)
+    replacement: PolicyConfig = LRU
+
+    @property
+    def blocks(self) -> int:
+        """Entries or lines that fit."""
+        if self.kind == "levels":
+            return self.entries
+        return self.size // self.line if self.line else 0
 
 
 @frozen
@@ -236,6 +250,7 @@ class L2Config:
         bypass: cache bypass policy: which page-table reads go past it, straight to DRAM.
         partition: ``"none"``, or ``"ways"``: each of *n* applications has ``ways / n`` ways of
             every set (±1 if that is no whole number) for its lines and its page table's.
+        replacement: replacement policy: which line of a set goes, among those of its part.
     """
 
     size: Bytes
@@ -249,6 +264,7 @@ class L2Config:
     queue: int = 16
     bypass: PolicyConfig = PolicyConfig("never")
     partition: str = "none"
+    replacement: PolicyConfig = LRU
 
 
 SUB_PAGE = 4096

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
@@ -126,6 +126,16 @@ def _policy(value: Any, _: Any) -> PolicyConfig:
     return PolicyConfig(value["policy"], options)
 
 
+def _names(value: Any, _: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise ValueError('must be a list of names, such as ["L1", "L2", "walk"]')
+    return tuple(value)
+
+
+def _is_names(kind: Any) -> bool:
+    return get_origin(kind) is tuple and get_args(kind) == (str, ...)
+
+
 def _is_table(kind: Any) -> bool:
     origin: object = get_origin(kind)
     return attrs.has(kind) or origin is Mapping
@@ -161,6 +171,7 @@ def _make_converter() -> cattrs.Converter:
         Duration, _quantity(parse_duration, "time", '10 cycles" or "12ns')
     )
     converter.register_structure_hook(PolicyConfig, _policy)
+    converter.register_structure_hook_func(_is_names, _names)
     return converter
 
 

@@ -87,7 +87,7 @@ def find_policy(slot: Slot, name: str) -> type:
     allowed = policy_names(slot)
     raise UserError(
         f"there is no {slot} named {name!r}{nearest(name, allowed)}; "
-        f"allowed: {', '.join(allowed)}, or 'package.module:Class'"
+        f"allowed: {''.join(f'{one}, ' for one in allowed)}{'or ' if allowed else ''}'package.module:Class'"
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
 import gpusim.hardware.cache
 import gpusim.hardware.sm.block_scheduler
@@ -12,19 +14,29 @@ import gpusim.hardware.sm.thrashing_aware
 import gpusim.hardware.tlb
 import gpusim.hardware.walk  # noqa: F401  (importing a room registers its policies)
 from gpusim.config.document import Key
-from gpusim.config.schema import GpuConfig, TlbConfig
+from gpusim.config.schema import LRU, GpuConfig, StageConfig, TlbConfig
 from gpusim.config.structure import Problem
-from gpusim.core.engine import Environment
+from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import Slot, find_policy, make_policy
+from gpusim.core.replacement import make_replacement
+from gpusim.core.request import Translation
+from gpusim.core.stage import StageSite
 from gpusim.hardware.dram import build_dram
 from gpusim.hardware.tlb import ArrayOfSets, TlbArray
+from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable
+from gpusim.machine.pages import Pages
 from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
 }  # fmt: skip
+
+
+_SOME_FRAMES = 1024
+_SOME_PAGE = 4096
+"""A memory that policies are made with to see whether they can be."""
 
 
 def check_policies(config: GpuConfig) -> Iterator[Problem]:
@@ -34,22 +46,38 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         for key, slot, policy in policies_of(config)
         for problem in _check_policy(key, slot, policy)
     ]
-    yield from problems
-    wrong = {problem.key[0] for problem in problems}
-    if "block_scheduler" not in wrong:
-        yield from _check_made(("block_scheduler",), Slot.BLOCK_SCHEDULER, config.block_scheduler)
-    if "tlb" not in wrong:
-        for name, tlb in config.tlb.items():
-            yield from _check_tlb(("tlb", name), tlb, config.sms_of(tlb.scope))
-            yield from _check_made(
-                ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1)
-            )
-    if "walk" not in wrong:
-        yield from _check_made(("walk", "order"), Slot.WALK_ORDER, config.walk.order)
-    if "l2" not in wrong:
-        yield from _check_made(("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass)
-    if "dram" not in wrong:
-        yield from _check_dram(config)
+    if problems:
+        yield from problems
+        return
+    memory, sm = config.memory, config.sm
+    checked: tuple[tuple[Any, ...], ...] = (
+        (("block_scheduler",), Slot.BLOCK_SCHEDULER, config.block_scheduler),
+        (("sm", "scheduler"), Slot.WARP_SCHEDULER, sm.scheduler),
+        (("memory", "frames"), Slot.FRAMES, memory.frames, _SOME_FRAMES, 0),
+        (("walk", "order"), Slot.WALK_ORDER, config.walk.order),
+        (("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass),
+    )
+    for key, slot, policy, *args in checked:
+        yield from _check_made(config, key, slot, policy, *args)
+    for name, tlb in config.tlb.items():
+        yield from _check_tlb(config, ("tlb", name), tlb)
+        users = config.tlb_users(tlb, apps=1)
+        yield from _check_made(config, ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *users)
+    for name, stage in config.stage.items():
+        site = _site(name, stage)
+        yield from _check_made(config, ("stage", name, "kind"), Slot.STAGE, stage.kind, site)
+    for key, replacement, ways in _replaced(config):
+        yield from _check_replacement(config, key, replacement, ways)
+    yield from _check_dram(config)
+
+
+def _site(name: str, stage: StageConfig) -> StageSite:
+    """A place for a stage that is only made to see whether it can be."""
+    env = Environment()
+    frames = FirstTouchFrames(_SOME_FRAMES, 0)
+    pages = Pages(PageTable(_SOME_PAGE, 4, [Memory(_SOME_PAGE, _SOME_PAGE << 12, frames)]))
+    below: Port[Translation] = Port(env, "below")
+    return StageSite(env, name, name, 0, below, 0, 0, 1, (0,), pages, stage.queue, 0)
 
 
 def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
@@ -60,12 +88,24 @@ def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
         yield ("tlb", name, "array"), Slot.TLB_ARRAY, tlb.array
         yield ("tlb", name, "sets"), Slot.TLB_SET, tlb.sets
         yield ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill
+        yield ("tlb", name, "replacement"), Slot.REPLACEMENT, tlb.replacement
+    for key, replacement, _ in _replaced(config):
+        yield key, Slot.REPLACEMENT, replacement
     yield ("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass
     yield ("walk", "order"), Slot.WALK_ORDER, config.walk.order
     for name, stage in config.stage.items():
         yield ("stage", name, "kind"), Slot.STAGE, stage.kind
     yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
     yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler
+
+
+def _replaced(config: GpuConfig) -> Iterator[tuple[Key, PolicyConfig, int]]:
+    """Replacement of the caches: its key, the policy, and the ways of a set."""
+    yield ("l1", "replacement"), config.l1.replacement, config.l1.ways
+    yield ("l2", "replacement"), config.l2.replacement, config.l2.ways
+    cache = config.walk.cache
+    if cache is not None:
+        yield ("walk", "cache", "replacement"), cache.replacement, cache.ways or cache.blocks
 
 
 def policy_options(cls: type) -> Mapping[str, inspect.Parameter]:
@@ -120,11 +160,13 @@ def _type_name(parameter: inspect.Parameter) -> str:
     return annotation if isinstance(annotation, str) else annotation.__name__
 
 
-def _check_tlb(key: Key, tlb: TlbConfig, sms: int) -> Iterator[Problem]:
+def _check_tlb(config: GpuConfig, key: Key, tlb: TlbConfig) -> Iterator[Problem]:
     """What a TLB array cannot be made of, or cannot serve."""
+    array: type[TlbArray] = find_policy(Slot.TLB_ARRAY, tlb.array.policy)
+    yield from _check_replaces(key, tlb, array)
     if tlb.ideal or tlb.entries < 1 or tlb.ways < 1:
         return
-    array: type[TlbArray] = find_policy(Slot.TLB_ARRAY, tlb.array.policy)
+    sms = config.sms_of(tlb.scope)
     if array.by_block_slot and sms > 1:
         yield Problem(
             (*key, "array"),
@@ -135,18 +177,56 @@ def _check_tlb(key: Key, tlb: TlbConfig, sms: int) -> Iterator[Problem]:
         yield Problem(
             (*key, "sets"), f"of no effect: the array {tlb.array.policy!r} is not made of sets"
         )
-    problems = list(_check_made((*key, "sets"), Slot.TLB_SET, tlb.sets, tlb))
+    problems = [
+        *_check_replacement(config, (*key, "replacement"), tlb.replacement),
+        *_check_made(config, (*key, "sets"), Slot.TLB_SET, tlb.sets, tlb),
+    ]
     yield from problems
     if not problems:
-        yield from _check_made((*key, "array"), Slot.TLB_ARRAY, tlb.array, tlb)
+        yield from _check_made(config, (*key, "array"), Slot.TLB_ARRAY, tlb.array, tlb)
 
 
-def _check_made(key: Key, slot: Slot, policy: PolicyConfig, *args: object) -> Iterator[Problem]:
+def _check_replaces(key: Key, tlb: TlbConfig, array: type[TlbArray]) -> Iterator[Problem]:
+    """Replacement that a TLB level would ignore."""
+    if tlb.replacement == LRU:
+        return
+    if tlb.ideal:
+        yield Problem(
+            (*key, "replacement"), "of no effect: an ideal level holds all pages; leave it out"
+        )
+    elif not array.replaces:
+        yield Problem(
+            (*key, "replacement"),
+            f"of no effect: the array {tlb.array.policy!r} replaces in its own way; leave it out",
+        )
+
+
+def _check_replacement(
+    config: GpuConfig, key: Key, replacement: PolicyConfig, *ways: int
+) -> Iterator[Problem]:
+    """Make a replacement policy, and ask whether it can serve sets of so many ways.
+
+    TLB arrays ask for themselves: it is they who know how large their sets are.
+    """
+    cls = find_policy(Slot.REPLACEMENT, replacement.policy)
+    yield from _refusals(config, key, cls, partial(make_replacement, replacement, *ways))
+
+
+def _check_made(
+    config: GpuConfig, key: Key, slot: Slot, policy: PolicyConfig, *args: object
+) -> Iterator[Problem]:  # fmt: skip
     """Make a policy as the machine does: it refuses options that it cannot work with."""
     cls = find_policy(slot, policy.policy)
+    yield from _refusals(config, key, cls, partial(make_policy, slot, policy, *args))
+
+
+def _refusals(
+    config: GpuConfig, key: Key, cls: type, make: Callable[[], object]
+) -> Iterator[Problem]:
+    """What goes wrong when a policy of a class is made."""
     try:
-        with own_code_errors(own_modules([cls])):
-            make_policy(slot, policy, *args)
+        with own_code_errors(_own_modules(config)):
+            make()
     except OptionError as error:
         table = key if error.name in policy_options(cls) else key[:-1]
         yield Problem((*table, error.name), error.message)
@@ -154,11 +234,16 @@ def _check_made(key: Key, slot: Slot, policy: PolicyConfig, *args: object) -> It
         yield Problem(key, str(error))
 
 
+def _own_modules(config: GpuConfig) -> frozenset[str]:
+    """Modules of all policies of a machine that are not gpusim's: one may call another."""
+    return own_modules(find_policy(slot, one.policy) for _, slot, one in policies_of(config))
+
+
 def _check_dram(config: GpuConfig) -> Iterator[Problem]:
     """The DRAM room refuses what it cannot build; its messages begin with the key."""
     dram = config.dram
     made = (dram.scheduler, dram.read_queue, dram.banks_per_channel)
-    problems = list(_check_made(("dram", "scheduler"), Slot.DRAM_QUEUE, *made))
+    problems = list(_check_made(config, ("dram", "scheduler"), Slot.DRAM_QUEUE, *made))
     yield from problems
     if problems:
         return

@@ -196,9 +196,6 @@ class _WatchedCache(CacheArray):
         self._lives.fill(line)
         return victim
 
-    def invalidate(self, line: int) -> bool:
-        return bool(self.remove(line))
-
     def remove(self, line: int) -> int:
         state = super().remove(line)
         if state:

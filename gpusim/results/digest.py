@@ -6,11 +6,24 @@ import hashlib
 import struct
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from gpusim.results.run_data import RunData
 
 Plain = None | bool | int | float | str | Sequence["Plain"] | Mapping[str, "Plain"]
 """What can be encoded."""
+
+LATER: Mapping[str, Plain] = {
+    "l1.replacement": "lru",
+    "l2.replacement": "lru",
+    "tlb.*.replacement": "lru",
+    "walk.cache.replacement": "lru",
+    "walk.order": "fcfs",
+}
+"""Keys of a model that came after the digest was defined, with the value of a machine without them.
+
+Only another value counts, so that a run that does not use them keeps its digest.
+"""
 
 
 def digest(run: RunData) -> str:
@@ -18,16 +31,10 @@ def digest(run: RunData) -> str:
 
     Neither wall-clock values nor recorded events nor the order of counters and keys count, so it
     is the same whatever was recorded, on any platform.  Prose (descriptions, origins, comments of
-    the TOML text) does not count either.
+    the TOML text) does not count either, nor do `LATER` keys that are not used.
     """
-    config = tomllib.loads(run.config_toml)
-    for k in ("stages",):
-        config.pop(k, None)
-    config["walk"].pop("order", None)
-    for t in config["tlb"].values():
-        t.pop("replacement", None)
     plain: Plain = {
-        "config": config,
+        "config": _counted(tomllib.loads(run.config_toml)),
         "workload": run.provenance.workload,
         "scale": run.provenance.scale,
         "seed": run.provenance.seed,
@@ -72,6 +79,26 @@ def encode(value: Plain) -> bytes:
     if isinstance(value, list | tuple):
         return _sized(b"l", _join(map(encode, value)))
     raise TypeError(f"cannot digest {value!r} of type {type(value).__name__}")
+
+
+def _counted(config: dict[str, Any]) -> dict[str, Any]:
+    """A model's tables without the `LATER` keys that are not used."""
+    for pattern, unused in LATER.items():
+        _drop(config, pattern.split("."), unused)
+    if config.get("stages") == [*config.get("tlb", ()), "walk"]:
+        del config["stages"]  # as they were before a model could list them
+    return config
+
+
+def _drop(table: dict[str, Any], path: Sequence[str], unused: Plain) -> None:
+    """Take a key out of a table if it has a value; ``*`` in its path stands for any name."""
+    name, rest = path[0], path[1:]
+    for one in list(table) if name == "*" else [name]:
+        inner = table.get(one)
+        if rest and isinstance(inner, dict):
+            _drop(inner, rest, unused)
+        elif not rest and one in table and inner == unused:
+            del table[one]
 
 
 def _join(parts: Iterable[bytes]) -> bytes:

@@ -24,6 +24,7 @@ from tests.characterize.listed import (
     workload_of,
 )
 from tests.characterize.test_measures import launches
+from tests.examples import examples
 
 MODEL = gpusim.load_model("kepler-uvm", overrides={"sm.count": 2, "sm.max_blocks": 2})
 
@@ -111,7 +112,7 @@ def test_a_program_without_accesses():
 # Against counting one access at a time -----------------------------------------------------------
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(launches)
 def test_against_the_naive_measures(listed):
     app = only(workload_of(ListedLaunch(listed)))

@@ -12,6 +12,7 @@ from gpusim.core.policy import PolicyConfig
 from gpusim.hardware.dram.presets import GDDR5, HBM2
 from tests.dram.clocked import Clocked
 from tests.dram.driving import Driven
+from tests.examples import examples
 
 SMALL = evolve(GDDR5, read_queue=6, write_queue=5, timing=evolve(GDDR5.timing, REFI=cycles(0)))
 PSEUDO = evolve(
@@ -56,33 +57,33 @@ def scattered(draw: st.DrawFn) -> list[tuple[int, int, bool]]:
     return [(n * gap, int(places[n]), bool(writes[n])) for n in range(150)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(scattered())
 def test_full_queues_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
     config = evolve(SMALL, read_queue=32, write_queue=32)
     check_same(config, stream, protects_hits=True)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(scattered())
 def test_two_buses_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
     config = evolve(PSEUDO, row_bus=True, read_queue=32, write_queue=32)
     check_same(config, stream, protects_hits=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(streams())
 def test_fr_fcfs_equals_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
     check_same(SMALL, stream, protects_hits=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(streams())
 def test_pseudo_channels_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
     check_same(PSEUDO, stream, protects_hits=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(streams())
 def test_fcfs_equals_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
     check_same(evolve(SMALL, scheduler=PolicyConfig("fcfs")), stream, protects_hits=False)

@@ -22,6 +22,7 @@ from gpusim.core.states import State
 from gpusim.hardware.dram import IdealDramChannel, build_dram
 from gpusim.hardware.dram.presets import GDDR5, HBM2
 from tests.dram.driving import Driven
+from tests.examples import examples
 
 ROW = 1 << 15
 GROUP = 1 << 12
@@ -194,7 +195,7 @@ STREAMS = st.lists(
 ).map(lambda some: sorted((cycle, place * 64, write) for cycle, place, write in some))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     STREAMS,
     st.sampled_from(["fcfs", "fr-fcfs", "fr-rr-fcfs", "golden-silver-normal"]),

@@ -11,6 +11,7 @@ from tests.dram.driving import Driven
 from tests.dram.test_against_clocked import streams
 from tests.dram.test_golden_choice import BANKS, waiting
 from tests.dram.test_golden_silver_normal import ALONE, RC, ROW, config, rows
+from tests.examples import examples
 
 
 def test_applications_take_turns_at_a_bank() -> None:
@@ -55,7 +56,7 @@ def test_it_chooses_as_a_naive_one(steps: list[tuple[bool, int, int, int]]) -> N
         assert queue.size == len(naive)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(streams())
 def test_one_application_has_fr_fcfs(stream: list[tuple[int, int, bool]]) -> None:
     assert Driven(config("fr-rr-fcfs"), stream).heard == Driven(config("fr-fcfs"), stream).heard

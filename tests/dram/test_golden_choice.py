@@ -16,6 +16,7 @@ from gpusim.hardware.dram.presets import GDDR5
 from gpusim.hardware.dram.pressure import TranslationPressure
 from gpusim.hardware.dram.queue import PRECEDENCE, RANK_BITS, Waiting
 from gpusim.hardware.dram.timing import make_banks
+from tests.examples import examples
 
 _, BANKS = make_banks(AddressMapping(GDDR5))
 SIZES = {"golden": 2, "silver": 3, "normal": 4}
@@ -89,7 +90,7 @@ STEPS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(STEPS, st.integers(1, 9), st.sampled_from([0, 0, 1, 10]))
 def test_it_chooses_as_a_naive_one(steps: list[Any], thresh_max: int, patience: int) -> None:
     queue = GoldenSilverNormal(0, 8, **SIZES, thresh_max=thresh_max, idle=20, patience=patience)

@@ -18,6 +18,7 @@ from gpusim.core.policy import PolicyConfig
 from gpusim.hardware.dram.presets import GDDR5
 from tests.dram.driving import Driven
 from tests.dram.test_against_clocked import scattered, streams
+from tests.examples import examples
 
 QUEUES = ("golden", "silver", "normal")
 ROW = 1 << 15
@@ -154,7 +155,7 @@ def test_full_data_queues_stall_the_port_and_nothing_is_lost() -> None:
     assert driven.counter("silver_reads") + driven.counter("normal_reads") == 30
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     streams(), st.randoms(use_true_random=False), st.integers(1, 3), st.integers(1, 3),
     st.sampled_from([0, 60]),
@@ -184,7 +185,7 @@ def test_writes_have_an_fr_fcfs_queue() -> None:
 ALL_256 = {"golden": 256, "silver": 256, "normal": 256}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.one_of(streams(), scattered()), st.sampled_from(["open", "closed"]))
 def test_one_application_without_walks_has_fr_fcfs(
     stream: list[tuple[int, int, bool]], page: str

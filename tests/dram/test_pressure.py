@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.hardware.dram.pressure import TranslationPressure
+from tests.examples import examples
 
 
 def test_a_walk_and_its_warps() -> None:
@@ -64,7 +65,7 @@ STEPS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(STEPS)
 def test_it_counts_as_a_naive_one(steps: list[tuple[str, int, int, int, int]]) -> None:
     """All walks and all numbers of walks at once are kept; an epoch has those that touch it."""

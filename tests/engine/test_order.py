@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.engine import Environment
+from tests.examples import examples
 
 Log = list[tuple[float, str]]
 EVENTS = 4
@@ -130,13 +131,13 @@ def with_naps(steps: Any, until: int | None = None) -> Log:
     return Play(Environment(), lambda delay: delay).run(steps, until)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(interrupting, st.one_of(st.none(), st.integers(1, 12)))
 def test_the_same_order_as_simpy(steps: Any, until: int | None) -> None:
     assert on_ours(steps, until) == on_simpy(steps, until)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(interrupting, st.one_of(st.none(), st.integers(1, 12)))
 @example([[("sleep", 1), ("spawn", 1, 1)], [("sleep", 1), ("sleep", 1)]], None)
 @example([[("sleep", 1), ("launch", 1)], [("sleep", 1)]], None)  # the last thing that it does
@@ -146,7 +147,7 @@ def test_naps_are_ordered_as_timeouts_are(steps: Any, until: int | None) -> None
     assert with_naps(steps, until) == on_simpy(steps, until)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(programs)
 def test_step_by_step_is_the_same_as_run(steps: Any) -> None:
     env = Environment()

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.engine import NEVER, Environment, Port
+from tests.examples import examples
 
 
 class NaivePort:
@@ -48,7 +49,7 @@ action = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 4), st.integers(1, 3), st.integers(1, 5), st.lists(action, max_size=40))
 def test_a_port_does_what_the_naive_one_does(
     latency: int, bandwidth: int, depth: int, actions: list[tuple[str, int]]
@@ -73,7 +74,7 @@ def test_a_port_does_what_the_naive_one_does(
     assert port.waited_cycles == naive.waited
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.integers(0, 5), st.integers(1, 3), st.integers(1, 4),
     st.lists(st.integers(0, 3), min_size=1, max_size=30),

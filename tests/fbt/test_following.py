@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig
 from gpusim.config.units import Bytes
+from tests.examples import examples
 from tests.fbt.virtual_machines import Event, events, followed, machines, synonym_storms
 from tests.machine.bench import change
 from tests.sm.test_random import Program
 from tests.sm.tiny_machines import programs
 
 thorough = settings(
-    max_examples=60, deadline=None,
+    max_examples=examples(60), deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ from gpusim.config.units import Bytes
 from gpusim.core.errors import UserError
 from gpusim.hardware.cache.l2 import _arrays
 from gpusim.machine import Tenant
+from tests.examples import examples
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_latency import BASE
 
@@ -53,7 +54,7 @@ class NaiveWays:
         return None if victim is None else (victim[1], was_dirty)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 4), st.integers(4, 9), accesses)
 def test_against_ways_with_owners(apps: int, ways: int, calls: list[tuple[int, int, bool]]) -> None:
     config = L2Config(Bytes(128 * ways), ways, banks=1, partition="ways")

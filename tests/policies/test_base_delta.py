@@ -16,6 +16,7 @@ from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.policy import PolicyConfig
 from gpusim.hardware.tlb import BaseDeltaSets, SetAssociativeArray
 from gpusim.hardware.tlb.base_delta import BaseDeltaSet
+from tests.examples import examples
 from tests.policies.numbered import NO_PAGE, Numbered
 
 
@@ -139,7 +140,7 @@ def call(array: Any, what: str, tag: int, pfn: int, *slot: int) -> Any:
     return array.flush() if what == "flush" else array.invalidate(tag)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from([(4, 4), (8, 4), (8, 2), (16, 4)]), options, calls)
 def test_against_lists(shape: tuple[int, int], options: Any, calls: Any) -> None:
     array, naive = tlb(*shape, **options), Naive(*shape, **options)
@@ -150,7 +151,7 @@ def test_against_lists(shape: tuple[int, int], options: Any, calls: Any) -> None
         check_sets(array, kind)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(calls)
 def test_pages_that_never_match_find_half_the_ways(calls: Any) -> None:
     """Each set gets its base from a page of its own, which no other page matches."""
@@ -162,7 +163,7 @@ def test_pages_that_never_match_find_half_the_ways(calls: Any) -> None:
             assert call(compressed, what, tag, pfn, 0) == call(half, what, tag, pfn, 0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(calls)
 def test_pages_that_always_match_find_twice_half_the_ways(calls: Any) -> None:
     compressed = tlb(16, 4, delta_vpn_bits=60, delta_pfn_bits=60)
@@ -171,7 +172,7 @@ def test_pages_that_always_match_find_twice_half_the_ways(calls: Any) -> None:
         assert call(compressed, what, tag, pfn, 0) == call(plain, what, tag, pfn, 0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.integers(0, 60), min_size=20, max_size=150), st.randoms(use_true_random=False))
 def test_never_worse_than_the_plain_half_alone(stream: list[int], rng: random.Random) -> None:
     frames = {vpn: rng.randrange(1 << 12) for vpn in stream}

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.hardware.cache.array import DIRTY, CacheArray, split_ways
+from tests.examples import examples
 
 
 class NaiveCache:
@@ -49,7 +50,7 @@ class NaiveCache:
     def holds(self, line: int) -> bool:
         return any(entry[0] == line for entries in self.sets for entry in entries)
 
-    def invalidate(self, line: int) -> bool:
+    def remove(self, line: int) -> bool:
         held = self.holds(line)
         self.sets = [[e for e in entries if e[0] != line] for entries in self.sets]
         return held
@@ -70,7 +71,7 @@ actions = st.lists(
         st.tuples(st.just("fill"), numbers, sector_sets, st.booleans()),
         st.tuples(st.just("fill"), numbers, sector_sets, st.booleans()),
         st.tuples(st.just("mark"), numbers, sector_sets, st.just(False)),
-        st.tuples(st.just("invalidate"), numbers, sector_sets, st.just(False)),
+        st.tuples(st.just("remove"), numbers, sector_sets, st.just(False)),
         st.tuples(st.just("clear"), st.just(0), sector_sets, st.just(False)),
     ),
     min_size=20,
@@ -78,7 +79,7 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 4), actions)
 def test_against_the_naive_cache(ways: int, sets: int, interleave: int, calls: list[Any]) -> None:
     array = CacheArray(ways * sets, ways, interleave)
@@ -96,8 +97,8 @@ def test_against_the_naive_cache(ways: int, sets: int, interleave: int, calls: l
         elif what == "mark" and naive.holds(line):
             array.mark_dirty(line)
             naive.mark_dirty(line)
-        elif what == "invalidate":
-            assert array.invalidate(line) == naive.invalidate(line)
+        elif what == "remove":
+            assert bool(array.remove(line)) == naive.remove(line)
         elif what == "clear":
             array.clear()
             naive.clear()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
 from gpusim.hardware.tlb import ClusterArray, SetAssociativeArray
+from tests.examples import examples
 from tests.policies.numbered import NO_PAGE, Numbered
 from tests.policies.test_base_delta import call
 
@@ -61,7 +62,7 @@ calls = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from([1, 2, 4]), st.integers(1, 3), st.sampled_from([1, 2, 8]), calls)
 def test_against_a_list(sets: int, ways: int, pages: int, calls: Any) -> None:
     array = Numbered(ClusterArray(TlbConfig("gpu", sets * ways, ways, sub_entries=pages)))

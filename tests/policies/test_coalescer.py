@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op, Segment
 from gpusim.hardware.sm.coalescer import coalesce
+from tests.examples import examples
 
 LINES = [32, 64, 128, 256]
 
@@ -74,7 +75,7 @@ def chunks(draw: Any) -> LaneChunk:
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(chunks(), st.sampled_from(LINES))
 def test_against_the_lane_by_lane_oracle(chunk: LaneChunk, line_bytes: int) -> None:
     assert coalesce(chunk, line_bytes) == naive(chunk, line_bytes)

@@ -15,6 +15,7 @@ from gpusim.hardware.walk import (
     LargestFitFrames,
     ScatteredFrames,
 )
+from tests.examples import examples
 
 ALL: list[type[FrameAllocator]] = [ContiguousFrames, FirstTouchFrames, ScatteredFrames]
 
@@ -25,7 +26,7 @@ def everything(allocator: FrameAllocator) -> list[int]:
 
 
 @pytest.mark.parametrize("policy", ALL)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(frames=st.integers(1, 300), seed=st.integers(0, 2**32 - 1))
 def test_each_frame_is_handed_out_once(
     policy: type[FrameAllocator], frames: int, seed: int

@@ -14,6 +14,7 @@ from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, MERGED, NEW
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.hardware.cache import L1Cache
+from tests.examples import examples
 
 
 class Answers:
@@ -46,7 +47,7 @@ def members(mask: int) -> set[int]:
     return {sector for sector in range(8) if mask >> sector & 1}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.sampled_from([(32, 32), (64, 32), (128, 32), (128, 64), (128, 128), (256, 32), (256, 128)]),
     st.lists(st.tuples(st.integers(0, 2), st.integers(1, 255)), max_size=20),

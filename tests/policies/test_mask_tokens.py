@@ -19,6 +19,7 @@ from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.signals import SignalBoard, Signals
 from gpusim.hardware.tlb import AlwaysFill, MaskTokens
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
+from tests.examples import examples
 
 APPS, SMS, WARPS = 2, 4, 6
 SMS_OF = {0: (0, 2), 1: (1, 3)}
@@ -137,7 +138,7 @@ accesses = st.tuples(
 changes = st.tuples(st.sampled_from(["invalidate", "flush"]), st.integers(0, 7))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(options, st.lists(st.one_of(accesses, accesses, accesses, accesses, changes), max_size=80))
 def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]) -> None:
     """A TLB of two entries between warps and policy; every miss is answered at once."""

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.mshr import FULL, MERGED, NEW, Mshrs
+from tests.examples import examples
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.integers(1, 4), st.integers(1, 3),
     st.lists(st.tuples(st.booleans(), st.integers(0, 6)), max_size=60),

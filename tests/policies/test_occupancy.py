@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import SmConfig
 from gpusim.config.units import Bytes
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
+from tests.examples import examples
 
 
 @frozen
@@ -49,7 +50,7 @@ def naive_fits(config: SmConfig, blocks: list[Shape]) -> bool:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(configs, shapes)
 def test_blocks_of_an_sm(config: SmConfig, shape: Shape) -> None:
     count = 0
@@ -58,7 +59,7 @@ def test_blocks_of_an_sm(config: SmConfig, shape: Shape) -> None:
     assert blocks_per_sm(config, shape) == count
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(configs, st.lists(st.tuples(st.booleans(), shapes, st.integers(0, 15)), max_size=40))
 def test_blocks_that_come_and_go(config: SmConfig, calls: list[tuple[bool, Shape, int]]) -> None:
     room = Occupancy(config)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
 from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable, ScatteredFrames
+from tests.examples import examples
 
 PAGES = {4 << 10: 4, 64 << 10: 4, 2 << 20: 3}
 """Levels by page size, of a tree of four levels."""
@@ -33,7 +34,7 @@ vpns = st.one_of(
 pages = st.tuples(st.integers(0, 2), vpns)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(sorted(PAGES)), st.booleans(), st.lists(pages, max_size=60))
 def test_translations_are_those_of_a_dict(
     page: int, scattered: bool, asked: list[tuple[int, int]]
@@ -47,7 +48,7 @@ def test_translations_are_those_of_a_dict(
     assert len(set(naive.values())) == len(naive) == table.mapped_pages
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(sorted(PAGES)), st.integers(2, 5), st.lists(pages, max_size=40))
 def test_entries_lie_apart_in_the_table_region(
     page: int, levels: int, asked: list[tuple[int, int]]
@@ -81,7 +82,7 @@ def cut(vpn: int, page: int, levels: int) -> list[int]:
     return prefixes[::-1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(sorted(PAGES)), st.integers(0, (1 << 27) - 1))
 def test_prefixes_cut_the_address_space(page: int, vpn: int) -> None:
     path = make(page).walk(0, vpn)
@@ -101,7 +102,7 @@ def test_neighbouring_pages_have_neighbouring_leaf_entries(
     assert not leaves[0] <= leaves[-1] < leaves[0] + 4096, "the next one lies in another table"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.sampled_from(sorted(PAGES)), st.lists(vpns, min_size=1, max_size=20, unique=True))
 def test_two_address_spaces_share_nothing(page: int, asked: list[int]) -> None:
     table = make(page)

@@ -12,6 +12,7 @@ from gpusim.hardware.sm.block_scheduler import RecordedSm, RoundRobinPlacement
 from gpusim.hardware.sm.schedulers import GreedyThenOldest, LooseRoundRobin
 from gpusim.programs.kernel import Kernel
 from gpusim.programs.tracer import BlockTracer, Shape
+from tests.examples import examples
 
 
 @frozen
@@ -46,7 +47,7 @@ calls = st.lists(st.one_of(st.none(), st.integers(0, 15)), max_size=80)
 """A hardware slot whose warp becomes ready, or None: pick."""
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.permutations(range(16)), calls)
 def test_oldest_first(ages: list[int], steps: list[int | None]) -> None:
     scheduler = GreedyThenOldest()
@@ -63,7 +64,7 @@ def test_oldest_first(ages: list[int], steps: list[int | None]) -> None:
         assert len(scheduler) == len(ready)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.permutations(range(16)), calls)
 def test_round_robin(ages: list[int], steps: list[int | None]) -> None:
     scheduler = LooseRoundRobin()
@@ -83,7 +84,7 @@ def test_round_robin(ages: list[int], steps: list[int | None]) -> None:
         assert len(scheduler) == len(ready)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 8), st.lists(st.sets(st.integers(0, 7)), max_size=40))
 def test_round_robin_placement(count: int, rooms: list[set[int]]) -> None:
     placement = RoundRobinPlacement()

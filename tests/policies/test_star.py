@@ -15,6 +15,7 @@ from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.structures import Dimensions
 from gpusim.hardware.tlb import StarArray, SubEntryArray, TlbArray
 from gpusim.hardware.tlb.star_entry import SharedEntry
+from tests.examples import examples
 from tests.policies.numbered import NO_PAGE, Numbered
 from tests.policies.slow_star import SlowStar
 
@@ -77,7 +78,7 @@ def check_entries(array: Numbered, size: int) -> None:
 
 
 @pytest.mark.parametrize(("bases", "relocate"), [(2, "eager"), (2, "lazy"), (4, "eager")])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data(), bursts)
 def test_against_the_slow_one(bases: int, relocate: str, data: Any, bursts: Any) -> None:
     (sets, ways, size), options = data.draw(shapes(bases, relocate))

@@ -18,6 +18,7 @@ from gpusim.hardware.tlb import (
     SubEntryArray,
     TlbArray,
 )
+from tests.examples import examples
 from tests.policies.numbered import NO_PAGE, Numbered
 from tests.policies.test_star import PAPER
 
@@ -39,7 +40,7 @@ def call(array: Numbered, what: str, tag: int, pfn: int) -> Any:
     return array.invalidate(tag) if what == "invalidate" else array.flush()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(["sub-entry", "star", "sub-entry-groups"]), calls)
 def test_each_application_has_a_tlb_of_its_own(of: str, calls: Any) -> None:
     classes: dict[str, type[TlbArray]] = {
@@ -150,7 +151,7 @@ class SlowGroups:
         return True
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from([1, 2, 4]), st.sampled_from([1, 2, 4]), calls)
 def test_groups_against_ways_by_number(sets: int, groups: int, calls: Any) -> None:
     config = TlbConfig("gpu", 4 * sets, 4, sub_entries=4)

@@ -18,6 +18,7 @@ from gpusim.hardware.tlb import (
     TbPartitionedSharedArray,
 )
 from gpusim.hardware.tlb.tb_partitioned import owned_sets
+from tests.examples import examples
 from tests.policies.flat_tlb import FlatTlb
 from tests.policies.numbered import NO_PAGE, Numbered
 
@@ -85,13 +86,13 @@ def play(array: Any, naive: FlatTlb, program: list[Event]) -> None:
             assert array.flags == naive.flags
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(shapes, st.fixed_dictionaries(partitions), programs())
 def test_partitioned(config: TlbConfig, options: Any, program: Any) -> None:
     play(Numbered(TbPartitionedArray(config, **options)), FlatTlb(config, **options), program)
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(shapes, st.fixed_dictionaries(sharings), programs())
 def test_shared(config: TlbConfig, options: Any, program: Any) -> None:
     play(Numbered(TbPartitionedSharedArray(config, **options)), FlatTlb(config, **options), program)
@@ -114,7 +115,7 @@ def test_owned_sets_as_the_paper_has_them() -> None:
     assert [list(owned_sets(block, 4, 16)) for block in (0, 3)] == [[0, 1, 2, 3], [12, 13, 14, 15]]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(shapes, st.fixed_dictionaries(sharings), programs())
 def test_flags_change_only_by_spills_and_ended_blocks(
     config: TlbConfig, options: Any, program: Any
@@ -192,7 +193,7 @@ def test_entries_stay_for_the_next_block_in_the_slot() -> None:
     assert array.lookup(7, 2) == 70
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(programs(), st.booleans(), st.integers(0, 3))
 def test_compressed_sets_under_partitions_give_the_right_frames(
     program: Any, sharing: bool, rebase: int

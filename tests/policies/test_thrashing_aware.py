@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpusim.core.errors import OptionError
 from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
 from gpusim.hardware.sm.thrashing_aware import Halving, ThrashingAwarePlacement
+from tests.examples import examples
 from tests.policies.test_schedulers import Placed
 
 SMS = 4
@@ -79,7 +80,7 @@ class NaivePlacement:
         return chosen
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(options, events)
 def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]) -> None:
     placement = ThrashingAwarePlacement(**options)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.hardware.tlb import IdealArray, SetAssociativeArray, SubEntryArray
+from tests.examples import examples
 from tests.policies.numbered import NO_PAGE, Numbered
 
 
@@ -106,19 +107,19 @@ def play(array: Numbered | NaiveTlb, calls: list[tuple[str, int]]) -> list[Any]:
     return outcomes
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(configs((1,)), actions)
 def test_set_associative(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
     assert play(Numbered(SetAssociativeArray(config)), calls) == play(NaiveTlb(config), calls)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(configs((1, 2, 4, 16)), actions)
 def test_sub_entries(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
     assert play(Numbered(SubEntryArray(config)), calls) == play(NaiveTlb(config), calls)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(configs((1,)), actions)
 def test_one_sub_entry_is_no_sub_entry(config: TlbConfig, calls: list[tuple[str, int]]) -> None:
     plain = Numbered(SetAssociativeArray(config))

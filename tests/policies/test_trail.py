@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.request import Traveller, resolve_trail
+from tests.examples import examples
 
 
 def state_at(traveller: Traveller, cycle: int) -> int:
@@ -39,7 +40,7 @@ def travellers(draw: Any) -> Traveller:
     return made[-1]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(travellers(), st.integers(0, 70), st.integers(0, 70))
 def test_every_cycle_is_in_the_right_state(traveller: Traveller, start: int, end: int) -> None:
     pieces = resolve_trail(traveller, start, end)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpusim.core.errors import OptionError
 from gpusim.hardware.cache import NeverBypass, TranslationAwareBypass
 from gpusim.hardware.cache.translation_aware import is_sampled
+from tests.examples import examples
 
 depths = st.sampled_from([0, 0, 1, 4, 6, 7, 9])
 events = st.lists(
@@ -59,7 +60,7 @@ class NaiveBypass:
         return own is not None and data is not None and own < data
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(options, events)
 def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]) -> None:
     policy, naive = TranslationAwareBypass(**options), NaiveBypass(**options)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import WalkCacheConfig
 from gpusim.config.units import Bytes
 from gpusim.hardware.walk import LevelWalkCache, LineWalkCache
+from tests.examples import examples
 
 SHIFTS = (27, 18, 9, 0)
 
@@ -50,7 +51,7 @@ vpns = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(shapes, st.lists(st.tuples(st.integers(0, 1), vpns), max_size=50))
 def test_levels(shape: tuple[int, int], walks: list[tuple[int, int]]) -> None:
     cache = LevelWalkCache(WalkCacheConfig("levels", entries=shape[0], ways=shape[1]))
@@ -69,7 +70,7 @@ def test_levels(shape: tuple[int, int], walks: list[tuple[int, int]]) -> None:
                 naive.insert(path[level], (asid, level, path[level]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     shapes, st.sampled_from([32, 64, 128]),
     st.lists(st.tuples(st.booleans(), st.integers(0, 11)), max_size=80),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
 from gpusim.results import ResultWriter, RunData, open_result
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -92,7 +93,9 @@ def test_missing_schema(path: Path) -> None:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_a_wrong_byte_is_noticed_or_harmless(path: Path, data: st.DataObject) -> None:

@@ -15,6 +15,18 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.config.schema import (
+    GpuConfig,
+    L1Config,
+    L2Config,
+    SmConfig,
+    TlbConfig,
+    WalkCacheConfig,
+    WalkConfig,
+)
+from gpusim.config.structure import unstructure
+from gpusim.config.units import Bytes, Hertz
+from gpusim.hardware.dram.presets import GDDR5
 from gpusim.results import (
     ApplicationFacts,
     LaunchFacts,
@@ -24,10 +36,13 @@ from gpusim.results import (
     WallClock,
     digest,
 )
-from gpusim.results.digest import encode
+from gpusim.results.digest import LATER, encode
 
 CHANGES: dict[str, Callable[[RunData], dict[str, Any]]] = {
     "config": lambda run: {"config_toml": run.config_toml.replace("64", "65")},
+    "later keys that are used": lambda run: {
+        "config_toml": run.config_toml.replace("entries", 'replacement = "fifo"\nentries')
+    },
     "workload": lambda run: {"provenance": evolve(run.provenance, workload="bicg")},
     "scale": lambda run: {"provenance": evolve(run.provenance, scale="quick")},
     "seed": lambda run: {"provenance": evolve(run.provenance, seed=8)},
@@ -51,6 +66,9 @@ SAME: dict[str, Callable[[RunData], dict[str, Any]]] = {
         "config_toml": '[tlb.L1]\nscope = "sm"\nentries = 64\n[sm]\ncount = 2\n'
     },
     "byte order": lambda run: {"state_sums": run.state_sums.astype(">i8")},
+    "later keys that are not used": lambda run: {
+        "config_toml": run.config_toml.replace("entries", 'replacement = "lru"\nentries')
+    },
 }
 
 
@@ -62,6 +80,19 @@ def test_what_counts(run: RunData, change: str) -> None:
 @pytest.mark.parametrize("change", SAME)
 def test_what_does_not_count(run: RunData, change: str) -> None:
     assert digest(evolve(run, **SAME[change](run))) == digest(run)
+
+
+def test_later_keys_are_those_of_the_schema_at_their_defaults() -> None:
+    walk = WalkConfig(1, cache=WalkCacheConfig("levels"))
+    bare = GpuConfig(
+        "bare", Hertz(1), SmConfig(1), L1Config(Bytes(1), 1), {"L1": TlbConfig("sm", 1, 1)},
+        walk, L2Config(Bytes(1), 1), GDDR5,
+    )  # fmt: skip
+    for pattern, unused in LATER.items():
+        found: Any = unstructure(bare)
+        for name in pattern.split("."):
+            found = found["L1" if name == "*" else name]
+        assert found == unused
 
 
 def test_recorded_events_do_not_count(run: RunData) -> None:

@@ -12,6 +12,7 @@ from gpusim.config.units import Hertz, cycles
 from gpusim.core.engine import Environment
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.hardware.crossbar import Network, reply_bytes, request_bytes
+from tests.examples import examples
 
 CLOCK = Hertz(1_000_000_000)
 
@@ -32,7 +33,7 @@ sends = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 9), st.booleans(), sends)
 def test_every_packet_comes_out_when_it_should(
     latency: int, ideal: bool, script: list[tuple[int, ...]]

@@ -18,6 +18,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.warp_program import Op
 from gpusim.machine import Machine, Tenant
 from gpusim.simulate import run
+from tests.examples import examples
 from tests.machine.bench import ScriptedApplication
 from tests.sm.observed import Observed, launch
 from tests.sm.tiny_machines import machines, programs
@@ -25,7 +26,7 @@ from tests.sm.tiny_machines import machines, programs
 Program = list[list[list[list[tuple[Any, ...]]]]]
 
 thorough = settings(
-    max_examples=120, deadline=None,
+    max_examples=examples(120), deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 
@@ -132,7 +133,7 @@ def outcome(machine: Machine) -> Any:
     )
 
 
-@settings(thorough, max_examples=40)
+@settings(thorough, max_examples=examples(40))
 @given(machines(), programs)
 def test_listening_changes_nothing(config: GpuConfig, app: Program) -> None:
     unheard = Machine(config, tenants(config, app), seed=1)
@@ -170,7 +171,7 @@ def test_listening_changes_nothing(config: GpuConfig, app: Program) -> None:
 
 @pytest.mark.parametrize("translation", ["before", "parallel", "after"])
 @pytest.mark.parametrize("cost", ["fixed", "per-level", "memory"])
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_each_arrangement_with_one_of_everything(
     translation: str, cost: str, data: st.DataObject

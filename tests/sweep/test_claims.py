@@ -24,6 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from gpusim.core.errors import UserError
 from gpusim.studies.sweep import claims as module
 from gpusim.studies.sweep.claims import LEASE_SECONDS, Claims, held
+from tests.examples import examples
 
 KEY = "0123"
 
@@ -218,7 +219,7 @@ class Interleaved:
 orders = st.lists(st.integers(0, 2), min_size=20, max_size=120)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(order=orders, stale=st.booleans())
 def test_of_sweeps_that_want_a_run_at_once_one_gets_it(order: list[int], stale: bool) -> None:
     with tempfile.TemporaryDirectory() as name, sweeps(Path(name), 3) as (one, other, third):

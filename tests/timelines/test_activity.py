@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
 from gpusim.views.timelines import Selection, Window, activity, events
+from tests.examples import examples
 from tests.timelines.made import (
     APPS,
     CYCLES,
@@ -27,7 +28,7 @@ from tests.timelines.made import (
     windows,
 )
 
-few = settings(max_examples=50)
+few = settings(max_examples=examples(50))
 
 sms = st.integers(-1, SMS - 1)
 apps = st.integers(0, len(APPS) - 1)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.views.timelines import Selection, Window, events, stalls, timeline
+from tests.examples import examples
 from tests.timelines.made import (
     APPS,
     SMS,
@@ -41,7 +42,7 @@ def belongs(selection: Selection, sm: int, warp: int, app: int) -> bool:
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(intervals, windows(), selections, st.integers(1, 30))
 def test_stalls_are_what_each_cycle_has(
     rows: Rows, window: Window, selection: Selection, chunk: int

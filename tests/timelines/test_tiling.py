@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig
 from gpusim.views.timelines import Selection, stalls, window_of
+from tests.examples import examples
 from tests.sm.tiny_machines import machines, programs
 from tests.timelines.scripted import simulate
 
 thorough = settings(
-    max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(40),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

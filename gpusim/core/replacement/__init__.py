@@ -1,6 +1,19 @@
 """Replacement: which entry of a set goes when another needs its place, in every array alike."""
 
-from gpusim.core.replacement.base import Replacement
+from gpusim.core.replacement.base import Replacement, make_replacement
+from gpusim.core.replacement.plru import TreePlru
 from gpusim.core.replacement.recency import Fifo, Lru, Random
+from gpusim.core.replacement.rrip import Brrip, Srrip
+from gpusim.core.replacement.ways import ReplacementByWay
 
-__all__ = ["Fifo", "Lru", "Random", "Replacement"]
+__all__ = [
+    "Brrip",
+    "Fifo",
+    "Lru",
+    "Random",
+    "Replacement",
+    "ReplacementByWay",
+    "Srrip",
+    "TreePlru",
+    "make_replacement",
+]

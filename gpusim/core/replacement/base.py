@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from gpusim.core.errors import OptionError
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import Signals
 
 
@@ -61,3 +64,20 @@ class Replacement(ABC):
 
         The array calls it for every entry that it removes, just before or after it does.
         """
+
+
+def make_replacement(config: PolicyConfig, *ways: int) -> Replacement:
+    """The policy that a model names for a structure whose sets have so many ways.
+
+    Args:
+        config: the key ``replacement`` of the structure's table.
+        ways: of its sets; several numbers if not all sets have the same.
+
+    Raises:
+        OptionError: the policy cannot serve such sets.
+    """
+    replacement: Replacement = make_policy(Slot.REPLACEMENT, config)
+    for one in ways:
+        if message := replacement.refusal(one):
+            raise OptionError("replacement", message)
+    return replacement

@@ -1,8 +1,12 @@
-"""A set-associative array of cache lines with LRU replacement, optionally sectored."""
+"""A set-associative array of cache lines, optionally sectored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+from gpusim.config.schema import LRU
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.replacement import make_replacement
 
 DIRTY = 1 << 16
 """Flag beside the sector mask (at most 8 sectors) of a line."""
@@ -12,41 +16,58 @@ READ_ONLY = 1 << 17
 
 
 class CacheArray:
-    """Lines in sets of `ways`, least recently used first.
+    """Lines in sets of `ways`.
 
     A line is named by its line number (physical, or tagged with the address space in a virtual
     cache); a set by ``line // interleave % sets``, so that a bank that sees every
     `interleave`-th line uses all of its sets.
+
+    Raises:
+        OptionError: the replacement policy cannot serve sets of so many ways.
     """
 
-    __slots__ = ("_interleave", "_set_count", "_sets", "_ways")
+    __slots__ = ("_interleave", "_replacement", "_set_count", "_sets", "_ways")
 
-    def __init__(self, lines: int, ways: int, interleave: int = 1) -> None:
+    def __init__(
+        self, lines: int, ways: int, interleave: int = 1, replacement: PolicyConfig = LRU
+    ) -> None:
         self._ways = ways
         self._set_count = lines // ways
         self._interleave = interleave
+        self._replacement = make_replacement(replacement, ways)
         self._sets: list[dict[int, int]] = [{} for _ in range(self._set_count)]
+        for one in self._sets:  # numbered in this order
+            self._replacement.adopt(one, ways)
 
     def missing(self, line: int, sectors: int) -> int:
         """Mask of the wanted sectors that are not there (0: hit); counts as a use of the line."""
-        lines = self._sets[line // self._interleave % self._set_count]
-        state = lines.pop(line, 0)
+        index = line // self._interleave % self._set_count
+        state = self._sets[index].get(line, 0)
         if state:
-            lines[line] = state
+            self._replacement.touch(index, line)
         return sectors & ~state
 
     def fill(self, line: int, sectors: int, dirty: bool = False) -> tuple[int, int] | None:
         """Take in sectors of a line; returns ``(line, state)`` of the line evicted for it, if any.
 
-        The state is the mask of valid sectors, with `DIRTY` if it has to be written back.
+        The state is the mask of valid sectors, with `DIRTY` if it has to be written back.  A line
+        that is there already is used by it.
         """
-        lines = self._sets[line // self._interleave % self._set_count]
-        state = lines.pop(line, 0)
+        index = line // self._interleave % self._set_count
+        lines = self._sets[index]
+        state = lines.get(line, 0)
+        new = state | sectors | (DIRTY if dirty else 0)
+        if state:
+            lines[line] = new
+            self._replacement.touch(index, line)
+            return None
         victim = None
-        if not state and len(lines) >= self._ways:
-            oldest = next(iter(lines))
-            victim = oldest, lines.pop(oldest)
-        lines[line] = state | sectors | (DIRTY if dirty else 0)
+        if len(lines) >= self._ways:
+            gone = self._replacement.victim(index)
+            victim = gone, lines.pop(gone)
+            self._replacement.forget(index, gone)
+        lines[line] = new
+        self._replacement.insert(index, line)
         return victim
 
     def state(self, line: int) -> int:
@@ -55,7 +76,11 @@ class CacheArray:
 
     def remove(self, line: int) -> int:
         """Forget a line; returns what its state was."""
-        return self._sets[line // self._interleave % self._set_count].pop(line, 0)
+        index = line // self._interleave % self._set_count
+        state = self._sets[index].pop(line, 0)
+        if state:
+            self._replacement.forget(index, line)
+        return state
 
     def lines(self) -> Iterator[int]:
         """All lines that are there."""
@@ -66,13 +91,11 @@ class CacheArray:
         """Note that a resident line differs from memory."""
         self._sets[line // self._interleave % self._set_count][line] |= DIRTY
 
-    def invalidate(self, line: int) -> bool:
-        """Forget a line; returns whether it was there."""
-        return bool(self._sets[line // self._interleave % self._set_count].pop(line, 0))
-
     def clear(self) -> None:
         """Forget everything."""
-        for lines in self._sets:
+        for index, lines in enumerate(self._sets):
+            for line in lines:
+                self._replacement.forget(index, line)
             lines.clear()
 
 

@@ -61,7 +61,9 @@ class L1Cache(Component):
         self.instance = index
         self.latency = config.latency.cycles(clock)
         self.virtual = config.translation.startswith("after")
-        self.array = CacheArray(config.size // config.line, config.ways)
+        self.array = CacheArray(
+            config.size // config.line, config.ways, replacement=config.replacement
+        )
         self.counters = [L1Counters() for _ in range(apps)]
         self.on_evict: Probe[[int, int]] = Probe()
         self._shift = config.line.bit_length() - 1
@@ -112,7 +114,7 @@ class L1Cache(Component):
         if keep:
             self.array.missing(line, 0)
         else:
-            self.array.invalidate(line)
+            self.array.remove(line)
         self.counters[request.app].stores += 1
 
     def clear(self) -> None:

@@ -13,7 +13,7 @@ from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Process, Stall
-from gpusim.core.errors import UserError
+from gpusim.core.errors import OptionError, UserError
 from gpusim.core.law import Law, laws_of
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Mshrs
@@ -303,15 +303,26 @@ def _arrays(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
     No two applications have a line in common, so a hit is always in an application's own ways.
 
     Raises:
-        UserError: more applications than ways.
+        UserError: more applications than ways, or replacement that cannot serve such a share.
     """
-    sets = config.size // config.line // config.banks // config.ways
     if config.partition == "none":
-        return dict.fromkeys(apps, CacheArray(sets * config.ways, config.ways, config.banks))
+        return dict.fromkeys(apps, _array(config, config.ways))
     if len(apps) > config.ways:
         raise UserError(
             f'l2.partition = "{config.partition}": {len(apps)} applications cannot share '
             f"l2.ways = {config.ways}; allowed: at most one application a way"
         )
     shares = zip(apps, split_ways(config.ways, len(apps)), strict=True)
-    return {app: CacheArray(sets * own, own, config.banks) for app, own in shares}
+    try:
+        return {app: _array(config, own) for app, own in shares}
+    except OptionError as error:
+        raise UserError(
+            f'l2.{error}; l2.partition = "{config.partition}" gives each of {len(apps)} '
+            f"applications its share of l2.ways = {config.ways}"
+        ) from error
+
+
+def _array(config: L2Config, ways: int) -> CacheArray:
+    """So many ways of each set of a bank."""
+    sets = config.size // config.line // config.banks // config.ways
+    return CacheArray(sets * ways, ways, config.banks, config.replacement)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
 
 from gpusim.core.mapping import Mapping
 from gpusim.core.signals import Signals
@@ -29,7 +28,8 @@ class TlbArray(ABC):
         fills_every_slot: a translation that several blocks wait for is inserted for each of them,
             not only for the one that asked first.
         most_spaces: how many address spaces it can serve; 0: any number.
-        replaces: it takes the replacement policy that the table of its level names.
+        replaces: entries go as ``tlb.NAME.replacement`` says, for which the array asks the policy
+            (`gpusim.core.replacement.make_replacement`); otherwise a model may not name one.
         large_pages: what becomes of a page larger than the smallest: ``"whole"``: an entry maps
             all of it; ``"splintered"``: an entry maps the one small page in it that was asked for.
     """
@@ -39,7 +39,7 @@ class TlbArray(ABC):
     by_block_slot: bool = False
     fills_every_slot: bool = False
     most_spaces: int = 0
-    replaces: ClassVar[bool] = False
+    replaces: bool = False
     large_pages: str = "splintered"
 
     def attach(self, signals: Signals) -> None:  # noqa: B027 (most arrays need not listen)

@@ -148,7 +148,6 @@ class BaseDeltaSets(SetKind):
         delta_vpn_bits: int = 13, delta_pfn_bits: int = 9, restore: bool = False,
         extra_cycles: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(config)
         at_least(0, rebase=rebase, extra_cycles=extra_cycles)
         at_least(1, delta_vpn_bits=delta_vpn_bits, delta_pfn_bits=delta_pfn_bits)
         if partitioned and config.ways % 2:
@@ -158,6 +157,8 @@ class BaseDeltaSets(SetKind):
             )  # fmt: skip
         self.plain_ways = config.ways // 2 if partitioned else 0
         self.compressed_ways = config.ways - self.plain_ways
+        parts = (self.plain_ways, self.compressed_ways * _PER_WAY)
+        super().__init__(config, *(ways for ways in parts if ways))
         self.rebase = rebase
         self.delta_vpn_bits = delta_vpn_bits
         self.delta_pfn_bits = delta_pfn_bits

@@ -9,8 +9,8 @@ from attrs import define
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, make_policy, policy
-from gpusim.core.replacement import Replacement
+from gpusim.core.registry import Slot, policy
+from gpusim.core.replacement import make_replacement
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
@@ -59,7 +59,7 @@ class ClusterArray(TlbArray):
         self._mask = sets - 1
         self._shift = config.sub_entries.bit_length() - 1
         self._sets = [_Set() for _ in range(sets)]
-        self._replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+        self._replacement = make_replacement(config.replacement, config.ways)
         for one in self._sets:
             self._replacement.adopt(one.entries, config.ways)
         self._opened = 0

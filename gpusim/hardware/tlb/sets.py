@@ -8,8 +8,8 @@ from typing import Protocol
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, make_policy, policy
-from gpusim.core.replacement import Replacement
+from gpusim.core.registry import Slot, policy
+from gpusim.core.replacement import Replacement, make_replacement
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
 
@@ -121,6 +121,7 @@ class SetKind(ABC):
 
     Args:
         config: the TLB.
+        ways: that one replacement policy has in its charge together; default: those of a set.
 
     Attributes:
         extra_cycles: pipeline stages that a lookup takes beyond the latency of the level.
@@ -129,8 +130,8 @@ class SetKind(ABC):
 
     extra_cycles: int = 0
 
-    def __init__(self, config: TlbConfig) -> None:
-        self.replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+    def __init__(self, config: TlbConfig, *ways: int) -> None:
+        self.replacement = make_replacement(config.replacement, *(ways or (config.ways,)))
 
     def attach(self, signals: Signals) -> None:
         """The machine is built; see `gpusim.core.signals`."""

@@ -10,8 +10,8 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.mapping import ASID_SHIFT, Mapping
-from gpusim.core.registry import Slot, make_policy, policy
-from gpusim.core.replacement import Replacement
+from gpusim.core.registry import Slot, policy
+from gpusim.core.replacement import Replacement, make_replacement
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
@@ -117,7 +117,7 @@ class StarArray(TlbArray):
         self._make_layouts(config.sub_entries, bits_for(stride))
         self._compare_cycles = [compare_cycles * number for number in range(bases)]
         self._pipelined_cycles = [0] * bases if hold_port else self._compare_cycles
-        self._replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+        self._replacement = make_replacement(config.replacement, config.ways)
         self._sets = [_Set(self._replacement, config.ways) for _ in range(sets)]
         self._numbered = 0
         self.star = StarCounters()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, make_policy, policy
-from gpusim.core.replacement import Replacement
+from gpusim.core.registry import Slot, policy
+from gpusim.core.replacement import make_replacement
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
@@ -33,7 +33,7 @@ class SubEntryArray(TlbArray):
         self._mask = sets - 1
         self._shift = config.sub_entries.bit_length() - 1
         self._sets: list[dict[int, dict[int, Mapping]]] = [{} for _ in range(sets)]
-        self._replacement: Replacement = make_policy(Slot.REPLACEMENT, config.replacement)
+        self._replacement = make_replacement(config.replacement, config.ways)
         for entries in self._sets:  # the number of a set is its number for the policy, too
             self._replacement.adopt(entries, config.ways)
         self.evicted = EvictedEntries(config.sub_entries)

@@ -4,45 +4,56 @@ from __future__ import annotations
 
 from gpusim.config.schema import WalkCacheConfig
 from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.replacement import make_replacement
 
 _LEVEL_SHIFT = 60
 
 
-class _LruSets:
-    """Keys in sets of `ways`, least recently used first; a set is picked by the low bits."""
+class _Sets:
+    """Keys in sets; a set is picked by the low bits."""
 
-    __slots__ = ("_sets", "_ways")
+    __slots__ = ("_replacement", "_sets", "_ways")
 
-    def __init__(self, entries: int, ways: int) -> None:
-        self._ways = ways or entries
-        self._sets: list[dict[int, None]] = [{} for _ in range(entries // self._ways)]
+    def __init__(self, config: WalkCacheConfig) -> None:
+        self._ways = config.ways or config.blocks
+        self._replacement = make_replacement(config.replacement, self._ways)
+        self._sets: list[dict[int, None]] = [{} for _ in range(config.blocks // self._ways)]
+        for one in self._sets:  # numbered in this order
+            self._replacement.adopt(one, self._ways)
 
-    def touch(self, index: int, key: int) -> bool:
-        """Whether `key` is there; if so, it is now the most recently used."""
-        keys = self._sets[index % len(self._sets)]
-        if key not in keys:
-            return False
-        del keys[key]
-        keys[key] = None
-        return True
+    def use(self, index: int, key: int) -> bool:
+        """Whether `key` is there; if so, that is a use of it."""
+        index %= len(self._sets)
+        found = key in self._sets[index]
+        if found:
+            self._replacement.touch(index, key)
+        return found
 
     def insert(self, index: int, key: int) -> None:
-        """Take in `key` (or make it the most recently used)."""
-        keys = self._sets[index % len(self._sets)]
-        if key in keys:
-            del keys[key]
-        elif len(keys) >= self._ways:
-            del keys[next(iter(keys))]
+        """Take in `key`; if it is there already, that is a use of it."""
+        if self.use(index, key):
+            return
+        index %= len(self._sets)
+        keys = self._sets[index]
+        if len(keys) >= self._ways:
+            gone = self._replacement.victim(index)
+            del keys[gone]
+            self._replacement.forget(index, gone)
         keys[key] = None
+        self._replacement.insert(index, key)
 
     def forget(self, index: int, key: int) -> None:
         """`key` is no longer there."""
-        self._sets[index % len(self._sets)].pop(key, None)
+        index %= len(self._sets)
+        if key in self._sets[index]:
+            del self._sets[index][key]
+            self._replacement.forget(index, key)
 
     def clear(self) -> None:
         """Nothing is there any more."""
-        for keys in self._sets:
-            keys.clear()
+        for index, keys in enumerate(self._sets):
+            for key in list(keys):
+                self.forget(index, key)
 
 
 class LevelWalkCache:
@@ -53,12 +64,12 @@ class LevelWalkCache:
     """
 
     def __init__(self, config: WalkCacheConfig) -> None:
-        self._entries = _LruSets(config.entries, config.ways)
+        self._entries = _Sets(config)
 
     def covered(self, asid: int, prefixes: tuple[int, ...]) -> int:
         """How many levels, from the root, a walk of these prefixes can skip."""
         for level in range(len(prefixes) - 2, -1, -1):
-            if self._entries.touch(prefixes[level], _level_key(asid, level, prefixes[level])):
+            if self._entries.use(prefixes[level], _level_key(asid, level, prefixes[level])):
                 return level + 1
         return 0
 
@@ -73,12 +84,12 @@ class LineWalkCache:
 
     def __init__(self, config: WalkCacheConfig) -> None:
         self._line = config.line
-        self._lines = _LruSets(config.size // config.line, config.ways)
+        self._lines = _Sets(config)
 
     def probe(self, address: int) -> bool:
         """Whether the line of a page-table entry is there."""
         line = address // self._line
-        return self._lines.touch(line, line)
+        return self._lines.use(line, line)
 
     def insert(self, address: int) -> None:
         """Keep the line of a page-table entry that was read."""
