@@ -85,9 +85,10 @@ def find_policy(slot: Slot, name: str) -> type:
             raise UserError(f"the {slot} {name!r} is not a class")
         return found
     allowed = policy_names(slot)
+    names = f"{', '.join(allowed)}, or " if allowed else ""
     raise UserError(
         f"there is no {slot} named {name!r}{nearest(name, allowed)}; "
-        f"allowed: {''.join(f'{one}, ' for one in allowed)}{'or ' if allowed else ''}'package.module:Class'"
+        f"allowed: {names}'package.module:Class'"
     )
 
 
