@@ -18,8 +18,8 @@ from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.dram import TranslationPressure
 from gpusim.hardware.sm.block_scheduler import BlockPlacement, BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
+from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.sm import Sm
-from gpusim.hardware.sm.translation import LOAD_STORE_UNITS
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
@@ -151,7 +151,7 @@ class Machine:
                 lambda: make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler),
             )  # fmt: skip
             l1 = self._l1(index)
-            sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
+            sm.lsu = LoadStoreUnit(
                 env, sm, config, self._tlbs.of(first, index), l1,
                 system.requests.entrances[own], system.replies.links[own],
             )  # fmt: skip
