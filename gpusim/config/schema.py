@@ -27,7 +27,7 @@ class SmConfig:
     Attributes:
         count: SMs of the GPU.
         warp_size: lanes of a warp, 32 or 64.
-        simd_lanes: lanes that one scheduler issues a cycle; a 64-lane warp on 32 takes two slots.
+        simd_lanes: lanes that one scheduler issues a cycle; a 64-lane warp on 32 takes two.
         schedulers: warp schedulers of an SM, 1 to 4; warp slots are dealt out in turn.
         scheduler: warp scheduler policy.
         max_threads, max_warps, max_blocks, registers, shared_memory: occupancy limits of an SM.

@@ -14,9 +14,9 @@ class State(IntEnum):
     """What a warp does, or what it waits for."""
 
     ISSUING = 0
-    """A memory, barrier or shared-memory instruction takes its issue slot."""
+    """A memory, barrier or shared-memory instruction takes its issue cycles."""
     COMPUTING = 1
-    """Compute instructions take issue slots."""
+    """Compute instructions take issue cycles."""
     READY = 2
     """Could issue, but its scheduler chose another warp."""
     LSU = 3

@@ -19,8 +19,8 @@ from gpusim.hardware.cache import L1Cache, RemappingL1Cache, VirtualL1Cache
 from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
+from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.sm import Sm
-from gpusim.hardware.sm.translation import LOAD_STORE_UNITS
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
 from gpusim.machine.memory_system import MemorySystem
@@ -140,7 +140,7 @@ class Machine:
         for system in self.systems:
             system.attach(board)
         for sm in self.sms:
-            for port in sm.lanes:
+            for port in sm.issue_ports:
                 port.scheduler.attach(board.at([sm.index]))
         self._board = board
 
@@ -157,7 +157,7 @@ class Machine:
                 lambda: make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler),
             )  # fmt: skip
             l1 = self._l1(index)
-            sm.lsu = LOAD_STORE_UNITS[config.l1.translation](
+            sm.lsu = LoadStoreUnit(
                 env, sm, config, self._stages.of(first, index), l1,
                 system.requests.entrances[own], system.replies.links[own],
             )  # fmt: skip

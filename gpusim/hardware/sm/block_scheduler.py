@@ -204,13 +204,13 @@ class BlockScheduler(Component):
         )
         if chosen is None:
             return False
-        slot, warp_slots = self._rooms[chosen].take(launch)
+        block_slot, warp_slots = self._rooms[chosen].take(launch)
         count = len(warp_slots)
         first = self._first_warp(count)
         self.warps_launched += count
         self._live += 1
         block = Block(
-            launch, index, self.app, self.asid, slot, warp_slots, first, chosen, self.ended
+            launch, index, self.app, self.asid, block_slot, warp_slots, first, chosen, self.ended
         )
         self._sms[chosen].blocks.send(block)
         return True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from typing import Protocol
 
+from gpusim.core.engine import Environment, Stall, Wake, Wakeable
 from gpusim.core.request import Piece
 
 _LONG = 8192
@@ -51,3 +53,47 @@ class History:
             end = begin
             entry -= 1
         pieces.append((states[entry], start, end))
+
+
+class Freeable(Protocol):
+    """Something that may have no room: a port, the MSHRs of a cache, the network."""
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when there is room."""
+
+
+class RecordedStall(Stall):
+    """A stall that notes in a history what its unit waits for.
+
+    Args:
+        working: the state of the unit while it is not stalled.
+
+    Attributes:
+        noted: whether the history has the unit wait.
+    """
+
+    __slots__ = ("_env", "_working", "history", "noted")
+
+    def __init__(self, env: Environment, wake: Wake, working: int) -> None:
+        super().__init__(wake)
+        self.history = History(working)
+        self.noted = False
+        self._env = env
+        self._working = working
+
+    def until_free(self, what: Freeable, state: int) -> bool:
+        """The unit waits, in `state`, until `what` is free; False, for the caller to return."""
+        self.active = True
+        what.when_free(self)
+        return self.note(state)
+
+    def note(self, state: int) -> bool:
+        """From now on those in the queue wait in `state`; False, for the caller to return."""
+        self.noted = True
+        self.history.enter(state, self._env._now)
+        return False
+
+    def over(self, now: int) -> None:
+        """The unit works again."""
+        self.noted = False
+        self.history.enter(self._working, now)

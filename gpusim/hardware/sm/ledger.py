@@ -12,7 +12,7 @@ class Accountable:
 
     Attributes:
         uid: number of the warp, in the order in which warps started on the GPU.
-        warp_slot: hardware slot on its SM.
+        warp_slot: warp slot on its SM.
         app: index of its application.
         state: what it does since cycle `since`.
         born: cycle in which its life began.
@@ -36,7 +36,7 @@ class Ledger:
         sums: ``sums[app][state]``, in warp-cycles.
         lifetimes: ``lifetimes[app]``: lives of all warps that have ended, in cycles; equal to the
             sum over states at the end of a run.
-        on_interval: SM, warp, slot, app, state, from, to.
+        on_interval: SM, warp, warp slot, app, state, from, to.
     """
 
     __slots__ = ("lifetimes", "on_interval", "sm", "sums")

@@ -19,13 +19,13 @@ class Occupancy:
         self.warps = config.max_warps
         self.registers = config.registers
         self.shared_bytes = int(config.shared_memory)
-        self._free_slots = list(range(config.max_blocks))
+        self._free_block_slots = list(range(config.max_blocks))
         self._free_warp_slots = list(range(config.max_warps))
 
     def fits(self, launch: Launch) -> bool:
         """Whether one more block of `launch` fits now."""
         return (
-            bool(self._free_slots)
+            bool(self._free_block_slots)
             and self.threads >= launch.threads_per_block
             and self.warps >= self.warps_of(launch)
             and self.registers >= launch.registers_per_thread * launch.threads_per_block
@@ -37,18 +37,18 @@ class Occupancy:
         return -(-launch.threads_per_block // self._config.warp_size)
 
     def take(self, launch: Launch) -> tuple[int, list[int]]:
-        """Reserve room for a block; returns its slot and its warps' slots, the lowest free ones."""
+        """Reserve room for a block; returns its block slot and warp slots, the lowest free ones."""
         self._change(launch, -1)
-        slot = self._free_slots.pop(0)
+        block_slot = self._free_block_slots.pop(0)
         count = self.warps_of(launch)
         warp_slots = self._free_warp_slots[:count]
         del self._free_warp_slots[:count]
-        return slot, warp_slots
+        return block_slot, warp_slots
 
-    def give_back(self, launch: Launch, slot: int, warp_slots: list[int]) -> None:
+    def give_back(self, launch: Launch, block_slot: int, warp_slots: list[int]) -> None:
         """Free the room of a block that has ended."""
         self._change(launch, 1)
-        self._free_slots = sorted([*self._free_slots, slot])
+        self._free_block_slots = sorted([*self._free_block_slots, block_slot])
         self._free_warp_slots = sorted(self._free_warp_slots + warp_slots)
 
     def _change(self, launch: Launch, sign: int) -> None:

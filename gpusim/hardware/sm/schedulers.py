@@ -17,7 +17,7 @@ class Schedulable(Protocol):
     age: int
     """Order in which the warps came to this SM."""
     warp_slot: int
-    """Hardware slot."""
+    """Its warp slot on the SM."""
 
 
 class WarpScheduler(ABC):
@@ -67,7 +67,7 @@ class GreedyThenOldest(WarpScheduler):
 
 @policy(Slot.WARP_SCHEDULER, "lrr")
 class LooseRoundRobin(WarpScheduler):
-    """The next ready warp in the order of hardware slots, one instruction each."""
+    """The next ready warp in the order of warp slots, one instruction each."""
 
     greedy = False
 

@@ -17,6 +17,7 @@ from gpusim.core.metrics import INSTRUCTIONS, Metric, PerCycle, Ratio, Total, de
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op
+from gpusim.hardware.sm.issue_port import IssuePort
 from gpusim.hardware.sm.ledger import WAITING, Ledger
 from gpusim.hardware.sm.load_store_unit import KIND_OF_OP, LoadStoreUnit
 from gpusim.hardware.sm.schedulers import WarpScheduler
@@ -42,7 +43,7 @@ class SmCounters:
     loads: int = count("load and atomic instructions")
     stores: int = count("store and reduction instructions")
     transactions: int = count("coalesced transactions of the memory instructions")
-    issue_cycles: int = count("issue slots taken", "cycles")
+    issue_cycles: int = count("cycles of issue ports taken", "cycles")
     blocks: int = count("thread blocks that ended here")
     warps: int = count("warps that ended here")
 
@@ -63,28 +64,10 @@ declare_metrics(
 )  # fmt: skip
 
 
-class Lane:
-    """One warp scheduler: its ready warps, and the warp whose instruction it issues.
-
-    Attributes:
-        free_at: the next cycle in which it can issue; `NEVER` while it has nothing to issue.
-        current: the warp that holds its issue slots until then.
-        run_from: first cycle of a run of compute instructions of `current`; -1: no run.
-    """
-
-    __slots__ = ("current", "free_at", "run_from", "scheduler")
-
-    def __init__(self, scheduler: WarpScheduler) -> None:
-        self.scheduler = scheduler
-        self.free_at = NEVER
-        self.current: Warp | None = None
-        self.run_from = -1
-
-
 class Sm(Component):
     """One SM.  `gpusim.machine` attaches `lsu` before the first block arrives.
 
-    A scheduler issues one warp instruction every `slots` cycles (a 64-lane warp on 32 lanes takes
+    An issue port issues one warp instruction every few cycles (a 64-lane warp on 32 lanes takes
     two).  A greedy scheduler's run of compute instructions is one event; round-robin runs are cut
     short when another warp becomes ready.
 
@@ -119,11 +102,11 @@ class Sm(Component):
         """SM, block slot, application, cycle in which the block begins."""
         self.on_block_end: Probe[[int, int, int]] = Probe()
         """SM, block slot, cycle in which the block has ended, all its accesses answered."""
-        self.lanes = [Lane(make_scheduler()) for _ in range(config.sm.schedulers)]
+        self.issue_ports = [IssuePort(make_scheduler()) for _ in range(config.sm.schedulers)]
         self.resident = 0
         self._config = config.sm
         self._line_bytes = int(config.l1.line)
-        self._slots = -(-config.sm.warp_size // config.sm.simd_lanes)
+        self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)
         self._shared_free = 0
         self._age = 0
@@ -134,7 +117,7 @@ class Sm(Component):
         self._timers.connect(self.process)
 
     def _run(self) -> Generator[int | None, None, None]:
-        env, lanes, blocks, timers = self.env, self.lanes, self.blocks, self._timers
+        env, ports, blocks, timers = self.env, self.issue_ports, self.blocks, self._timers
         while True:
             now = env._now
             if blocks.queue:
@@ -144,11 +127,11 @@ class Sm(Component):
                 while (warp := timers.take()) is not None:
                     self._ready(warp, now)
             upcoming = NEVER
-            for lane in lanes:
-                if lane.free_at <= now:
-                    self._issue(lane, now)
-                if lane.free_at < upcoming:
-                    upcoming = lane.free_at
+            for port in ports:
+                if port.free_at <= now:
+                    self._issue(port, now)
+                if port.free_at < upcoming:
+                    upcoming = port.free_at
             if blocks.queue or timers.queue:
                 upcoming = min(upcoming, blocks.next_cycle(), timers.next_cycle())
             yield None if upcoming == NEVER else upcoming - now
@@ -159,8 +142,8 @@ class Sm(Component):
         if self.on_block.listeners:
             self.on_block(self.index, block.slot, block.app, now)
         for index, slot in enumerate(block.warp_slots):
-            lane = self.lanes[slot % len(self.lanes)]
-            warp = Warp(block.first_warp + index, block, index, self._age, lane, now)
+            port = slot % len(self.issue_ports)
+            warp = Warp(block.first_warp + index, block, index, self._age, port, now)
             self._age += 1
             self.resident += 1
             self._ready(warp, now)
@@ -171,56 +154,56 @@ class Sm(Component):
         self._queue(warp, now)
 
     def _queue(self, warp: Warp, now: int) -> None:
-        lane = warp.lane
-        lane.scheduler.add(warp)
-        if lane.free_at == NEVER:
-            lane.free_at = now
+        port = self.issue_ports[warp.issue_port]
+        port.scheduler.add(warp)
+        if port.free_at == NEVER:
+            port.free_at = now
             self.process.wake.at(now)
-        elif lane.run_from >= 0 and not lane.scheduler.greedy:
-            self._cut_run(lane, now)
+        elif port.run_from >= 0 and not port.scheduler.greedy:
+            self._cut_run(port, now)
 
-    def _cut_run(self, lane: Lane, now: int) -> None:
-        """End a round-robin run of compute instructions with the one that is in its slot now."""
-        warp = lane.current
+    def _cut_run(self, port: IssuePort, now: int) -> None:
+        """End a round-robin run of compute instructions with the one that is being issued now."""
+        warp = port.current
         assert warp is not None
-        done = (now - lane.run_from) // self._slots + 1
-        end = lane.run_from + done * self._slots
-        if end < lane.free_at:
-            warp.left = (lane.free_at - end) // self._slots
+        done = (now - port.run_from) // self._issue_cycles + 1
+        end = port.run_from + done * self._issue_cycles
+        if end < port.free_at:
+            warp.left = (port.free_at - end) // self._issue_cycles
             warp.pc -= 1
             counters = self.counters[warp.app]
             counters.instructions -= warp.left
             counters.compute_instructions -= warp.left
-            counters.issue_cycles -= warp.left * self._slots
-            lane.free_at = end
+            counters.issue_cycles -= warp.left * self._issue_cycles
+            port.free_at = end
             self.process.wake.at(end)
 
     # -- issue -----------------------------------------------------------------------------------
 
-    def _issue(self, lane: Lane, now: int) -> None:
-        """Give the lane's issue slot of this cycle to a warp, if any can use it."""
-        warp = lane.current
-        lane.run_from = -1
-        if warp is not None and not lane.scheduler.greedy and len(lane.scheduler):
+    def _issue(self, port: IssuePort, now: int) -> None:
+        """Give this cycle of an issue port to a warp, if any can use it."""
+        warp = port.current
+        port.run_from = -1
+        if warp is not None and not port.scheduler.greedy and len(port.scheduler):
             self.ledger.enter(warp, _READY, now)
-            lane.scheduler.add(warp)
+            port.scheduler.add(warp)
             warp = None
         while True:
             if warp is None:
-                warp = cast("Warp | None", lane.scheduler.pick())
+                warp = cast("Warp | None", port.scheduler.pick())
                 if warp is None:
-                    lane.current = None
-                    lane.free_at = NEVER
+                    port.current = None
+                    port.free_at = NEVER
                     return
-            taken = self._step(warp, lane, now)
+            taken = self._step(warp, port, now)
             if taken:
-                lane.current = None if warp.parked else warp
-                lane.free_at = now + taken
+                port.current = None if warp.parked else warp
+                port.free_at = now + taken
                 warp.parked = False
                 return
             warp = None
 
-    def _step(self, warp: Warp, lane: Lane, now: int) -> int:
+    def _step(self, warp: Warp, port: IssuePort, now: int) -> int:
         """Issue the next instruction of `warp`; returns the cycles it takes, 0 if it stalled."""
         while True:
             pc = warp.pc
@@ -246,25 +229,25 @@ class Sm(Component):
                 warp.pc = pc + 1
                 continue
             if kind == _COMPUTE:
-                return self._compute(warp, lane, arg, now)
+                return self._compute(warp, port, arg, now)
             if kind == _SHARED:
                 return self._shared(warp, arg, now)
             return self._memory(warp, kind, arg, now)
 
-    def _compute(self, warp: Warp, lane: Lane, arg: int, now: int) -> int:
+    def _compute(self, warp: Warp, port: IssuePort, arg: int, now: int) -> int:
         left = warp.left or arg
-        greedy = lane.scheduler.greedy
-        run = left if greedy or not len(lane.scheduler) else 1
+        greedy = port.scheduler.greedy
+        run = left if greedy or not len(port.scheduler) else 1
         warp.left = left - run
         if not warp.left:
             warp.pc += 1
         self.ledger.enter(warp, _COMPUTING, now)
-        lane.run_from = now
+        port.run_from = now
         counters = self.counters[warp.app]
         counters.instructions += run
         counters.compute_instructions += run
-        counters.issue_cycles += run * self._slots
-        return run * self._slots
+        counters.issue_cycles += run * self._issue_cycles
+        return run * self._issue_cycles
 
     def _memory(self, warp: Warp, kind: int, transactions: int, now: int) -> int:
         lsu = self.lsu
@@ -299,42 +282,42 @@ class Sm(Component):
         else:
             counters.stores += 1
         lsu.accept(access)
-        return self._slots
+        return self._issue_cycles
 
     def _shared(self, warp: Warp, passes: int, now: int) -> int:
         """A shared-memory access: `passes` cycles of the one port, then the latency."""
         self._count_issue(warp, now).shared_instructions += 1
-        start = max(now + self._slots, self._shared_free)
+        start = max(now + self._issue_cycles, self._shared_free)
         self._shared_free = start + passes
         self._timers.send(warp, start + passes - 1 + self._shared_latency - now)
-        return self._leave_lane(warp, _SHARED_MEMORY, now)
+        return self._leave_port(warp, _SHARED_MEMORY, now)
 
     def _barrier(self, warp: Warp, now: int) -> int:
         self._count_issue(warp, now).barriers += 1
         block = warp.block
         block.at_barrier.append(warp)
         self._release_barrier(block)
-        return self._leave_lane(warp, _AT_BARRIER, now)
+        return self._leave_port(warp, _AT_BARRIER, now)
 
     def _release_barrier(self, block: Block) -> None:
         """If all live warps have arrived, they are ready when the last instruction has issued."""
         if block.at_barrier and len(block.at_barrier) == block.live:
             for waiting in block.at_barrier:
-                self._timers.send(waiting, self._slots)
+                self._timers.send(waiting, self._issue_cycles)
             block.at_barrier = []
 
-    def _leave_lane(self, warp: Warp, state: int, now: int) -> int:
-        """The instruction takes its issue slots, after which the warp waits in `state`."""
-        self.ledger.enter(warp, state, now + self._slots)
+    def _leave_port(self, warp: Warp, state: int, now: int) -> int:
+        """The instruction takes its issue cycles, after which the warp waits in `state`."""
+        self.ledger.enter(warp, state, now + self._issue_cycles)
         warp.parked = True
-        return self._slots
+        return self._issue_cycles
 
     def _count_issue(self, warp: Warp, now: int) -> SmCounters:
         warp.pc += 1
         self.ledger.enter(warp, _ISSUING, now)
         counters = self.counters[warp.app]
         counters.instructions += 1
-        counters.issue_cycles += self._slots
+        counters.issue_cycles += self._issue_cycles
         return counters
 
     # -- answers ---------------------------------------------------------------------------------
@@ -416,7 +399,7 @@ class Sm(Component):
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""
         if self.resident:
-            ready = sum(len(lane.scheduler) for lane in self.lanes)
+            ready = sum(len(port.scheduler) for port in self.issue_ports)
             yield f"{self.name}: {self.resident} warps in residence, {ready} of them ready"
         yield from self.lsu.waiting()
 

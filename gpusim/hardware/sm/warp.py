@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
@@ -14,9 +14,6 @@ from gpusim.core.warp_program import Launch, Segment
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.hardware.sm.history import History
 from gpusim.hardware.sm.ledger import Accountable
-
-if TYPE_CHECKING:
-    from gpusim.hardware.sm.sm import Lane
 
 
 class Answerable(Protocol):
@@ -39,8 +36,8 @@ class Block:
         launch: what it is a block of.
         index: its number in the grid.
         app, asid: application and address space.
-        slot: hardware slot on the SM, reused when it has ended.
-        warp_slots: hardware slots of its warps.
+        slot: block slot on the SM, reused when it has ended.
+        warp_slots: warp slots that its warps take.
         first_warp: number of its first warp, counted over the GPU.
         sm: position of its SM among those of the application.
         ended: where it goes when it has ended.
@@ -88,26 +85,28 @@ class Warp(Accountable):
 
     Attributes:
         age: order in which warps came to this SM.
-        lane: the scheduler that issues for it.
+        issue_port: number of the issue port that issues for it.
         outstanding: loads and atomics that are not answered, by sequence number, oldest first.
         stores: memory instructions that are posted and not yet acknowledged.
         needs: it waits until the load of this sequence number and all before are answered;
             -1: it does not wait for loads.
-        parked: its instruction takes the issue slot, but then it waits.
+        parked: its instruction takes issue cycles, but then it waits.
         ending: its program has ended, and it waits for what is not answered.
     """
 
     __slots__ = (
-        "age", "args", "block", "ending", "index", "issued", "kinds", "lane", "left", "line",
-        "lines", "needs", "outstanding", "parked", "pc", "sectors", "stores",
+        "age", "args", "block", "ending", "index", "issue_port", "issued", "kinds", "left",
+        "line", "lines", "needs", "outstanding", "parked", "pc", "sectors", "stores",
     )  # fmt: skip
 
-    def __init__(self, uid: int, block: Block, index: int, age: int, lane: Lane, now: int) -> None:
+    def __init__(
+        self, uid: int, block: Block, index: int, age: int, issue_port: int, now: int
+    ) -> None:
         super().__init__(uid, block.warp_slots[index], block.app, _READY, now)
         self.block = block
         self.index = index
         self.age = age
-        self.lane = lane
+        self.issue_port = issue_port
         self.left = 0
         self.outstanding: dict[int, WarpAccess] = {}
         self.issued = 0
@@ -146,7 +145,9 @@ class WarpAccess:
             started, `remaining` the number not answered.
         issued: cycle in which it was issued.
         sequence: number among the warp's loads and atomics (-1 for stores).
+        hit_at, hit_until: cycles in which the last transaction that hit did so and has its data.
         cause: the transaction that finished last; None if it simply hit.
+        slot, warp_slot: block slot and warp slot on its SM.
     """
 
     __slots__ = (
@@ -181,14 +182,6 @@ class WarpAccess:
     def sm(self) -> int:
         """Index of its SM."""
         return self.lsu.index
-
-    def hit(self, now: int, until: int, cause: Traveller | None = None) -> bool:
-        """A transaction hits now and has its data in cycle `until`; True if it was the last."""
-        self.cause = cause
-        self.hit_at = now
-        self.hit_until = until
-        self.remaining -= 1
-        return self.remaining == 0
 
     def finished_by(self, history: History) -> Traveller:
         """The transaction that finished last, for its trail; `history` is the unit's."""
