@@ -238,6 +238,14 @@ class Machine:
             yield from system.components
         yield from self.page_table_levels
 
+    def policies(self) -> Iterator[tuple[str, object]]:
+        """All that its components ask, and those between them, each with its key in the model."""
+        for component in self.components():
+            yield from component.policies()
+        for system in self.systems:
+            if system.bypass is not None:
+                yield "l2.bypass", system.bypass
+
     def in_flight(self) -> int:
         """Warps, requests and translations that are not finished."""
         return sum(component.in_flight() for component in self.components())

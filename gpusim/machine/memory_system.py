@@ -38,6 +38,7 @@ class MemorySystem:
         requests, replies: the networks; entrances and links of SMs are those of its own SMs.
         fbt: forward–backward table, if the L2 cache is virtual.
         banks, channels, walkers: the rest.
+        bypass: what may let page-table reads past the L2 cache, if they go there.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class MemorySystem:
         self.domain = domain
         self._apps = apps = len(levels)
         self._suffix = f"[{domain.index}]" if several else ""
+        self.bypass: CacheBypass | None = None
         self.channels, channel = self._build_channels()
         config = domain.config
         fbt = self.fbt = build_fbt(env, config, table, apps, channel)
@@ -85,6 +87,7 @@ class MemorySystem:
         """The way into the cache; a bypass policy that lets some reads past it is wired."""
         l2 = self.domain.config.l2
         bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, l2.bypass)
+        self.bypass = bypass
         if bypass.idle:
             return bank
         for each in self.banks:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.structures import Dimensions, Storage
 
 
-class CacheBypass(ABC):
+class CacheBypass(Policy, ABC):
     """Decides which page-table reads go straight to DRAM; one for all banks of the L2 cache.
 
     Only page-table reads are asked about: they come from the walkers and end there, and nobody
@@ -22,7 +23,7 @@ class CacheBypass(ABC):
 
     idle: bool = False
 
-    def l2_lookup(self, depth: int, app: int, hit: bool, cycle: int) -> None:  # noqa: B027
+    def l2_lookup(self, depth: int, app: int, hit: bool, cycle: int) -> None:
         """A request of an application looked for its line; `depth` is as in `bypasses`.
 
         Data requests, whose depth is 0, are told of as well; cycles never go back.

@@ -14,6 +14,7 @@ from typing import Any
 
 from attrs import define
 
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.request import MemoryRequest
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage
@@ -90,7 +91,7 @@ class Waiting:
         self.served: Served | None = None
 
 
-class DramQueue(ABC):
+class DramQueue(Policy, ABC):
     """The slot: a policy for the requests of one direction of one channel.
 
     Args of every policy: `entries`, how many may wait (a policy with queues of its own may take
@@ -112,7 +113,7 @@ class DramQueue(ABC):
     size: int
     changed: list[int]
 
-    def watch(self, pressure: TranslationPressure) -> None:  # noqa: B027
+    def watch(self, pressure: TranslationPressure) -> None:
         """What it wants to watch, if `epoch` is not 0; told before the first request."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:

@@ -12,6 +12,7 @@ from gpusim.config.schema import SmConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import UserError
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Application, Launch
@@ -31,7 +32,7 @@ class RecordedPlacement(Protocol):
         """The SM on which a block ran; None: not recorded."""
 
 
-class BlockPlacement(ABC):
+class BlockPlacement(Policy, ABC):
     """Decides which SM gets the next thread block; blocks are placed in the order of the grid.
 
     Attributes:
@@ -40,7 +41,7 @@ class BlockPlacement(ABC):
 
     watches_tlbs: bool = False
 
-    def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:  # noqa: B027
+    def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:
         """The first TLB of an SM was looked up; of one that SMs share, all of them are told."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
@@ -242,6 +243,9 @@ class BlockScheduler(Component):
     def in_flight(self) -> int:
         """1 while the application has not finished."""
         return int(self.finished_at < 0)
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "block_scheduler", self._placement
 
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""

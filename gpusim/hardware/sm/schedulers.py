@@ -7,6 +7,7 @@ from bisect import bisect_right, insort
 from heapq import heappop, heappush
 from typing import Protocol
 
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 
 
@@ -19,7 +20,7 @@ class Schedulable(Protocol):
     """Its warp slot on the SM."""
 
 
-class WarpScheduler(ABC):
+class WarpScheduler(Policy, ABC):
     """Keeps the ready warps of one scheduler and chooses among them.
 
     Attributes:

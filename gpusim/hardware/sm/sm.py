@@ -396,5 +396,9 @@ class Sm(Component):
             yield f"{self.name}: {self.resident} warps in residence, {ready} of them ready"
         yield from self.lsu.waiting()
 
+    def policies(self) -> Iterator[tuple[str, object]]:
+        for lane in self.lanes:
+            yield "sm.scheduler", lane.scheduler
+
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

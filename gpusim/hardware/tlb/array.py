@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from gpusim.core.policy import Policy
 from gpusim.core.structures import Dimensions, Storage
 
 
-class TlbArray(ABC):
+class TlbArray(Policy, ABC):
     """Decides hit or miss, where a translation goes, and what it evicts.
 
     A page is named by its *tag*, ``asid << ASID_SHIFT | vpn`` (`gpusim.core.request`); `slot` is
@@ -51,13 +52,13 @@ class TlbArray(ABC):
     def flush(self) -> None:
         """Forget everything."""
 
-    def begin_kernel(self, blocks: int) -> None:  # noqa: B027 (most arrays do not care)
+    def begin_kernel(self, blocks: int) -> None:
         """An SM served by this TLB is empty and starts a kernel of which it holds `blocks` blocks.
 
         They will have the slots ``0 .. blocks - 1``.
         """
 
-    def end_block(self, slot: int) -> None:  # noqa: B027
+    def end_block(self, slot: int) -> None:
         """The block in a slot of an SM served by this TLB has ended, all its accesses answered."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:

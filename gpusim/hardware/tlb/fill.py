@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.request import NO_PAGE, Asker
 from gpusim.core.structures import Dimensions, Storage
 
 
-class FillPolicy(ABC):
+class FillPolicy(Policy, ABC):
     """Decides what a TLB is filled with; what it keeps out, it may keep in a buffer of its own.
 
     Lookups probe that buffer in parallel with the array: a page found there is a hit, in the same
@@ -44,14 +45,14 @@ class FillPolicy(ABC):
         """
         return NO_PAGE
 
-    def looked_up(self, asker: Asker, hit: bool, cycle: int) -> None:  # noqa: B027
+    def looked_up(self, asker: Asker, hit: bool, cycle: int) -> None:
         """A lookup, told once however often it was retried; a page found by `find` is a hit."""
 
     def invalidate(self, tag: int) -> bool:
         """Forget one page; returns whether it was there."""
         return False
 
-    def flush(self) -> None:  # noqa: B027
+    def flush(self) -> None:
         """Forget all pages."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
