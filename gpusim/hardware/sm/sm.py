@@ -397,8 +397,8 @@ class Sm(Component):
         yield from self.lsu.waiting()
 
     def policies(self) -> Iterator[tuple[str, object]]:
-        for lane in self.lanes:
-            yield "sm.scheduler", lane.scheduler
+        for port in self.issue_ports:
+            yield "sm.scheduler", port.scheduler
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)
