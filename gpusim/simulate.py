@@ -23,6 +23,7 @@ from gpusim.machine.check_policies import policies_of
 from gpusim.machine.conservation import check_conservation
 from gpusim.machine.monitor import Progress, every, now_and_then, sample
 from gpusim.machine.page_events import play, read_events
+from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.workload import Workload
@@ -269,6 +270,7 @@ def _run_data(
         applications=applications,
         launches=_launches(machine),
         wall=WallClock.since(started),
+        warnings=warnings_of(machine, cycles),
     )
 
 

@@ -31,6 +31,8 @@ def print_summary(
     console = console or stdout_console()
     console.print(_headline(result))
     console.print(_stalls(result))
+    for warning in result.warnings:
+        console.print(Text(f"warning: {warning}", style="yellow"))
     console.print(Text(f"digest {result.digest}"))
     if output is not None:
         console.print(Text(f"written to {output}"))

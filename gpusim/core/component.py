@@ -46,6 +46,14 @@ class Component:
         """Who waits for whom, for the watchdog."""
         yield from ()
 
+    def warnings(self) -> Iterator[str]:
+        """What a user should know at the end of the run, a sentence each."""
+        yield from ()
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        """The policies that it asks, each with its key in the model, such as ``"tlb.L2.fill"``."""
+        yield from ()
+
     def app_counters(self, app: int) -> Iterable[object]:
         """Its counters of one application."""
         return ()

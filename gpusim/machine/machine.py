@@ -234,6 +234,15 @@ class Machine:
             stages = (*chain.from_iterable(self.stages), *(one.walkers for one in self.systems))
             yield from (Prefetches(stage) for stage in stages if stage.prefetches)
 
+    def policies(self) -> Iterator[tuple[str, object]]:
+        """All that its components ask, and those between them, each with its key in the model."""
+        for component in self.components():
+            yield from component.policies()
+        for system in self.systems:
+            if system.bypass is not None:
+                yield "l2.bypass", system.bypass
+        yield from (("memory.frames", frames) for frames in self.frames)
+
     def in_flight(self) -> int:
         """Warps, requests and translations that are not finished."""
         return sum(component.in_flight() for component in self.components())

@@ -39,6 +39,7 @@ class MemorySystem:
         requests, replies: the networks; entrances and links of SMs are those of its own SMs.
         fbt: forward–backward table, if the L2 cache is virtual.
         banks, channels, walkers: the rest.
+        bypass: what may let page-table reads past the L2 cache, if they go there.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class MemorySystem:
         self.domain = domain
         self._apps = apps = len(levels)
         self._suffix = f"[{domain.index}]" if several else ""
+        self.bypass: CacheBypass | None = None
         self.channels, channel = self._build_channels()
         config = domain.config
         fbt = self.fbt = build_fbt(env, config, table, apps, channel)
@@ -74,7 +76,6 @@ class MemorySystem:
             )
         ]
         ports = [bank.requests for bank in self.banks]
-        self.bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
         way: Way = lambda read: channel(read.address)  # noqa: E731
         if config.walk.memory == "l2":
             to_bank: Way = lambda read: ports[(read.address >> line_shift) % banks]  # noqa: E731
@@ -97,7 +98,8 @@ class MemorySystem:
         """Hand all policies here their signals."""
         signals = board.at(self.domain.sms)
         self.walkers.attach(signals)
-        self.bypass.attach(signals)
+        if self.bypass is not None:
+            self.bypass.attach(signals)
         for channel in self.channels:
             for queue in channel.queues:
                 queue.attach(signals)
@@ -105,9 +107,10 @@ class MemorySystem:
     def _past_the_cache(self, levels: Levels, bank: Way, channel: Way) -> Way:
         """The way into the cache; a bypass policy that lets some reads past it is wired."""
         l2 = self.domain.config.l2
-        if self.bypass.idle:
+        self.bypass = bypass = make_policy(Slot.CACHE_BYPASS, l2.bypass)
+        if bypass.idle:
             return bank
-        return way_with_bypass(self.env, self.bypass, levels, l2.line, bank, channel)
+        return way_with_bypass(self.env, bypass, levels, l2.line, bank, channel)
 
     def _build_channels(self) -> tuple[list[DramChannel | IdealDramChannel], Route]:
         """The channels, and the route from an address to the one that it belongs to.

@@ -52,9 +52,10 @@ def lacks(slot: Slot, cls: type) -> str:
     base = INTERFACES[slot].base
     names = [name for name in _required(base) if not hasattr(cls, name)]
     names += sorted(getattr(cls, "__abstractmethods__", ()))
-    if not names:
-        return ""
     home = f"{base.__module__}.{base.__qualname__}"
+    if not names:
+        subclass = issubclass(cls, base)
+        return "" if subclass else f"{cls.__qualname__} is no {slot}: it must subclass {home}"
     return f"{cls.__qualname__} lacks {', '.join(names)}: a {slot} is a {home}"
 
 

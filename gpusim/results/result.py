@@ -109,6 +109,13 @@ class Result:
         rows = zip(names, values, whole, strict=True)
         return {name: int(value) if is_whole else value for name, value, is_whole in rows}
 
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know, such as a policy that never came to act; a sentence each."""
+        if not self._source.has("warnings"):
+            return ()
+        return tuple(self._source.column("warnings", "text").tolist())
+
     @property
     def summary_units(self) -> dict[str, str]:
         """Units of the headline numbers."""
@@ -236,7 +243,7 @@ class Result:
     # -- for other programs ----------------------------------------------------------------------
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Summary, units, counters, stalls, digest and provenance in plain JSON types."""
+        """Warnings, summary, units, counters, stalls, digest and provenance in plain JSON types."""
         record = self._source.record("provenance", PROVENANCE)
         provenance: dict[str, JsonValue] = {
             key: list(value) if isinstance(value, tuple) else value for key, value in record.items()
@@ -245,6 +252,7 @@ class Result:
             "schema": self.schema,
             "digest": self.digest,
             "provenance": provenance,
+            "warnings": list(self.warnings),
             "summary": dict(self.summary),
             "units": dict(self.summary_units),
             "stalls": {app: dict(sums) for app, sums in self._stalls_by_app().items()},

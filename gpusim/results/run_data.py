@@ -138,6 +138,7 @@ class RunData:
         applications: in the order of their indices.
         launches: in the order in which they began.
         wall: the run as an event of the real world.
+        warnings: what a user should know, a sentence each.
     """
 
     provenance: Provenance
@@ -151,6 +152,7 @@ class RunData:
     applications: Sequence[ApplicationFacts]
     launches: Sequence[LaunchFacts]
     wall: WallClock
+    warnings: Sequence[str] = ()
 
     @state_sums.validator
     def _check_shape(self, _: Attribute[Any], sums: NDArray[np.int64]) -> None:

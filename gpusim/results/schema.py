@@ -90,6 +90,11 @@ COUNTERS = Table(
     ),
 )
 
+WARNINGS = Table(
+    "What a user should know, such as a policy that never came to act; older files have none.",
+    (_text("text", "a sentence"),),
+)
+
 APPLICATIONS = Table(
     "The applications, in order: event tables name them by their position here.",
     (

@@ -31,6 +31,7 @@ from gpusim.results.schema import (
     STATES,
     SUMMARY,
     WALL,
+    WARNINGS,
     WORKLOAD,
 )
 from gpusim.results.source import Source
@@ -210,6 +211,7 @@ def _write_run(file: h5py.File, run: RunData) -> None:
         sms[i, list(app.sms)] = 1
     write_column(file["applications"], APPLICATION_SMS, sms)
     _write_rows(file.create_group("launches"), LAUNCHES, run.launches)
+    write_table(file.create_group("warnings"), WARNINGS, {"text": run.warnings})
     _write_record(file.create_group("wall"), WALL, run.wall)
 
 

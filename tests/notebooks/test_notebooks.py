@@ -18,7 +18,15 @@ CLEAN = runpy.run_path(str(FOLDER / "clean.py"))
 HANGS = 900
 """Seconds after which a cell is given up."""
 
+LONG = {"3-l1-tlb-sweep"}
+"""Notebooks of many runs."""
+
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+each_to_run = pytest.mark.parametrize(
+    "path",
+    [pytest.param(one, marks=[pytest.mark.long] * (one.stem in LONG)) for one in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 
 
 def read(path: Path) -> NotebookNode:
@@ -57,7 +65,7 @@ def own_jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own_jupyter")
-@each_notebook
+@each_to_run
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     notebook, folder = read(path), tmp_path / "work"
     folder.mkdir()

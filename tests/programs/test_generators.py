@@ -38,7 +38,7 @@ def test_clustering_of_the_test_agrees_with_networkx() -> None:
     assert clustering(graph) == pytest.approx((nx.average_clustering(made), nx.transitivity(made)))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_co_papers_match_the_acl_anthology(seed: int) -> None:
     graph = CoPapers(20000).generate(seed)
     local, transitivity = clustering(graph)

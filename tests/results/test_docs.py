@@ -31,6 +31,7 @@ from gpusim.results.schema import (
     STATES,
     SUMMARY,
     WALL,
+    WARNINGS,
     WORKLOAD,
 )
 from gpusim.results.storage.columns import Column, Table
@@ -50,6 +51,7 @@ GROUPS = {
         APPLICATIONS.description, (*APPLICATIONS.columns, APPLICATION_SMS)
     ),
     "launches": LAUNCHES,
+    "warnings": WARNINGS,
     "wall": WALL,
 }  # fmt: skip
 

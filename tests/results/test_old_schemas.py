@@ -77,6 +77,7 @@ def test_the_workload_is_empty_where_it_was_not_kept(old: Result) -> None:
 
 def test_numbers(old: Result) -> None:
     assert old.summary["cycles"] == 482
+    assert old.warnings == ()
     assert old.summary["walk_latency"] == pytest.approx((157 + 156 + 11 + 11) / 4)
     assert old.summary_units["ipc"] == "1/cycle"
     assert old.summary_descriptions["cycles"] == "length of the run"

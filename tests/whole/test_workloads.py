@@ -14,6 +14,10 @@ MIXES = [
     for name, table in read_paper(paper).workloads.items()
     if len(table["applications"]) > 1
 ]
+EACH_MIX = [
+    name if number % 10 == 0 else pytest.param(name, marks=pytest.mark.long)
+    for number, name in enumerate(MIXES)
+]
 PROGRAMS_OF_PAPERS = [
     f"{paper}/{name}"
     for paper in paper_names()
@@ -34,7 +38,7 @@ def test_every_workload_runs(name: str) -> None:
         assert set(result.launches.app) == {spec.name for spec in workload.applications}
 
 
-@pytest.mark.parametrize("name", MIXES)
+@pytest.mark.parametrize("name", EACH_MIX)
 def test_every_mix_runs(name: str) -> None:
     """Each application once; that they start again is in test_relaunch.py, and costs more."""
     model = gpusim.load_model(read_paper(name.partition("/")[0]).model)

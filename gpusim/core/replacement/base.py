@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from gpusim.core.errors import OptionError
-from gpusim.core.policy import PolicyConfig
+from gpusim.core.policy import Policy, PolicyConfig
 from gpusim.core.registry import Slot, make_policy
-from gpusim.core.signals import Signals
 
 
-class Replacement(ABC):
+class Replacement(Policy, ABC):
     """Decides which entry of a set goes when another needs its place.
 
     One instance serves all sets of one structure: a TLB, a cache, a walk cache.  The array keeps
@@ -26,9 +25,6 @@ class Replacement(ABC):
 
     def __init__(self) -> None:
         self.sets: list[dict[int, Any]] = []
-
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
-        """The machine is built; see `gpusim.core.signals`."""
 
     def refusal(self, ways: int) -> str:
         """Why it cannot serve sets of so many ways; empty if it can.

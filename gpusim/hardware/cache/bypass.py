@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
-from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 
 
-class CacheBypass(ABC):
+class CacheBypass(Policy, ABC):
     """Decides which page-table reads go straight to DRAM; one for all banks of the L2 cache.
 
     Only page-table reads are asked about: they come from the walkers and end there, and nobody
@@ -22,9 +22,6 @@ class CacheBypass(ABC):
     """
 
     idle: bool = False
-
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
-        """The machine is built; see `gpusim.core.signals`."""
 
     @abstractmethod
     def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Self
 
 from gpusim.core.errors import at_least
+from gpusim.core.policy import Ending
 from gpusim.core.registry import Slot, policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -42,6 +44,19 @@ class TranslationAwareBypass(CacheBypass):
         self._missing = [min_accesses] * (DEEPEST + 1)
         """Accesses that a level still lacks."""
         self._halve_at = epoch
+
+    @classmethod
+    def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
+        """It acts once it compares a level's hit rate with that of data, whatever comes of it."""
+        least = made[0]._min_accesses
+        levels = range(1, DEEPEST + 1)
+        most = max(least - one._missing[level] for one in made for level in levels)
+        if most < least:
+            yield (
+                f"'translation-aware' never compared hit rates: no level of the page table had the "
+                f"{least} accesses that it needs first, the most were {most}; "
+                f"set {ending.key}.min_accesses"
+            )
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         """The counters of the paper (§7.4), and those of `min_accesses`, which only levels have."""

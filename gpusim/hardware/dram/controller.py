@@ -183,6 +183,9 @@ class DramChannel(Component):
         )
         yield from commands.reads.counters()
 
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "dram.scheduler", self._commands.reads
+
     def in_flight(self) -> int:
         """Requests that are not done."""
         return len(self.requests) + self._commands.unfinished()

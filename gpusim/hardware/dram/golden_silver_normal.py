@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import Self
 
 from attrs import define
 
 from gpusim.core.counters import count
 from gpusim.core.errors import at_least, one_of
+from gpusim.core.policy import Ending
 from gpusim.core.registry import Slot, policy
 from gpusim.core.request import MemoryRequest
 from gpusim.core.signals import Signals
@@ -231,6 +233,17 @@ class GoldenSilverNormal(DramQueue):
         total = sum(weights)
         share = weights[self._turn] / total if total else 1 / pressure.apps
         return max(int(self._thresh_max * share), 1)
+
+    @classmethod
+    def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
+        """Among several applications, its quotas are to follow the pressure of each epoch."""
+        epoch = made[0].epoch
+        if len(ending.apps) > 1 and ending.cycles <= epoch:
+            yield (
+                f"'golden-silver-normal' never counted walks and stalled warps anew: its epoch of "
+                f"{epoch} cycles is longer than the run of {ending.cycles} cycles; "
+                f"set {ending.key}.epoch"
+            )
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from attrs import define
 
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.request import MemoryRequest
-from gpusim.core.signals import Signals
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage
 from gpusim.hardware.dram.timing import Bank
 
@@ -90,7 +90,7 @@ class Waiting:
         self.served: Served | None = None
 
 
-class DramQueue(ABC):
+class DramQueue(Policy, ABC):
     """The slot: a policy for the requests of one direction of one channel.
 
     Args of every policy: `entries`, how many may wait (a policy with queues of its own may take
@@ -111,12 +111,6 @@ class DramQueue(ABC):
     epoch: int = 0
     size: int
     changed: list[int]
-
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
-        """The machine is built; see `gpusim.core.signals`.
-
-        Each channel has a queue of its own; what all channels share, `Signals.share` keeps.
-        """
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         """What it keeps in hardware; None: it does not tell."""

@@ -12,6 +12,7 @@ from gpusim.config.schema import SmConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import UserError
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -32,10 +33,10 @@ class RecordedPlacement(Protocol):
         """The SM on which a block ran; None: not recorded."""
 
 
-class BlockPlacement(ABC):
+class BlockPlacement(Policy, ABC):
     """Decides which SM gets the next thread block; blocks are placed in the order of the grid."""
 
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+    def attach(self, signals: Signals) -> None:
         """The machine is built; ``signals.sms`` are the SMs of its application, in their order.
 
         See `gpusim.core.signals`.
@@ -240,6 +241,9 @@ class BlockScheduler(Component):
     def in_flight(self) -> int:
         """1 while the application has not finished."""
         return int(self.finished_at < 0)
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "block_scheduler", self._placement
 
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""

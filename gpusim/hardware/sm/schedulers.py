@@ -7,8 +7,8 @@ from bisect import bisect_right, insort
 from heapq import heappop, heappush
 from typing import Protocol
 
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
-from gpusim.core.signals import Signals
 
 
 class Schedulable(Protocol):
@@ -20,7 +20,7 @@ class Schedulable(Protocol):
     """Its warp slot on the SM."""
 
 
-class WarpScheduler(ABC):
+class WarpScheduler(Policy, ABC):
     """Keeps the ready warps of one scheduler and chooses among them.
 
     Attributes:
@@ -29,9 +29,6 @@ class WarpScheduler(ABC):
     """
 
     greedy: bool
-
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
-        """The machine is built; see `gpusim.core.signals`."""
 
     @abstractmethod
     def add(self, warp: Schedulable) -> None:

@@ -403,5 +403,9 @@ class Sm(Component):
             yield f"{self.name}: {self.resident} warps in residence, {ready} of them ready"
         yield from self.lsu.waiting()
 
+    def policies(self) -> Iterator[tuple[str, object]]:
+        for port in self.issue_ports:
+            yield "sm.scheduler", port.scheduler
+
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

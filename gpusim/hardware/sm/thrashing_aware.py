@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
+from typing import Self
 
 from gpusim.core.errors import OptionError, at_least, one_of
+from gpusim.core.policy import Ending
 from gpusim.core.registry import Slot, policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -144,6 +146,8 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         self._table: dict[int, LookupCounts] = {}
         self._now = 0
         """When any TLB was last looked up: the time as far as it is known here."""
+        self._most = 0
+        """Lookups that counted of an SM when a block was to be placed, at most."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         """The table of the paper (§IV-A); a window of single lookups or cycles would add to it."""
@@ -161,6 +165,23 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         self, position: int, _level: int, _index: int, _tag: int, hit: bool, cycle: int
     ) -> None:
         self.tlb_lookup(position, hit, cycle)
+
+    @classmethod
+    def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
+        """It acts once it knows the miss rate of an SM when it places a block."""
+        needed = max(made[0]._min_samples, 1)
+        idle = [
+            (name, one._most)
+            for name, one in zip(ending.apps, made, strict=True)
+            if one._most < needed
+        ]
+        for name, most in idle:
+            whose = f" of {name}" if len(made) > 1 else ""
+            yield (
+                f"'thrashing-aware' placed all blocks{whose} as 'round-robin' does: no SM had the "
+                f"{needed} lookups that it needs when a block was placed, the most were {most}; "
+                f"set {ending.key}.min_samples"
+            )
 
     def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:
         """The first TLB of an SM was looked up; of one that SMs share, all of them are told."""
@@ -181,6 +202,7 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         if counts is None:
             return 0.0
         counts.forget(self._now)
+        self._most = max(self._most, counts.total)
         if not counts.total or counts.total < self._min_samples:
             return 0.0
         return 1 - counts.hits / counts.total

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from gpusim.core.mapping import Mapping
-from gpusim.core.signals import Signals
+from gpusim.core.policy import Policy
 from gpusim.core.structures import Dimensions, Storage
 
 
-class TlbArray(ABC):
+class TlbArray(Policy, ABC):
     """Decides hit or miss, where a translation goes, and what it evicts.
 
     A page is named by its *tag*, ``asid << ASID_SHIFT | vpn`` (`gpusim.core.mapping`), in the
@@ -41,9 +41,6 @@ class TlbArray(ABC):
     most_spaces: int = 0
     replaces: bool = False
     large_pages: str = "splintered"
-
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most arrays need not listen)
-        """The machine is built; see `gpusim.core.signals`."""
 
     @abstractmethod
     def lookup(self, tag: int, slot: int) -> Mapping | None:

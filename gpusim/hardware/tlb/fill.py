@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from gpusim.core.mapping import Mapping
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.request import Requester
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 
 
-class FillPolicy(ABC):
+class FillPolicy(Policy, ABC):
     """Decides what a TLB is filled with; what it keeps out, it may keep in a buffer of its own.
 
     Lookups probe that buffer in parallel with the array: a page found there is a hit, in the same
@@ -22,7 +23,7 @@ class FillPolicy(ABC):
     told of; what only a prefetch asked for is filled on behalf of the one that caused it.
     """
 
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
+    def attach(self, signals: Signals) -> None:
         """The machine is built; see `gpusim.core.signals`.
 
         A policy that has epochs calls ``signals.announce`` at the end of each: application; cycle
@@ -51,14 +52,14 @@ class FillPolicy(ABC):
         """
         return None
 
-    def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:  # noqa: B027
+    def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:
         """A lookup, told once however often it was retried; a page found by `find` is a hit."""
 
     def invalidate(self, tag: int) -> bool:
         """Forget one page; returns whether it was there."""
         return False
 
-    def flush(self) -> None:  # noqa: B027
+    def flush(self) -> None:
         """Forget all pages."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:

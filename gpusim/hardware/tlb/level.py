@@ -436,6 +436,11 @@ class TlbLevel(Stage):
                 f"{self.below.name} (pages {pages})"
             )
 
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield f"tlb.{self.label}.array", self.array
+        if self.fill_policy is not None:
+            yield f"tlb.{self.label}.fill", self.fill_policy
+
     def app_counters(self, app: int) -> Iterator[object]:
         """The address space of an application is its number."""
         yield self.counters[app]

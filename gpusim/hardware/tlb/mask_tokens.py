@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
 
 from attrs import define
 
@@ -10,6 +11,7 @@ from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.mapping import Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
+from gpusim.core.policy import Ending
 from gpusim.core.registry import Slot, policy
 from gpusim.core.replacement import Lru
 from gpusim.core.request import Requester
@@ -146,6 +148,21 @@ class MaskTokens(FillPolicy):
 
     def counters(self, app: int) -> tuple[object, ...]:
         return (self._counters[app],)
+
+    @classmethod
+    def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
+        """Applications that looked pages up, but to which no tokens were dealt out."""
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for app, name in enumerate(ending.apps):
+            if not any(one._counters[app].epochs for one in made):
+                busiest = max((one._tokens[app] for one in made), key=lambda own: own.lookups)
+                if busiest.lookups:
+                    reasons.setdefault(busiest.why_none(ending.cycles), []).append(name)
+        for (reason, option), names in reasons.items():
+            whom = "" if len(names) == len(ending.apps) else f" to {', '.join(names)}"
+            yield (
+                f"'mask-tokens' never dealt out tokens{whom}: {reason}; set {ending.key}.{option}"
+            )
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         """As MASK §7.4 counts, but with a bit for each warp slot instead of 256 a core.

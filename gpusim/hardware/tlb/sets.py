@@ -8,6 +8,7 @@ from typing import Protocol
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.replacement import Replacement, make_replacement
 from gpusim.core.signals import Signals
@@ -116,7 +117,7 @@ class TlbSet(Protocol):
         """Forget everything."""
 
 
-class SetKind(ABC):
+class SetKind(Policy, ABC):
     """Makes the sets of one TLB.
 
     Args:

@@ -62,9 +62,18 @@ class Tokens(ABC):
     def _direction(self, rate: float, before: float) -> int:
         """Whether the share moves up (1), down (-1) or not at all, by the miss rates."""
 
+    @abstractmethod
+    def why_none(self, cycles: int) -> tuple[str, str]:
+        """Why no epoch has ended in a run of so many cycles, and which option decides that."""
+
     def _limits(self, rate: float) -> bool:
         """Whether warps need tokens after an epoch of this miss rate."""
         return True
+
+    @property
+    def lookups(self) -> int:
+        """Those in the epoch that is under way."""
+        return self._hits + self._misses
 
     def count_lookup(self, sm: int, warp_slot: int, hit: bool) -> None:
         """A warp looked up a page."""
@@ -81,7 +90,7 @@ class Tokens(ABC):
     def advance(self, cycle: int) -> Epoch | None:
         """It is `cycle` now; returns the epoch that has ended since the last call, if any."""
         end = self._ended(cycle)
-        lookups = self._hits + self._misses
+        lookups = self.lookups
         if end is None or not lookups:
             return None
         rate = self._misses / lookups
@@ -139,6 +148,12 @@ class PaperTokens(Tokens):
         self._end = (cycle // self._length + 1) * self._length
         return end
 
+    def why_none(self, cycles: int) -> tuple[str, str]:
+        epoch = f"epoch of {self._length} cycles"
+        if self._length < cycles:
+            return f"nothing was looked up after the first {epoch}", "epoch"
+        return f"its {epoch} is longer than the run of {cycles} cycles", "epoch"
+
     def _direction(self, rate: float, before: float) -> int:
         return (rate < before - self._band) - (rate > before + self._band)
 
@@ -162,12 +177,15 @@ class HillClimbTokens(Tokens):
         """The direction register; giving out the initial tokens was a step down [our choice]."""
 
     def _ended(self, cycle: int) -> int | None:
-        return cycle if self._hits + self._misses >= self._accesses else None
+        return cycle if self.lookups >= self._accesses else None
 
     def _direction(self, rate: float, before: float) -> int:
         if rate >= before:
             self._rising = not self._rising
         return 1 if self._rising else -1
+
+    def why_none(self, cycles: int) -> tuple[str, str]:
+        return f"its epoch takes {self._accesses} lookups, there were {self.lookups}", "accesses"
 
     def _limits(self, rate: float) -> bool:
         return rate > self._bypass_above

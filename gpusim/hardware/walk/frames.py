@@ -12,8 +12,8 @@ import numpy as np
 from attrs import frozen
 
 from gpusim.core.errors import UserError
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
-from gpusim.core.signals import Signals
 from gpusim.core.warp_program import Buffer
 
 
@@ -31,7 +31,7 @@ class Frames:
     pages: int
 
 
-class FrameAllocator(ABC):
+class FrameAllocator(Policy, ABC):
     """Hands out the frames ``0 .. frames - 1`` of one memory, none of them twice at a time.
 
     Frames are counted in the smallest pages of the machine (``memory.page``).
@@ -52,10 +52,7 @@ class FrameAllocator(ABC):
         self.frames = frames
         self.seed = seed
 
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
-        """The machine is built; see `gpusim.core.signals`."""
-
-    def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:  # noqa: B027
+    def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
         """An application begins: these are its arrays, as far as it names any."""
 
     @abstractmethod

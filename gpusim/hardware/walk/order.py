@@ -5,24 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
-from gpusim.core.signals import Signals
 from gpusim.hardware.walk.walk import Walk
 
 
-class WalkOrder(ABC):
+class WalkOrder(Policy, ABC):
     """Chooses among the walks that wait; one instance for all walkers that share a queue."""
 
-    def attach(self, signals: Signals) -> None:  # noqa: B027 (most need not listen)
-        """The machine is built; see `gpusim.core.signals`."""
-
-    def arrived(self, walk: Walk, cycle: int) -> None:  # noqa: B027
+    def arrived(self, walk: Walk, cycle: int) -> None:
         """A walk waits from now on; it is the last of those that `choose` is shown."""
 
-    def merged(self, walk: Walk, access: object, cycle: int) -> None:  # noqa: B027
+    def merged(self, walk: Walk, access: object, cycle: int) -> None:
         """Another instruction wants the page of a walk that waits or is under way."""
 
-    def finished(self, walk: Walk, cycle: int) -> None:  # noqa: B027
+    def finished(self, walk: Walk, cycle: int) -> None:
         """A walk has ended, and all that wait for it are about to be answered."""
 
     @abstractmethod

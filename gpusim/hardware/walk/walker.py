@@ -366,6 +366,9 @@ class Walkers(Stage):
                 f"{len(self._unsent)} reads wait for memory"
             )
 
+    def policies(self) -> Iterable[tuple[str, object]]:
+        return (("walk.order", self.order),)
+
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)
 

@@ -53,6 +53,7 @@ def html_report(result: Result) -> str:
         wall=result.wall,
         several=len(result.applications) > 1,
         answer=answer(result),
+        warnings=result.warnings,
         tiles=tiles(result),
         bars=stall_bars(result),
         stalls=stall_table(result),
