@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -128,17 +128,34 @@ class Run:
         self._run(config, [Tenant("scripted", application, range(config.sm.count))])
 
     @classmethod
-    def of(cls, config: GpuConfig, tenants: Sequence[Tenant]) -> Run:
-        """A run of whole applications."""
+    def of(
+        cls, config: GpuConfig, tenants: Sequence[Tenant],
+        attach: Callable[[Machine], None] | None = None,
+    ) -> Run:  # fmt: skip
+        """A run of whole applications; `attach` is given the machine before its first cycle."""
         made = cls.__new__(cls)
-        made._run(config, tenants)
+        made._run(config, tenants, attach)
         return made
 
-    def _run(self, config: GpuConfig, tenants: Sequence[Tenant]) -> None:
+    @classmethod
+    def meanwhile(
+        cls, config: GpuConfig, attach: Callable[[Machine], None], *scripts: Script
+    ) -> Run:
+        """A run of one block while something else happens in the machine."""
+        launch = ScriptedLaunch([list(scripts)], warp_size=config.sm.warp_size)
+        application = ScriptedApplication([launch])
+        return cls.of(config, [Tenant("scripted", application, range(config.sm.count))], attach)
+
+    def _run(
+        self, config: GpuConfig, tenants: Sequence[Tenant],
+        attach: Callable[[Machine], None] | None = None,
+    ) -> None:  # fmt: skip
         finished: list[tuple[int, int, MemoryRequest]] = []
         self.machine = Machine(config, tenants, seed=0)
         for sm in self.machine.sms:
             sm.lsu.on_request.listen(lambda r, begin, end: finished.append((begin, end, r)))
+        if attach is not None:
+            attach(self.machine)
         run(self.machine)
         self.loads = [(begin, end) for begin, end, _ in finished]
         self.requests = [request for _, _, request in finished]

@@ -2,7 +2,8 @@
 
 In a page, a block marked ``<!-- file: NAME -->`` is that file of `docs/examples`, one marked
 ``<!-- append to: NAME -->`` goes to the end of a file, and all ``bash`` and ``python`` blocks
-run, in one folder; a ``text`` block is the output of the block before it, but for numbers.
+run, in one folder, with the examples that the page links to; a ``text`` block is the output of the
+block before it, but for numbers.
 Blocks marked ``<!-- long -->`` take minutes and run by themselves, among the long tests.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,6 +61,8 @@ def run_block(language: str, text: str, folder: Path) -> str:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_runs(page: str, tmp_path: Path) -> None:
     output, ran = "", 0
+    for name in re.findall(r"\(examples/(\w+\.py)\)", (DOCS / page).read_text(encoding="utf-8")):
+        shutil.copy(DOCS / "examples" / name, tmp_path)
     for mark, name, language, text in blocks(page, long=False):
         if mark == "file":
             assert text == (DOCS / "examples" / name).read_text(), f"{name} in {page}"

@@ -366,8 +366,8 @@ class Walkers(Stage):
                 f"{len(self._unsent)} reads wait for memory"
             )
 
-    def policies(self) -> Iterable[tuple[str, object]]:
-        return (("walk.order", self.order),)
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "walk.order", self.order
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)
