@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.hardware.dram.fr_rr_fcfs import FrRrFcfs
-from gpusim.hardware.dram.queue import Waiting
+from gpusim.hardware.dram.waiting import Waiting
 from tests.dram.driving import Driven
 from tests.dram.test_against_clocked import streams
 from tests.dram.test_golden_choice import BANKS, waiting
@@ -36,8 +36,8 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_it_chooses_as_a_naive_one(steps: list[tuple[bool, int, int, int]]) -> None:
-    queue, naive = FrRrFcfs(8, len(BANKS)), list[Waiting]()
-    served = [3] * len(BANKS)
+    queue, naive = FrRrFcfs(8, BANKS), list[Waiting]()
+    served = [3] * BANKS
     for number, (adds, bank, row, app) in enumerate(steps):
         of_bank = [one for one in naive if one.bank == bank]
         candidates = [one for one in of_bank if one.row == row]

@@ -11,21 +11,18 @@ from hypothesis import strategies as st
 from gpusim.core.errors import OptionError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.hardware.dram.golden_silver_normal import GoldenSilverNormal
-from gpusim.hardware.dram.mapping import AddressMapping
-from gpusim.hardware.dram.presets import GDDR5
 from gpusim.hardware.dram.pressure import TranslationPressure
-from gpusim.hardware.dram.queue import PRECEDENCE, RANK_BITS, Waiting
-from gpusim.hardware.dram.timing import make_banks
+from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Waiting
 from tests.examples import examples
 
-_, BANKS = make_banks(AddressMapping(GDDR5))
+BANKS = 8
 SIZES = {"golden": 2, "silver": 3, "normal": 4}
 LANES = ("golden", "silver", "normal")
 
 
 def waiting(bank: int, row: int, app: int, depth: int, cycle: int, number: int) -> Waiting:
     request = MemoryRequest(Kind.LOAD, app, 0, 0, 0, 0, 0, 1, depth, None, [])
-    one = Waiting(request, BANKS[bank], row, False, 1, cycle)
+    one = Waiting(request, bank, row, False, 1, cycle)
     one.rank = cycle << RANK_BITS | number
     return one
 

@@ -9,19 +9,16 @@ from hypothesis import strategies as st
 
 from gpusim.core.registry import Slot, find_policy, policy_names
 from gpusim.core.request import Kind, MemoryRequest
-from gpusim.hardware.dram.mapping import AddressMapping
-from gpusim.hardware.dram.presets import GDDR5
-from gpusim.hardware.dram.queue import Fcfs, FrFcfs, Waiting
-from gpusim.hardware.dram.timing import make_banks
+from gpusim.hardware.dram.queue import Fcfs, FrFcfs
+from gpusim.hardware.dram.waiting import Waiting
 
 Steps = list[tuple[int, int, int]]
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 7), st.integers(0, 3)), max_size=60)
 
 
 def _waiting(bank: int, row: int, rank: int = 0) -> Waiting:
-    _, banks = make_banks(AddressMapping(GDDR5))
     request = MemoryRequest(Kind.LOAD, 0, 0, 0, 0, 0, 0, 1, 0, None, [])
-    waiting = Waiting(request, banks[bank], row, False, 1, 0)
+    waiting = Waiting(request, bank, row, False, 1, 0)
     waiting.rank = rank
     return waiting
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
-from gpusim.hardware.dram.queue import FrFcfs, Waiting
+from gpusim.hardware.dram.queue import FrFcfs
+from gpusim.hardware.dram.waiting import Waiting
 from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.hardware.walk import FrameAllocator
 

@@ -1,4 +1,10 @@
-"""DRAM: address mapping, bank timing, queue policies, and the controller of a channel."""
+"""DRAM: address mapping, bank timing, queue policies, and the controller of a channel.
+
+`controller` is the process of a channel.  `commands` holds its parts together: the queues
+(`read_write_queues`, `queue` and its policies), what each bank needs next (`plan`), which command
+goes next (`chooser`), and what a command does (`issuer`) to banks (`bank`, `timing`), command bus
+(`bus`) and refresh (`refresh`).
+"""
 
 from gpusim.hardware.dram.build import build_dram
 from gpusim.hardware.dram.controller import DramChannel
@@ -7,7 +13,8 @@ from gpusim.hardware.dram.golden_silver_normal import GoldenSilverNormal
 from gpusim.hardware.dram.ideal import IdealDramChannel
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.pressure import TranslationPressure
-from gpusim.hardware.dram.queue import DramQueue, Fcfs, FrFcfs, Waiting
+from gpusim.hardware.dram.queue import DramQueue, Fcfs, FrFcfs
+from gpusim.hardware.dram.waiting import Waiting
 
 __all__ = [
     "AddressMapping", "DramChannel", "DramQueue", "Fcfs", "FrFcfs", "FrRrFcfs",

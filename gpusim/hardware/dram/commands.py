@@ -1,64 +1,71 @@
-"""The commands of a channel: issues them, up to the clock that the controller names.
+"""The commands of a channel, up to the clock that the channel's process names.
 
-`Commands` keeps the state of one channel between commands.  The caller says how far time has come
-(`advance`), adds requests (`accept`) and collects those whose data are known (`done`).
+`Commands` holds the parts of a channel together: the queues, a bank plan that says what each bank
+needs, a chooser that says which command goes next and when, and an issuer that carries it out.
 """
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from gpusim.config.dram import DramConfig
-from gpusim.core.engine import NEVER
 from gpusim.core.request import MemoryRequest
-from gpusim.hardware.dram.choice import COLUMN, PRECHARGE, REFRESH, Choice, insert_by_due
+from gpusim.hardware.dram.bank import make_banks
+from gpusim.hardware.dram.bus import CommandBus
+from gpusim.hardware.dram.chooser import Chooser
+from gpusim.hardware.dram.counters import ChannelCounters
+from gpusim.hardware.dram.issuer import Issuer
 from gpusim.hardware.dram.mapping import AddressMapping
-from gpusim.hardware.dram.queue import PRECEDENCE, RANK_BITS, DramQueue, Waiting
-from gpusim.hardware.dram.timing import CLOSED, Bank
-
-HIT, MISS, CONFLICT, FORWARDED = range(4)
-"""What a request found in its bank: its row, no row, another row; or its data in a write."""
-
-_activate_ok = attrgetter("activate_ok")
-
-_OPENED_FIRST = PRECEDENCE << 20
-"""Taken off the rank of a request whose row was opened for it; of two that were accepted in one
-clock, the one whose row was opened first goes first."""
+from gpusim.hardware.dram.plan import ACTIVATE, PRECHARGE, REFRESH, BankPlan
+from gpusim.hardware.dram.queue import DramQueue
+from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
+from gpusim.hardware.dram.refresh import Refresh
+from gpusim.hardware.dram.timing import Timing
+from gpusim.hardware.dram.waiting import FORWARDED, RANK_BITS, Waiting
 
 
-class Commands(Choice):
-    """The commands of one channel.
+class Commands:
+    """One channel between its requests: knows the clocks of all commands, without a process.
+
+    The caller says how far time has come (`advance`), adds requests (`accept`) and collects the
+    requests whose data are known (`done`).
 
     Args:
         config: the DRAM table.
         mapping: for the numbering of the banks.
 
     Attributes:
-        done: requests whose last column access was issued; the caller empties it.
-        activations, precharges, refreshes: commands issued.
-        data_clocks: clocks in which a data bus was busy.
+        queues: of reads and of writes.
+        done: requests whose last column access was issued, or whose data a waiting write had; the
+            caller empties it.
+        counters: of the channel.
     """
 
     __slots__ = (
-        "_accepted", "_closed_page", "_forward", "_opened", "_refresh_at", "_row_bus",
-        "activations", "data_clocks", "done", "precharges", "refreshes",
+        "_accepted", "_bus", "_chooser", "_issuer", "_plan", "_read_latency", "_refresh",
+        "counters", "done", "queues",
     )  # fmt: skip
 
     def __init__(self, config: DramConfig, mapping: AddressMapping) -> None:
-        super().__init__(config, mapping)
-        self._closed_page = config.page_policy == "closed"
-        self._row_bus = config.row_bus
-        self._refresh_at = self._timing.REFI or NEVER
+        timing = Timing.of(config)
+        ranks, banks = make_banks(mapping)
+        clocks = config.activate_clocks
+        self.queues = ReadWriteQueues(config, mapping.banks)
+        self._bus = bus = CommandBus(config.row_bus)
+        self._refresh = refresh = Refresh(ranks, timing.REFI)
+        self._plan = plan = BankPlan(banks, self.queues)
+        self._chooser = Chooser(plan, self.queues, bus, refresh, ranks, banks, clocks)
+        self._issuer = Issuer(
+            plan, bus, refresh, banks, timing,
+            activate_clocks=clocks, closed_page=config.page_policy == "closed",
+        )  # fmt: skip
+        self._read_latency = timing.read_latency
         self._accepted = 0
-        self._opened = 0
-        self._forward: dict[int, int] = {}
-        """How many writes of an address wait."""
-        self.done: list[Waiting] = []
-        self.activations = self.precharges = self.refreshes = self.data_clocks = 0
+        self.done: list[Waiting] = self._issuer.done
+        self.counters: ChannelCounters = self._issuer.counters
 
     def unfinished(self) -> int:
         """Requests that are not done."""
-        return self._opened + self.reads.size + self.writes.size
+        queues = self.queues
+        return self._plan.opened + queues.reads.size + queues.writes.size
 
     def accept(self, waiting: Waiting, now: int) -> None:
         """Take a request in, for which there is room; its commands go in later clocks.
@@ -69,39 +76,26 @@ class Commands(Choice):
             waiting: the request.
             now: the clock, to which `advance` has been called.
         """
-        if self._bus <= now:
-            self._bus = now + 1
-        if self._column_bus <= now:
-            self._column_bus = now + 1
+        self._bus.hold(now + 1)
         self._accepted += 1
         waiting.rank = now << RANK_BITS | self._accepted
-        address = waiting.request.address
-        if waiting.write:
-            self.writes.add(waiting, now)
-            self._forward[address] = self._forward.get(address, 0) + 1
-        elif address in self._forward:
+        if self.queues.add(waiting, now):
+            self._chooser.forget()
+            self._plan.accepted(waiting)
+        else:
             waiting.outcome = FORWARDED
             waiting.first = waiting.finished = now + 1
             self.done.append(waiting)
-            return
-        else:
-            self.reads.add(waiting, now)
-        self._choice_at = self._column_at = -1
-        if waiting.write is self._draining:
-            bank = waiting.place
-            if not bank.step or self._queue.best(bank.index, bank.row) is not bank.next:
-                self._plan(bank)
-            if self._queue.changed:
-                self._plan_changed()
 
     def advance(self, until: int) -> None:
         """Issue all commands up to clock `until`, that one included."""
-        while self._bus <= until or self._column_bus <= until:
-            clock = self._choice_at
+        bus, chooser, refresh = self._bus, self._chooser, self._refresh
+        while bus.row_ok <= until or bus.column_ok <= until:
+            clock = chooser.clock
             if clock < 0:
-                clock = self._choose()
-            if clock >= self._refresh_at and not self._refreshing:
-                if self._refresh_at > until:
+                clock = chooser.choose()
+            if clock >= refresh.due and not refresh.pending:
+                if refresh.due > until:
                     return
                 self._begin_refresh()
             elif clock > until:
@@ -114,161 +108,60 @@ class Commands(Choice):
 
         Only for a caller who accepts nothing before that clock.
         """
+        chooser, refresh = self._chooser, self._refresh
         while True:
-            clock = self._choice_at
+            clock = chooser.clock
             if clock < 0:
-                clock = self._choose()
-            if clock >= self._refresh_at and not self._refreshing:
+                clock = chooser.choose()
+            if clock >= refresh.due and not refresh.pending:
                 self._begin_refresh()
                 continue
-            choice = self._choice
+            command = chooser.command
             self._issue(clock)
-            if choice != PRECHARGE and not queue.full(request):
+            if command != PRECHARGE and not queue.full(request):
                 return clock
 
     def next_finish(self) -> int:
-        """No data ends before this clock, except those of requests already `done`."""
-        first = max(self._choice_at, min(self._bus, self._column_bus))
-        return first + self._timing.read_latency
-
-    # -- commands --------------------------------------------------------------------------------
+        """No data ends before this clock, except the data of requests already `done`."""
+        bus = self._bus
+        clock = bus.row_ok
+        if clock > bus.column_ok:
+            clock = bus.column_ok
+        if clock < self._chooser.clock:
+            clock = self._chooser.clock
+        return clock + self._read_latency
 
     def _issue(self, clock: int) -> None:
         """Issue the chosen command in `clock`."""
-        self._choice_at = -1
-        choice, waiting = self._choice, self._chosen
-        if choice == REFRESH:
-            self._refresh(clock)
+        chooser, issuer = self._chooser, self._issuer
+        command, waiting = chooser.command, chooser.waiting
+        chooser.clock = -1
+        if command == REFRESH:
+            chooser.column_clock = -1
+            issuer.refresh(clock)
             return
         assert waiting is not None
-        if waiting.first < 0:
-            waiting.first = clock
-            waiting.outcome = choice - COLUMN
-        if choice == PRECHARGE:
-            self._precharge(waiting.place, clock)
+        if command == PRECHARGE:  # the next column access stays the same: it goes later
+            issuer.precharge(waiting, clock)
             return
-        self._column_at = -1
-        if choice == COLUMN:
-            self._access(waiting, clock)
-        else:
-            self._activate(waiting, clock)
-        self._plan(waiting.place)
-        if self._queue.changed:
-            self._plan_changed()
-        if choice == COLUMN and self._bus <= clock:
+        chooser.column_clock = -1
+        if command == ACTIVATE:
+            issuer.activate(waiting, clock)
+            return
+        issuer.access(waiting, clock)
+        if self._bus.row_ok <= clock:
             self._issue_row(clock)
 
     def _issue_row(self, clock: int) -> None:
         """Issue a row command in the clock of a column access, if one is ready."""
-        self._bus = clock
-        if not self._refreshing and self._choose_row(clock + 1) == clock:
+        self._bus.row_ok = clock
+        if not self._refresh.pending and self._chooser.choose_row(clock + 1) == clock:
             self._issue(clock)
         else:
-            self._bus = clock + 1
-
-    def _take_row_bus(self, clock: int, clocks: int = 1) -> None:
-        """A row command begins in `clock`; no column access goes in that clock any more."""
-        self._bus = clock + clocks
-        self._column_bus = clock + (1 if self._row_bus else clocks)
-
-    def _activate(self, waiting: Waiting, clock: int) -> None:
-        self._take_row_bus(clock, self._activate_ahead + 1)
-        clock += self._activate_ahead
-        bank = waiting.place
-        bank.activate(waiting.row, clock, self._timing)
-        ranks = self._ranks
-        first = ranks[0] if len(ranks) == 1 else min(ranks, key=_activate_ok)
-        self._activate_floor = first.activate_ok - self._activate_ahead
-        self.activations += 1
-        self._leave(waiting)
-        bank.opened_for = waiting
-        waiting.opened = True
-        waiting.rank = (waiting.rank >> RANK_BITS << RANK_BITS | self.activations) - _OPENED_FIRST
-        waiting.due = bank.write_ok if waiting.write else bank.read_ok
-        insert_by_due(self._columns, waiting)
-        self._opened += 1
-
-    def _precharge(self, bank: Bank, clock: int) -> None:
-        """Close a row; the bank's next step is the activation for the same request.
-
-        The next column access stays the same: it goes later, and nothing of its concern changed.
-        """
-        self._take_row_bus(clock)
-        bank.precharge(clock, self._timing)
-        self.precharges += 1
-        self._precharges.remove(bank)
-        self._plan_activation(bank)
-
-    def _access(self, waiting: Waiting, clock: int) -> None:
-        """Read or write a burst."""
-        self._column_bus = clock + 1
-        if not self._row_bus:
-            self._bus = clock + 1
-        timing, bank = self._timing, waiting.place
-        if waiting.write:
-            bank.write(clock, timing)
-            waiting.finished = clock + timing.write_latency
-        else:
-            bank.read(clock, timing)
-            waiting.finished = clock + timing.read_latency
-        self.data_clocks += timing.BL
-        waiting.left -= 1
-        if waiting.left:
-            return
-        if waiting.opened:
-            bank.opened_for = None
-            self._columns.remove(waiting)
-            self._opened -= 1
-        else:
-            self._leave(waiting)
-        self.done.append(waiting)
-        if self._closed_page:
-            self._close(bank)
-
-    def _close(self, bank: Bank) -> None:
-        """Auto-precharge, unless a request of the served queue (or the opener) wants the row."""
-        best = self._queue.best(bank.index, bank.row)
-        if bank.opened_for is None and (best is None or best.row != bank.row):
-            bank.row = CLOSED
-            bank.activate_ok = max(bank.activate_ok, bank.precharge_ok + self._timing.RP)
-            self.precharges += 1
-
-    def _leave(self, waiting: Waiting) -> None:
-        """`waiting` leaves its queue."""
-        if not waiting.write:
-            self.reads.remove(waiting)
-            return
-        self.writes.remove(waiting)
-        address = waiting.request.address
-        if self._forward[address] == 1:
-            del self._forward[address]
-        else:
-            self._forward[address] -= 1
-
-    # -- refresh ---------------------------------------------------------------------------------
+            self._bus.row_ok = clock + 1
 
     def _begin_refresh(self) -> None:
-        """A refresh is due: rank by rank, and nothing else starts before all have got it."""
-        self._bus = max(self._bus, self._refresh_at)
-        self._column_bus = max(self._column_bus, self._refresh_at)
-        self._refreshing = list(self._ranks)
-        self._refresh_at += self._timing.REFI
-        self._choice_at = self._column_at = -1
-
-    def _refresh(self, clock: int) -> None:
-        """Close all rows of the rank, or refresh it if they are closed."""
-        self._take_row_bus(clock)
-        self._column_at = -1
-        rank = self._refreshing[0]
-        if any(bank.row != CLOSED for bank in rank.banks):
-            for bank in rank.banks:
-                self.precharges += bank.row != CLOSED
-                bank.row = CLOSED
-                bank.activate_ok = max(bank.activate_ok, clock + self._timing.RP)
-        else:
-            for bank in rank.banks:
-                bank.activate_ok = clock + self._timing.RFC
-            del self._refreshing[0]
-            self.refreshes += 1
-        for bank in rank.banks:
-            self._plan(bank)
+        """A refresh is due: it goes before all that has not begun."""
+        self._bus.hold(self._refresh.due)
+        self._refresh.begin()
+        self._chooser.forget()

@@ -12,10 +12,11 @@ from gpusim.core.law import Law, laws_of
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.hardware.dram.clock import ClockRatio
-from gpusim.hardware.dram.commands import CONFLICT, HIT, MISS, Commands
-from gpusim.hardware.dram.counters import ChannelCounters, DramCounters
+from gpusim.hardware.dram.commands import Commands
+from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
-from gpusim.hardware.dram.queue import DramQueue, Waiting
+from gpusim.hardware.dram.queue import DramQueue
+from gpusim.hardware.dram.waiting import CONFLICT, HIT, MISS, Waiting
 
 _WRITEBACK = int(Kind.WRITEBACK)
 _DRAM_QUEUE, _DRAM = int(State.DRAM_QUEUE), int(State.DRAM)
@@ -24,10 +25,10 @@ _DRAM_QUEUE, _DRAM = int(State.DRAM_QUEUE), int(State.DRAM)
 class DramChannel(Component):
     """One channel with its controller.
 
-    Requests come through `requests`, in order: while the queue of the first one is full, those
-    behind it wait, too.  A request is accepted in the cycle in which there is room; its commands
-    go from the next DRAM clock on.  A read is answered when its data has arrived; a write-back is
-    posted, nobody waits for it.
+    Requests come through `requests`, in order: while the queue of the first one is full, the
+    requests behind it wait, too.  A request is accepted in the cycle in which there is room; its
+    commands go from the next DRAM clock on.  A read is answered when its data has arrived; a
+    write-back is posted: it has no answer.
 
     The commands of a channel can only be changed by new requests, so the process does not live
     through every command: it catches up when a request arrives, when the next data could end, and,
@@ -82,6 +83,7 @@ class DramChannel(Component):
 
     def _run(self) -> Generator[int | None, None, None]:
         env, requests, commands = self.env, self.requests, self._commands
+        reads, writes = self.queues
         core, dram, cycle_of = self._ratio.core, self._ratio.dram, self._ratio.cycle
         while True:
             now = env._now
@@ -92,7 +94,7 @@ class DramChannel(Component):
             commands.advance(clock)
             wake = NEVER
             while (request := requests.head()) is not None:
-                queue = commands.writes if request.kind == _WRITEBACK else commands.reads
+                queue = writes if request.kind == _WRITEBACK else reads
                 if queue.full(request):
                     self._waits = wake = cycle_of(commands.advance_until_room(queue, request))
                     break
@@ -113,16 +115,14 @@ class DramChannel(Component):
 
     def _accept(self, request: MemoryRequest, now: int, clock: int) -> None:
         request.trail += (_DRAM_QUEUE, now)
-        commands = self._commands
         bank, row = self._mapping.bank_and_row(request.address)
         write = request.kind == _WRITEBACK
-        waiting = Waiting(request, commands.banks[bank], row, write, self._bursts, now)
-        commands.accept(waiting, clock)
+        self._commands.accept(Waiting(request, bank, row, write, self._bursts, now), clock)
 
     def _finish(self, now: int) -> None:
         """Count, announce and answer the requests whose data is known."""
         core, dram = self._ratio.core, self._ratio.dram
-        done = self._commands.done
+        done, heard = self._commands.done, bool(self.on_request.listeners)
         for waiting in done:
             request = waiting.request
             issued = -(-waiting.first * core // dram)
@@ -138,7 +138,7 @@ class DramChannel(Component):
                 counters.row_misses += 1
             else:
                 counters.forwarded += 1
-            if self.on_request.listeners:
+            if heard:
                 self._announce(waiting, issued, finished)
             if waiting.write:
                 counters.writes += 1
@@ -167,8 +167,9 @@ class DramChannel(Component):
 
     @property
     def queues(self) -> tuple[DramQueue, ...]:
-        """Those of reads and of writes."""
-        return self._commands.reads, self._commands.writes
+        """The queue of reads and the queue of writes."""
+        queues = self._commands.queues
+        return queues.reads, queues.writes
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -178,23 +179,21 @@ class DramChannel(Component):
     def shared_counters(self) -> Iterator[object]:
         """Of the channel, and of its queue of reads."""
         commands = self._commands
-        yield ChannelCounters(
-            commands.activations, commands.precharges, commands.refreshes, commands.data_clocks
-        )
-        yield from commands.reads.counters()
+        yield commands.counters
+        yield from commands.queues.reads.counters()
 
     def policies(self) -> Iterator[tuple[str, object]]:
-        yield "dram.scheduler", self._commands.reads
+        yield "dram.scheduler", self._commands.queues.reads
 
     def in_flight(self) -> int:
         """Requests that are not done."""
         return len(self.requests) + self._commands.unfinished()
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom."""
+        """What it waits for, for the watchdog."""
         if self.in_flight():
-            reads, writes = self._commands.reads.size, self._commands.writes.size
+            reads, writes = self.queues
             yield (
-                f"{self.name}: {len(self.requests)} requests in the port, {reads} reads and "
-                f"{writes} writes in the queues wait for DRAM commands"
+                f"{self.name}: {len(self.requests)} requests in the port, {reads.size} reads and "
+                f"{writes.size} writes in the queues wait for DRAM commands"
             )

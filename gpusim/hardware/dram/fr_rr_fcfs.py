@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from gpusim.core.registry import Slot, policy
 from gpusim.core.structures import Dimensions, Storage, bits_for
-from gpusim.hardware.dram.queue import FrFcfs, Waiting
+from gpusim.hardware.dram.queue import FrFcfs
+from gpusim.hardware.dram.waiting import Waiting
 
 
 @policy(Slot.DRAM_QUEUE, "fr-rr-fcfs")

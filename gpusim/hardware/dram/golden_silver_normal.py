@@ -16,15 +16,8 @@ from gpusim.core.request import MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.dram.pressure import TranslationPressure, watch_pressure
-from gpusim.hardware.dram.queue import (
-    PRECEDENCE,
-    DramQueue,
-    Fcfs,
-    FrFcfs,
-    Served,
-    Waiting,
-    entries_storage,
-)
+from gpusim.hardware.dram.queue import DramQueue, Fcfs, FrFcfs, entries_storage
+from gpusim.hardware.dram.waiting import PRECEDENCE, Served, Waiting
 
 QUOTAS = ("pressure", "walks")
 
@@ -136,7 +129,7 @@ class GoldenSilverNormal(DramQueue):
         return self._normal.full(request) and not self._silver_takes(request)
 
     def add(self, waiting: Waiting, now: int) -> None:
-        """Take a request into its queue, after those that have waited too long in normal."""
+        """Take a request into its queue, after moving on what has waited too long in normal."""
         if self._patient:
             self._promote(waiting.accepted, now)
         request = waiting.request

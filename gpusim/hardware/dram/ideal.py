@@ -77,5 +77,5 @@ class IdealDramChannel(Component):
         return len(self.requests)
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom: nobody waits here."""
+        """What it waits for, for the watchdog: nothing."""
         yield from ()

@@ -53,21 +53,21 @@ class TranslationPressure:
         self._waiting.setdefault(tag, {}).setdefault(tlb, set()).add((sm, warp_slot))
 
     def filled(self, tlb: int, tag: int) -> None:
-        """Nobody waits for the page any more at this first TLB."""
+        """This first TLB has the page now; no warp waits for it there any more."""
         tlbs = self._waiting.get(tag, {})
         tlbs.pop(tlb, None)  # what only a prefetch asked for was never missed
         if not tlbs:
             self._waiting.pop(tag, None)
 
     def walk_begun(self, app: int, tag: int, cycle: int) -> None:
-        """A page has to be walked that nobody walks yet."""
+        """The walk of a page begins; no other walk of it is under way."""
         self._advance(cycle)
         under_way = self._under_way[app]
         under_way[tag] = None
         self._peaks[app] = max(self._peaks[app], len(under_way))
 
     def walk_ended(self, app: int, tag: int, cycle: int) -> None:
-        """It has been walked; those who wait are told after this."""
+        """The walk has ended; the warps that wait for it are told after this."""
         self._advance(cycle)
         del self._under_way[app][tag]
         self._walks[app] += 1

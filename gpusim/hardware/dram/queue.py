@@ -12,82 +12,13 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from attrs import define
-
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, policy
 from gpusim.core.request import MemoryRequest
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage
-from gpusim.hardware.dram.timing import Bank
-
-RANK_BITS = 32
-"""Bits of a rank that tell requests apart that were accepted in one clock."""
-
-PRECEDENCE = 1 << 80
-"""What a queue takes off the rank of a request that goes before all others."""
+from gpusim.hardware.dram.waiting import Waiting
 
 _rank = attrgetter("rank")
-
-
-@define(slots=True)
-class Served:
-    """Reads that a part of a queue has served.
-
-    Attributes:
-        reads: how many.
-        latency_cycles: from acceptance to the end of the data, summed over them.
-    """
-
-    reads: int = 0
-    latency_cycles: int = 0
-
-
-class Waiting:
-    """A request that waits in a channel.
-
-    Attributes:
-        request: the request itself.
-        bank: the index of its bank in the channel.
-        row: its row in that bank.
-        write: whether it writes.
-        rank: of the requests whose next command could go in the same clock, the lowest rank goes
-            first.  At first ``clock of acceptance << RANK_BITS | order``; `DramQueue.add` may
-            take multiples of `PRECEDENCE` off, or add them.
-        served: where its queue wants it counted when it is answered, beside the counters of its
-            application; None: nowhere.
-        place: the bank itself (the controller's).
-        due: first clock of its column access, as far as its bank alone is concerned.
-        opened: whether its row was opened for it.
-        left: column accesses (bursts) still to do.
-        accepted: core cycle in which it was accepted.
-        first: DRAM clock of its first command, -1 before.
-        outcome: what it found in its bank at its first command (`gpusim.hardware.dram.commands`).
-        finished: DRAM clock in which its data ends.
-    """
-
-    __slots__ = (
-        "accepted", "bank", "due", "finished", "first", "left", "opened", "outcome", "place",
-        "rank", "request", "row", "served", "write",
-    )  # fmt: skip
-
-    rank: int
-    due: int
-    outcome: int
-    finished: int
-
-    def __init__(
-        self, request: MemoryRequest, place: Bank, row: int, write: bool, left: int, accepted: int
-    ) -> None:
-        self.request = request
-        self.place = place
-        self.bank = place.index
-        self.row = row
-        self.write = write
-        self.left = left
-        self.accepted = accepted
-        self.opened = False
-        self.first = -1
-        self.served: Served | None = None
 
 
 class DramQueue(Policy, ABC):
@@ -101,8 +32,8 @@ class DramQueue(Policy, ABC):
         changed: banks whose `best` may have changed for another reason than that a request of
             theirs was added or removed; the controller empties the list.
         reads_only: it is no policy for writes; they wait in an FR-FCFS queue.
-        epoch: it watches the pressure of translation, which is counted anew every so many core
-            cycles; 0: it does not.
+        epoch: core cycles after which the pressure of translation, which it watches, is counted
+            anew; 0: it does not watch it.
     """
 
     __slots__ = ("changed", "size")
@@ -146,7 +77,7 @@ class DramQueue(Policy, ABC):
 
 
 def entries_storage(entries: int, dimensions: Dimensions) -> Storage:
-    """So many entries of a queue of reads: each holds a physical address."""
+    """The entries of a queue of reads: each holds a physical address."""
     offset = VIRTUAL_BITS - dimensions.page_bits
     return Storage("read queue", entries, {"address": dimensions.frame_bits + offset})
 
@@ -174,7 +105,7 @@ class FrFcfs(DramQueue):
         return self.size >= self._entries
 
     def add(self, waiting: Waiting, now: int) -> None:
-        """Take it behind those of its bank that are older."""
+        """Take a request in behind the older ones of its bank."""
         self.size += 1
         bank = self._banks[waiting.bank]
         if not bank or bank[-1].rank < waiting.rank:
@@ -224,7 +155,7 @@ class Fcfs(DramQueue):
         return self.size >= self._entries
 
     def add(self, waiting: Waiting, now: int) -> None:
-        """Append."""
+        """Take a request in behind all others."""
         self.size += 1
         self._waiting.append(waiting)
 

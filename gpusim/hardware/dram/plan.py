@@ -1,0 +1,177 @@
+"""The bank plan of a channel: which command each bank needs next, and for which request."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import TypeVar
+
+from gpusim.hardware.dram.bank import CLOSED, Bank
+from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
+from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Waiting
+
+IDLE, COLUMN, ACTIVATE, PRECHARGE, REFRESH = range(5)
+"""The next command of a bank (`Bank.step`); `REFRESH` is a rank's."""
+
+_OPENED_FIRST = PRECEDENCE << 20
+"""Taken off the rank of a request whose row was opened for it; of two that were accepted in one
+clock, the one whose row was opened first goes first."""
+
+_due = attrgetter("due")
+_age = attrgetter("age")
+_Due = TypeVar("_Due", Waiting, Bank)
+
+
+class BankPlan:
+    """What each bank of a channel needs next for the queue that is served.
+
+    It asks the queue (`DramQueue.best`) only about banks for which the answer may have changed.
+
+    Args:
+        banks: by index.
+        queues: of the channel.
+
+    Attributes:
+        columns: the column accesses that are next in open rows, by `Waiting.due`: row hits of the
+            queue that is served, and requests whose row was opened for them.
+        activations: banks whose next command is an activation, by `Bank.age`.
+        precharges: banks whose next command is a precharge, by `Bank.due`.
+        opened: requests whose row was opened for them and that are not done.
+    """
+
+    __slots__ = (
+        "_banks", "_openings", "_queues", "activations", "columns", "opened", "precharges",
+    )  # fmt: skip
+
+    def __init__(self, banks: Sequence[Bank], queues: ReadWriteQueues) -> None:
+        self._banks = banks
+        self._queues = queues
+        self._openings = 0
+        self.columns: list[Waiting] = []
+        self.activations: list[Bank] = []
+        self.precharges: list[Bank] = []
+        self.opened = 0
+
+    # -- what changes it -------------------------------------------------------------------------
+
+    def accepted(self, waiting: Waiting) -> None:
+        """A request has come into its queue."""
+        queues = self._queues
+        if waiting.write is not queues.draining:
+            return
+        bank, served = self._banks[waiting.bank], queues.served
+        if not bank.step or served.best(bank.index, bank.row) is not bank.next:
+            self.renew(bank)
+        if served.changed:
+            self._renew_changed()
+
+    def row_opened(self, bank: Bank, waiting: Waiting) -> None:
+        """A row was opened for `waiting`, which leaves its queue: its column access is next."""
+        queues = self._queues
+        queues.remove(waiting)
+        self._openings += 1
+        bank.opened_for = waiting
+        waiting.opened = True
+        waiting.rank = (waiting.rank >> RANK_BITS << RANK_BITS | self._openings) - _OPENED_FIRST
+        waiting.due = bank.write_ok if waiting.write else bank.read_ok
+        _insert_by_due(self.columns, waiting)
+        self.opened += 1
+        self.renew(bank)
+        if queues.served.changed:
+            self._renew_changed()
+
+    def row_closed(self, bank: Bank) -> None:
+        """A precharge closed a row: the activation for the same request is next."""
+        self.precharges.remove(bank)
+        self._add_activation(bank)
+
+    def column_done(self, bank: Bank, waiting: Waiting) -> None:
+        """The last column access of a request is done."""
+        queues = self._queues
+        if waiting.opened:
+            bank.opened_for = None
+            self.columns.remove(waiting)
+            self.opened -= 1
+        else:
+            queues.remove(waiting)
+        self.renew(bank)
+        if queues.served.changed:
+            self._renew_changed()
+
+    def turn(self) -> None:
+        """Serve the other queue; rows that were opened for a request stay open for it."""
+        queues, banks = self._queues, self._banks
+        queues.turn()
+        for waiting in [one for one in self.columns if not one.opened]:
+            self.renew(banks[waiting.bank])
+        for bank in [*self.activations, *self.precharges]:
+            self.renew(bank)
+        for waiting in queues.served.requests():
+            bank = banks[waiting.bank]
+            if bank.step == IDLE:
+                self.renew(bank)
+
+    # -- what a bank needs -----------------------------------------------------------------------
+
+    def row_is_wanted(self, bank: Bank) -> bool:
+        """Whether a request of the queue that is served needs the open row, or its opener does."""
+        if bank.opened_for is not None:
+            return True
+        best = self._queues.served.best(bank.index, bank.row)
+        return best is not None and best.row == bank.row
+
+    def renew(self, bank: Bank) -> None:
+        """Ask the queue for which request the bank works, and plan its next command."""
+        if bank.step != IDLE:
+            self._withdraw(bank)
+        row = bank.row
+        best = bank.next = self._queues.served.best(bank.index, row)
+        if best is None:
+            bank.step = IDLE
+            return
+        bank.age = best.rank
+        if best.row == row:
+            bank.step = COLUMN
+            best.due = bank.write_ok if best.write else bank.read_ok
+            _insert_by_due(self.columns, best)
+        elif row == CLOSED:
+            self._add_activation(bank)
+        elif bank.opened_for is not None:
+            bank.step = IDLE
+        else:
+            bank.step = PRECHARGE
+            bank.due = bank.precharge_ok
+            _insert_by_due(self.precharges, bank)
+
+    def _withdraw(self, bank: Bank) -> None:
+        """Take back what was next for a bank."""
+        step, waiting = bank.step, bank.next
+        if step == ACTIVATE:
+            self.activations.remove(bank)
+        elif step == PRECHARGE:
+            self.precharges.remove(bank)
+        elif waiting is not None:
+            self.columns.remove(waiting)
+
+    def _renew_changed(self) -> None:
+        """Renew the banks that the queue named."""
+        changed = self._queues.served.changed
+        while changed:
+            self.renew(self._banks[changed.pop()])
+
+    def _add_activation(self, bank: Bank) -> None:
+        bank.step = ACTIVATE
+        activations = self.activations
+        if not activations or activations[-1].age < bank.age:
+            activations.append(bank)
+        else:
+            insort(activations, bank, key=_age)
+
+
+def _insert_by_due(ordered: list[_Due], item: _Due) -> None:
+    """Put `item` behind all that are due before it or with it."""
+    if not ordered or ordered[-1].due <= item.due:
+        ordered.append(item)
+    else:
+        insort(ordered, item, key=_due)

@@ -1,0 +1,76 @@
+"""A request that waits in a channel, and its rank among all that wait there."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from gpusim.core.request import MemoryRequest
+
+RANK_BITS = 32
+"""Bits of a rank that tell requests apart that were accepted in one clock."""
+
+PRECEDENCE = 1 << 80
+"""What a queue takes off the rank of a request that goes before all others."""
+
+HIT, MISS, CONFLICT, FORWARDED = range(4)
+"""What a request found in its bank: its row, no row, another row; or its data in a write."""
+
+
+@define(slots=True)
+class Served:
+    """Reads that a part of a queue has served.
+
+    Attributes:
+        reads: how many.
+        latency_cycles: from acceptance to the end of the data, summed over them.
+    """
+
+    reads: int = 0
+    latency_cycles: int = 0
+
+
+class Waiting:
+    """A request that waits in a channel.
+
+    Attributes:
+        request: the request itself.
+        bank: the index of its bank in the channel.
+        row: its row in that bank.
+        write: whether it writes.
+        rank: of the requests whose next command could go in the same clock, the lowest rank goes
+            first.  At first ``clock of acceptance << RANK_BITS | order``; `DramQueue.add` may
+            take multiples of `PRECEDENCE` off, or add them.
+        served: where its queue wants it counted when it is answered, beside the counters of its
+            application; None: nowhere.
+        due: first clock of its column access, as far as its bank alone is concerned.
+        opened: whether its row was opened for it.
+        left: column accesses (bursts) still to do.
+        accepted: core cycle in which it was accepted.
+        first: DRAM clock of its first command, -1 before.
+        outcome: what it found in its bank at its first command: `HIT`, `MISS`, `CONFLICT`, or
+            `FORWARDED`.
+        finished: DRAM clock in which its data ends.
+    """
+
+    __slots__ = (
+        "accepted", "bank", "due", "finished", "first", "left", "opened", "outcome", "rank",
+        "request", "row", "served", "write",
+    )  # fmt: skip
+
+    rank: int
+    due: int
+    outcome: int
+    finished: int
+
+    def __init__(
+        self, request: MemoryRequest, bank: int, row: int, write: bool, left: int, accepted: int
+    ) -> None:
+        self.request = request
+        self.bank = bank
+        self.row = row
+        self.write = write
+        self.left = left
+        self.accepted = accepted
+        self.opened = False
+        self.first = -1
+        self.served: Served | None = None
