@@ -49,7 +49,8 @@ def test_a_page_that_moved_is_walked_again(translation: str) -> None:
     config = placed(translation)
     run = Run.meanwhile(config, at(LATER, lambda m: m.pages.remap(VPN)), then(BASE + 128))
     same = Run(config, then(BASE + 128))
-    assert run.latencies[1] - same.latencies[1] == L2_TLB + WALK + (translation != "after") * L1_TLB
+    hidden = L1_TLB if translation == "parallel" else 0  # behind the L1 cache, if it hits
+    assert run.latencies[1] - same.latencies[1] == L2_TLB + WALK + hidden
     assert run.count("walk", "walks") == 2
     mapping = run.machine.page_table.find(VPN)
     assert mapping is not None
@@ -109,12 +110,12 @@ def test_a_promoted_page_is_one_walk_of_all() -> None:
 # -- translations on their way -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cycle", [3, 12, 13, 14, 100, 511, 512])
+@pytest.mark.parametrize("cycle", [4, 12, 13, 14, 100, 511, 512])
 @pytest.mark.parametrize("change_of", ["remap", "unmap", "shoot_down"])
 @each_place
 def test_a_walk_under_way_is_begun_again(translation: str, change_of: str, cycle: int) -> None:
     """Whatever was found is not used: the load asks again, and finds the new frame."""
-    later = cycle + (L1 - L1_TLB if translation == "after" else 0)
+    later = cycle + (L1 if translation == "after" else 0)  # it looks up the L1 cache first
     script = [("load", BASE), ("wait",)]
     run = Run.meanwhile(
         placed(translation), at(later, lambda m: getattr(m.pages, change_of)(VPN)), script
@@ -148,7 +149,8 @@ def test_all_who_wait_for_a_page_ask_again(translation: str) -> None:
 @pytest.mark.parametrize("kind", ["PassOn", "NextPage"])
 @pytest.mark.parametrize("place", [("L1", "own", "L2", "walk"), ("L1", "L2", "own", "walk")])
 def test_stages_of_ones_own_lose_nothing(kind: str, place: tuple[str, ...]) -> None:
-    for cycle in (4, 8, 100, 514, 516, 518):
+    back = (514, 516, 518) if kind == "PassOn" else ()
+    for cycle in (4, 8, 100, *back):
         run = Run.meanwhile(
             with_stage(SMALL, kind, *place), at(cycle, lambda m: m.pages.remap(VPN)),
             then(BASE + 128),
@@ -182,7 +184,8 @@ loads = st.lists(
 events = st.lists(
     st.tuples(
         st.integers(1, 400),
-        st.sampled_from(["remap", "remap", "unmap", "unmap", "promote", "shoot_down", "all"]), pages,
+        st.sampled_from(["remap", "remap", "unmap", "promote", "promote", "shoot_down", "all"]),
+        pages,
     ),
     max_size=12,
 )  # fmt: skip
@@ -200,6 +203,9 @@ WALKS = (
 )
 
 
+ARRAYS = ("set-associative", "sub-entry", "star", "cluster")
+
+
 def script_of(program: Any) -> list[tuple[Any, ...]]:
     steps: list[tuple[Any, ...]] = []
     for what, where, later in program:
@@ -210,36 +216,50 @@ def script_of(program: Any) -> list[tuple[Any, ...]]:
 
 def changes_of(events: Any) -> Any:
     def play(machine: Machine) -> Generator[int, None, None]:
-        for later, what, page in events:
+        for number, (later, what, page) in enumerate(events):
             yield later
-            tag = VPN + page
-            if what == "all":
-                machine.pages.shoot_down(None)
-            elif what == "promote":
-                machine.pages.promote(tag, 16)
-            elif what == "shoot_down" or machine.pages.find(tag) is not None:
-                getattr(machine.pages, what)(tag)
+            happen(machine, what, VPN + page, 16 * (1000 + number))
 
     return lambda machine: machine.env.start(play(machine)) and None
 
 
+def happen(machine: Machine, what: str, tag: int, frames: int) -> None:
+    """A change of a page; `frames` are free, for a page that becomes large, or is."""
+    pages = machine.pages
+    mapping = pages.find(tag)
+    if what == "all":
+        pages.shoot_down(None)
+    elif what == "promote":
+        for page in range(tag // 16 * 16, tag // 16 * 16 + 16):
+            machine.page_table.walk(0, page)
+        promoted = pages.promote(tag, 16, frames)
+        assert (promoted is None) == (mapping is not None and mapping.pages == 16)
+    elif what == "remap" and mapping is not None and mapping.pages == 16:
+        pages.remap(tag, frames)
+    else:
+        getattr(pages, what)(tag)
+
+
 @given(
-    st.sampled_from(TRANSLATIONS), st.sampled_from(WALKS),
+    st.sampled_from(TRANSLATIONS), st.sampled_from(WALKS), st.sampled_from(ARRAYS),
     st.lists(st.lists(loads, min_size=2, max_size=2), min_size=1, max_size=3), events,
     st.sampled_from([None, "PassOn", "NextPage"]),
 )  # fmt: skip
 def test_whatever_happens_to_pages_nothing_is_lost(
-    translation: str, walk: WalkConfig, blocks: Any, events: Any, kind: str | None
+    translation: str, walk: WalkConfig, array: str, blocks: Any, events: Any, kind: str | None
 ) -> None:
-    config = placed(translation, attrs.evolve(TINY, walk=walk))
+    pages = 1 if array == "set-associative" else 4
+    shape = attrs.evolve(TINY.tlb["L2"], array=PolicyConfig(array), sub_entries=pages)
+    config = attrs.evolve(TINY, walk=walk, tlb={**TINY.tlb, "L2": shape})
+    config = placed(translation, config)
     if kind is not None:
         config = with_stage(config, kind, "L1", "own", "L2", "walk", scope="sm", queue=2)
     launch = ScriptedLaunch([[script_of(one) for one in block] for block in blocks])
     tenant = Tenant("app", ScriptedApplication([launch]), range(2))
     run = Run.of(config, [tenant], changes_of(events))  # drained, and conservation checked
     machine = run.machine
-    asked = sum(len({(p, l) for p, l in where}) for b in blocks for w in b for _, where, _ in w)
-    assert len(run.requests) == asked
+    asked = [where for block in blocks for warp in block for _, where, _ in warp]
+    assert len(run.requests) == sum(len(set(where)) for where in asked)
     for request in run.requests:
         if request.mapping is not None:
             assert request.mapping.covers(request.tag)

@@ -144,15 +144,16 @@ def test_prefetches_are_counted_apart(place: str) -> None:
     assert asked == 5, "every page but the first, once"
     for level in ("tlb/L1", "tlb/L2"):
         assert run.count(level, "hits") + run.count(level, "misses") == run.count(level, "lookups")
-    demand = run.count("tlb/L2", "lookups")
+    lookups, came = run.count("tlb/L2", "lookups"), 6 - run.count("stage/own", "answered")
     if place == "before the L2 TLB":
         assert run.count("tlb/L2/prefetch", "lookups") == asked
         assert run.count("tlb/L2/prefetch", "misses") == asked
-        assert demand == 6 - run.count("stage/own", "answered")
+        assert lookups == came
+        assert run.count("walk", "requests") == came - run.count("tlb/L2", "merged")
     else:
         assert run.count("tlb/L2/prefetch", "lookups") == 0
-        assert demand == 6
-    assert run.count("walk", "requests") == 6 - run.count("stage/own", "answered")
+        assert lookups == 6
+        assert run.count("walk", "requests") == came
 
 
 @each_place
