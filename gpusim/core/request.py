@@ -69,11 +69,13 @@ class Traveller:
         tag: the page, tagged with the address space; 0 where there is none (write-backs).
         mapping: what the page table says of that page; None until it is known.
         sm: index of the SM it came from; -1 for the walkers and the L2 cache.
+        kind: what it wants: a `Kind` of request, or a `Purpose` of translation.
     """
 
-    __slots__ = ("app", "asid", "links", "mapping", "path", "sm", "tag", "trail")
+    __slots__ = ("app", "asid", "kind", "links", "mapping", "path", "sm", "tag", "trail")
 
-    def __init__(self, app: int, asid: int, sm: int, tag: int, trail: list[int]) -> None:
+    def __init__(self, app: int, asid: int, sm: int, tag: int, trail: list[int], kind: int) -> None:
+        self.kind = kind
         self.app = app
         self.asid = asid
         self.sm = sm
@@ -145,7 +147,7 @@ class MemoryRequest(Traveller):
         access: the warp instruction that it is a part of; None for walks and write-backs.
     """
 
-    __slots__ = ("access", "address", "depth", "kind", "sectors", "vline")
+    __slots__ = ("access", "address", "depth", "sectors", "vline")
 
     def __init__(
         self, kind: int, app: int, asid: int, sm: int, tag: int, address: int, vline: int,
@@ -214,14 +216,17 @@ def line_in_page(page: int, number: int, lines_shift: int) -> int:
 
 
 class Purpose(IntEnum):
-    """Why a page is translated."""
+    """Why a page is translated.  None is also a `Kind`: one comparison tells a prefetch."""
 
-    DEMAND = 0
+    DEMAND = 16
     """A warp instruction waits for it."""
-    PREFETCH = 1
+    PREFETCH = 17
     """Somebody expects that one will."""
-    REPLAY = 2
+    REPLAY = 18
     """A warp instruction waits for it and has asked before: the page was not there."""
+
+
+_DEMAND = int(Purpose.DEMAND)
 
 
 class Translation(Traveller):
@@ -234,17 +239,16 @@ class Translation(Traveller):
         access: the warp instruction whose lookup missed first; None behind prefetches.
     """
 
-    __slots__ = ("access", "kind", "slot", "warp_slot")
+    __slots__ = ("access", "slot", "warp_slot")
 
     def __init__(
         self, app: int, asid: int, sm: int, tag: int, slot: int, warp_slot: int, trail: list[int],
-        access: Access | None = None, kind: int = Purpose.DEMAND,
+        access: Access | None = None, kind: int = _DEMAND,
     ) -> None:  # fmt: skip
-        super().__init__(app, asid, sm, tag, trail)
+        super().__init__(app, asid, sm, tag, trail, kind)
         self.slot = slot
         self.warp_slot = warp_slot
         self.access = access
-        self.kind = int(kind)
 
     @property
     def vpn(self) -> int:

@@ -249,7 +249,7 @@ class StageProcess(Stage):
         self.counters[cause.app].prefetches += 1
         wanted = Translation(
             cause.app, cause.asid, cause.sm, tag, cause.slot, cause.warp_slot,
-            [self.site.state, self.env.now], kind=Purpose.PREFETCH,
+            [self.site.state, self.env.now], kind=int(Purpose.PREFETCH),
         )  # fmt: skip
         self._send(wanted, delay)
         return True

@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 import gpusim
-from gpusim.config.schema import GpuConfig, WalkCacheConfig, WalkConfig
+from gpusim.config.schema import GpuConfig, MemoryConfig, WalkCacheConfig, WalkConfig
 from gpusim.config.units import Bytes, cycles
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Buffer
@@ -185,3 +185,19 @@ def test_pages_of_one_size_only_are_those_of_first_touch(page: str, largest: str
     plain = Seen("gups", memory__page=page, memory__frames="first-touch")
     assert seen.result.summary["cycles"] == plain.result.summary["cycles"]
     assert seen.counters() == plain.counters()
+
+
+def test_parts_of_memory_begin_where_large_pages_may() -> None:
+    """Two applications have half of the memory each; half of 999 MiB is no multiple of 2 MiB."""
+    memory = MemoryConfig(size=Bytes(999 << 20), frames=LARGEST)
+    config = change(SMALL, sm={"count": 2}, dram={"channels": 2, "partition": "channels"})
+    tenants = [
+        Tenant(
+            f"app{sm}",
+            ScriptedApplication([ScriptedLaunch([[[("load", HUGE)]]])], buffers=(ARRAY,)), [sm],
+        )
+        for sm in range(2)
+    ]  # fmt: skip
+    run = Run.of(attrs.evolve(config, memory=memory), tenants)
+    assert [mapping.pages for one in run.requests if (mapping := one.mapping)] == [512, 512]
+    assert all(one.address % MIB2 == 0 for one in run.requests)

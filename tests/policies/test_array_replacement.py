@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpusim
 from gpusim.config.schema import TlbConfig
+from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy, policy_names
@@ -128,3 +130,22 @@ def test_a_flushed_array_fills_again(name: str, policy: str) -> None:
         assert not any(array.insert(page.tag, page, 0) for page in pages)
         array.flush()
         assert not any(array.lookup(page.tag, 0) for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("keys", "ways"),
+    [
+        ({"ways": 3}, 3),
+        ({"ways": 3, "array": "sub-entry"}, 3),
+        ({"ways": 6, "array": "sub-entry-groups"}, 6),
+        ({"ways": 3, "array": "star", "sub_entries": 4}, 3),
+        ({"ways": 3, "array": "cluster"}, 3),
+        ({"ways": 6, "sets": "base-delta"}, 3),  # three plain ones, and three compressed ones
+        ({"ways": 3, "sets": {"policy": "base-delta", "partitioned": False}}, 6),
+        ({"ways": 4, "array": {"policy": "static-ways", "ways_of": "3/1"}}, 3),
+    ],
+)
+def test_a_policy_that_cannot_serve_an_array_is_refused(keys: dict[str, Any], ways: int) -> None:
+    table = {f"tlb.L2.{key}": value for key, value in {"entries": 24, **keys}.items()}
+    with pytest.raises(UserError, match=f"tlb.L2.replacement = 'plru'.*power of two, not {ways}"):
+        gpusim.load_model("tiny", overrides={**table, "tlb.L2.replacement": "plru"})

@@ -377,3 +377,10 @@ def test_frames_that_two_pages_share_are_not_free_when_one_of_them_goes() -> Non
     assert (0, 1, shared, 1) not in frames.freed
     table.unmap(0, 2)
     assert [pfn for *_, pfn, _ in frames.freed].count(shared) == 1
+
+
+def test_frames_that_the_allocator_did_not_give_do_not_go_back_to_it() -> None:
+    table, frames = make(KIB4)
+    table.map(0, 7, 100)
+    assert table.unmap(0, 7).pfn == 100
+    assert frames.freed == []

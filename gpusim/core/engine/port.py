@@ -109,12 +109,13 @@ class Port(Generic[T]):
         now = self.env._now
         if not queue or queue[0][0] > now:
             return None
-        if self._cycle != now:
-            self._cycle = now
-            self._left = self.bandwidth
-        if not self._left:
-            return None
-        self._left -= 1
+        if self.bandwidth != NEVER:
+            if self._cycle != now:
+                self._cycle = now
+                self._left = self.bandwidth
+            if not self._left:
+                return None
+            self._left -= 1
         arrival, item = queue.popleft()
         self.taken += 1
         self.waited_cycles += now - arrival

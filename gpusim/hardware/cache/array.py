@@ -26,7 +26,7 @@ class CacheArray:
         OptionError: the replacement policy cannot serve sets of so many ways.
     """
 
-    __slots__ = ("_interleave", "_replacement", "_set_count", "_sets", "_ways")
+    __slots__ = ("_interleave", "_replacement", "_set_count", "_sets", "_touch", "_ways")
 
     def __init__(
         self, lines: int, ways: int, interleave: int = 1, replacement: PolicyConfig = LRU
@@ -35,6 +35,7 @@ class CacheArray:
         self._set_count = lines // ways
         self._interleave = interleave
         self._replacement = make_replacement(replacement, ways)
+        self._touch = self._replacement.touch
         self._sets: list[dict[int, int]] = [{} for _ in range(self._set_count)]
         for one in self._sets:  # numbered in this order
             self._replacement.adopt(one, ways)
@@ -44,7 +45,7 @@ class CacheArray:
         index = line // self._interleave % self._set_count
         state = self._sets[index].get(line, 0)
         if state:
-            self._replacement.touch(index, line)
+            self._touch(index, line)
         return sectors & ~state
 
     def fill(self, line: int, sectors: int, dirty: bool = False) -> tuple[int, int] | None:

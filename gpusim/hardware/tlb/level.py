@@ -32,6 +32,8 @@ from gpusim.core.states import State
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.fill import FillPolicy
 
+_PREFETCH = int(Purpose.PREFETCH)
+
 
 @define(slots=True)
 class PrefetchTlbCounters:
@@ -302,12 +304,13 @@ class TlbLevel(Stage):
             while fills.queue and (filled := fills.take()) is not None:
                 self._fill(filled)
             blocked = False
-            while not blocked and (translation := requests.head()) is not None:
-                blocked = not self._serve(translation)
-                if not blocked:
-                    requests.take()
-            upcoming = fills.next_cycle()
-            if not blocked:
+            while requests.queue and (translation := requests.head()) is not None:
+                if not self._serve(translation):
+                    blocked = True
+                    break
+                requests.take()
+            upcoming = fills.queue[0][0] if fills.queue else NEVER
+            if requests.queue and not blocked:
                 upcoming = min(upcoming, requests.next_cycle())
             yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
 
@@ -317,7 +320,7 @@ class TlbLevel(Stage):
             self.process.wake.at(max(self._cycle, self.env._now + 1))
             return False
         tag = translation.tag
-        if translation.kind == Purpose.PREFETCH:
+        if translation.kind == _PREFETCH:
             mapping = self._look_for_prefetch(translation)
         else:
             mapping = self.lookup(tag, translation)
@@ -344,15 +347,13 @@ class TlbLevel(Stage):
             self._hold_port()
         return mapping
 
-    def _counters(self, waiter: Traveller) -> PrefetchTlbCounters:
-        """Where it is counted what happens to a miss."""
-        return (self.prefetches if _is_prefetch(waiter) else self.counters)[waiter.app]
-
     def _miss(self, waiter: Traveller, requester: Requester, delay: int) -> None:
         tag = waiter.tag
         now = self.env._now
-        counters = self._counters(waiter)
-        if not _is_prefetch(waiter):
+        if waiter.kind == _PREFETCH:
+            counters: PrefetchTlbCounters = self.prefetches[waiter.app]
+        else:
+            counters = self.counters[waiter.app]
             if self.on_lookup.listeners:
                 self.on_lookup(self._level, self._index, tag, False, now)
             if self.on_miss.listeners:
@@ -381,7 +382,8 @@ class TlbLevel(Stage):
         self.below.send(primary, delay)
 
     def _fill(self, translation: Translation) -> None:
-        counters = self._counters(translation)
+        prefetched = translation.kind == _PREFETCH
+        counters = (self.prefetches if prefetched else self.counters)[translation.app]
         counters.fills += 1
         tag, mapping = translation.tag, translation.mapping
         del self._primary[tag]
@@ -410,7 +412,7 @@ class TlbLevel(Stage):
         """Put what has come back into the array; returns how many entries were evicted."""
         tag = translation.tag
         if self.fill_policy is not None:
-            demand = [_requester(one) for one in waiters if not _is_prefetch(one)]
+            demand = [_requester(one) for one in waiters if one.kind != _PREFETCH]
             wanted: Sequence[Requester] = demand or [translation]
             if not self.fill_policy.admits(tag, mapping, wanted, self.env._now):
                 return 0
@@ -453,11 +455,6 @@ class TlbLevel(Stage):
     def shared_counters(self) -> Iterator[object]:
         yield from self.array.counters()
         yield TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
-
-
-def _is_prefetch(waiter: Traveller) -> bool:
-    """Whether no warp waits for it."""
-    return isinstance(waiter, Translation) and waiter.kind == Purpose.PREFETCH
 
 
 def _requester(waiter: Traveller) -> Requester:

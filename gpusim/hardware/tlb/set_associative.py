@@ -63,14 +63,22 @@ class SetAssociativeArray(ArrayOfSets):
     def __init__(self, config: TlbConfig) -> None:
         super().__init__(config, indexed=True)
         self._mask = len(self._sets) - 1
+        self._touch = self._kind.replacement.touch
+        self._plain = [one.entries for one in self._sets if isinstance(one, PlainSet)]
+        """Entries of the sets, which have these numbers for the replacement policy, too."""
         self._large: list[int] = []
         """Sizes of larger pages that have come, as powers of two."""
-        if isinstance(self._sets[0], PlainSet):
+        if self._plain:
             self.large_pages = "whole"
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
-        entry = self._sets[tag & self._mask].find(tag)
+        index = tag & self._mask
+        if not self._plain:
+            entry = self._sets[index].find(tag)
+            return None if entry is None else entry.mapping
+        entry = self._plain[index].get(tag)
         if entry is not None:
+            self._touch(index, tag)
             return entry.mapping
         for size in self._large:
             entry = self._sets[tag >> size & self._mask].find(_key(tag, size))

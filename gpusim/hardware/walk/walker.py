@@ -27,6 +27,7 @@ from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
 
 _WALK_READ = int(Kind.WALK)
 _WALKER, _WALK = int(State.WALKER), int(State.WALK)
+_PREFETCH = int(Purpose.PREFETCH)
 
 
 @define(slots=True)
@@ -166,18 +167,23 @@ class Walkers(Stage):
             port.connect(self.process)
 
     def _run(self) -> Generator[int | None, None, None]:
+        reads, steps, requests = self._reads, self._steps, self.requests
+        queues = (reads.queue, steps.queue, requests.queue)
         while True:
-            while (read := self._reads.take()) is not None:
+            while reads.queue and (read := reads.take()) is not None:
                 self._level_done(read)
-            while (walk := self._steps.take()) is not None:
+            while steps.queue and (walk := steps.take()) is not None:
                 self._step(walk)
-            self._send_reads()
-            while (translation := self.requests.take()) is not None:
+            if self._unsent:
+                self._send_reads()
+            while requests.queue and (translation := requests.take()) is not None:
                 self._admit(translation)
             while self._free and self._queue:
                 self._start(self._queue.pop(self._choose()))
-            ports = (self._reads, self._steps, self.requests)
-            upcoming = min(port.next_cycle() for port in ports)
+            upcoming = NEVER
+            for queue in queues:
+                if queue and queue[0][0] < upcoming:
+                    upcoming = queue[0][0]
             yield None if upcoming == NEVER else upcoming - self.env._now
 
     def attach(self, signals: Signals) -> None:
@@ -211,7 +217,7 @@ class Walkers(Stage):
 
     def _counters(self, translation: Translation) -> PrefetchWalkCounters:
         """Where a walk is counted that a translation asked for."""
-        prefetched = translation.kind == Purpose.PREFETCH
+        prefetched = translation.kind == _PREFETCH
         return (self.prefetches if prefetched else self.counters)[translation.app]
 
     def _admit(self, translation: Translation) -> None:
