@@ -279,7 +279,8 @@ class GpuConfig:
         sms_per_tpc, tpcs_per_gpc: grouping of SMs, for TLB scopes.
         tlb: TLB levels by name, from the SM outward.
         fbt: the forward–backward table of virtual L2 caches.
-        watchdog: cycles without progress after which a run is stopped.
+        watchdog: cycles without progress after which a run is stopped; those in which it only waits
+            for the next event do not count.
         mig: into which instances it can be cut, if any; workloads without instances have it whole.
     """
 

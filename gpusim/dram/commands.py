@@ -127,7 +127,12 @@ class Commands(Choice):
                 return clock
 
     def next_finish(self) -> int:
-        """No data ends before this clock, except those of requests already `done`."""
+        """No data ends before this clock, except those of requests already `done`.
+
+        `NEVER` if no command can be chosen as it is.
+        """
+        if self._choice_at == NEVER:
+            return NEVER
         first = max(self._choice_at, min(self._bus, self._column_bus))
         return first + self._timing.read_latency
 
