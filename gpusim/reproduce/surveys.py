@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from pathlib import Path
 
 from gpusim.characterize import (
@@ -15,11 +16,13 @@ from gpusim.characterize import (
     characterize,
     read_characterization,
 )
+from gpusim.characterize.file import characterization_file
 from gpusim.config.load import LoadedModel, load_model
 from gpusim.errors import UserError, WriteError
 from gpusim.programs.workload import Workload, load_workload
 from gpusim.reproduce.figure import Survey
 from gpusim.sweep.key import content_key
+from gpusim.sweep.pools import Pool
 from gpusim.sweep.progress import Report, SweepProgress
 
 FOLDER = "characterizations"
@@ -45,8 +48,6 @@ def run_survey(
     Raises:
         UserError: a name or setting is wrong, or the folder cannot be written.
     """
-    from loky import ProcessPoolExecutor
-
     cache = folder / FOLDER
     try:
         cache.mkdir(exist_ok=True)
@@ -55,7 +56,7 @@ def run_survey(
     paths = {name: cache / f"{_key(survey, name, scale)}.h5" for name in survey.workloads}
     todo = [name for name, path in paths.items() if _read(path) is None]
     if todo:
-        with ProcessPoolExecutor(min(jobs, len(todo))) as pool:
+        with closing(Pool(min(jobs, len(todo)))) as pool:
             futures = {
                 pool.submit(_characterize, survey, name, scale, paths[name]): name for name in todo
             }
@@ -87,8 +88,11 @@ def _load(survey: Survey, name: str, scale: str) -> tuple[LoadedModel, Workload]
 
 
 def _characterize(survey: Survey, name: str, scale: str, path: Path) -> None:
+    """In a process that may be killed at any time: there is no file before there is all of it."""
     model, workload = _load(survey, name, scale)
-    characterize(workload, model, output=path)
+    found = characterize(workload, model)
+    with characterization_file(path) as write:
+        write(found)
 
 
 def _key(survey: Survey, name: str, scale: str) -> str:
