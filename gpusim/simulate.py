@@ -95,9 +95,9 @@ def simulate(
         if events is not None:
             machine.env.start(play(machine, read_events(events, tenants)))
         if progress is not None:
-            machine.env.start(now_and_then(machine, progress))
+            machine.env.start(now_and_then(machine, progress), onlooker=True)
         if run_log is not None:
-            machine.env.start(every(run_log.every, machine, run_log.write))
+            machine.env.start(every(run_log.every, machine, run_log.write), onlooker=True)
         if attach is not None:
             attach(machine)
         run(machine)

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from gpusim.core.errors import UserError
+from gpusim.results.storage.interrupts import interrupted_by
 
 EXIT_USER_ERROR = 2
 EXIT_SIMULATOR_ERROR = 3
@@ -24,24 +25,28 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except UserError as error:
-            _tell(str(error))
-            raise typer.Exit(EXIT_USER_ERROR) from error
-        except KeyboardInterrupt as error:
-            _tell(f"interrupted; {str(error) or 'nothing was written'}")
-            raise typer.Exit(EXIT_INTERRUPTED) from error
-        except (AssertionError, RuntimeError) as error:
-            if not _is_simulator_error(error):
+        except (Exception, KeyboardInterrupt) as error:
+            told = _explain(error)
+            if told is None:
                 raise
-            _tell(str(error))
-            raise typer.Exit(EXIT_SIMULATOR_ERROR) from error
+            code, message = told
+            print(f"gpusim: {message}", file=sys.stderr)
+            raise typer.Exit(code) from error
 
 
-def _tell(message: str) -> None:
-    print(f"gpusim: {message}", file=sys.stderr)
+def _explain(error: BaseException) -> tuple[int, str] | None:
+    """Exit code and message; None for what is no business of a user."""
+    interrupt = interrupted_by(error)
+    if interrupt is not None:
+        return EXIT_INTERRUPTED, f"interrupted; {interrupt or 'nothing was written'}"
+    if isinstance(error, UserError):
+        return EXIT_USER_ERROR, str(error)
+    if _is_simulator_error(error):
+        return EXIT_SIMULATOR_ERROR, str(error)
+    return None
 
 
-def _is_simulator_error(error: Exception) -> bool:
+def _is_simulator_error(error: BaseException) -> bool:
     from gpusim.core.engine.watchdog import DeadlockError
     from gpusim.machine.conservation import ConservationError
 

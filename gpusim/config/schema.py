@@ -324,7 +324,8 @@ class GpuConfig:
             the walkers.
         stage: the stages that are neither.
         fbt: the forward–backward table of virtual L2 caches.
-        watchdog: cycles without progress after which a run is stopped.
+        watchdog: cycles without progress after which a run is stopped; those in which it only waits
+            for the next event do not count.
         mig: into which instances it can be cut, if any; workloads without instances have it whole.
     """
 

@@ -74,7 +74,9 @@ class Traveller:
 
     __slots__ = ("app", "asid", "kind", "links", "mapping", "path", "sm", "tag", "trail")
 
-    def __init__(self, app: int, asid: int, sm: int, tag: int, trail: list[int], kind: int) -> None:
+    def __init__(
+        self, app: int, asid: int, sm: int, tag: int, trail: list[int], kind: int = 0
+    ) -> None:
         self.kind = kind
         self.app = app
         self.asid = asid

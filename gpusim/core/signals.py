@@ -11,11 +11,13 @@ a policy decides, processes take time.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from gpusim.core.engine import Environment, Probe
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.mapping import Mapping
+
+if TYPE_CHECKING:  # programs, which know no engine, know policies by name
+    from gpusim.core.engine import Environment, Probe
 
 T = TypeVar("T")
 

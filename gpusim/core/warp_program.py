@@ -56,7 +56,9 @@ class LaneChunk:
         arg: (n,) int64, its argument (ignored for memory operations).
         active: (n, warps) bool, which warps execute it.
         address: (m, warps, lanes) int64, byte addresses of the m memory operations among the n,
-            in order; `INACTIVE` where a lane takes no part.
+            in order; `INACTIVE` where a lane takes no part.  The number of lanes is that of this
+            chunk: that of a warp, or as many as the widest operation needs; with m = 0 it means
+            nothing, and may be 0.
         size: (m,) int64, bytes that each lane accesses; a lane does not cross a sector.
     """
 

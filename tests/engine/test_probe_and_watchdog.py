@@ -38,9 +38,9 @@ class Factory:
             self.parts -= 1
             self.moved += 1
 
-    def heartbeat(self) -> Any:
+    def heartbeat(self, every: int = 10) -> Any:
         while True:
-            yield 10
+            yield every
 
 
 def test_a_run_that_moves_is_left_alone() -> None:
@@ -59,8 +59,9 @@ def test_a_run_that_stands_still_is_stopped_with_a_report() -> None:
     with pytest.raises(DeadlockError) as caught:
         factory.env.run()
     message = str(caught.value)
+    # It sees no progress from cycle 100 on; then one cycle counts at each of 100 beats.
     assert message == (
-        "deadlock at cycle 100: nothing moved in 100 cycles, and 3 requests or warps are "
+        "deadlock at cycle 1091: nothing moved in 100 cycles, and 3 requests or warps are "
         "unfinished. Who waits for whom:\n  a waits for b"
     )
 
@@ -68,20 +69,56 @@ def test_a_run_that_stands_still_is_stopped_with_a_report() -> None:
 def test_patience_is_counted_from_the_last_progress() -> None:
     factory = Factory(patience=50)
     factory.parts = 2
-    factory.env.start(factory.heartbeat())
-
-    def move_once() -> Any:
-        yield 130
-        factory.moved += 1
+    factory.env.start(factory.heartbeat(every=1))
 
     def keep_moving() -> Any:
-        for _ in range(12):
+        for _ in range(13):
             yield 10
             factory.moved += 1
 
     factory.env.start(keep_moving())
-    factory.env.start(move_once())
-    with pytest.raises(DeadlockError, match="cycle 200"):
+    with pytest.raises(DeadlockError, match="cycle 250:"):
+        factory.env.run()
+
+
+def test_a_timer_is_no_standstill_however_long_it_runs() -> None:
+    factory = Factory()
+    factory.env.start(factory.work(3, every=1_000_000))
+    factory.env.start(factory.heartbeat(), onlooker=True)
+    factory.env.run(until=3_000_001)
+    factory.watchdog.check_drained()
+
+
+@pytest.mark.parametrize("every", [60, 150, 1_000_000])
+def test_nor_are_several_that_make_no_progress_in_between(every: int) -> None:
+    factory = Factory()
+    factory.parts = 1
+
+    def read_four_levels() -> Any:
+        for _ in range(4):
+            yield every
+        factory.parts = 0
+
+    factory.env.start(read_four_levels())
+    factory.env.run()
+    assert factory.env.now >= 4 * every
+
+
+@pytest.mark.parametrize("onlookers", [False, True])
+def test_a_run_without_events_is_stopped_when_the_watchdog_looks(onlookers: bool) -> None:
+    factory = Factory()
+    factory.parts = 1
+
+    def wait_for_ever() -> Any:
+        yield 30
+        yield None
+
+    factory.env.start(wait_for_ever())
+    if onlookers:
+        factory.env.start(factory.heartbeat(), onlooker=True)
+    with pytest.raises(
+        DeadlockError, match=r"cycle 100: no event is left, and 1 requests or warps"
+    ):
         factory.env.run()
 
 

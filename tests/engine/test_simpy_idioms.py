@@ -8,7 +8,7 @@ import pytest
 import simpy
 from simpy.core import EmptySchedule, Infinity
 
-from gpusim.core.engine import Environment
+from gpusim.core.engine import NEVER, Environment
 
 
 def test_timeouts_carry_values_and_advance_time() -> None:
@@ -437,6 +437,26 @@ def test_peek_sees_sleepers_and_no_dead_wake_ups() -> None:
     env.step()
     assert env.now == 8
     assert env.peek() == Infinity
+
+
+def test_the_next_cycle_is_that_of_no_onlooker() -> None:
+    env = Environment()
+
+    def sleeper(cycles: int) -> Any:
+        yield cycles
+        yield None
+
+    env.start(sleeper(5), onlooker=True)
+    worker = env.start(sleeper(20))
+    assert env.next_cycle() == 0  # their starts
+    env.run(until=1)
+    assert (env.peek(), env.next_cycle()) == (5, 20)
+    worker.wake.at(8)
+    assert env.next_cycle() == 8
+    env.timeout(6)
+    assert env.next_cycle() == 7
+    env.run(until=10)
+    assert env.next_cycle() == NEVER
 
 
 def test_urgent_events_come_first_in_a_cycle() -> None:

@@ -66,6 +66,8 @@ def chunks(draw: Any) -> LaneChunk:
         row[~active[number]] = INACTIVE
         rows.append(row)
         sizes.append(size)
+    if not rows:
+        lanes = draw(st.sampled_from([0, lanes]))
     return LaneChunk(
         np.array(kinds, dtype=np.uint8),
         generator.integers(0, 9, len(kinds)),
@@ -94,6 +96,18 @@ def test_a_unit_stride_warp(line_bytes: int, lines: int) -> None:
     assert segment.args == [lines]
     assert segment.lines == [1024 // line_bytes + i for i in range(lines)]
     assert sum(mask.bit_count() for mask in segment.sectors) == 4
+
+
+def test_a_chunk_without_a_memory_operation_needs_no_lanes() -> None:
+    chunk = LaneChunk(
+        np.array([Op.COMPUTE, Op.BARRIER], dtype=np.uint8), np.array([7, 0]),
+        np.array([[True, False], [True, True]]), np.zeros((0, 2, 0), dtype=np.int64),
+        np.zeros(0, dtype=np.int64),
+    )  # fmt: skip
+    assert coalesce(chunk, 128) == [
+        Segment([Op.COMPUTE, Op.BARRIER], [7, 0], [], []),
+        Segment([Op.BARRIER], [0], [], []),
+    ]
 
 
 def test_transactions_are_in_the_order_of_their_lowest_lanes() -> None:

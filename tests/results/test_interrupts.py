@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.results import ResultWriter
-from gpusim.results.storage.interrupts import uninterrupted
+from gpusim.results.storage.interrupts import interrupted_by, uninterrupted
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +84,26 @@ def test_an_interrupt_while_hdf5_opens_the_file(
         pass
     assert not opened[0].id.valid  # else HDF5 would close it when the interpreter is half gone
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_error_came_from() -> None:
+    def raised(*errors: BaseException) -> BaseException:
+        """The last of some errors, each of which is raised while the one before is handled."""
+        first, *others = errors
+        for other in others:
+            other.__context__ = first
+            first = other
+        return first
+
+    assert interrupted_by(KeyboardInterrupt()) == ""
+    assert interrupted_by(raised(KeyboardInterrupt("2 of 3"), ImportError())) == "2 of 3"
+    twice = raised(KeyboardInterrupt(), KeyboardInterrupt("2 of 3"), KeyboardInterrupt())
+    assert interrupted_by(raised(twice, KeyError(), AttributeError())) == "2 of 3"
+    assert interrupted_by(raised(ZeroDivisionError(), ValueError())) is None
+    caused = ValueError()
+    caused.__cause__ = raised(KeyboardInterrupt(), ImportError())
+    assert interrupted_by(raised(ZeroDivisionError(), caused)) == ""
+    circle = raised(KeyError(), ValueError())
+    assert circle.__context__ is not None
+    circle.__context__.__context__ = circle
+    assert interrupted_by(circle) is None

@@ -34,6 +34,14 @@ class Gate:
     def is_open(self) -> bool:
         return (self.folder / "open").exists()
 
+    def arrive(self) -> None:
+        """Tell who watches the gate that this process is there."""
+        (self.folder / f"process {os.getpid()}").touch()
+
+    def arrived(self) -> set[int]:
+        """The processes that are there, or were."""
+        return {int(path.name.split()[1]) for path in self.folder.glob("process *")}
+
     def pass_through(self) -> None:
         while not (self.is_open() or self._took_ticket()):
             time.sleep(0.05)

@@ -104,10 +104,17 @@ class Wake:
 
 
 class Process(simpy.Process):
-    """A SimPy process that may also yield whole cycles, or ``None`` to be parked."""
+    """A SimPy process that may also yield whole cycles, or ``None`` to be parked.
 
-    def __init__(self, env: Environment, generator: ProcessGenerator) -> None:
+    Attributes:
+        onlooker: it looks on and changes nothing, such as the watchdog.
+    """
+
+    def __init__(
+        self, env: Environment, generator: ProcessGenerator, onlooker: bool = False
+    ) -> None:
         super().__init__(env, generator)  # type: ignore[arg-type]
+        self.onlooker = onlooker
         self.wake = Wake(env, self, generator.send)
         self._nap = Event(env)
         """What SimPy takes for the target of a process that sleeps or is parked."""
@@ -195,9 +202,9 @@ class Environment(simpy.Environment):
 
     process = BoundClass(Process)
 
-    def start(self, generator: ProcessGenerator) -> Process:
-        """`process`, precisely typed."""
-        return Process(self, generator)
+    def start(self, generator: ProcessGenerator, *, onlooker: bool = False) -> Process:
+        """`process`, precisely typed; onlookers do not count for `next_cycle`."""
+        return Process(self, generator, onlooker)
 
     def schedule(self, event: Event, priority: EventPriority = NORMAL, delay: float = 0) -> None:
         """Put `event` into the bucket ``now + delay``.
@@ -227,12 +234,22 @@ class Environment(simpy.Environment):
 
     def peek(self) -> float:
         """The cycle of the next event, or infinity."""
+        cycle = self._first(_is_live)
+        return Infinity if cycle == NEVER else cycle
+
+    def next_cycle(self) -> int:
+        """The cycle of the next event that is not an onlooker's, or `NEVER`."""
+        return self._first(_is_at_work)
+
+    def _first(self, counts: Callable[[Wake | Event, int], bool]) -> int:
+        """The first cycle with an entry that counts, or `NEVER`."""
         if self._urgent:
             return self._now
         for cycle in sorted(self._cycles):
-            if self._urgent_later.get(cycle) or any(map(_is_live(cycle), self._buckets[cycle])):
+            entries = self._buckets[cycle]
+            if self._urgent_later.get(cycle) or any(counts(entry, cycle) for entry in entries):
                 return cycle
-        return Infinity
+        return NEVER
 
     def step(self) -> None:
         """Process the next event, raising `simpy.core.EmptySchedule` if there is none."""
@@ -376,9 +393,14 @@ class Environment(simpy.Environment):
         return True
 
 
-def _is_live(cycle: int) -> Callable[[Wake | Event], bool]:
-    """A test for entries of the bucket `cycle` that are not wake-ups overtaken by earlier ones."""
-    return lambda entry: not isinstance(entry, Wake) or entry.due == cycle
+def _is_live(entry: Wake | Event, cycle: int) -> bool:
+    """Whether an entry of the bucket `cycle` is more than a wake-up overtaken by an earlier one."""
+    return not isinstance(entry, Wake) or entry.due == cycle
+
+
+def _is_at_work(entry: Wake | Event, cycle: int) -> bool:
+    """The same, and that of an onlooker does not count."""
+    return not isinstance(entry, Wake) or (entry.due == cycle and not entry.process.onlooker)
 
 
 __all__ = [

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
-from gpusim.core.engine.environment import Environment
+from gpusim.core.engine.environment import NEVER, Environment
+
+_LOOKS = 100
+"""How often the watchdog looks before its patience is at an end."""
 
 
 class DeadlockError(RuntimeError):
@@ -12,11 +15,15 @@ class DeadlockError(RuntimeError):
 
 
 class Watchdog:
-    """Compares a progress count every `patience` cycles.
+    """Stops a run in which no event is left, or events happen but make no progress.
+
+    It looks every `patience` cycles, and more often from when it has seen no progress.  A timer
+    that runs, such as a warp's arithmetic or a fixed walk, is no standstill however long it takes:
+    of the time between two looks, the cycles up to the next event do not count.
 
     Args:
         env: the environment.
-        patience: cycles without progress after which the run is stopped.
+        patience: cycles without progress after which the run is stopped, of those that count.
         in_flight: number of requests (or warps) that are not finished.
         progress: any number that changes whenever a request moves on.
         report: who waits for whom, as text.
@@ -35,7 +42,7 @@ class Watchdog:
         self._in_flight = in_flight
         self._progress = progress
         self._report = report
-        self.process = env.start(self._watch())
+        self.process = env.start(self._watch(), onlooker=True)
 
     def check_drained(self) -> None:
         """Raise if the simulation ran out of events with requests still in flight."""
@@ -43,13 +50,20 @@ class Watchdog:
             raise DeadlockError(self._message("no event is left"))
 
     def _watch(self) -> Generator[int, None, None]:
-        seen = -1
+        step = max(self.patience // _LOOKS, 1)
+        seen, counted = -1, 0
         while self._in_flight():
+            upcoming = self.env.next_cycle()
+            if upcoming == NEVER:
+                raise DeadlockError(self._message("no event is left"))
             now = self._progress()
-            if now == seen:
+            if now != seen:
+                seen, counted, pause = now, 0, self.patience
+            elif counted < self.patience:
+                counted, pause = counted + step, step
+            else:
                 raise DeadlockError(self._message(f"nothing moved in {self.patience} cycles"))
-            seen = now
-            yield self.patience
+            yield upcoming - self.env.now + pause
 
     def _message(self, cause: str) -> str:
         return (

@@ -7,6 +7,7 @@ needs, a chooser that says which command goes next and when, and an issuer that 
 from __future__ import annotations
 
 from gpusim.config.dram import DramConfig
+from gpusim.core.engine import NEVER, DeadlockError
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.dram.bank import make_banks
 from gpusim.hardware.dram.bus import CommandBus
@@ -20,6 +21,9 @@ from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
 from gpusim.hardware.dram.refresh import Refresh
 from gpusim.hardware.dram.timing import Timing
 from gpusim.hardware.dram.waiting import FORWARDED, RANK_BITS, Waiting
+
+_PATIENCE = 8
+"""Refreshes with nothing between them after which a full queue is taken to stand still."""
 
 
 class Commands:
@@ -107,14 +111,24 @@ class Commands:
         """Issue commands until `queue`, now full, has room for `request`; the last one's clock.
 
         Only for a caller who accepts nothing before that clock.
+
+        Raises:
+            DeadlockError: the policy of the queue lets none of its requests go.
         """
         chooser, refresh = self._chooser, self._refresh
+        refreshes = 0
         while True:
             clock = chooser.clock
             if clock < 0:
                 clock = chooser.choose()
             if clock >= refresh.due and not refresh.pending:
                 self._begin_refresh()
+                refreshes += 1
+                if refreshes > _PATIENCE:
+                    raise DeadlockError(
+                        f"deadlock: a full queue of DRAM requests ({type(queue).__qualname__}) "
+                        f"lets none of its {queue.size} requests go"
+                    )
                 continue
             command = chooser.command
             self._issue(clock)
@@ -122,7 +136,12 @@ class Commands:
                 return clock
 
     def next_finish(self) -> int:
-        """No data ends before this clock, except the data of requests already `done`."""
+        """No data ends before this clock, except the data of requests already `done`.
+
+        `NEVER` if no command can be chosen as it is.
+        """
+        if self._chooser.clock == NEVER:
+            return NEVER
         bus = self._bus
         clock = bus.row_ok
         if clock > bus.column_ok:

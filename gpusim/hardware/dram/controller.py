@@ -103,8 +103,8 @@ class DramChannel(Component):
             if commands.done:
                 self._finish(now)
             if wake == NEVER:
-                if commands.unfinished():
-                    wake = cycle_of(commands.next_finish())
+                if commands.unfinished() and (finish := commands.next_finish()) != NEVER:
+                    wake = cycle_of(finish)
                     if now < self._deadline < wake:
                         wake = self._deadline
                     else:

@@ -48,7 +48,7 @@ def _transactions(
         (warps, m) transactions of each instruction; virtual line numbers; sector masks.
     """
     instructions, warps, lanes = address.shape
-    rows = address.transpose(1, 0, 2).reshape(-1, lanes)
+    rows = address.transpose(1, 0, 2).reshape(warps * instructions, lanes)
     if not rows.size:
         empty = np.zeros(0, dtype=np.int64)
         return np.zeros((warps, instructions), dtype=np.int64), empty, empty

@@ -28,3 +28,25 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if received:
             handler(*received[-1])
+
+
+def interrupted_by(error: BaseException) -> str | None:
+    """What the Ctrl-C tells that an error came from; None if it came from none.
+
+    One that comes while a package is imported can end as an error of the package: what is half
+    imported fails when it is used, and modules in C make errors of their own of any other.
+    """
+    texts = [str(one) for one in _chain(error) if isinstance(one, KeyboardInterrupt)]
+    return max(texts, key=bool) if texts else None
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """An error and all that it came from, the latest one first."""
+    found = [error]
+    for one in found:
+        found += [
+            earlier
+            for earlier in (one.__cause__, one.__context__)
+            if earlier is not None and earlier not in found
+        ]
+    return found

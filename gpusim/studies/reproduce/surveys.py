@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from pathlib import Path
 
 from gpusim.config.load import LoadedModel
@@ -19,8 +20,10 @@ from gpusim.studies.characterize import (
     characterize,
     read_characterization,
 )
+from gpusim.studies.characterize.file import characterization_file
 from gpusim.studies.reproduce.figure import Survey
 from gpusim.studies.sweep.key import content_key
+from gpusim.studies.sweep.pools import Pool
 from gpusim.studies.sweep.progress import Report, SweepProgress
 
 FOLDER = "characterizations"
@@ -46,8 +49,6 @@ def run_survey(
     Raises:
         UserError: a name or setting is wrong, or the folder cannot be written.
     """
-    from loky import ProcessPoolExecutor
-
     cache = folder / FOLDER
     try:
         cache.mkdir(exist_ok=True)
@@ -56,7 +57,7 @@ def run_survey(
     paths = {name: cache / f"{_key(survey, name, scale)}.h5" for name in survey.workloads}
     todo = [name for name, path in paths.items() if _read(path) is None]
     if todo:
-        with ProcessPoolExecutor(min(jobs, len(todo))) as pool:
+        with closing(Pool(min(jobs, len(todo)))) as pool:
             futures = {
                 pool.submit(_characterize, survey, name, scale, paths[name]): name for name in todo
             }
@@ -88,8 +89,11 @@ def _load(survey: Survey, name: str, scale: str) -> tuple[LoadedModel, Workload]
 
 
 def _characterize(survey: Survey, name: str, scale: str, path: Path) -> None:
+    """In a process that may be killed at any time: there is no file before there is all of it."""
     model, workload = _load(survey, name, scale)
-    characterize(workload, model, output=path)
+    found = characterize(workload, model)
+    with characterization_file(path) as write:
+        write(found)
 
 
 def _key(survey: Survey, name: str, scale: str) -> str:

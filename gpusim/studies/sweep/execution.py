@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from attrs import define
 
 from gpusim.core.errors import UserError
+from gpusim.results.storage.interrupts import uninterrupted
 from gpusim.studies.sweep.claims import Claims, claim_file
 from gpusim.studies.sweep.code import own_policies, semantics
 from gpusim.studies.sweep.estimate import Estimates
@@ -261,7 +262,8 @@ class Execution:
         if time.monotonic() < self._table_due:
             return
         rows = ((point.values, key, self._found.get(key)) for point, key in self._plan.points)
-        self._folder.keep_table(self._plan.sweep.name, table_of(rows))
+        with uninterrupted():  # it imports pandas: half imported, that could not make the last one
+            self._folder.keep_table(self._plan.sweep.name, table_of(rows))
         self._table_due = time.monotonic() + _TABLE_SECONDS
 
     # -- small things ----------------------------------------------------------------------------

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
-from typing import Any, Protocol
+from typing import Protocol
 
 from gpusim.core.errors import UserError
 from gpusim.results.storage.interrupts import uninterrupted
-from gpusim.studies.sweep.worker import WORKER_LOST, Failure, Outcome, Task, perform, start_worker
-
-_ENVIRONMENT = {
-    # A run uses one core; so do the libraries in it.
-    **dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
-    ),
-    # Loky takes a run that needs more memory than the first one for a leak, and says so.
-    "LOKY_MAX_MEMORY_LEAK_SIZE": str(1 << 60),
-}
-"""Of a process of this machine."""
+from gpusim.studies.sweep.pools import Pool
+from gpusim.studies.sweep.worker import WORKER_LOST, Failure, Outcome, Task, perform
 
 _CONNECT_SECONDS = 10
 """For a scheduler to answer."""
@@ -81,7 +69,7 @@ class _Slot:
 
     def __init__(self) -> None:
         self.idle = True
-        self._pool: Any = None
+        self._pool: Pool | None = None
 
     def submit(self, task: Task) -> Future[Outcome]:
         from loky import BrokenProcessPool
@@ -97,16 +85,9 @@ class _Slot:
         return done
 
     def _begin(self, task: Task) -> Future[Outcome]:
-        import loky
-
         if self._pool is None:
-            resource_tracker.ensure_running()  # when it starts, it lets interrupts through
-            self._pool = loky.ProcessPoolExecutor(
-                1, initializer=start_worker, initargs=(os.getpid(),), env=_ENVIRONMENT
-            )
-        with _no_interrupts():
-            running: Future[Outcome] = self._pool.submit(perform, task)
-        return running
+            self._pool = Pool(1)
+        return self._pool.submit(perform, task)
 
     def _hand_on(self, running: Future[Outcome], done: Future[Outcome]) -> None:
         from loky import BrokenProcessPool
@@ -124,21 +105,7 @@ class _Slot:
     def close(self) -> None:
         pool = self._pool
         if pool is not None:
-            pool.shutdown(wait=True, kill_workers=True)
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Ctrl-C neither comes in between nor to a process that is started inside.
-
-    A terminal sends it to all its processes; one that has only begun would complain.
-    """
-    with uninterrupted():
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            yield
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            pool.close()
 
 
 class DaskExecutor:

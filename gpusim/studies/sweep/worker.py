@@ -5,7 +5,6 @@ from __future__ import annotations
 import faulthandler
 import os
 import pickle
-import signal
 import socket
 import threading
 import time
@@ -39,7 +38,6 @@ OTHER_VERSION = "OtherVersion"
 """Cause of a run that a worker with another gpusim was given."""
 
 _GRACE_SECONDS = 10.0
-_PARENT_SECONDS = 1.0
 _CLAIM_SECONDS = 5.0
 _ONE_AT_A_TIME = threading.Lock()
 """A process has one timer, and two runs in one process would only share its time."""
@@ -225,18 +223,6 @@ def hang(trace: Path) -> Failure | None:
         return None
     timeout, _, frames = text.partition("\n")
     return Failure(HANG, f"nothing moved: {timeout}", frames)
-
-
-def start_worker(parent: int) -> None:
-    """Prepare a worker process of this machine: it ends when its parent does, not by Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_PARENT_SECONDS)
-    os._exit(1)
 
 
 def _perform(task: Task) -> Facts:

@@ -18,7 +18,7 @@ def same_array(one, other):
     return one.dtype == other.dtype and np.array_equal(one, other)
 
 
-@pytest.mark.parametrize(("name", "seed"), [("atax", 0), ("bfs", 5)])
+@pytest.mark.parametrize(("name", "seed"), [("atax", 0), ("bfs", 5), ("fw_block", 0)])
 def test_a_recording_runs_like_its_workload(tmp_path, name, seed):
     workload = load_workload(name, "smoke", seed)
     path = tmp_path / "trace.h5"

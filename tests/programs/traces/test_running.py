@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim import load_model, load_workload, simulate
+from gpusim import characterize, load_model, load_workload, simulate
 from gpusim.core.errors import UserError
 from gpusim.programs.traces.schema import APPLICATIONS, BUFFERS, GROWING, LAUNCHES
 from tests.programs.traces.writing import EXIT, block, header, write
@@ -43,6 +43,26 @@ def test_all_instructions_run(kernels, frames):
         digest = run.digest
     with simulate(model, load_workload(str(kernels))) as again:
         assert again.digest == digest
+
+
+@pytest.mark.parametrize("loads", [1023, 1024, 1025])
+def test_a_piece_may_end_before_the_exit(tmp_path, loads):
+    """1024 accesses of a warp fill a piece of its block; nothing is left for the next but EXIT."""
+    lines = [f"{16 * i:04x} ffffffff 1 R4 LDG.E 1 R2 4 1 0x7f1000000000 4 0" for i in range(loads)]
+    path = write(tmp_path / "one.traceg", header() + block([[*lines, EXIT]]))
+    with simulate(load_model("tiny"), load_workload(str(path))) as run:
+        assert run.summary["instructions"] == loads + 1
+        assert run.summary["memory_instructions"] == run.summary["transactions"] == loads
+
+
+def test_a_block_may_only_exit(tmp_path):
+    text = header(grid__dim="(2,1,1)", block__dim="(64,1,1)")
+    text += block([WARP, WARP], "0,0,0") + block([[EXIT], [EXIT]], "1,0,0")
+    path = write(tmp_path / "one.traceg", text)
+    with simulate(load_model("tiny"), load_workload(str(path))) as run:
+        assert run.summary["instructions"] == 2 * len(WARP) + 2
+    whole = characterize(load_workload(str(path)), load_model("tiny"))
+    assert whole.applications[0].total("transactions") > 0
 
 
 def test_a_damaged_trace_ends_the_run_and_leaves_no_result(kernels):

@@ -250,6 +250,30 @@ def test_a_table_runs(file: Path) -> None:
         assert again.digest == digest
 
 
+def test_workgroups_may_touch_no_memory(file: Path) -> None:
+    columns = {
+        "kernel": [0], "workgroup": [1], "wavefront": [1], "vaddr": [64], "is_write": [0],
+        "inst_idx": [4], "wf_kernel": [0, 0], "wf_workgroup": [0, 1], "wf_insts": [7, 9],
+    }  # fmt: skip
+    workload = load_workload(str(save(file, columns)))
+    (launch,) = launches(open_table(file))
+    assert programs(launch, 0) == [[("COMPUTE", 7)]]
+    with simulate(load_model("r9-nano"), workload) as run:
+        assert run.summary["instructions"] == 7 + 9
+        assert run.summary["transactions"] == 1
+
+
+def test_arithmetic_may_take_longer_than_the_watchdogs_patience(file: Path) -> None:
+    columns = {
+        "kernel": [0, 0], "workgroup": [0, 0], "wavefront": [0, 0], "vaddr": [0, 64],
+        "is_write": [0, 0], "inst_idx": [0, 5_000_000],
+    }  # fmt: skip
+    workload = load_workload(str(save(file, columns, {"warp_size": 32})))
+    with simulate(load_model("tiny"), workload) as run:
+        assert run.summary["instructions"] == 5_000_001
+        assert run.summary["cycles"] > 5_000_000
+
+
 def test_blocks_wait_for_their_recorded_sm(file: Path) -> None:
     columns = random_table(2)
     columns["cu"] = np.full(len(columns["order"]), 5)

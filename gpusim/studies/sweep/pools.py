@@ -1,0 +1,92 @@
+"""Processes of this machine that carry out calls: they end when their parent does, however."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import ParamSpec, TypeVar
+
+from gpusim.results.storage.interrupts import uninterrupted
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+_ENVIRONMENT = {
+    # A run uses one core; so do the libraries in it.
+    **dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+    ),
+    # Loky takes a run that needs more memory than the first one for a leak, and says so.
+    "LOKY_MAX_MEMORY_LEAK_SIZE": str(1 << 60),
+}
+"""Of a process of this machine."""
+
+_PARENT_SECONDS = 1.0
+
+
+class Pool:
+    """So many processes, which start when they are needed; all calls fail when one of them dies.
+
+    Args:
+        processes: how many.
+    """
+
+    def __init__(self, processes: int) -> None:
+        import loky
+
+        resource_tracker.ensure_running()  # when it starts, it lets interrupts through
+        self._pool = loky.ProcessPoolExecutor(
+            processes, initializer=start_worker, initargs=(os.getpid(),), env=_ENVIRONMENT
+        )
+
+    def submit(
+        self,
+        call: Callable[Arguments, Answer],
+        *arguments: Arguments.args,
+        **options: Arguments.kwargs,
+    ) -> Future[Answer]:
+        """Carry out a call, in a process that has none to carry out.
+
+        Raises:
+            BrokenProcessPool: (of loky; also by the future) a process has died.
+        """
+        with _no_interrupts():
+            running: Future[Answer] = self._pool.submit(call, *arguments, **options)
+        return running
+
+    def close(self) -> None:
+        """End the processes, and give up what is under way."""
+        with uninterrupted():
+            self._pool.shutdown(wait=True, kill_workers=True)
+
+
+def start_worker(parent: int) -> None:
+    """Prepare a worker process of this machine: it ends when its parent does, not by Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_PARENT_SECONDS)
+    os._exit(1)
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ctrl-C neither comes in between nor to a process that is started inside.
+
+    A terminal sends it to all its processes; one that has only begun would complain.
+    """
+    with uninterrupted():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,96 @@
+"""Ctrl-C at the very moment when a large package is being imported, late in a command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import gpusim
+
+ROOT = Path(__file__).parents[2]
+
+# The real one follows, unless the import is broken off; then it cannot be imported once more.
+WHILE_IMPORTED = """
+import signal
+import sys
+from pathlib import Path
+
+if hasattr(sys, "pandas_is_half_imported"):
+    raise AttributeError("partially initialized module 'pandas'")
+sys.pandas_is_half_imported = True
+signal.raise_signal(signal.SIGINT)
+sys.path.remove(str(Path(__file__).parents[1]))
+del sys.modules["pandas"]
+import pandas
+"""
+
+# As a module in C does it that is half-way through an import of its own.
+MADE_AN_ERROR = """
+import signal
+
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt as error:
+    raise ImportError("pandas failed to import") from error
+"""
+
+SWEEP = """
+models = ["tiny"]
+workloads = ["nw"]
+scale = "smoke"
+[set]
+"workload.n" = [32, 48]
+"""
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs ``gpusim …``, which finds this text for pandas; its last line on stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(pandas, *arguments):
+        package = tmp_path / "site" / "pandas"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text(pandas)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(package.parent), str(ROOT)]),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "gpusim", *arguments],
+            capture_output=True, text=True, check=False, env=environment,
+        )  # fmt: skip
+        assert done.returncode == 130, done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    return run
+
+
+def test_a_sweep_keeps_its_table(command, tmp_path):
+    (tmp_path / "study.toml").write_text(SWEEP)
+    errors = command(WHILE_IMPORTED, "sweep", "study.toml", "-o", "runs", "-j", "1")
+    assert errors == "gpusim: interrupted; 0 of 2 runs are finished; the same command goes on\n"
+    assert pd.read_parquet(tmp_path / "runs" / "study.parquet")["state"].tolist() == ["missing"] * 2
+    assert list((tmp_path / "runs" / "claims").iterdir()) == []
+
+
+@pytest.mark.parametrize("pandas", [WHILE_IMPORTED, MADE_AN_ERROR], ids=["broken off", "an error"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "tiny", "nw", "--scale", "smoke"),
+        ("report", "run.h5"),
+        ("compare", "run.h5", "run.h5"),
+        ("reproduce", "orch.table2", "--scale", "smoke"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_other_commands_end_as_ever(command, tmp_path, arguments, pandas):
+    if "run.h5" in arguments:
+        model, workload = gpusim.load_model("tiny"), gpusim.load_workload("nw", "smoke")
+        gpusim.simulate(model, workload, output=tmp_path / "run.h5")
+    assert command(pandas, *arguments) == "gpusim: interrupted; nothing was written\n"
