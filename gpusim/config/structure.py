@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
-from attrs import Factory, frozen
+from attrs import frozen
 from cattrs.errors import (
     BaseValidationError,
     ClassValidationError,
@@ -97,7 +97,7 @@ def default_of(cls: type, key: Key) -> Any:
         if name not in fields:
             raise StructureError([Problem(key[:end], _unknown(name, fields))])
         default, kind = fields[name].default, _present(fields[name].type)
-    if isinstance(default, Factory):
+    if hasattr(default, "factory"):
         default = default.factory()
     return None if default in (None, attrs.NOTHING) else _unstructured(default, kind)
 
