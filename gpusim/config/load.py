@@ -19,6 +19,7 @@ from gpusim.config.layers import (
     merge,
     override_layer,
 )
+from gpusim.config.places import STAGES, is_gone
 from gpusim.config.schema import GpuConfig
 from gpusim.config.stack import lay, stacked
 from gpusim.config.structure import Problem, StructureError, structure, unstructure
@@ -109,6 +110,11 @@ def read_model(
 
 
 def _remove_absent(tree: Tree) -> None:
+    """Take away what a layer has set to `NONE`, also from a list of stages that a layer wrote."""
+    if isinstance(stages := tree.get(STAGES), Setting) and isinstance(stages.value, list):
+        tree[STAGES] = evolve(
+            stages, value=[name for name in stages.value if not is_gone(tree, name)]
+        )
     absent = (
         ("", ("fbt",)), ("fbt", ("remapping",)), ("tlb", None), ("stage", None),
         ("walk", ("cache",)), ("dram", ("partition",)),

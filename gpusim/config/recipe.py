@@ -10,6 +10,7 @@ from attrs import frozen
 
 from gpusim.config.document import Document, Key, read_document
 from gpusim.config.layers import Tree, leaves, tree_of
+from gpusim.config.places import place_problems
 from gpusim.config.requires import need, requirement_problems
 from gpusim.config.roles import role_problems
 from gpusim.config.structure import Problem
@@ -159,6 +160,7 @@ def _problems(changes: Tree, requires: Tree) -> Iterator[Problem]:
         if name in _NOT_OURS:
             yield Problem((name,), _NOT_OURS[name])
     yield from role_problems(changes)
+    yield from place_problems(changes)
     for problem in (*role_problems(requires), *requirement_problems(requires)):
         yield Problem(("requires", *problem.key), problem.message)
 

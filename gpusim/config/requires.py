@@ -8,6 +8,7 @@ from typing import Any
 
 from gpusim.config.document import Key
 from gpusim.config.layers import NONE, Setting, Tree, leaves
+from gpusim.config.places import missing_places
 from gpusim.config.roles import ROLES, levels_of, missing_roles, on_levels, own_value
 from gpusim.config.schema import GpuConfig
 from gpusim.config.structure import Problem, StructureError, default_of
@@ -43,7 +44,8 @@ def lacks(changes: Tree, requires: Tree, machine: Tree, seen: Tree) -> Iterator[
         seen: the same with the user's overrides, whose values are judged.
     """
     roles = [*missing_roles(changes, machine), *missing_roles(requires, machine)]
-    for what in dict.fromkeys(ROLES[role].what for role in roles):
+    missing = [*(ROLES[role].what for role in roles), *missing_places(changes, machine)]
+    for what in dict.fromkeys(missing):
         yield f"needs {what}: {_name(machine)}'s {_levels(machine)}"
     for key, setting in leaves(requires):
         asked, bound = _parted(key)

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from gpusim.config.document import Document, Key
 from gpusim.config.layers import Tree, merge, variant_layer, variants_of
+from gpusim.config.places import placed, without_places
 from gpusim.config.recipe import (
     Recipe,
     find_recipe,
@@ -91,7 +92,8 @@ def _on(laid: Laid, tree: Tree, overrides: Tree) -> Tree:
         if len(laid.chain) > 1:
             who = f"{first!r} is based on {who}, which"
         raise UserError("\n".join(f"{who} {one}" for one in missing))
-    return settings_on(recipe.changes, tree)
+    changes = without_places(recipe.changes)
+    return {**settings_on(changes, tree), **placed(recipe.changes, tree)}
 
 
 def _copy(tree: Tree) -> Tree:

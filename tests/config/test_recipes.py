@@ -9,7 +9,9 @@ from gpusim.config.layers import leaves
 from gpusim.config.recipe import find_recipe, recipe_names, with_bases
 from gpusim.config.roles import ROLES
 from gpusim.core.datafiles import data_folder, data_names, find_data
+from gpusim.core.engine import Port
 from gpusim.core.errors import UserError
+from gpusim.core.stage import Stage
 from gpusim.machine.load import load_model
 from tests.config.citations import SOURCE
 
@@ -224,6 +226,56 @@ def test_a_default_of_the_machine_counts(recipe, tmp_path):
     assert plain(str(path), recipe(body))["tlb.L1.sub_entries"] == 2
 
 
+# -- stages of translation -----------------------------------------------------------------------
+
+
+class Passing(Stage):
+    """A stage of a user's own; no machine is built of it here."""
+
+    def __init__(self, site):
+        super().__init__(site.name, f"stage/{site.kind}", site.index, Port(site.env, "own"))
+
+    def shoot_down(self, tag):
+        pass
+
+
+KIND = 'kind = "tests.config.test_recipes:Passing"\n'
+
+
+def stages(model, *names):
+    return load_model(model, names).config.stages
+
+
+def test_a_recipe_puts_a_stage_behind_a_level(recipe):
+    first = recipe(f'[stage.near]\n{KIND}behind = "tlb.first" # here\nscope = "tpc"\n', "near")
+    last = recipe(f'[stage.far]\n{KIND}behind = "tlb.last"\n', "far")
+    after = recipe(f'[stage.farther]\n{KIND}behind = "far"\n', "farther")
+    assert stages("tiny", last) == ("L1", "L2", "far", "walk")
+    assert stages("a100-mig", last, first, after) == (
+        "L1", "near", "L2", "L3", "far", "farther", "walk",
+    )  # fmt: skip
+    assert stages("tiny", last, after, "ideal-tlb") == ("L1", "far", "farther", "walk")
+    (value,) = (one for one in load_model("a100-mig", [first]).values if one.key == "stages")
+    assert (value.origin, value.citation) == ("recipe near.toml", "here")
+    assert "needs a stage 'far': tiny's levels are L1" in refusal("tiny", after)
+
+
+def test_a_stage_that_is_taken_away_leaves_the_list(recipe, model):
+    path = model(f"""
+[variants.staged]
+stages = ["L1", "between", "L2", "walk"]
+stage.between.{KIND}
+[variants.bare]
+stage.between = "none"
+""")
+    assert stages(path, "staged") == ("L1", "between", "L2", "walk")
+    assert stages(path, "staged", "bare") == ("L1", "L2", "walk")
+    assert stages(path, "staged", "ideal-tlb") == ("L1", "between", "walk")
+    behind = recipe(f'[stage.mine]\n{KIND}behind = "tlb.last"\n')
+    assert stages(path, "staged", behind) == ("L1", "between", "L2", "mine", "walk")
+    assert stages(path, "staged", "ideal-tlb", behind) == ("L1", "mine", "between", "walk")
+
+
 # -- what a machine lacks ------------------------------------------------------------------------
 
 
@@ -348,6 +400,10 @@ def test_a_variant_says_what_its_recipe_lacks(model):
         ('based_on = "mine.toml"\n', ["based on itself: mine.toml → mine.toml"]),
         ("l2.ways = {times = 0}\n", ["mine.toml:3: l2.ways.times: 0: must be a number above zero"]),
         ("l2.bypass = {times = 2}\n", ["l2.bypass = {times = 2}", "'never'"]),
+        (f'stage.x.{KIND}stage.x.behind = "tlb.lst"\n', ["behind: 'tlb.lst'", "'tlb.last'"]),
+        (f'stage.x.{KIND}stage.x.behind = "tlb.all"\n', ["allowed: tlb.first, tlb.second, tlb.la"]),
+        (f"stage.x.{KIND}stage.x.behind = 3\n", ["mine.toml:4: stage.x.behind: 3: not allowed"]),
+        (f"stage.x.{KIND}", ["stage.x", "it is not in stages"]),
         ("l2.ways = 5\n", ["l2.size = '64KiB': must be a multiple of 5 ways"]),
         ("l2.ways\n", ["is not a TOML file"]),
     ],
