@@ -35,7 +35,7 @@ class Component:
     name: str
     path: str
     instance: int = 0
-    laws: ClassVar[Sequence[Law]] = ()
+    laws: Sequence[Law] = ()
     states: ClassVar[tuple[str, ...]] = ()
     state_family: ClassVar[str] = "translation"
     state_numbers: tuple[int, ...] = ()

@@ -66,6 +66,7 @@ class L1Cache(Component):
         )
         self.counters = [L1Counters() for _ in range(apps)]
         self.on_evict: Probe[[int, int]] = Probe()
+        """Line that a fill replaces, by its name in this cache, and cycle."""
         self._shift = config.line.bit_length() - 1
         self._sectored = config.sector < config.line
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
@@ -143,7 +144,9 @@ class L1Cache(Component):
     def fill(self, filled: MemoryRequest) -> None:
         """A line arrives: keep it, and answer everyone who waits for it."""
         line = self.key(filled)
-        self.array.fill(line, filled.sectors)
+        victim = self.array.fill(line, filled.sectors)
+        if victim is not None and self.on_evict.listeners:
+            self.on_evict(victim[0], self.env._now)
         self._answer(filled, line)
 
     def _answer(self, filled: MemoryRequest, line: int) -> None:
