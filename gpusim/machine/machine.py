@@ -143,7 +143,8 @@ class Machine:
             frames.attach(board.at(everywhere))
         for system in self.systems:
             system.attach(board)
-        for sm in self.sms:
+        for sm, l1 in zip(self.sms, self.l1s, strict=True):
+            l1.attach(board.at([sm.index]))
             for port in sm.issue_ports:
                 port.scheduler.attach(board.at([sm.index]))
         self._board = board

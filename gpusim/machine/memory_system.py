@@ -104,6 +104,8 @@ class MemorySystem:
         self.walkers.attach(signals)
         if self.bypass is not None:
             self.bypass.attach(signals)
+        for bank in self.banks:
+            bank.attach(signals)
         for channel in self.channels:
             for queue in channel.queues:
                 queue.attach(signals)

@@ -20,6 +20,8 @@ OWN = "tests.machine.own_replacement:MostRecent"
 POLICIES = ("brrip", "fifo", "lru", "plru", "random", "srrip")
 LINES = {"walk.cache.kind": "lines", "walk.cache.size": "256B", "walk.cache.ways": 2}
 PLACES: dict[str, tuple[str, dict[str, Any]]] = {
+    "L1 TLB": ("tlb.L1", {}),
+    "L2 TLB": ("tlb.L2", {"tlb.L2.entries": 8}),
     "L1 cache": ("l1", {}),
     "L2 cache": ("l2", {}),
     "L2 cache by ways": ("l2", {"l2.partition": "ways"}),
@@ -85,6 +87,7 @@ def test_a_policy_of_ones_own_is_told_of_everything(place: str) -> None:
     scene(config)
     heard = MostRecent.heard
     assert min(heard[what] for what in ("touch", "insert", "victim", "forget")) > 0
+    assert heard["attach"] == (2 if place.startswith("L2 cache") else 1)  # two banks
     assert heard["victim"] <= heard["forget"] <= heard["insert"]
 
 

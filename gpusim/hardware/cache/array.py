@@ -24,12 +24,13 @@ class CacheArray:
 
     Attributes:
         sets: how many there are.
+        replacement: which line of a set goes.
 
     Raises:
         OptionError: the replacement policy cannot serve sets of so many ways.
     """
 
-    __slots__ = ("_interleave", "_replacement", "_sets", "_ways", "sets")
+    __slots__ = ("_interleave", "_sets", "_ways", "replacement", "sets")
 
     def __init__(
         self, lines: int, ways: int, interleave: int = 1, replacement: PolicyConfig = LRU
@@ -37,17 +38,17 @@ class CacheArray:
         self._ways = ways
         self.sets = lines // ways
         self._interleave = interleave
-        self._replacement = make_replacement(replacement, ways)
+        self.replacement = make_replacement(replacement, ways)
         self._sets: list[dict[int, int]] = [{} for _ in range(self.sets)]
         for one in self._sets:  # numbered in this order
-            self._replacement.adopt(one, ways)
+            self.replacement.adopt(one, ways)
 
     def missing(self, line: int, sectors: int) -> int:
         """Mask of the wanted sectors that are not there (0: hit); counts as a use of the line."""
         index = line // self._interleave % self.sets
         state = self._sets[index].get(line, 0)
         if state:
-            self._replacement.touch(index, line)
+            self.replacement.touch(index, line)
         return sectors & ~state
 
     def fill(self, line: int, sectors: int, dirty: bool = False) -> tuple[int, int] | None:
@@ -62,15 +63,15 @@ class CacheArray:
         new = state | sectors | (DIRTY if dirty else 0)
         if state:
             lines[line] = new
-            self._replacement.touch(index, line)
+            self.replacement.touch(index, line)
             return None
         victim = None
         if len(lines) >= self._ways:
-            gone = self._replacement.victim(index)
+            gone = self.replacement.victim(index)
             victim = gone, lines.pop(gone)
-            self._replacement.forget(index, gone)
+            self.replacement.forget(index, gone)
         lines[line] = new
-        self._replacement.insert(index, line)
+        self.replacement.insert(index, line)
         return victim
 
     def state(self, line: int) -> int:
@@ -82,7 +83,7 @@ class CacheArray:
         index = line // self._interleave % self.sets
         state = self._sets[index].pop(line, 0)
         if state:
-            self._replacement.forget(index, line)
+            self.replacement.forget(index, line)
         return state
 
     def lines(self) -> Iterator[int]:
@@ -98,5 +99,5 @@ class CacheArray:
         """Forget everything."""
         for index, lines in enumerate(self._sets):
             for line in lines:
-                self._replacement.forget(index, line)
+                self.replacement.forget(index, line)
             lines.clear()

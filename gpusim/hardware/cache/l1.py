@@ -16,6 +16,7 @@ from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
 from gpusim.core.request import MemoryRequest
+from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache.array import CacheArray
 
@@ -73,6 +74,10 @@ class L1Cache(Component):
         self._group = (1 << (config.sector // SECTOR_BYTES)) - 1
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
         self._blocked = Waiters()
+
+    def attach(self, signals: Signals) -> None:
+        """Hand its policy the signals of the machine."""
+        self.array.replacement.attach(signals)
 
     def key(self, request: MemoryRequest) -> int:
         """The name of a request's line in this cache."""
@@ -168,6 +173,9 @@ class L1Cache(Component):
         """Who waits for whom, for the watchdog."""
         if self._mshrs:
             yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for lines"
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "l1.replacement", self.array.replacement
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

@@ -18,6 +18,7 @@ from gpusim.core.law import Law
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Mshrs
 from gpusim.core.request import Kind, MemoryRequest, Sink, VirtualRequest
+from gpusim.core.signals import Signals
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache.array import CacheArray
@@ -222,6 +223,11 @@ class L2Bank(Component):
         link.connect(self.process)
         self.fills.connect(self.process)
 
+    def attach(self, signals: Signals) -> None:
+        """Hand its policies the signals of the machine."""
+        for array in dict.fromkeys(self.arrays.values()):
+            array.replacement.attach(signals)
+
     def _run(self) -> Generator[int | None, None, None]:
         env, replies, fills, misses = self.env, self._replies, self.fills, self.misses
         replays, leaving, stall = misses.replays, misses.leaving, self._stall
@@ -372,6 +378,10 @@ class L2Bank(Component):
         if self.requests:
             yield f"{self.name}: {len(self.requests)} requests queue"
         yield from self.misses.waiting()
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        for array in dict.fromkeys(self.arrays.values()):
+            yield "l2.replacement", array.replacement
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app], *self.misses.app_counters(app))

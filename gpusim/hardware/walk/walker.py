@@ -182,6 +182,8 @@ class Walkers(Stage):
 
     def attach(self, signals: Signals) -> None:
         self.order.attach(signals)
+        if (cache := self._levels or self._lines) is not None:
+            cache.replacement.attach(signals)
 
     def shoot_down(self, tag: int | None) -> None:
         """Lines of the page table that hold the entry of a page are read again.
@@ -366,8 +368,10 @@ class Walkers(Stage):
                 f"{len(self._unsent)} reads wait for memory"
             )
 
-    def policies(self) -> Iterable[tuple[str, object]]:
-        return (("walk.order", self.order),)
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "walk.order", self.order
+        if (cache := self._levels or self._lines) is not None:
+            yield "walk.cache.replacement", cache.replacement
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)
