@@ -259,7 +259,7 @@ def _run_data(
             machine.metrics,
             counters,
             sums,
-            machine.states,
+            dict(zip(machine.states, machine.families, strict=True)),
             applications,
             cycles,
             machine.config.clock,
@@ -271,6 +271,7 @@ def _run_data(
         launches=_launches(machine),
         wall=WallClock.since(started),
         warnings=warnings_of(machine, cycles),
+        families=machine.families,
     )
 
 

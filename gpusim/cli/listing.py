@@ -21,7 +21,8 @@ _MIB = 1 << 20
 
 def list_things(
     what: Annotated[
-        str, typer.Argument(help="models, workloads, policies, records, sweeps or figures")
+        str,
+        typer.Argument(help="models, recipes, workloads, policies, records, sweeps or figures"),
     ],
     paper: Annotated[
         str | None, typer.Option(help="Only the workloads of a paper, by its names, such as mask.")
@@ -55,6 +56,12 @@ def _models() -> Iterator[Row]:
             "description": str(document.data.get("description", "")),
             "variants": ", ".join(variants_of(document)),
         }
+
+
+def _recipes() -> Iterator[Row]:
+    from gpusim.cli.recipes import recipe_rows
+
+    yield from recipe_rows()
 
 
 def _workloads() -> Iterator[Row]:
@@ -183,6 +190,7 @@ def _figures() -> Iterator[Row]:
 
 _LISTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "models": _models,
+    "recipes": _recipes,
     "workloads": _workloads,
     "policies": _policies,
     "records": _records,

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.options import Json, Model, Settings, Variants, parse_settings
+from gpusim.cli.recipes import show_recipe
 from gpusim.config.load import LoadedModel
+from gpusim.config.recipe import recipe_names
+from gpusim.core.datafiles import data_names
 from gpusim.core.errors import UserError
 from gpusim.machine.load import load_model
 
@@ -20,9 +23,17 @@ def show(
     toml: Annotated[bool, typer.Option("--toml", help="Print it as a model file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the fully resolved machine: every value, where it comes from, and its source."""
+    """Print the fully resolved machine: every value, where it comes from, and its source.
+
+    In place of a model, a shipped recipe: what it changes, what it requires, and its source.
+    """
     if toml and as_json:
         raise UserError("--toml and --json: choose one of them")
+    if model in recipe_names() and model not in data_names("models"):
+        if variant or settings or toml:
+            raise UserError(f"{model!r} is a recipe: gpusim show MODEL --variant {model}")
+        show_recipe(model, as_json=as_json)
+        return
     loaded = load_model(model, variant or (), parse_settings(settings))
     if toml:
         print(loaded.to_toml(), end="")

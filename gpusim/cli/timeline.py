@@ -196,4 +196,4 @@ def _names(parts: dict[str, float]) -> Text:
 def _colour(state: str) -> str:
     from gpusim.views.plots import state_colours
 
-    return state_colours([state])[state]
+    return state_colours([state], own=True)[state]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from gpusim.config.document import Document, Key
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError
 
 VARIANT_KEYS = ("based_on", "description")
 """Keys of a ``[variants.NAME]`` table that say something about it instead of the machine."""
+
+NONE = "none"
+"""What a layer writes to take a component away, such as ``tlb.L2 = "none"``."""
 
 
 @frozen
@@ -21,7 +24,8 @@ class Setting:
 
     Attributes:
         value: as TOML gives it.
-        origin: the layer that it came from: a file, ``"variant NAME"`` or ``"--set"``.
+        origin: the layer that it came from: a file, ``"variant NAME"``, ``"recipe NAME"`` or
+            ``"--set"``.
         where: file and line, for messages.
         citation: the comment beside it.
     """
@@ -40,7 +44,7 @@ def base_layer(document: Document) -> Tree:
     """The machine of a model file without any variant."""
     data = {key: value for key, value in document.data.items() if key != "variants"}
     origin = f"{document.path.parent.name}/{document.path.name}"
-    return _tree(document, origin, (), data)
+    return tree_of(document, origin, (), data)
 
 
 def variants_of(document: Document) -> Mapping[str, Mapping[str, Any]]:
@@ -58,62 +62,11 @@ def variants_of(document: Document) -> Mapping[str, Mapping[str, Any]]:
     return variants
 
 
-def stacked(document: Document, names: Iterable[str]) -> tuple[str, ...]:
-    """Names of variants; ``"a+b"`` stands for a and then b, unless a variant is called so.
-
-    Of several readings the one with the longest name first counts.
-    """
-    defined = variants_of(document)
-    return tuple(part for name in names for part in _split(name, defined))
-
-
-def _split(name: str, defined: Mapping[str, object]) -> Iterator[str]:
-    words = name.split("+")
-    while words:
-        lengths = range(len(words), 0, -1)
-        longest = next((n for n in lengths if "+".join(words[:n]) in defined), 1)
-        yield "+".join(words[:longest])
-        words = words[longest:]
-
-
-def variant_layers(document: Document, names: Iterable[str]) -> Iterator[Tree]:
-    """The layers of the named variants in order, each after those that it is based on.
-
-    Raises:
-        UserError: there is no such variant, or it is based on itself.
-    """
-    for name in names:
-        yield from _variant_layers(document, name, ())
-
-
-def _variant_layers(document: Document, name: str, chain: Key) -> Iterator[Tree]:
-    variants = variants_of(document)
-    if name not in variants:
-        allowed = ", ".join(variants) or "it has none"
-        raise UserError(
-            f"{document.path}: there is no variant {name!r}{nearest(name, variants)}; "
-            f"allowed: {allowed}"
-        )
-    if name in chain:
-        raise UserError(
-            f"{document.path}: variant {name!r} is based on itself: {' → '.join((*chain, name))}"
-        )
-    table = variants[name]
-    for base in _based_on(document, name, table.get("based_on", [])):
-        yield from _variant_layers(document, base, (*chain, name))
+def variant_layer(document: Document, name: str) -> Tree:
+    """What a variant of a model changes, without those that it is based on."""
+    table = variants_of(document)[name]
     data = {key: value for key, value in table.items() if key not in VARIANT_KEYS}
-    yield _tree(document, f"variant {name}", ("variants", name), data)
-
-
-def _based_on(document: Document, name: str, bases: Any) -> list[str]:
-    if isinstance(bases, str):
-        return [bases]
-    if isinstance(bases, list) and all(isinstance(base, str) for base in bases):
-        return bases
-    raise UserError(
-        f"{document.path}: variants.{name}.based_on = {bases!r}: must be a variant's name, "
-        "or a list of names"
-    )
+    return tree_of(document, f"variant {name}", ("variants", name), data)
 
 
 def override_layer(overrides: Mapping[str, object]) -> Tree:
@@ -161,14 +114,34 @@ def merge(under: Tree, over: Tree) -> None:
         merge(old, new)
 
 
-def _tree(document: Document, origin: str, key: Key, data: Mapping[str, Any]) -> Tree:
+def tree_of(document: Document, origin: str, key: Key, data: Mapping[str, Any]) -> Tree:
+    """Tables of a file, which stand there under `key`, with line and comment of each value."""
     tree: Tree = {}
     for name, value in data.items():
         inner = (*key, name)
         if isinstance(value, dict):
-            tree[name] = _tree(document, origin, inner, value)
+            tree[name] = tree_of(document, origin, inner, value)
             continue
         note = document.note(inner)
         where = f"{document.path}:{note.line}" if note else str(document.path)
         tree[name] = Setting(value, origin, where, document.comment(inner))
     return tree
+
+
+def find_node(tree: Tree, key: Key) -> Tree | Setting | None:
+    """What stands under a key, if anything."""
+    node: Tree | Setting | None = tree
+    for name in key:
+        if not isinstance(node, dict):
+            return None
+        node = node.get(name)
+    return node
+
+
+def leaves(node: Tree | Setting | None, key: Key = ()) -> Iterator[tuple[Key, Setting]]:
+    """Every setting in a tree, with its key below `key`."""
+    if isinstance(node, Setting):
+        yield key, node
+    elif node is not None:
+        for name, inner in node.items():
+            yield from leaves(inner, (*key, name))

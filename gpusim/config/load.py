@@ -1,4 +1,4 @@
-"""Loading a model: a TOML file, its variants and overrides become a checked `GpuConfig`."""
+"""Loading a model: a TOML file, variants, recipes and overrides become a checked `GpuConfig`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from gpusim.config.check import check_machine
 from gpusim.config.check_virtual import check_virtual_l2
 from gpusim.config.document import Key, read_document
 from gpusim.config.layers import (
+    NONE,
     Setting,
     Tree,
     base_layer,
+    leaves,
     merge,
     override_layer,
-    stacked,
-    variant_layers,
 )
+from gpusim.config.places import STAGES, is_gone
 from gpusim.config.schema import GpuConfig
+from gpusim.config.stack import lay, stacked
 from gpusim.config.structure import Problem, StructureError, structure, unstructure
 from gpusim.config.toml import to_toml
 from gpusim.config.value import Value
 from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
-
-NONE = "none"
-"""What a variant writes to take a component away, such as ``tlb.L2 = "none"``."""
 
 DEFAULT = "default"
 """Origin of a value that no layer sets."""
@@ -71,24 +70,26 @@ def read_model(
     name_or_path: str, variants: Iterable[str], overrides: Mapping[str, object] | None,
     check: Check,
 ) -> LoadedModel:  # fmt: skip
-    """Read a model, lay variants over it in the given order, then overrides.
+    """Read a model, lay variants and recipes over it in the given order, then overrides.
 
     Args:
         name_or_path: a shipped model (``"kepler-uvm"``) or a TOML file.
-        variants: names of its ``[variants.*]`` tables; ``"a+b"`` stands for a and then b.
+        variants: each a name of its ``[variants.*]`` tables, of a recipe, or a recipe's path;
+            ``"a+b"`` stands for a and then b.
         overrides: dotted key → value; strings are read like TOML values where they are any.
         check: what else is wrong with a machine, as those know who build it.
 
     Raises:
-        UserError: no such file or variant, or a key or value that cannot be; the message names
-            the place, the key, the value, what is allowed and the nearest name.
+        UserError: no such file, variant or recipe, a machine that lacks what a recipe requires, or
+            a key or value that cannot be; the message names the place, the key, the value, what
+            is allowed and the nearest name.
     """
     path = find_data("models", name_or_path)
     document = read_document(path)
     names = stacked(document, (variants,) if isinstance(variants, str) else variants)
-    tree = base_layer(document)
-    for layer in (*variant_layers(document, names), override_layer(overrides or {})):
-        merge(tree, layer)
+    tree, above = base_layer(document), override_layer(overrides or {})
+    lay(tree, document, names, above)
+    merge(tree, above)
     _remove_absent(tree)
     try:
         config = structure(_plain(tree), GpuConfig)
@@ -109,6 +110,11 @@ def read_model(
 
 
 def _remove_absent(tree: Tree) -> None:
+    """Take away what a layer has set to `NONE`, also from a list of stages that a layer wrote."""
+    if isinstance(stages := tree.get(STAGES), Setting) and isinstance(stages.value, list):
+        tree[STAGES] = evolve(
+            stages, value=[name for name in stages.value if not is_gone(tree, name)]
+        )
     absent = (
         ("", ("fbt",)), ("fbt", ("remapping",)), ("tlb", None), ("stage", None),
         ("walk", ("cache",)), ("dram", ("partition",)),
@@ -171,13 +177,5 @@ def _where(tree: Tree, key: Key, path: str) -> str:
         if not isinstance(node, dict) or name not in node:
             break
         node = node[name]
-    places = {setting.where for setting in _leaves(node)} if node is not tree else set()
+    places = {setting.where for _, setting in leaves(node)} if node is not tree else set()
     return places.pop() if len(places) == 1 else path
-
-
-def _leaves(node: Tree | Setting | None) -> Iterator[Setting]:
-    if isinstance(node, Setting):
-        yield node
-    elif node is not None:
-        for inner in node.values():
-            yield from _leaves(inner)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin
 
 import attrs
@@ -74,6 +75,49 @@ def unstructure(config: attrs.AttrsInstance) -> dict[str, Any]:
         if value is not None:
             tables[attribute.name] = _unstructured(value, attribute.type)
     return tables
+
+
+def default_of(cls: type, key: Key) -> Any:
+    """What a key is if no file sets it, as it would be written; None if nothing is.
+
+    Args:
+        cls: schema class that the key begins in.
+        key: names of tables that a file makes up (TLB levels) may be any.
+
+    Raises:
+        StructureError: there is no such key.
+    """
+    kind: Any = cls
+    default: Any = None
+    for end, name in enumerate(key, 1):
+        if get_origin(kind) is Mapping:
+            kind, default = get_args(kind)[1], None
+            continue
+        fields = _fields(kind)
+        if name not in fields:
+            raise StructureError([Problem(key[:end], _unknown(name, fields))])
+        default, kind = fields[name].default, _present(fields[name].type)
+    if hasattr(default, "factory"):
+        default = default.factory()
+    return None if default in (None, attrs.NOTHING) else _unstructured(default, kind)
+
+
+def _present(kind: Any) -> Any:
+    """``X`` of ``X | None``."""
+    kinds = get_args(kind)
+    return next(one for one in kinds if one is not NoneType) if NoneType in kinds else kind
+
+
+def _fields(kind: Any) -> Mapping[str, Any]:
+    """Keys of a table; a policy's options are not known here."""
+    if not attrs.has(kind) or kind is PolicyConfig:
+        return {}
+    return {one.name: one for one in attrs.fields(attrs.resolve_types(kind))}
+
+
+def _unknown(name: str, allowed: Iterable[str]) -> str:
+    names = list(allowed)
+    return f"unknown key{nearest(name, names)}; allowed: {', '.join(names) or 'none here'}"
 
 
 _QUANTITIES: Mapping[Any, Callable[[Any], str]] = {
@@ -195,9 +239,7 @@ def _problems(error: Exception, key: Key) -> Iterator[Problem]:
     elif isinstance(error, ForbiddenExtraKeysError):
         allowed = [attribute.name for attribute in attrs.fields(error.cl)]
         for name in sorted(error.extra_fields):
-            hint = nearest(name, allowed)
-            message = f"unknown key{hint}; allowed: {', '.join(allowed)}"
-            yield Problem((*key, name), message)
+            yield Problem((*key, name), _unknown(name, allowed))
     elif isinstance(error, KeyError):
         yield Problem(key, "is missing")
     else:

@@ -71,6 +71,15 @@ def parse_bytes(text: str) -> Bytes:
     return Bytes(int(size))
 
 
+def is_size(text: str) -> bool:
+    """Whether `parse_bytes` takes it."""
+    try:
+        parse_bytes(text)
+    except ValueError:
+        return False
+    return True
+
+
 def parse_hertz(text: str) -> Hertz:
     """``"1400MHz"`` as Hz.
 

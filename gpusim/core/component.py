@@ -26,12 +26,19 @@ class Component:
         label: what ``{}`` stands for in the headline numbers of its counters.
         laws: what holds between its counters at the end of a run, summed over all components with
             its path; a name of another component's has the path in front, ``"walk.requests"``.
+        states: names of states that warps are in only while they wait for it.
+        state_family: what these have in common with others (`gpusim.core.states.FAMILIES`).
+        state_numbers: what stands for each of them in trails and ledgers; components that name the
+            same state have the same number.  The machine sets them before the first cycle.
     """
 
     name: str
     path: str
     instance: int = 0
-    laws: ClassVar[Sequence[Law]] = ()
+    laws: Sequence[Law] = ()
+    states: ClassVar[tuple[str, ...]] = ()
+    state_family: ClassVar[str] = "translation"
+    state_numbers: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -46,13 +53,13 @@ class Component:
         """Who waits for whom, for the watchdog."""
         yield from ()
 
-    def warnings(self) -> Iterator[str]:
+    def warnings(self) -> Iterable[str]:
         """What a user should know at the end of the run, a sentence each."""
-        yield from ()
+        return ()
 
-    def policies(self) -> Iterator[tuple[str, object]]:
+    def policies(self) -> Iterable[tuple[str, object]]:
         """The policies that it asks, each with its key in the model, such as ``"tlb.L2.fill"``."""
-        yield from ()
+        return ()
 
     def app_counters(self, app: int) -> Iterable[object]:
         """Its counters of one application."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from attrs import field, frozen
 
-from gpusim.core.signals import Signals
+if TYPE_CHECKING:
+    from gpusim.core.signals import Signals
 
 Option = int | float | str | bool
 

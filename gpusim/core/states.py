@@ -1,7 +1,7 @@
 """The states of a warp: in every cycle of its life it is in exactly one (DESIGN §4).
 
 States are small ints, so that intervals are compact; TLB levels come last because a machine has
-as many as its model names.
+as many as its model names, and after them what its components add (`Component.states`).
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ class State(IntEnum):
     """Waits for the first TLB level; level *n* is ``TLB + n``, queueing included."""
 
 
+TLB_PREFIX = "tlb_"
+"""With which the names of the TLB levels' states begin, and no others."""
+
 FAMILIES: Mapping[str, range] = {
     "working": range(State.ISSUING, State.LSU),
     "sm": range(State.LSU, State.CACHE),
@@ -57,8 +60,13 @@ FAMILIES: Mapping[str, range] = {
 
 
 def family(state: int) -> str:
-    """The family that a state belongs to."""
+    """The family that a state of gpusim's own belongs to."""
     return next(name for name, states in FAMILIES.items() if state in states)
+
+
+def families(states: Sequence[str]) -> tuple[str, ...]:
+    """The family of each state of a machine whose components add none."""
+    return tuple(map(family, range(len(states))))
 
 
 def state_names(tlb_levels: Sequence[str], stages: Sequence[str] = ()) -> tuple[str, ...]:
@@ -71,6 +79,6 @@ def state_names(tlb_levels: Sequence[str], stages: Sequence[str] = ()) -> tuple[
     fixed = tuple(state.name.lower() for state in State if state is not State.TLB)
     return (
         *fixed,
-        *(f"tlb_{level}" for level in tlb_levels),
+        *(f"{TLB_PREFIX}{level}" for level in tlb_levels),
         *(f"stage_{name}" for name in stages),
     )

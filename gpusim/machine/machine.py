@@ -13,7 +13,7 @@ from gpusim.core.engine import Environment, Probe, Watchdog
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Prefetches
-from gpusim.core.states import state_names
+from gpusim.core.states import FAMILIES, TLB_PREFIX, families, state_names
 from gpusim.core.warp_program import Application
 from gpusim.hardware.cache import L1Cache, RemappingL1Cache, VirtualL1Cache
 from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
@@ -52,6 +52,7 @@ class Machine:
         schedulers: one block scheduler a tenant.
         first_runs: by index, the first run of each application that may be started again.
         on_interval: see `gpusim.hardware.sm.ledger.Ledger`.
+        states, families: names of the states of a warp, and what they have in common.
         metrics: headline numbers that its components declare.
     """
 
@@ -60,6 +61,7 @@ class Machine:
         self.tenants = tenants
         self.names = tuple(tenant.name for tenant in tenants)
         self.states = state_names(tlb_states(config), tuple(config.stage))
+        self.families = families(self.states)
         self.env = Environment()
         self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
         self.first_runs: dict[int, FirstRun] = {}
@@ -75,7 +77,9 @@ class Machine:
             connect_fbt(self.fbt, self.pages.holders, first, self.systems[0].banks, self.l1s)
         self._attach()
         self._start_tenants()
-        self.metrics = metrics_of(self.components(), len(tenants))
+        self._further: list[Component] = []
+        self._own_states: list[str] = []
+        self._take_in()
         self.watchdog = Watchdog(
             self.env, config.watchdog.cycles(config.clock), self.in_flight, self._progress,
             self._report,
@@ -139,7 +143,8 @@ class Machine:
             frames.attach(board.at(everywhere))
         for system in self.systems:
             system.attach(board)
-        for sm in self.sms:
+        for sm, l1 in zip(self.sms, self.l1s, strict=True):
+            l1.attach(board.at([sm.index]))
             for port in sm.issue_ports:
                 port.scheduler.attach(board.at([sm.index]))
         self._board = board
@@ -208,6 +213,41 @@ class Machine:
             other.stop()
         return None
 
+    # -- what components declare -----------------------------------------------------------------
+
+    def add(self, component: Component) -> None:
+        """Take in a further part, before the first cycle; whoever does has wired it.
+
+        Raises:
+            UserError, ValueError: what it declares contradicts what others do.
+        """
+        self._further.append(component)
+        self._take_in()
+
+    def _take_in(self) -> None:
+        """Number the states that components add, and gather their headline numbers."""
+        for component in self.components():
+            for name in component.states:
+                self._add_state(name, component.state_family)
+            component.state_numbers = tuple(map(self.states.index, component.states))
+        self.metrics = metrics_of(self.components(), len(self.tenants))
+
+    def _add_state(self, name: str, family: str) -> None:
+        if name in self._own_states:
+            if self.families[self.states.index(name)] != family:
+                raise ValueError(f"the state {name!r} is of two families")
+            return
+        if name in self.states or name.startswith(TLB_PREFIX) or family not in FAMILIES:
+            raise ValueError(
+                f"a component cannot add a state {name!r} of family {family!r}: its name is taken, "
+                f"or begins with {TLB_PREFIX!r}, or the family is none of {', '.join(FAMILIES)}"
+            )
+        self._own_states.append(name)
+        self.states += (name,)
+        self.families += (family,)
+        for sm in self.sms:
+            sm.ledger.add_states(1)
+
     # -- reports ---------------------------------------------------------------------------------
 
     @property
@@ -233,6 +273,7 @@ class Machine:
         if self.prefetches:
             stages = (*chain.from_iterable(self.stages), *(one.walkers for one in self.systems))
             yield from (Prefetches(stage) for stage in stages if stage.prefetches)
+        yield from self._further
 
     def policies(self) -> Iterator[tuple[str, object]]:
         """All that its components ask, and those between them, each with its key in the model."""

@@ -13,7 +13,7 @@ from gpusim.core.engine import Environment, Port, Wakeable
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
-from gpusim.hardware.cache import CacheBypass, L2Bank, VirtualL2Bank
+from gpusim.hardware.cache import CacheBypass, DramMisses, L2Bank, MissPath, TranslatedMisses
 from gpusim.hardware.cache.page_table_reads import Levels, Way, way_with_bypass
 from gpusim.hardware.crossbar import Network, reply_bytes, request_bytes
 from gpusim.hardware.dram import DramChannel, IdealDramChannel, build_dram
@@ -66,11 +66,15 @@ class MemorySystem:
             lambda request: request.sm - first_sm, reply_bytes,
             path="crossbar/replies", instance=domain.index,
         )  # fmt: skip
-        bank: Callable[..., L2Bank] = L2Bank
+        misses: Callable[[L2Bank], MissPath] = partial(DramMisses, channel=channel)
         if fbt is not None:
-            bank = partial(VirtualL2Bank, table=fbt, lines_shift=fbt.lines_shift)
+            misses = partial(
+                TranslatedMisses, channel=channel, table=fbt, lines_shift=fbt.lines_shift
+            )
         self.banks = [
-            bank(env, number, config.l2, config.clock, domain.apps, levels, channel, link, entrance)
+            L2Bank(
+                env, number, config.l2, config.clock, domain.apps, levels, link, entrance, misses
+            )
             for number, link, entrance in zip(
                 domain.banks, self.requests.links, self.replies.entrances, strict=True
             )
@@ -100,6 +104,8 @@ class MemorySystem:
         self.walkers.attach(signals)
         if self.bypass is not None:
             self.bypass.attach(signals)
+        for bank in self.banks:
+            bank.attach(signals)
         for channel in self.channels:
             for queue in channel.queues:
                 queue.attach(signals)

@@ -8,7 +8,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import Environment, Port
 from gpusim.core.request import MemoryRequest
 from gpusim.core.states import State
-from gpusim.hardware.cache import L1Cache, L2Bank, VirtualL1Cache, VirtualL2Bank
+from gpusim.hardware.cache import L1Cache, L2Bank, TranslatedMisses, VirtualL1Cache
 from gpusim.hardware.fbt import Fbt, make_table, page_lines_shift
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import PageTable
@@ -40,6 +40,6 @@ def connect_fbt(
     fbt.connect(
         holders,
         first.requests,
-        [bank for bank in banks if isinstance(bank, VirtualL2Bank)],
+        [bank.misses for bank in banks if isinstance(bank.misses, TranslatedMisses)],
         [l1 for l1 in l1s if isinstance(l1, VirtualL1Cache)],
     )

@@ -212,7 +212,7 @@ def _looked_up(result: Result, stages: pd.DataFrame) -> bool:
         keys.append("l1.latency")
     clock = parse_hertz(str(config["clock"]))
     whole = sum(parse_duration(str(config[key])).cycles(clock) for key in keys)
-    deeper = stages.state.ge(State.WALKER) & stages.state.ne(State.TLB)
+    deeper = stages.state.isin(result.translation_states) & stages.state.ne(State.TLB)
     before = stages.loc[: deeper.idxmax()].iloc[:-1].tail(1)
     lookups = before[before.state == State.TLB]
     return int((lookups.end - lookups.begin).sum()) >= whole

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.states import families
 from gpusim.results.run_data import Provenance, WallClock
 from gpusim.results.schema import APPLICATIONS, COUNTERS, LAUNCHES, PROVENANCE, WALL
 from gpusim.results.source import Source, open_source
@@ -163,6 +164,18 @@ class Result:
     def states(self) -> tuple[str, ...]:
         """Names of the states of a warp; event tables name them by their position here."""
         return tuple(self._source.column("stalls", "state").tolist())
+
+    @cached_property
+    def families(self) -> tuple[str, ...]:
+        """What each state has in common with others, see `gpusim.core.states.FAMILIES`."""
+        if not self._source.has("stalls/family"):
+            return families(self.states)
+        return tuple(self._source.column("stalls", "family").tolist())
+
+    @property
+    def translation_states(self) -> list[int]:
+        """The numbers of the states in which a warp waits for translation."""
+        return [state for state, name in enumerate(self.families) if name == "translation"]
 
     @property
     def stall_sums(self) -> xr.DataArray:

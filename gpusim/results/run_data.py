@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import simpy
-from attrs import Attribute, field, frozen
+from attrs import Attribute, Factory, field, frozen
 from numpy.typing import NDArray
 
 from gpusim.core.counters import CounterRow
+from gpusim.core.states import families
 
 
 @frozen
@@ -139,6 +140,7 @@ class RunData:
         launches: in the order in which they began.
         wall: the run as an event of the real world.
         warnings: what a user should know, a sentence each.
+        families: what each of the states has in common with others.
     """
 
     provenance: Provenance
@@ -153,6 +155,7 @@ class RunData:
     launches: Sequence[LaunchFacts]
     wall: WallClock
     warnings: Sequence[str] = ()
+    families: Sequence[str] = Factory(lambda run: families(run.states), takes_self=True)
 
     @state_sums.validator
     def _check_shape(self, _: Attribute[Any], sums: NDArray[np.int64]) -> None:

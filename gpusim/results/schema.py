@@ -123,6 +123,10 @@ LAUNCHES = Table(
 
 STATES = _text("state", "names of the states of a warp; tables name them by their position here")
 
+STATE_FAMILIES = _text(
+    "family", "what it has in common with others: working, sm, memory or translation"
+)
+
 STATE_SUMS = Column(
     "warp_cycles", "i8", "warp-cycles", "(SM, application, state): cycles of warps in that state"
 )

@@ -62,7 +62,7 @@ class Source:
             raise UserError(f"{self.name} is damaged: {error}") from error
 
     def has(self, group: str) -> bool:
-        """Whether it has a group, which older files may lack."""
+        """Whether it has a group, or a column of one, which older files may lack."""
         with self.reading() as file:
             return group in file
 

@@ -6,7 +6,7 @@ would be a division by zero (the hit rate of a TLB that was never asked).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from attrs import evolve
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from gpusim.core.counters import CounterRow, ratio
 from gpusim.core.metrics import FRACTION, INSTRUCTIONS, Metric, Number, Scope
-from gpusim.core.states import State
 from gpusim.core.tally import Tally
 from gpusim.results.run_data import ApplicationFacts, SummaryValue
 
 
 def headline(
     metrics: Sequence[Metric], counters: Iterable[CounterRow], state_sums: NDArray[np.int64],
-    states: Sequence[str], applications: Sequence[ApplicationFacts], cycles: int, core_hertz: int,
+    states: Mapping[str, str], applications: Sequence[ApplicationFacts], cycles: int,
+    core_hertz: int,
 ) -> list[SummaryValue]:  # fmt: skip
     """The headline numbers of a run, and, if several applications share the GPU, of each.
 
@@ -29,7 +29,7 @@ def headline(
         metrics: what the components of the machine declare.
         counters: all counters.
         state_sums: (SMs, applications, states) warp-cycles.
-        states: names of the states.
+        states: names of the states, with the family of each.
         applications: in the order of their indices.
         cycles: length of the run.
         core_hertz: core clock.
@@ -53,7 +53,7 @@ def headline(
 
 
 def _headline(
-    metrics: Sequence[Metric], scope: Scope, sums: NDArray[np.int64], states: Sequence[str]
+    metrics: Sequence[Metric], scope: Scope, sums: NDArray[np.int64], states: Mapping[str, str]
 ) -> Iterator[SummaryValue]:
     cycles, hertz = scope.cycles, scope.core_hertz
     yield SummaryValue("cycles", cycles, "cycles", "length of the run")
@@ -66,15 +66,16 @@ def _headline(
     yield from _states(sums, states)
 
 
-def _states(sums: NDArray[np.int64], states: Sequence[str]) -> Iterator[SummaryValue]:
+def _states(sums: NDArray[np.int64], states: Mapping[str, str]) -> Iterator[SummaryValue]:
     total = int(sums.sum())
     yield SummaryValue("warp_cycles", total, "warp-cycles", "lives of all warps, in cycles")
-    translation = sum(int(sums[state]) for state in range(State.WALKER, len(states)))
+    cycles_of = dict(zip(states, sums.tolist(), strict=True))
+    translation = sum(cycles_of[state] for state in states if states[state] == "translation")
     yield from _if_any(
         "share_translation", ratio(translation, total), FRACTION,
         "share of warp-cycles waiting for translation",
     )  # fmt: skip
-    for state, cycles in zip(states, sums.tolist(), strict=True):
+    for state, cycles in cycles_of.items():
         yield from _if_any(
             f"share_{state}", ratio(cycles, total), FRACTION,
             f"share of warp-cycles in the state {state!r}",

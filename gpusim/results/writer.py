@@ -27,6 +27,7 @@ from gpusim.results.schema import (
     ORIGINS,
     PROVENANCE,
     SCHEMA_VERSION,
+    STATE_FAMILIES,
     STATE_SUMS,
     STATES,
     SUMMARY,
@@ -218,6 +219,7 @@ def _write_run(file: h5py.File, run: RunData) -> None:
 def _write_stalls(group: h5py.Group, run: RunData) -> None:
     set_text(group, "description", "Where the cycles of all warps went.")
     write_column(group, STATES, list(run.states))
+    write_column(group, STATE_FAMILIES, list(run.families))
     write_column(group, STATE_SUMS, run.state_sums)
 
 

@@ -30,8 +30,29 @@ def test_list_models():
     table = gpusim("list", "models").stdout
     rows = json.loads(gpusim("list", "models", "--json").stdout)
     assert [row["name"] for row in rows] == MODELS
-    assert rows[MODELS.index("kepler-uvm")]["variants"].startswith("l1-tlb-256, huge-pages")
+    assert rows[MODELS.index("kepler-uvm")]["variants"].startswith("l1-tlb-256, ")
     assert all(row["name"] in table and row["description"] for row in rows)
+
+
+def test_list_recipes():
+    rows = {row["name"]: row for row in json.loads(gpusim("list", "recipes", "--json").stdout)}
+    assert rows["star"]["changes"] == "tlb.shared.array = star"
+    assert rows["half-sub-double-set"]["changes"].startswith("tlb.shared.entries = × 2, ")
+    assert rows["mask"]["based on"] == "mask-tlb, mask-cache, mask-dram"
+    assert rows["mask"]["requires"].startswith('walk.cost = "memory" (walks that read')
+    assert all(row["description"] and row["source"] for row in rows.values())
+    assert "ideal-crossbar" in gpusim("list", "recipes").stdout
+
+
+def test_show_a_recipe():
+    shown = json.loads(gpusim("show", "mask-dram-quick", "--json").stdout)
+    assert shown["recipe"] == "mask-dram-quick"
+    assert shown["requires"] == ["dram.ideal = false (an ideal one has no queues)"]
+    epochs = [one for one in shown["values"] if one["key"] == "dram.scheduler.epoch"]
+    assert [one["origin"] for one in epochs] == ["recipe mask-dram", "recipe mask-dram-quick"]
+    text = gpusim("show", "mask-dram-quick").stdout
+    assert "requires dram.ideal = false" in text
+    assert "recipe golden-silver-normal" in text
 
 
 def test_list_policies():
@@ -108,7 +129,8 @@ def test_show_as_json():
     [
         (["tinny"], "did you mean 'tiny'"),
         (["nowhere.toml"], "no model file 'nowhere.toml'"),
-        (["tiny", "-v", "ideal"], "no variant 'ideal'; did you mean 'ideal-tlb'"),
+        (["tiny", "-v", "ideal-tbl"], "no variant 'ideal-tbl'; did you mean 'ideal-tlb'"),
+        (["star", "-v", "mask"], "gpusim show MODEL --variant star"),
         (["tiny", "--set", "l1.sise=4KiB"], "did you mean 'size'"),
         (["tiny", "--set", "l1.size"], "--set tlb.L2.entries=1024"),
         (["tiny", "--set", "=3"], "--set tlb.L2.entries=1024"),

@@ -1,13 +1,12 @@
 """Every shipped model, in every variant."""
 
-import re
-
 import pytest
 
 from gpusim.config.document import read_document
 from gpusim.config.layers import variants_of
 from gpusim.core.datafiles import data_names, find_data
 from gpusim.machine.load import load_model
+from tests.config.citations import SOURCE
 
 MODELS = (
     "a100-mig", "apu-hsa", "fermi", "integrated", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny",
@@ -18,10 +17,6 @@ CASES = [
     for variant in (None, *variants_of(read_document(find_data("models", model))))
 ]
 LABELS = {"name", "description", "source"}
-SOURCE = re.compile(
-    r"(ORCH|COMP|VC|MASK|STAR|MGPUSim|GPGPU-Sim|Ramulator|JEDEC)\b|our choice: .{5,}|"
-    r"this level is .*VC Table 1"
-)
 
 
 def load(model, variant):

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.mshr import Mshrs
 from gpusim.core.request import Kind, VirtualRequest, page_of_line
-from gpusim.hardware.cache import RemappingL1Cache, VirtualL1Cache, VirtualL2Bank
+from gpusim.hardware.cache import L2Bank, RemappingL1Cache, TranslatedMisses, VirtualL1Cache
 from gpusim.hardware.cache.array import DIRTY
 from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.sm.warp import WarpAccess
@@ -76,7 +77,6 @@ class Follower:
         self.version = 0
         self.reads = self.writes = self.renamed = self.unanswered = 0
         for bank in machine.systems[0].banks:
-            assert isinstance(bank, VirtualL2Bank)
             self._follow_bank(bank)
         for l1 in machine.l1s:
             assert isinstance(l1, VirtualL1Cache)
@@ -141,20 +141,13 @@ class Follower:
 
     # -- what the machine does -------------------------------------------------------------------
 
-    def _follow_bank(self, bank: VirtualL2Bank) -> None:
-        serve, fill, store, answer = bank._serve, bank._fill, bank._store, bank._answer
-        leave, written_back = bank._leave, bank.written_back
-
-        ports = self.machine.config.l2.ports
-        served = [-1, 0]  # cycle, how many in it
-
-        def follow_serve(request: VirtualRequest) -> bool:
-            went = serve(request)
-            if served[0] != self.machine.env.now:
-                served[:] = self.machine.env.now, 0
-            served[1] += went
-            assert served[1] <= ports, "more lookups and replays in a cycle than ports"
-            return went
+    def _follow_bank(self, bank: L2Bank) -> None:
+        self._follow_lookups(bank)
+        misses, answer = bank.misses, bank.answer
+        assert isinstance(misses, TranslatedMisses)
+        fill, store, leave, written_back = (
+            misses.fill, misses._store, misses._leave, misses.written_back,
+        )  # fmt: skip
 
         def follow_fill(filled: VirtualRequest) -> None:
             line = filled.address >> self.line_shift
@@ -201,9 +194,33 @@ class Follower:
             self.memory[where] = version
             written_back(line)
 
-        bank._fill, bank._store, bank._answer = follow_fill, follow_store, follow_answer  # type: ignore[assignment,method-assign]
-        bank._serve = follow_serve  # type: ignore[assignment,method-assign]
-        bank._leave, bank.written_back = follow_leave, follow_written_back  # type: ignore[method-assign]
+        bank.answer = follow_answer  # type: ignore[assignment,method-assign]
+        misses.fill, misses._store = follow_fill, follow_store  # type: ignore[assignment,method-assign]
+        misses._leave, misses.written_back = follow_leave, follow_written_back  # type: ignore[method-assign]
+
+    def _follow_lookups(self, bank: L2Bank) -> None:
+        serve, take_replays = bank._serve, bank._take_replays
+        ports = self.machine.config.l2.ports
+        served = [-1, 0]  # cycle, how many in it
+
+        def note_served(went: int) -> None:
+            if served[0] != self.machine.env.now:
+                served[:] = self.machine.env.now, 0
+            served[1] += went
+            assert served[1] <= ports, "more lookups and replays in a cycle than ports"
+
+        def follow_serve(request: VirtualRequest) -> bool:
+            went = serve(request)
+            note_served(went)
+            return went
+
+        def follow_replays(replays: Port[VirtualRequest]) -> int:
+            before = len(replays)
+            upcoming = take_replays(replays)
+            note_served(before - len(replays))
+            return upcoming
+
+        bank._serve, bank._take_replays = follow_serve, follow_replays  # type: ignore[assignment,method-assign]
 
     def _follow_l1(self, l1: VirtualL1Cache) -> None:
         copies: dict[int, Copy] = {}
@@ -281,7 +298,7 @@ class Follower:
             assert table.forward(page.leading) is page
         lines = [where for where, _ in self.l2.values()]
         assert len(set(lines)) == len(lines), "a line under two names"
-        cached = {line for bank in self.machine.systems[0].banks for line in bank._array.lines()}
+        cached = {line for bank in self.machine.systems[0].banks for line in bank.arrays[0].lines()}
         assert cached == set(self.l2)
         mask = (1 << self.grain) - 1
         for name, (line, _) in self.l2.items():

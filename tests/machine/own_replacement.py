@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gpusim.core.replacement import Replacement
+from gpusim.core.signals import Signals
 
 
 class MostRecent(Replacement):
@@ -17,6 +18,9 @@ class MostRecent(Replacement):
         super().__init__()
         self._only = ways
         MostRecent.heard = Counter()
+
+    def attach(self, signals: Signals) -> None:
+        self.heard["attach"] += 1
 
     def refusal(self, ways: int) -> str:
         return f"wants {self._only} ways, not {ways}" if 0 < self._only != ways else ""

@@ -64,7 +64,7 @@ def test_all_violations_are_told(machine: Machine) -> None:
         check_conservation(machine)
     for words in ("scripted: tlb/L1: lookups = 2, but hits + misses = 3",
                   "scripted: walk: requests = 3, but walks + merged = 2",
-                  "walks asked for = 3, but misses of the L2 TLB"):  # fmt: skip
+                  "translations that came to walk = 3, but those that tlb/L2 sent"):  # fmt: skip
         assert words in str(caught.value)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import L2Config, WalkConfig
 from gpusim.config.units import Bytes
 from gpusim.core.errors import UserError
-from gpusim.hardware.cache.l2 import _arrays
+from gpusim.hardware.cache.partition import arrays_of
 from gpusim.machine import Tenant
 from tests.examples import examples
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
@@ -58,7 +58,7 @@ class NaiveWays:
 @given(st.integers(1, 4), st.integers(4, 9), accesses)
 def test_against_ways_with_owners(apps: int, ways: int, calls: list[tuple[int, int, bool]]) -> None:
     config = L2Config(Bytes(128 * ways), ways, banks=1, partition="ways")
-    arrays, naive = _arrays(config, range(apps)), NaiveWays(ways, apps)
+    arrays, naive = arrays_of(config, range(apps)), NaiveWays(ways, apps)
     for asked, number, write in calls:
         app = asked % apps
         line = number * apps + app  # no two applications have a line in common
@@ -115,7 +115,7 @@ def test_page_table_reads_use_the_ways_of_their_application() -> None:
     walks = [step for page in range(4) for step in (("load", BASE + 4096 * page), ("wait",))]
     run = Run.of(config, pair(walks, [("compute", 1)]))
     assert run.count("page_table/level1", "l2_hits", "first") == 0
-    assert [len(array._sets[0]) for array in run.machine.systems[0].banks[0]._arrays.values()] == [
+    assert [len(array._sets[0]) for array in run.machine.systems[0].banks[0].arrays.values()] == [
         2,
         0,
     ]

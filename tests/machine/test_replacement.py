@@ -10,7 +10,8 @@ import gpusim
 from gpusim.config.units import Bytes
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
-from gpusim.machine import Tenant
+from gpusim.machine import Machine, Tenant
+from gpusim.simulate import run as run_machine
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.own_replacement import MostRecent
 from tests.machine.test_latency import BASE
@@ -19,6 +20,8 @@ OWN = "tests.machine.own_replacement:MostRecent"
 POLICIES = ("brrip", "fifo", "lru", "plru", "random", "srrip")
 LINES = {"walk.cache.kind": "lines", "walk.cache.size": "256B", "walk.cache.ways": 2}
 PLACES: dict[str, tuple[str, dict[str, Any]]] = {
+    "L1 TLB": ("tlb.L1", {}),
+    "L2 TLB": ("tlb.L2", {"tlb.L2.entries": 8}),
     "L1 cache": ("l1", {}),
     "L2 cache": ("l2", {}),
     "L2 cache by ways": ("l2", {"l2.partition": "ways"}),
@@ -84,6 +87,7 @@ def test_a_policy_of_ones_own_is_told_of_everything(place: str) -> None:
     scene(config)
     heard = MostRecent.heard
     assert min(heard[what] for what in ("touch", "insert", "victim", "forget")) > 0
+    assert heard["attach"] == (2 if place.startswith("L2 cache") else 1)  # two banks
     assert heard["victim"] <= heard["forget"] <= heard["insert"]
 
 
@@ -106,6 +110,21 @@ def test_a_line_of_the_l1_cache_that_was_used_again(name: str, hits: int) -> Non
 def test_a_line_of_the_l2_cache_that_was_used_again(name: str, hits: int) -> None:
     config = change(SMALL, l2={"replacement": PolicyConfig(name)}, memory={"page": 2 << 20})
     assert Run(config, reuse(16 << 10, 8, "atomic")).count("l2", "hits") == hits
+
+
+@pytest.mark.parametrize(("name", "gone"), [("lru", 1), ("fifo", 0)])
+def test_the_l1_cache_tells_of_a_line_that_a_fill_replaces(name: str, gone: int) -> None:
+    config = change(SMALL, l1={"replacement": PolicyConfig(name), "translation": "after"})
+    launch = ScriptedLaunch([[reuse(4 << 10, 4, "load")[:-2]]])
+    machine = Machine(config, [Tenant("reuse", ScriptedApplication([launch]), [0])], seed=0)
+    told: list[tuple[int, int]] = []
+    answered: list[int] = []
+    machine.sms[0].lsu.on_request.listen(lambda _request, _begin, end: answered.append(end))
+    machine.l1s[0].on_evict.listen(lambda line, cycle: told.append((line, cycle)))
+    run_machine(machine)
+    ((line, cycle),) = told
+    assert line == BASE + (gone << 12) >> 7
+    assert cycle == answered[-1]
 
 
 # -- what is refused -----------------------------------------------------------------------------

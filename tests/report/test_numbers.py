@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from gpusim.core.states import State
-from gpusim.results import Result, follow
+from gpusim.results import Result, ResultWriter, follow
 from gpusim.results.quantity import format_quantity
 from gpusim.views.report import html_report
+from gpusim.views.report.stalls import stall_table
 from tests.report.reading import Element, folded, read, rows, section, table
+from tests.results.conftest import FAMILY_OF, STATES, make_run, make_sums
 
 
 @pytest.fixture(scope="module", params=["everything", "several"])
@@ -46,6 +48,19 @@ def test_the_answer_is_the_share_of_translation(result: Result, page: Element) -
         for app in apps_of(result):
             own = percent(result.summary[f"{app}/share_translation"])
             assert f"{own} of {app}’s" in answer
+
+
+def test_a_state_of_ones_own_stands_in_its_family() -> None:
+    states = (*STATES, "gate", "hall")
+    sums = np.pad(make_sums(), ((0, 0), (0, 0), (0, 2)), constant_values=50)
+    families = (*FAMILY_OF.values(), "translation", "sm")
+    run = make_run(states=states, state_sums=sums, families=families)
+    with ResultWriter() as writer, writer.finish(run) as result:
+        assert result.families == families
+        assert result.translation_states[-1] == len(states) - 2
+        groups = {group.heading: group.rows for group in stall_table(result).groups}
+    assert "gate" in {row[0].text for row in groups["waiting for translation"]}
+    assert [row[0].text for row in groups["waiting inside the SM"]] == ["hall"]
 
 
 def test_all_headline_numbers_are_there(result: Result, page: Element) -> None:

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from gpusim.core.counters import CounterRow
-from gpusim.core.states import State, state_names
+from gpusim.core.states import State, families, state_names
 from gpusim.results import (
     ApplicationFacts,
     LaunchFacts,
@@ -22,6 +22,7 @@ from gpusim.results import (
 from tests.results.placed import metrics_of_rows
 
 STATES = state_names(("L1", "L2"))
+FAMILY_OF = dict(zip(STATES, families(STATES), strict=True))
 
 COUNTERS = [
     CounterRow("sm", sm, "atax", name, value, "1", f"{name} of warps")
@@ -63,7 +64,7 @@ def make_run(**changes: Any) -> RunData:
         workload_toml='name = "atax"\n',
         origins={"sm.count": "kepler-uvm.toml", "tlb.L1.entries": "[variants.l1-tlb-256]"},
         summary=headline(
-            metrics_of_rows(COUNTERS), COUNTERS, make_sums(), STATES, applications, 1000, 10**9),
+            metrics_of_rows(COUNTERS), COUNTERS, make_sums(), FAMILY_OF, applications, 1000, 10**9),
         counters=COUNTERS,
         states=STATES,
         state_sums=make_sums(),

@@ -27,6 +27,7 @@ from gpusim.results.schema import (
     ORIGINS,
     PROVENANCE,
     RECORDS,
+    STATE_FAMILIES,
     STATE_SUMS,
     STATES,
     SUMMARY,
@@ -46,7 +47,7 @@ GROUPS = {
     "workload": WORKLOAD,
     "summary": SUMMARY,
     "counters": COUNTERS,
-    "stalls": Table("Where the cycles of all warps went.", (STATES, STATE_SUMS)),
+    "stalls": Table("Where the cycles of all warps went.", (STATES, STATE_FAMILIES, STATE_SUMS)),
     "applications": Table(
         APPLICATIONS.description, (*APPLICATIONS.columns, APPLICATION_SMS)
     ),
@@ -94,7 +95,7 @@ def headline_table() -> str:
     states = state_names(("LEVEL",))
     sums = np.ones((1, 1, len(states)), np.int64)
     apps = [ApplicationFacts("app", 0, (0,), 1, 1, 1, 1)]
-    of_every_run = headline([], [], sums, states, apps, 1, 1)
+    of_every_run = headline([], [], sums, dict.fromkeys(states, ""), apps, 1, 1)
     paths = ("tlb/LEVEL", "page_table/levelN")
     declared = metrics_at(*(next((p for p in paths if p.startswith(r)), r) for r in CLASSES))
     values = [*of_every_run[:3], *declared, *of_every_run[3:]]

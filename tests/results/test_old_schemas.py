@@ -86,6 +86,9 @@ def test_numbers(old: Result) -> None:
     assert old.stall_sums.sum() == old.summary["warp_cycles"] == 632
     assert old.stalls.set_index("state").warp_cycles["walker"] == 124
     assert old.states[-2:] == ("tlb_L1", "tlb_L2")
+    assert [old.states[state] for state in old.translation_states] == [
+        "walker", "walk", "tlb_L1", "tlb_L2",
+    ]  # fmt: skip
     assert old.launches.kernel.tolist() == ["atax_kernel1", "atax_kernel2"]
     assert old.applications.to_dict("records") == [
         {"name": "atax", "asid": 0, "launches": 2, "blocks": 2, "warps": 16, "end": 482,

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.core.counters import CounterRow, ratio
-from gpusim.core.states import State, state_names
+from gpusim.core.states import State, families, state_names
 from gpusim.results import ApplicationFacts, headline
 from tests.results.placed import metrics_of_rows
 
 STATES = state_names(("L1",))
+HERTZ = 1_400_000_000
+FAMILY_OF = dict(zip(STATES, families(STATES), strict=True))
 
 
 def rows(component: str, instance: int = 0, app: str = "a", **values: int) -> list[CounterRow]:
@@ -31,7 +33,9 @@ def numbers(
     if sums is None:
         sums = np.zeros((1, len(apps), len(STATES)), np.int64)
     facts = [app(name, 1000 * (i + 1)) for i, name in enumerate(apps)]
-    found = headline(metrics_of_rows(counters), counters, sums, STATES, facts, 2000, 1_400_000_000)
+    found = headline(
+        metrics_of_rows(counters), counters, sums, FAMILY_OF, facts, 2000, 1_400_000_000
+    )
     assert all(value.unit and value.description for value in found)
     assert len({value.name for value in found}) == len(found)
     return {value.name: value.value for value in found}
@@ -169,6 +173,17 @@ def test_shares() -> None:
     assert found["share_dram"] == 0.15
     assert found["share_tlb_L1"] == 0.05
     assert sum(found[f"share_{state}"] for state in STATES) == pytest.approx(1)
+
+
+def test_states_that_components_add_count_where_they_belong() -> None:
+    """Of 100 warp-cycles 30 in a state of the family translation, 25 in one of the SM."""
+    states = {**FAMILY_OF, "gate": "translation", "hall": "sm"}
+    sums = np.zeros((1, 1, len(states)), np.int64)
+    sums[0, 0, [State.ISSUING, State.WALK, -2, -1]] = 40, 5, 30, 25
+    values = headline([], [], sums, states, [app("a")], 2000, HERTZ)
+    found = {value.name: value.value for value in values}
+    assert found["share_translation"] == 0.35
+    assert (found["share_gate"], found["share_hall"]) == (0.3, 0.25)
 
 
 def test_what_does_not_exist_is_left_out() -> None:

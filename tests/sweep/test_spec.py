@@ -168,6 +168,31 @@ def test_shipped_sweeps_can_be_read_and_rescaled() -> None:
 # -- paths ---------------------------------------------------------------------------------------
 
 
+def test_paths_of_recipes_are_relative_to_the_folder_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, elsewhere = tmp_path / "a+b", tmp_path / "elsewhere"
+    study.mkdir()
+    elsewhere.mkdir()
+    (study / "my.toml").touch()
+    text = """
+        models = ["tiny"]
+        workloads = ["nw"]
+        variants = ["baseline", "star+my.toml+sub/your.toml", "mask+ideal-dram"]
+        alone = ["same", "my.toml"]
+    """
+    (study / "a.toml").write_text(text)
+    monkeypatch.chdir(elsewhere)
+    sweep = read_sweep("../a+b/a.toml")
+    assert sweep.variants == (
+        "baseline", "star+../a+b/my.toml+../a+b/sub/your.toml", "mask+ideal-dram",
+    )  # fmt: skip
+    assert sweep.alone == ("same", "../a+b/my.toml")
+    absolute = to_plain(sweep)
+    assert absolute["alone"] == ("same", f"{elsewhere}/../a+b/my.toml")
+    assert to_plain(Sweep(**absolute)) == absolute
+
+
 def test_paths_are_relative_to_the_folder_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Generator
 
 import pytest
 
-from gpusim.core.request import MemoryRequest
+from gpusim.core.engine import Port
+from gpusim.core.request import MemoryRequest, VirtualRequest
 from gpusim.hardware.cache import L2Bank
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.load import load_model
@@ -47,12 +48,19 @@ def wake(bank: L2Bank, cycles: int) -> Generator[int, None, None]:
 def served(bank: L2Bank) -> Counter[int]:
     """How many requests, replays among them, a bank will have looked up in each cycle."""
     found: Counter[int] = Counter()
-    serve = bank._serve
+    serve, take_replays = bank._serve, bank._take_replays
 
     def count(request: MemoryRequest) -> bool:
         went = serve(request)
         found[bank.env.now] += went
         return went
 
+    def count_replays(replays: Port[VirtualRequest]) -> int:
+        before = len(replays)
+        upcoming = take_replays(replays)
+        found[bank.env.now] += before - len(replays)
+        return upcoming
+
     bank._serve = count  # type: ignore[method-assign]
+    bank._take_replays = count_replays  # type: ignore[method-assign]
     return found

@@ -1,9 +1,8 @@
 """The guide and pages on single subjects: their commands and examples run, in order.
 
-In a page, a block marked ``<!-- file: NAME -->`` is that file of `docs/examples`, one marked
-``<!-- append to: NAME -->`` goes to the end of a file, and all ``bash`` and ``python`` blocks
-run, in one folder, with the examples that the page links to; a ``text`` block is the output of the
-block before it, but for numbers.
+In a page, a block marked ``<!-- file: NAME -->`` is that file of `docs/examples`, and all
+``bash`` and ``python`` blocks run, in one folder, with the examples that the page links to; a
+``text`` block is the output of the block before it, but for numbers.
 Blocks marked ``<!-- long -->`` take minutes and run by themselves, among the long tests.
 """
 
@@ -21,10 +20,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-BLOCK = re.compile(
-    r"(?:<!-- (?:(long)|(file|append to): (\S+)) -->\n)?```(\w+)\n(.*?)```", re.DOTALL
-)
-PAGES = ("guide.md", "extend.md", "timelines.md", "sweeps.md")
+BLOCK = re.compile(r"(?:<!-- (?:(long)|file: (\S+)) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+PAGES = ("guide.md", "models.md", "extend.md", "timelines.md", "sweeps.md")
 
 # As the installed script does, without the folder that `python -m` puts first into the path.
 SHELL = f"""
@@ -34,12 +31,12 @@ python() {{ "{sys.executable}" "$@"; }}
 """
 
 
-def blocks(page: str, long: bool) -> Iterator[tuple[str, str, str, str]]:
-    """Of the long blocks or all others: mark and name of a file, language, text."""
+def blocks(page: str, long: bool) -> Iterator[tuple[str, str, str]]:
+    """Of the long blocks or all others: name of a file, language, text."""
     for match in BLOCK.finditer((DOCS / page).read_text(encoding="utf-8")):
-        marked_long, mark, name, language, text = match.groups(default="")
+        marked_long, name, language, text = match.groups(default="")
         if bool(marked_long) == long:
-            yield mark, name, language, text
+            yield name, language, text
 
 
 def without_numbers(text: str) -> str:
@@ -63,24 +60,21 @@ def test_a_page_runs(page: str, tmp_path: Path) -> None:
     output, ran = "", 0
     for name in re.findall(r"\(examples/(\w+\.py)\)", (DOCS / page).read_text(encoding="utf-8")):
         shutil.copy(DOCS / "examples" / name, tmp_path)
-    for mark, name, language, text in blocks(page, long=False):
-        if mark == "file":
+    for name, language, text in blocks(page, long=False):
+        if name:
             assert text == (DOCS / "examples" / name).read_text(), f"{name} in {page}"
             (tmp_path / name).write_text(text)
-        elif mark == "append to":
-            with (tmp_path / name).open("a") as file:
-                file.write("\n" + text)
         elif language == "text":
             assert without_numbers(text) == without_numbers(output)
         elif language in ("bash", "python"):
             output = run_block(language, text, tmp_path)
             ran += 1
-    assert ran >= 5
+    assert ran >= 4
 
 
 @pytest.mark.long
 def test_the_long_blocks_of_pages_run(tmp_path: Path) -> None:
-    found = [(language, text) for page in PAGES for _, _, language, text in blocks(page, long=True)]
+    found = [(language, text) for page in PAGES for _, language, text in blocks(page, long=True)]
     assert found
     for language, text in found:
         run_block(language, text, tmp_path)

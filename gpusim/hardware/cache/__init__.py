@@ -1,28 +1,31 @@
-"""Caches: the L1 of an SM, the banks of the L2, their virtual kinds, and the arrays inside them."""
+"""Caches: the L1 of an SM, the banks of the L2 and their miss paths, virtual kinds, and arrays."""
 
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.bypass import CacheBypass, NeverBypass
+from gpusim.hardware.cache.dram_misses import DramMisses
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1Cache, L1Counters
-from gpusim.hardware.cache.l2 import L2Bank, L2Counters
+from gpusim.hardware.cache.l2 import L2Bank, L2Counters, MissPath
 from gpusim.hardware.cache.remapping_l1 import RemappingL1Cache
 from gpusim.hardware.cache.synonym_table import SynonymTable
+from gpusim.hardware.cache.translated_misses import TranslatedMisses
 from gpusim.hardware.cache.translation_aware import TranslationAwareBypass
 from gpusim.hardware.cache.virtual_l1 import VirtualL1Cache
-from gpusim.hardware.cache.virtual_l2 import VirtualL2Bank
 
 __all__ = [
     "CacheArray",
     "CacheBypass",
+    "DramMisses",
     "InvalidationFilter",
     "L1Cache",
     "L1Counters",
     "L2Bank",
     "L2Counters",
+    "MissPath",
     "NeverBypass",
     "RemappingL1Cache",
     "SynonymTable",
+    "TranslatedMisses",
     "TranslationAwareBypass",
     "VirtualL1Cache",
-    "VirtualL2Bank",
 ]

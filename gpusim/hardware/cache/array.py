@@ -22,27 +22,31 @@ class CacheArray:
     cache); a set by ``line // interleave % sets``, so that a bank that sees every
     `interleave`-th line uses all of its sets.
 
+    Attributes:
+        sets: how many there are.
+        replacement: which line of a set goes.
+
     Raises:
         OptionError: the replacement policy cannot serve sets of so many ways.
     """
 
-    __slots__ = ("_interleave", "_replacement", "_set_count", "_sets", "_touch", "_ways")
+    __slots__ = ("_interleave", "_sets", "_touch", "_ways", "replacement", "sets")
 
     def __init__(
         self, lines: int, ways: int, interleave: int = 1, replacement: PolicyConfig = LRU
     ) -> None:
         self._ways = ways
-        self._set_count = lines // ways
+        self.sets = lines // ways
         self._interleave = interleave
-        self._replacement = make_replacement(replacement, ways)
-        self._touch = self._replacement.touch
-        self._sets: list[dict[int, int]] = [{} for _ in range(self._set_count)]
+        self.replacement = make_replacement(replacement, ways)
+        self._touch = self.replacement.touch
+        self._sets: list[dict[int, int]] = [{} for _ in range(self.sets)]
         for one in self._sets:  # numbered in this order
-            self._replacement.adopt(one, ways)
+            self.replacement.adopt(one, ways)
 
     def missing(self, line: int, sectors: int) -> int:
         """Mask of the wanted sectors that are not there (0: hit); counts as a use of the line."""
-        index = line // self._interleave % self._set_count
+        index = line // self._interleave % self.sets
         state = self._sets[index].get(line, 0)
         if state:
             self._touch(index, line)
@@ -54,33 +58,33 @@ class CacheArray:
         The state is the mask of valid sectors, with `DIRTY` if it has to be written back.  A line
         that is there already is used by it.
         """
-        index = line // self._interleave % self._set_count
+        index = line // self._interleave % self.sets
         lines = self._sets[index]
         state = lines.get(line, 0)
         new = state | sectors | (DIRTY if dirty else 0)
         if state:
             lines[line] = new
-            self._replacement.touch(index, line)
+            self.replacement.touch(index, line)
             return None
         victim = None
         if len(lines) >= self._ways:
-            gone = self._replacement.victim(index)
+            gone = self.replacement.victim(index)
             victim = gone, lines.pop(gone)
-            self._replacement.forget(index, gone)
+            self.replacement.forget(index, gone)
         lines[line] = new
-        self._replacement.insert(index, line)
+        self.replacement.insert(index, line)
         return victim
 
     def state(self, line: int) -> int:
         """Mask of the valid sectors of a line with its flags; 0: it is not there.  No use."""
-        return self._sets[line // self._interleave % self._set_count].get(line, 0)
+        return self._sets[line // self._interleave % self.sets].get(line, 0)
 
     def remove(self, line: int) -> int:
         """Forget a line; returns what its state was."""
-        index = line // self._interleave % self._set_count
+        index = line // self._interleave % self.sets
         state = self._sets[index].pop(line, 0)
         if state:
-            self._replacement.forget(index, line)
+            self.replacement.forget(index, line)
         return state
 
     def lines(self) -> Iterator[int]:
@@ -90,16 +94,11 @@ class CacheArray:
 
     def mark_dirty(self, line: int) -> None:
         """Note that a resident line differs from memory."""
-        self._sets[line // self._interleave % self._set_count][line] |= DIRTY
+        self._sets[line // self._interleave % self.sets][line] |= DIRTY
 
     def clear(self) -> None:
         """Forget everything."""
         for index, lines in enumerate(self._sets):
             for line in lines:
-                self._replacement.forget(index, line)
+                self.replacement.forget(index, line)
             lines.clear()
-
-
-def split_ways(ways: int, parts: int) -> list[int]:
-    """`ways` in so many parts, as equal as can be."""
-    return [ways * (part + 1) // parts - ways * part // parts for part in range(parts)]

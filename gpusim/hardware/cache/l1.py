@@ -16,6 +16,7 @@ from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
 from gpusim.core.request import MemoryRequest
+from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache.array import CacheArray
 
@@ -66,12 +67,17 @@ class L1Cache(Component):
         )
         self.counters = [L1Counters() for _ in range(apps)]
         self.on_evict: Probe[[int, int]] = Probe()
+        """Line that a fill replaces, by its name in this cache, and cycle."""
         self._shift = config.line.bit_length() - 1
         self._sectored = config.sector < config.line
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
         self._group = (1 << (config.sector // SECTOR_BYTES)) - 1
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
         self._blocked = Waiters()
+
+    def attach(self, signals: Signals) -> None:
+        """Hand its policy the signals of the machine."""
+        self.array.replacement.attach(signals)
 
     def key(self, request: MemoryRequest) -> int:
         """The name of a request's line in this cache."""
@@ -143,7 +149,9 @@ class L1Cache(Component):
     def fill(self, filled: MemoryRequest) -> None:
         """A line arrives: keep it, and answer everyone who waits for it."""
         line = self.key(filled)
-        self.array.fill(line, filled.sectors)
+        victim = self.array.fill(line, filled.sectors)
+        if victim is not None and self.on_evict.listeners:
+            self.on_evict(victim[0], self.env._now)
         self._answer(filled, line)
 
     def _answer(self, filled: MemoryRequest, line: int) -> None:
@@ -165,6 +173,9 @@ class L1Cache(Component):
         """Who waits for whom, for the watchdog."""
         if self._mshrs:
             yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for lines"
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "l1.replacement", self.array.replacement
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from typing import Protocol
 
 from attrs import define
@@ -13,21 +14,22 @@ from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Process, Stall
-from gpusim.core.errors import OptionError, UserError
-from gpusim.core.law import Law, laws_of
+from gpusim.core.law import Law
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Mshrs
-from gpusim.core.request import Kind, MemoryRequest, Sink
+from gpusim.core.request import Kind, MemoryRequest, Sink, VirtualRequest
+from gpusim.core.signals import Signals
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES
-from gpusim.hardware.cache.array import DIRTY, CacheArray, split_ways
+from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.page_table_reads import Levels
+from gpusim.hardware.cache.partition import arrays_of
 
-_LOAD, _WALK, _WRITEBACK = int(Kind.LOAD), int(Kind.WALK), int(Kind.WRITEBACK)
+_LOAD, _WALK = int(Kind.LOAD), int(Kind.WALK)
 _L2, _INTERCONNECT = int(State.L2), int(State.INTERCONNECT)
 
 WRITEBACK_BUFFER = 8
-"""Dirty lines that wait for DRAM before the bank stops taking fills [our choice]."""
+"""Dirty lines that wait for DRAM before a bank stops taking fills [our choice]."""
 
 
 @define(slots=True)
@@ -60,6 +62,10 @@ declare_metrics(
 )  # fmt: skip
 
 
+LOOKUPS = Law("lookups", "hits + misses")
+"""Of every bank."""
+
+
 class Inbound(Protocol):
     """Where the requests of the SMs come in (see `gpusim.hardware.crossbar.Link`)."""
 
@@ -77,30 +83,116 @@ class Inbound(Protocol):
         """The request that is next and there, taken out."""
 
 
+class MissPath(ABC):
+    """What becomes of the requests of an L2 bank that do not find their line.
+
+    The bank looks up, counts, merges misses in its MSHRs and answers; its miss path brings the
+    lines, and takes away those that make room for them.
+
+    Args:
+        bank: whose misses they are.
+        channel: the DRAM channel that an address belongs to.
+
+    Attributes:
+        unsent: requests for which DRAM had no room.
+        leaving: dirty lines that have not reached DRAM yet.
+        replays: misses that look for their line again, under another name: each takes a port of
+            the bank, before the other requests and even while these have to wait; None: there
+            are none, as in a physical cache.
+        laws: of the bank: between its counters and those of its miss path.
+    """
+
+    leaving: Sized
+    replays: Port[VirtualRequest] | None = None
+    laws: Sequence[Law]
+
+    def __init__(self, bank: L2Bank, channel: Callable[[int], Port[MemoryRequest]]) -> None:
+        self.bank = bank
+        self.channel = channel
+        self.unsent: deque[MemoryRequest] = deque()
+
+    @abstractmethod
+    def advance(self, answering: bool) -> int:
+        """Go on with what is `unsent` or was let through, whenever the bank is woken.
+
+        Args:
+            answering: whether the bank can answer anybody now.
+
+        Returns:
+            when there is more to do (`NEVER`: the bank will be woken).
+        """
+
+    def send_unsent(self) -> None:
+        """Send the requests for which DRAM has room, in their order."""
+        unsent = self.unsent
+        while unsent:
+            channel = self.channel(unsent[0].address)
+            if channel.full:
+                channel.when_free(self.bank.process.wake)
+                return
+            channel.send(unsent.popleft())
+
+    @abstractmethod
+    def way(self, request: MemoryRequest) -> Sink:
+        """Where a new miss is sent, once there is room."""
+
+    @abstractmethod
+    def send(self, request: MemoryRequest, way: Sink) -> None:
+        """Send a new miss on its way, which has room; its lookup takes the bank's latency."""
+
+    @abstractmethod
+    def found(self, request: MemoryRequest, name: int) -> None:
+        """A request has found the line `name`; not told of loads in a physical cache."""
+
+    def replay(self, request: VirtualRequest) -> None:  # noqa: B027 (there may be none)
+        """Look for the line of one of the `replays`."""
+
+    @abstractmethod
+    def fill(self, filled: MemoryRequest) -> None:
+        """A line has come: keep it, and answer everyone who waits for it."""
+
+    @abstractmethod
+    def in_flight(self) -> int:
+        """What is not finished beside the misses in MSHRs."""
+
+    @abstractmethod
+    def waiting(self) -> Iterator[str]:
+        """Who waits for whom, for the watchdog."""
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        """Its own counters of an application."""
+        return ()
+
+
 class L2Bank(Component):
     """A bank looks up `ports` requests a cycle; a hit is answered after the latency.
 
-    A miss takes an MSHR and fetches the line from DRAM; stores and atomics to it wait for the line
-    and are then merged into it.  A dirty victim is written back.
+    A miss takes an MSHR and goes its path; stores and atomics to its line wait for it and are then
+    merged into it.
 
     Args:
         apps: indices of the applications that share the cache.
         levels: where lookups of page-table reads are counted by level; all banks share it.
-        channel: the DRAM channel that an address belongs to.
         link: where the requests of the SMs come in; page-table reads come in on `requests`.
         replies: the way back to the SMs; while it is full, the bank answers nobody.
+        misses: makes the miss path.
+
+    Attributes:
+        requests: page-table reads.
+        fills: lines that come from DRAM.
+        misses: the miss path.
+        mshrs: misses by the names of their lines.
+        arrays: the lines that each application may use.
+        latency: of a lookup, in cycles.
+        shift: a line's bytes, as a power of two.
+        whole: mask of all sectors of a line.
     """
 
     path = "l2"
-    laws = laws_of(
-        [L2Counters],
-        Law("lookups", "hits + misses"),
-        Law("fills", "misses - merged", other="misses that were not merged"),
-    )
 
     def __init__(
         self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
-        levels: Levels, channel: Callable[[int], Port[MemoryRequest]], link: Inbound, replies: Sink,
+        levels: Levels, link: Inbound, replies: Sink, misses: Callable[[L2Bank], MissPath],
     ) -> None:  # fmt: skip
         self.env = env
         self.name = f"l2[{index}]"
@@ -110,53 +202,71 @@ class L2Bank(Component):
         self.counters = [L2Counters() for _ in levels]
         self.on_lookup: Probe[[int, int, bool, int]] = Probe()
         """Depth (0: data), app, whether it hit, cycle."""
-        self._latency = config.latency.cycles(clock)
-        self._shift = config.line.bit_length() - 1
-        self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
-        self._arrays = _arrays(config, apps)
+        self.latency = config.latency.cycles(clock)
+        self.shift = config.line.bit_length() - 1
+        self.whole = (1 << (config.line // SECTOR_BYTES)) - 1
+        self.arrays = arrays_of(config, apps)
+        self.mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
         self._levels = levels
-        self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
-        self._channel = channel
         self._link = link
         self._replies = replies
         self._ports = config.ports
-        self._cycle = -1
         self._left = 0
-        """Ports that are still free in that cycle: a bank may be woken several times in one."""
-        self._writebacks: deque[MemoryRequest] = deque()
+        """Ports that are still free in this cycle: a bank may be woken several times in one."""
         self.process = env.start(self._run())
         self._stall = Stall(self.process.wake)
         self._no_mshr = False
+        self.misses = misses(self)
+        self._virtual = self.misses.replays is not None
+        self.laws = self.misses.laws
         self.requests.connect(self.process)
         link.connect(self.process)
         self.fills.connect(self.process)
 
+    def attach(self, signals: Signals) -> None:
+        """Hand its policies the signals of the machine."""
+        for array in dict.fromkeys(self.arrays.values()):
+            array.replacement.attach(signals)
+
     def _run(self) -> Generator[int | None, None, None]:
-        fills, replies, writebacks = self.fills, self._replies, self._writebacks
+        env, replies, fills, misses = self.env, self._replies, self.fills, self.misses
+        replays, leaving, stall = misses.replays, misses.leaving, self._stall
+        cycle = -1
         while True:
-            if writebacks:
-                self._write_back()
-            if replies.full:
+            answering = not replies.full
+            upcoming = NEVER
+            if misses.unsent or replays is not None:
+                upcoming = misses.advance(answering)
+            if not answering:
                 replies.when_free(self.process.wake)
                 yield None
                 continue
-            upcoming = NEVER
-            if fills.queue and len(writebacks) < WRITEBACK_BUFFER:
+            if fills.queue and len(leaving) < WRITEBACK_BUFFER:
                 while (filled := fills.take()) is not None:
-                    self._fill(filled)
+                    self.counters[filled.app].fills += 1
+                    misses.fill(filled)
                 if fills.queue:
-                    upcoming = fills.queue[0][0]
-            if not self._stall.active:
+                    upcoming = min(upcoming, fills.queue[0][0])
+            if cycle != env._now:
+                cycle = env._now
+                self._left = self._ports
+            if replays is not None:
+                upcoming = min(upcoming, self._take_replays(replays))
+            if not stall.active:
                 upcoming = min(upcoming, self._look_up())
-            yield None if upcoming == NEVER else upcoming - self.env._now
+            yield None if upcoming == NEVER else upcoming - cycle
+
+    def _take_replays(self, replays: Port[VirtualRequest]) -> int:
+        """Start this cycle's replays; returns when there may be more."""
+        while self._left and (replay := replays.take()) is not None:
+            self.misses.replay(replay)
+            self._left -= 1
+        return replays.next_cycle() if self._left else self.env._now + 1
 
     def _look_up(self) -> int:
         """Start this cycle's lookups; returns when there may be more (`NEVER`: it will be told)."""
         walks, link = self.requests, self._link
         now = self.env._now
-        if self._cycle != now:
-            self._cycle = now
-            self._left = self._ports
         while self._left and walks.queue and (walk := walks.head()) is not None:
             if not self._serve(walk):
                 return NEVER
@@ -176,38 +286,40 @@ class L2Bank(Component):
 
     def _serve(self, request: MemoryRequest) -> bool:
         """Look up one request; False if it has to wait (the bank is woken when it may not)."""
-        line = request.address >> self._shift
+        if self._virtual:
+            assert isinstance(request, VirtualRequest)
+            name, line = request.name, request.line
+        else:
+            name = line = request.address >> self.shift
         counters = self.counters[request.app]
-        mshrs = self._mshrs
-        array = self._arrays[request.app]
-        if not array.missing(line, self._whole):
+        pending = self.mshrs.pending
+        hit = not self.arrays[request.app].missing(name, self.whole)
+        if hit:
             counters.hits += 1
-            if request.kind != _LOAD and request.kind != _WALK:
-                array.mark_dirty(line)
-            self._answer(request, self._latency)
-        elif line in mshrs.pending:
-            if mshrs.admit(line, request) == FULL:
+            if self._virtual or request.kind != _LOAD:
+                self.misses.found(request, name)
+            self.answer(request, self.latency)
+        elif line in pending:
+            if self.mshrs.admit(line, request) == FULL:
                 return self._needs_fill(counters)
             counters.misses += 1
             counters.merged += 1
-            request.follow(mshrs.pending[line][0], self.env._now)
+            request.follow(pending[line][0], self.env._now)
         else:
-            channel = self._channel(request.address)
-            if channel.full:
+            way = self.misses.way(request)
+            if way.full:
                 counters.stalls += 1
                 self._stall.active = True
-                channel.when_free(self._stall)
+                way.when_free(self._stall)
                 return False
-            if mshrs.admit(line, request) == FULL:
+            if self.mshrs.admit(line, request) == FULL:
                 return self._needs_fill(counters)
             counters.misses += 1
-            request.path.append(self.fills)
-            channel.send(request, self._latency)
+            self.misses.send(request, way)
         counters.lookups += 1
         if request.kind != _LOAD:
-            self._count_kind(request, counters, line in mshrs.pending)
+            self._count_kind(request, counters, hit)
         if self.on_lookup.listeners:
-            hit = line not in mshrs.pending
             self.on_lookup(request.depth, request.app, hit, self.env._now)
         return True
 
@@ -217,112 +329,59 @@ class L2Bank(Component):
         self._stall.active = self._no_mshr = True
         return False
 
-    def _count_kind(self, request: MemoryRequest, counters: L2Counters, missed: bool) -> None:
+    def _count_kind(self, request: MemoryRequest, counters: L2Counters, hit: bool) -> None:
         """Count a lookup that is not a plain load."""
         if request.kind != _WALK:
             counters.stores += 1
         else:
             counters.translation_lookups += 1
-            counters.translation_hits += not missed
+            counters.translation_hits += hit
             level = self._levels[request.app][request.depth - 1]
             level.l2_lookups += 1
-            level.l2_hits += not missed
+            level.l2_hits += hit
 
-    def _answer(self, request: MemoryRequest, delay: int) -> None:
+    # -- what the miss path calls ----------------------------------------------------------------
+
+    def release(self, line: int) -> list[MemoryRequest]:
+        """Everyone who waits for a line, whose MSHR is free again."""
+        if self._no_mshr:
+            self._stall.active = self._no_mshr = False
+        return self.mshrs.release(line)
+
+    def answer(self, request: MemoryRequest, delay: int) -> None:
+        """Send a request back, `delay` cycles from now."""
         if request.kind == _WALK:
             request.path.pop().send(request, delay)
         else:
             request.trail += (_INTERCONNECT, self.env._now + delay)
             self._replies.send(request, delay)
 
-    def _fill(self, filled: MemoryRequest) -> None:
-        line = filled.address >> self._shift
-        self.counters[filled.app].fills += 1
-        waiters = self._mshrs.release(line)
-        if self._no_mshr:
-            self._stall.active = self._no_mshr = False
-        dirty = False
-        for waiter in waiters:
-            if waiter.kind != _LOAD and waiter.kind != _WALK:
-                dirty = True
-            self._answer(waiter, 0)
-        victim = self._arrays[filled.app].fill(line, self._whole, dirty)
-        if victim is not None and victim[1] & DIRTY:
-            self._evict(victim[0], filled.app)
-
-    def _evict(self, line: int, app: int) -> None:
-        """Send a dirty line to DRAM; it counts for the application whose fill evicted it."""
-        self.counters[app].writebacks += 1
-        trail = [_L2, self.env._now]
-        address = line << self._shift
-        request = MemoryRequest(_WRITEBACK, app, 0, -1, 0, address, -1, self._whole, 0, None, trail)
-        self._writebacks.append(request)
-        self._write_back()
-
-    def _write_back(self) -> None:
-        while self._writebacks:
-            channel = self._channel(self._writebacks[0].address)
-            if channel.full:
-                channel.when_free(self.process.wake)
-                return
-            channel.send(self._writebacks.popleft())
-
-    # -- for those who look on ------------------------------------------------------------------
+    # -- for those who look on -------------------------------------------------------------------
 
     def holds(self, line: int) -> bool:
         """Whether a line is here; a look is no use of it."""
-        return any(array.state(line) for array in self._arrays.values())
+        return any(array.state(line) for array in self.arrays.values())
 
     def watch(self, watched: Callable[[CacheArray], CacheArray]) -> None:
         """Put arrays in the place of this bank's, which see what happens to them."""
-        of = {array: watched(array) for array in dict.fromkeys(self._arrays.values())}
-        self._arrays = {app: of[array] for app, array in self._arrays.items()}
+        of = {array: watched(array) for array in dict.fromkeys(self.arrays.values())}
+        self.arrays = {app: of[array] for app, array in self.arrays.items()}
 
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:
         """Requests and write-backs that are not finished."""
-        return len(self._mshrs) + len(self.requests) + len(self._writebacks)
+        return len(self.mshrs) + len(self.requests) + self.misses.in_flight()
 
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""
         if self.requests:
             yield f"{self.name}: {len(self.requests)} requests queue"
-        if self._mshrs:
-            yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for DRAM"
-        if self._writebacks:
-            yield f"{self.name}: {len(self._writebacks)} write-backs wait for DRAM"
+        yield from self.misses.waiting()
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        for array in dict.fromkeys(self.arrays.values()):
+            yield "l2.replacement", array.replacement
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self.counters[app],)
-
-
-def _arrays(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
-    """The array that each application uses: one for all, or each its share of the ways.
-
-    No two applications have a line in common, so a hit is always in an application's own ways.
-
-    Raises:
-        UserError: more applications than ways, or replacement that cannot serve such a share.
-    """
-    if config.partition == "none":
-        return dict.fromkeys(apps, _array(config, config.ways))
-    if len(apps) > config.ways:
-        raise UserError(
-            f'l2.partition = "{config.partition}": {len(apps)} applications cannot share '
-            f"l2.ways = {config.ways}; allowed: at most one application a way"
-        )
-    shares = zip(apps, split_ways(config.ways, len(apps)), strict=True)
-    try:
-        return {app: _array(config, own) for app, own in shares}
-    except OptionError as error:
-        raise UserError(
-            f'l2.{error}; l2.partition = "{config.partition}" gives each of {len(apps)} '
-            f"applications its share of l2.ways = {config.ways}"
-        ) from error
-
-
-def _array(config: L2Config, ways: int) -> CacheArray:
-    """So many ways of each set of a bank."""
-    sets = config.size // config.line // config.banks // config.ways
-    return CacheArray(sets * ways, ways, config.banks, config.replacement)
+        return (self.counters[app], *self.misses.app_counters(app))

@@ -86,6 +86,8 @@ class VirtualL1Cache(L1Cache):
         victim = self.array.fill(line, sectors)
         if victim is not None:
             self.filter.drop(self._page(victim[0]))
+            if self.on_evict.listeners:
+                self.on_evict(victim[0], self.env._now)
 
     def clear(self) -> None:
         super().clear()

@@ -10,7 +10,7 @@ from gpusim.core.counters import count
 from gpusim.core.engine import Port
 from gpusim.core.mapping import Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
-from gpusim.core.request import MemoryRequest, Translation, VirtualRequest
+from gpusim.core.request import Translation, VirtualRequest
 from gpusim.hardware.fbt.purge import Bank
 
 
@@ -38,10 +38,10 @@ declare_metrics(
 
 
 class VirtualBank(Bank, Protocol):
-    """An L2 bank (see `gpusim.hardware.cache.VirtualL2Bank`)."""
+    """The miss path of an L2 bank (see `gpusim.hardware.cache.TranslatedMisses`)."""
 
     grants: Port[VirtualRequest]
-    requests: Port[MemoryRequest]
+    replays: Port[VirtualRequest]
 
     def written_back(self, line: int) -> None:
         """DRAM has taken a dirty line."""

@@ -40,7 +40,7 @@ declare_metrics(
 
 
 class Bank(Protocol):
-    """Where lines are invalidated (see `gpusim.hardware.cache.VirtualL2Bank`)."""
+    """Where lines are invalidated (see `gpusim.hardware.cache.TranslatedMisses`)."""
 
     def invalidate(self, lines: Sequence[int], page: int, purge: object, trip: int) -> None:
         """Take out some lines, or all of a page (-1: none), `trip` cycles from now."""

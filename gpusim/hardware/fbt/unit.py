@@ -110,13 +110,13 @@ class Fbt(Component):
         """Wake `sender` when there is room."""
         self._tlb.when_free(sender)
 
-    def translate(self, request: VirtualRequest, delay: int) -> None:
-        """Send a miss to the first TLB, which is not full, `delay` cycles from now."""
-        start = self.env._now + delay
+    def send(self, request: VirtualRequest, extra_cycles: int = 0) -> None:
+        """Send a miss to the first TLB, which is not full, `extra_cycles` from now."""
+        start = self.env._now + extra_cycles
         miss = Miss(request, self.shootdowns.number, [self._tlb_state, start])
         miss.path.append(self._translated)
         request.follow(miss, start)
-        self._tlb.send(miss, delay)
+        self._tlb.send(miss, extra_cycles)
 
     def finished(self, request: VirtualRequest, fetched: bool) -> None:
         """Hear, after the trip, that a miss is answered (by a line that it fetched)."""
@@ -209,7 +209,7 @@ class Fbt(Component):
                 self._fault(request)
             if self.table.may_hold(page, number):
                 counters.replays += 1
-                bank.requests.send(request, self.latency + self.trip)
+                bank.replays.send(request, self.latency + self.trip)
             else:
                 bank.grants.send(request, self.latency)
         page.written |= stores

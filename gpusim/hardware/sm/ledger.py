@@ -50,6 +50,11 @@ class Ledger:
         self.lifetimes = [0] * apps
         self.on_interval = on_interval
 
+    def add_states(self, count: int) -> None:
+        """Keep sums of so many further states."""
+        for sums in self.sums:
+            sums.extend([0] * count)
+
     def enter(self, warp: Accountable, state: int, now: int) -> None:
         """From `now` on, `warp` is in `state`; what it did until now is booked."""
         before = warp.state

@@ -12,21 +12,21 @@ _LEVEL_SHIFT = 60
 class _Sets:
     """Keys in sets; a set is picked by the low bits."""
 
-    __slots__ = ("_replacement", "_sets", "_ways")
+    __slots__ = ("_sets", "_ways", "replacement")
 
     def __init__(self, config: WalkCacheConfig) -> None:
         self._ways = config.ways or config.blocks
-        self._replacement = make_replacement(config.replacement, self._ways)
+        self.replacement = make_replacement(config.replacement, self._ways)
         self._sets: list[dict[int, None]] = [{} for _ in range(config.blocks // self._ways)]
         for one in self._sets:  # numbered in this order
-            self._replacement.adopt(one, self._ways)
+            self.replacement.adopt(one, self._ways)
 
     def use(self, index: int, key: int) -> bool:
         """Whether `key` is there; if so, that is a use of it."""
         index %= len(self._sets)
         found = key in self._sets[index]
         if found:
-            self._replacement.touch(index, key)
+            self.replacement.touch(index, key)
         return found
 
     def insert(self, index: int, key: int) -> None:
@@ -36,18 +36,18 @@ class _Sets:
         index %= len(self._sets)
         keys = self._sets[index]
         if len(keys) >= self._ways:
-            gone = self._replacement.victim(index)
+            gone = self.replacement.victim(index)
             del keys[gone]
-            self._replacement.forget(index, gone)
+            self.replacement.forget(index, gone)
         keys[key] = None
-        self._replacement.insert(index, key)
+        self.replacement.insert(index, key)
 
     def forget(self, index: int, key: int) -> None:
         """`key` is no longer there."""
         index %= len(self._sets)
         if key in self._sets[index]:
             del self._sets[index][key]
-            self._replacement.forget(index, key)
+            self.replacement.forget(index, key)
 
     def clear(self) -> None:
         """Nothing is there any more."""
@@ -56,54 +56,63 @@ class _Sets:
                 self.forget(index, key)
 
 
-class LevelWalkCache:
+class WalkCache:
+    """What both kinds have in common.
+
+    Attributes:
+        replacement: which entry of a set goes.
+    """
+
+    def __init__(self, config: WalkCacheConfig) -> None:
+        self._sets = _Sets(config)
+        self.replacement = self._sets.replacement
+
+
+class LevelWalkCache(WalkCache):
     """Upper-level entries of the page table (STAR §II-B: 128 entries shared by the walkers).
 
     A walk starts below the deepest level that is cached; leaf entries are what TLBs are for and
     are not kept.
     """
 
-    def __init__(self, config: WalkCacheConfig) -> None:
-        self._entries = _Sets(config)
-
     def covered(self, asid: int, prefixes: tuple[int, ...]) -> int:
         """How many levels, from the root, a walk of these prefixes can skip."""
         for level in range(len(prefixes) - 2, -1, -1):
-            if self._entries.use(prefixes[level], _level_key(asid, level, prefixes[level])):
+            if self._sets.use(prefixes[level], _level_key(asid, level, prefixes[level])):
                 return level + 1
         return 0
 
     def insert(self, asid: int, level: int, prefixes: tuple[int, ...]) -> None:
         """Keep the entry that a walk read at `level` (0 is the root), unless it is a leaf."""
         if level < len(prefixes) - 1:
-            self._entries.insert(prefixes[level], _level_key(asid, level, prefixes[level]))
+            self._sets.insert(prefixes[level], _level_key(asid, level, prefixes[level]))
 
 
-class LineWalkCache:
+class LineWalkCache(WalkCache):
     """Lines of the page table by physical address (MASK §III: 8 KiB, 16 ways)."""
 
     def __init__(self, config: WalkCacheConfig) -> None:
+        super().__init__(config)
         self._line = config.line
-        self._lines = _Sets(config)
 
     def probe(self, address: int) -> bool:
         """Whether the line of a page-table entry is there."""
         line = address // self._line
-        return self._lines.use(line, line)
+        return self._sets.use(line, line)
 
     def insert(self, address: int) -> None:
         """Keep the line of a page-table entry that was read."""
         line = address // self._line
-        self._lines.insert(line, line)
+        self._sets.insert(line, line)
 
     def forget(self, address: int) -> None:
         """The line of a page-table entry is no longer valid."""
         line = address // self._line
-        self._lines.forget(line, line)
+        self._sets.forget(line, line)
 
     def clear(self) -> None:
         """No line is."""
-        self._lines.clear()
+        self._sets.clear()
 
 
 def _level_key(asid: int, level: int, prefix: int) -> int:

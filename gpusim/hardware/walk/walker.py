@@ -188,6 +188,8 @@ class Walkers(Stage):
 
     def attach(self, signals: Signals) -> None:
         self.order.attach(signals)
+        if (cache := self._levels or self._lines) is not None:
+            cache.replacement.attach(signals)
 
     def shoot_down(self, tag: int | None) -> None:
         """Lines of the page table that hold the entry of a page are read again.
@@ -374,6 +376,8 @@ class Walkers(Stage):
 
     def policies(self) -> Iterator[tuple[str, object]]:
         yield "walk.order", self.order
+        if (cache := self._levels or self._lines) is not None:
+            yield "walk.cache.replacement", cache.replacement
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

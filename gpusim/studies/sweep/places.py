@@ -1,10 +1,12 @@
-"""Files that a sweep names: models, workloads, traces and graphs, by paths from some folder."""
+"""Files that a sweep names: models, recipes, workloads, traces and graphs, by paths."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from gpusim.config.recipe import is_path, is_recipe
+from gpusim.config.stack import split_stack
 from gpusim.studies.sweep.point import WORKLOAD
 
 
@@ -12,12 +14,15 @@ def place(axis: str, value: Any, folder: Path) -> Any:
     """A value of an axis; if it is a path from `folder`, that path from the current folder."""
     if not isinstance(value, str):
         return value
-    is_path = (
+    if axis == "variant":
+        parts = split_stack(value, lambda name: is_path(name) and is_recipe(name, folder))
+        return "+".join(str(folder / one) if is_path(one) else one for one in parts)
+    is_file = (
         (axis == "model" and _is_model_file(value))
         or (axis == "workload" and _is_workload_file(value, folder))
         or (axis.startswith(WORKLOAD) and axis.endswith(".graph"))
     )
-    return str(folder / value) if is_path else value
+    return str(folder / value) if is_file else value
 
 
 def _is_model_file(name: str) -> bool:

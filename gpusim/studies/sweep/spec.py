@@ -99,7 +99,8 @@ class Sweep:
         name: of its files in the folder of results.
         title: what it asks, for tables and pictures.
         models: names of shipped models, or paths.
-        variants: each a variant's name, or several joined with ``+``; ``"baseline"`` for none.
+        variants: each a name of a variant or recipe, a recipe's path, or several joined with
+            ``+``; ``"baseline"`` for none.
         workloads: names, or paths.
         scale: of the workloads.
         seeds: of everything random.
@@ -201,6 +202,8 @@ def with_paths(sweep: Sweep, folder: Path) -> Sweep:
     return evolve(
         sweep,
         models=table({"model": sweep.models})["model"],
+        variants=table({"variant": sweep.variants})["variant"],
+        alone=table({"variant": sweep.alone})["variant"],
         workloads=table({"workload": sweep.workloads})["workload"],
         set={
             joined: [_setting_places(split_keys(joined), value, folder) for value in values]

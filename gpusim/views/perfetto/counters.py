@@ -8,7 +8,6 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.core.states import family
 from gpusim.results import Result
 from gpusim.views.perfetto.packets import TraceWriter
 from gpusim.views.perfetto.view import View
@@ -60,7 +59,7 @@ def write_counters(
 
 def _counters(result: Result, window: Window) -> Iterator[Counter]:
     found = timeline(result, window)
-    waits = [state for number, state in enumerate(result.states) if family(number) == "translation"]
+    waits = [result.states[state] for state in result.translation_states]
     stalled = found.warp_cycles.sel(state=waits).sum("state").to_numpy() / window.widths
     yield Counter("warps stalled on translation", "warps", stalled, of_dram=False)
     for name in map(str, found.data_vars):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpusim.core.states import family
 from gpusim.results import Result
 from gpusim.views.perfetto.arrows import Arrows
 from gpusim.views.perfetto.packets import TraceWriter
@@ -24,7 +23,7 @@ def write_warps(
         sms: tracks of the SMs.
     """
     apps = result.applications.name.tolist()
-    labels = [writer.label(name, family(state)) for state, name in enumerate(result.states)]
+    labels = [writer.label(*state) for state in zip(result.states, result.families, strict=True)]
     tracks: dict[int, int] = {}
     for chunk in result.chunks("intervals"):
         kept = view.within(chunk[chunk.sm.isin(view.sms)], "begin", "end")

@@ -48,17 +48,21 @@ STATE_COLOURS: Mapping[str, str] = {
 }
 """Colours of the states of a warp, and of the classes of DRAM traffic."""
 
-_MORE_TLBS = ("#D81C3A", "#F58C1A", "#FF824F")
+_MORE = ("#D81C3A", "#F58C1A", "#FF824F")
 _TLB = "tlb_"
 
 
-def state_colours(names: Iterable[str]) -> dict[str, str]:
+def state_colours(names: Iterable[str], *, own: bool = False) -> dict[str, str]:
     """The colour of each state; that of a TLB level depends on nothing but its name.
+
+    Args:
+        names: of the states.
+        own: there may be states among them that a component of the user's own adds.
 
     Raises:
         PlotError: there is no such state.
     """
-    return {name: _colour(name) for name in names}
+    return {name: _colour(name, own) for name in names}
 
 
 def part_colours(names: Iterable[str], own: Mapping[str, str] | None) -> dict[str, str]:
@@ -81,11 +85,11 @@ def is_translation(name: str) -> bool:
     return name in ("walker", "walk", "translation") or name.startswith(_TLB)
 
 
-def _colour(name: str) -> str:
+def _colour(name: str, own: bool) -> str:
     if name in STATE_COLOURS:
         return STATE_COLOURS[name]
-    if name.startswith(_TLB):
-        return _MORE_TLBS[crc32(name.encode()) % len(_MORE_TLBS)]
+    if own or name.startswith(_TLB):
+        return _MORE[crc32(name.encode()) % len(_MORE)]
     raise PlotError(
         f"no colour for {name!r}{nearest(name, STATE_COLOURS)}; give `colours`, or a state: "
         f"{', '.join(STATE_COLOURS)}, {_TLB}LEVEL"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from gpusim.core.states import State
 from gpusim.results.lives import line_and_page
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def _waited(result: Result, requests: pd.DataFrame) -> pd.Series[int]:
     stages = result.table(
         "stages", int(requests.first_stage.iloc[0]), last, ["request", "state", "begin", "end"]
     )
-    waits = stages[stages.state >= State.WALKER]
+    waits = stages[stages.state.isin(result.translation_states)]
     cycles = (waits.end - waits.begin).groupby(waits.request).sum()
     return cycles.reindex(requests.index, fill_value=0)
 

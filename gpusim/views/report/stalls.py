@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.core.states import FAMILIES, State
+from gpusim.core.states import TLB_PREFIX, State
 from gpusim.views.plots import state_colours
 from gpusim.views.report.table import Cell, Group, Row, Table, percent, whole
 
@@ -22,8 +22,6 @@ _WORDS = {
     "memory": "waiting for memory",
     "translation": "waiting for translation",
 }
-_FAMILIES: Mapping[str, range] = {_WORDS[name]: states for name, states in FAMILIES.items()}
-
 _MEANINGS: Mapping[int, str] = {
     State.ISSUING: "issues a memory, barrier or shared-memory instruction",
     State.COMPUTING: "issues arithmetic",
@@ -42,6 +40,7 @@ _MEANINGS: Mapping[int, str] = {
     State.WALK: "its page walk is under way",
 }
 _TLB_MEANING = "waits for this TLB level: its ports, its queue, its latency"
+_OWN_MEANING = "a state that a component of the user's own adds"
 
 _LETTER = 0.0075
 """Width of a letter in a bar, in widths of the bar."""
@@ -91,8 +90,8 @@ def stall_bars(result: Result) -> list[Bar]:
         total = cycles.sum()
         if total:
             text = ", ".join(
-                f"{name} {percent(cycles[states.start : states.stop].sum() / total)}"
-                for name, states in _FAMILIES.items()
+                f"{name} {percent(cycles[states].sum() / total)}"
+                for name, states in _families(result).items()
             )
             bars.append(Bar(app, text, _parts(result, cycles / total)))
     return bars
@@ -101,17 +100,16 @@ def stall_bars(result: Result) -> list[Bar]:
 def stall_table(result: Result) -> Table:
     """Warp-cycles and shares by family and state; states that no warp was in are left out."""
     apps = _by_app(result)
-    colours = state_colours(result.states)
+    colours = state_colours(result.states, own=True)
     groups = []
-    for name, states in _FAMILIES.items():
+    for name, states in _families(result).items():
         rows: list[Row] = []
         for state in _ordered(result, states):
             label = Cell(
                 result.states[state], colour=colours[result.states[state]],
-                hatched=state >= State.WALKER,
+                hatched=state in result.translation_states,
             )  # fmt: skip
-            meaning = _MEANINGS.get(state, _TLB_MEANING)
-            rows.append((label, meaning, *_amounts(apps, range(state, state + 1))))
+            rows.append((label, _meaning(result, state), *_amounts(apps, [state])))
         if rows:
             groups.append(Group(rows, name, _amounts(apps, states)))
     before = [f"{app} " if len(apps) > 1 else "" for app in apps]
@@ -124,9 +122,9 @@ def stall_table(result: Result) -> Table:
 
 
 def _parts(result: Result, shares: NDArray[np.float64]) -> list[Part]:
-    colours = state_colours(result.states)
+    colours = state_colours(result.states, own=True)
     parts, start = [], 0.0
-    for states in _FAMILIES.values():
+    for states in _families(result).values():
         for state in _ordered(result, states):
             share = float(shares[state])
             name = result.states[state]
@@ -138,7 +136,7 @@ def _parts(result: Result, shares: NDArray[np.float64]) -> list[Part]:
                     width=round(100 * share, 4),
                     colour=colours[name],
                     ink="#fff" if _brightness(colours[name]) < _DARK else "#000",
-                    hatched=state >= State.WALKER,
+                    hatched=state in result.translation_states,
                     fits=share > _LETTER * (len(name) + 1),
                 )
             )
@@ -152,18 +150,32 @@ def _by_app(result: Result) -> dict[str, NDArray[np.int64]]:
     return {str(app): sums.sel(app=app).to_numpy() for app in sums.app.to_numpy()}
 
 
-def _ordered(result: Result, states: range) -> list[int]:
+def _families(result: Result) -> dict[str, list[int]]:
+    """The states that have something in common, by what that is."""
+    return {
+        words: [state for state, family in enumerate(result.families) if family == name]
+        for name, words in _WORDS.items()
+    }
+
+
+def _meaning(result: Result, state: int) -> str:
+    if result.states[state].startswith(TLB_PREFIX):
+        return _TLB_MEANING
+    return _MEANINGS.get(state, _OWN_MEANING)
+
+
+def _ordered(result: Result, states: Sequence[int]) -> list[int]:
     """States of a family that some warp was in, the largest first."""
     cycles = result.stall_sums.sum(("sm", "app")).to_numpy()
-    present = [state for state in states if state < len(cycles) and cycles[state]]
+    present = [state for state in states if cycles[state]]
     return sorted(present, key=lambda state: -int(cycles[state]))
 
 
-def _amounts(apps: Mapping[str, NDArray[np.int64]], states: range) -> list[str]:
+def _amounts(apps: Mapping[str, NDArray[np.int64]], states: Sequence[int]) -> list[str]:
     """Warp-cycles of some states together and their share, for each application."""
     amounts = []
     for cycles in apps.values():
-        spent = int(cycles[states.start : states.stop].sum())
+        spent = int(cycles[list(states)].sum())
         amounts += [whole(spent), percent(spent / max(int(cycles.sum()), 1))]
     return amounts
 

@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
-from gpusim.core.states import State
+from gpusim.core.states import TLB_PREFIX, State
 from gpusim.views.timelines.binning import Occupancy, Tally
 from gpusim.views.timelines.events import Wanted, rows, selectable, stages
 from gpusim.views.timelines.stalls import cycle_coordinate, stalls
@@ -173,7 +173,8 @@ def _per_cycle(sums: NDArray[np.int64], window: Window) -> NDArray[np.float64]:
 
 
 def _tlb_levels(result: Result) -> list[str]:
-    return [name.removeprefix("tlb_") for name in result.states[State.TLB :]]
+    levels = (name for name in result.states if name.startswith(TLB_PREFIX))
+    return [name.removeprefix(TLB_PREFIX) for name in levels]
 
 
 def dataset(result: Result, window: Window, variables: Variables) -> xr.Dataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from matplotlib.text import Text
 from matplotlib.ticker import PercentFormatter
 
 from gpusim.core.errors import UserError
-from gpusim.core.states import State
 from gpusim.views.plots import (
     PlotFigure,
     new_figure,
@@ -69,7 +68,7 @@ def draw_timeline(result: Result, window: Window, selection: Selection = ALL_WAR
     found = timeline(result, window, selection)
     if not found.warp_cycles.any():
         raise UserError(f"{result.name} has no warps in {describe(window, selection)}")
-    panels = [*launch_panel(result, window, selection), *_panels(found, window)]
+    panels = [*launch_panel(result, window, selection), *_panels(found, window, result.families)]
     about = f"{describe(window, selection)}, in bins of {window.bin_cycles:,}"
     return draw_panels(panels, window, f"{heading(result)}\n{about}")
 
@@ -142,7 +141,7 @@ def launch_panel(result: Result, window: Window, selection: Selection) -> list[P
     return [Panel(0.18 * len(apps), "", draw)]
 
 
-def _panels(found: xr.Dataset, window: Window) -> list[Panel]:
+def _panels(found: xr.Dataset, window: Window, families: Sequence[str]) -> list[Panel]:
     """What was recorded, from the warps outwards."""
     end = window.end
     warps = _by_size(found.warp_cycles / window.widths[:, np.newaxis])
@@ -152,7 +151,8 @@ def _panels(found: xr.Dataset, window: Window) -> list[Panel]:
         walks = _named(found, running="walks_running", queued="walks_queued")
         panels.append(_lines(0.9, "page walks", walks, end))
     if "outstanding" in found:
-        panels.append(_stack(0.9, "transactions", _by_class(found.outstanding), end))
+        by_class = _by_class(found.outstanding, families)
+        panels.append(_stack(0.9, "transactions", by_class, end))
     if "dram_bytes" in found:
         panels.append(_stack(0.9, "DRAM traffic\n[B/cycle]", found.dram_bytes, end))
         panels.append(_lines(0.8, "DRAM queue\n[requests]", found.dram_queue, end))
@@ -167,7 +167,8 @@ def _stack(height: float, label: str, data: xr.DataArray, end: int) -> Panel:
         return _lines(height, label, data, end)
     (along,) = (name for name in data.dims if name != "cycle")
     parts = [str(name) for name in data[along].values]
-    colours = {**state_colours(name for name in parts if name not in _COLOURS), **_COLOURS}
+    states = state_colours((name for name in parts if name not in _COLOURS), own=True)
+    colours = {**states, **_COLOURS}
     return Panel(height, label, lambda axes: stacked_area(data, end=end, colours=colours, ax=axes))
 
 
@@ -205,8 +206,7 @@ def _by_size(warps: xr.DataArray) -> xr.DataArray:
     return xr.concat([warps.isel(state=order[~small[order]]), other], "state")
 
 
-def _by_class(outstanding: xr.DataArray) -> xr.DataArray:
+def _by_class(outstanding: xr.DataArray, families: Sequence[str]) -> xr.DataArray:
     """Transactions that wait for their translation, and all others."""
-    translated = np.arange(outstanding.sizes["state"]) < State.WALKER
-    classes = np.where(translated, "memory", "translation")
+    classes = np.where(np.array(families) == "translation", "translation", "memory")
     return outstanding.groupby(outstanding.state.copy(data=classes)).sum()

@@ -55,7 +55,7 @@ def _waits(result: Result, among: Wanted) -> Iterator[pd.DataFrame]:
     Of requests at the ends of a chunk those are told, too, that did not wait for a walk in it.
     """
     for chunk in stages(result, among):
-        chosen = chunk[chunk.state >= State.WALKER].astype(np.int64)
+        chosen = chunk[chunk.state.isin(result.translation_states)].astype(np.int64)
         on_walk = chosen.state.isin((State.WALKER, State.WALK))
         each = chosen.assign(walked=on_walk).groupby("request", as_index=False)
         found = each.agg(walked=("walked", "max"), since=("begin", "min"), until=("end", "max"))

@@ -148,7 +148,7 @@ def _warp_panel(result: Result, stays: pd.DataFrame) -> Panel:
         for state in sizes.index:
             one = states == state
             name = result.states[state]
-            colour = state_colours([name])[name]
+            colour = state_colours([name], own=True)[name]
             _bars(axes, row[one], stays.begin[one], stays.end[one], name, colour)
         _name_rows(axes, names)
         legend_beside(axes)

@@ -1,0 +1,117 @@
+"""Every recipe on every shipped model: it runs and conserves, or is refused with a reason.
+
+``python -m experiments.recipe_table`` prints the table; with ``--doc`` it replaces that of the page
+docs/mechanisms.md.  The program is one launch of atax on a small matrix, some 1,500 cycles long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from attrs import frozen
+
+import gpusim
+from gpusim.config.load import LoadedModel
+from gpusim.config.recipe import recipe_names
+from gpusim.core.datafiles import data_names
+from gpusim.core.errors import UserError
+from gpusim.programs.workload import Workload
+
+PROGRAM, PARAMETERS = "atax", {"n": 128, "iterations": 1}
+BEGIN, END = "<!-- recipes: begin -->", "<!-- recipes: end -->"
+RUNS = "✓"
+
+
+@frozen
+class Outcome:
+    """What came of a recipe on a model.
+
+    Attributes:
+        reason: why it was refused; empty if it runs.
+    """
+
+    reason: str
+
+
+def load(model: str, recipe: str) -> LoadedModel | Outcome:
+    """The machine, or why there is none."""
+    try:
+        return gpusim.load_model(model, [recipe])
+    except UserError as error:
+        return Outcome(_reason(str(error), model))
+
+
+def run(model: str, recipe: str) -> Outcome:
+    """Run the program; conservation is checked at the end of every run.
+
+    Raises:
+        Exception: anything but a refusal.
+    """
+    machine = load(model, recipe)
+    if isinstance(machine, Outcome):
+        return machine
+    try:
+        gpusim.simulate(machine, _program()).close()
+    except UserError as error:
+        return Outcome(_reason(str(error), model))
+    return Outcome("")
+
+
+@cache
+def _program() -> Workload:
+    return gpusim.load_workload(PROGRAM, "smoke", overrides=dict(PARAMETERS))
+
+
+def _reason(message: str, model: str) -> str:
+    """A refusal without what is different on each model: its name, files and lines."""
+    lines = []
+    for line in message.splitlines():
+        need = re.match(r".*?(needs .*)", line)
+        place = re.match(r"\S+\.toml:\d+: (.*)", line)
+        told = need[1].partition(f": {model}")[0] if need else place[1] if place else line
+        lines.append(told)
+    return "; ".join(lines)
+
+
+def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
+    """Outcomes by recipe and model as a table in Markdown, reasons numbered below it."""
+    models, recipes = data_names("models"), recipe_names()
+    reasons: dict[str, int] = {}
+    lines = [f"| recipe | {' | '.join(models)} |", f"|---|{':-:|' * len(models)}"]
+    for recipe in recipes:
+        cells = []
+        for model in models:
+            reason = outcomes[recipe, model].reason
+            cells.append(str(reasons.setdefault(reason, len(reasons) + 1)) if reason else RUNS)
+        lines.append(f"| `{recipe}` | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *(f"{number}. {one}" for one, number in reasons.items())])
+
+
+def written(page: str) -> str:
+    """The table that stands on a page."""
+    return page.partition(BEGIN)[2].partition(END)[0].strip()
+
+
+def main() -> None:
+    """Try all, and print or write the table."""
+    parser = argparse.ArgumentParser(description="Every recipe on every shipped model.")
+    parser.add_argument("--doc", type=Path, help="page whose table is replaced")
+    arguments = parser.parse_args()
+    made = table(
+        {(recipe, model): run(model, recipe)
+         for recipe in recipe_names() for model in data_names("models")}
+    )  # fmt: skip
+    if arguments.doc is None:
+        print(made)
+        return
+    page = arguments.doc.read_text(encoding="utf-8")
+    begin, end = page.partition(BEGIN)[0], page.partition(END)[2]
+    arguments.doc.write_text(f"{begin}{BEGIN}\n{made}\n{END}{end}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+"""What counts as the source of a value, in models and in recipes."""
+
+import re
+
+SOURCE = re.compile(
+    r"(ORCH|COMP|VC|MASK|STAR|MGPUSim|GPGPU-Sim|Ramulator|JEDEC)\b|our choice: .{5,}|"
+    r"this level is .*VC Table 1"
+)

@@ -1,0 +1,42 @@
+"""Every recipe on every shipped model: what docs/mechanisms.md says comes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.recipe_table import Outcome, load, run, table, written
+from gpusim.config.recipe import recipe_names
+from gpusim.core.datafiles import data_names
+from gpusim.machine.load import load_model
+
+PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+PAIRS = [(recipe, model) for recipe in recipe_names() for model in data_names("models")]
+TOLD = written(PAGE.read_text(encoding="utf-8"))
+REWRITE = "python -m experiments.recipe_table --doc docs/mechanisms.md"
+
+
+def test_refusals_are_those_of_the_table() -> None:
+    found = ((pair, load(pair[1], pair[0])) for pair in PAIRS)
+    outcomes = {pair: one if isinstance(one, Outcome) else Outcome("") for pair, one in found}
+    assert table(outcomes) == TOLD, REWRITE
+
+
+@pytest.mark.parametrize("recipe", recipe_names())
+def test_every_recipe_runs_on_a_small_machine(recipe: str) -> None:
+    outcome = run("tiny", recipe)
+    assert f"| `{recipe}` |" in TOLD
+    assert not outcome.reason or f". {outcome.reason}" in TOLD
+
+
+@pytest.mark.long
+def test_every_recipe_runs_on_every_model_that_takes_it() -> None:
+    outcomes = {(recipe, model): run(model, recipe) for recipe, model in PAIRS}
+    assert table(outcomes) == TOLD, REWRITE
+
+
+@pytest.mark.parametrize("model", [one for one in data_names("models") if one != "a100-mig"])
+def test_with_sub_entries_every_machine_takes_star(model: str) -> None:
+    tlb = load_model(model, ["sub-entries+star+mask-tokens"]).config.tlb["L2"]
+    assert (tlb.array.policy, tlb.fill.policy) == ("star", "mask-tokens")
