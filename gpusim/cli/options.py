@@ -11,7 +11,10 @@ from gpusim.core.errors import UserError
 
 Model = Annotated[str, typer.Argument(help="Name of a shipped model, or path of a .toml file.")]
 Variants = Annotated[
-    list[str] | None, typer.Option("--variant", "-v", help="Variant; several stack in order.")
+    list[str] | None,
+    typer.Option(
+        "--variant", "-v", help="Variant of the model, recipe, or a recipe's file; they stack."
+    ),
 ]
 Settings = Annotated[
     list[str] | None,

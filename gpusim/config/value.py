@@ -12,7 +12,8 @@ class Value:
     Attributes:
         key: dotted key.
         value: with its unit.
-        origin: ``"models/x.toml"``, ``"variant NAME"``, ``"--set"`` or ``"default"``.
+        origin: ``"models/x.toml"``, ``"variant NAME"``, ``"recipe NAME"``, ``"--set"`` or
+            ``"default"``.
         citation: the comment beside it: a table of a paper, or why it was chosen.
     """
 

@@ -62,7 +62,7 @@ ORIGINS = Table(
     "Where each value of the model came from.",
     (
         _text("key", "dotted key, such as tlb.L2.entries"),
-        _text("origin", "file and table, variant, override or default"),
+        _text("origin", "file and table, variant, recipe, override or default"),
     ),
 )
 
