@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args, get_origin
 import attrs
 import cattrs
 from attrs import frozen
+from cattrs.cols import homogenous_tuple_structure_factory
 from cattrs.errors import (
     BaseValidationError,
     ClassValidationError,
@@ -170,10 +171,15 @@ def _policy(value: Any, _: Any) -> PolicyConfig:
     return PolicyConfig(value["policy"], options)
 
 
-def _names(value: Any, _: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise ValueError('must be a list of names, such as ["L1", "L2", "walk"]')
-    return tuple(value)
+def _lists_only(inner: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A string is no list of its letters."""
+
+    def check(value: Any, kind: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError('must be a list of names, such as ["L1", "L2", "walk"]')
+        return inner(value, kind)
+
+    return check
 
 
 def _is_names(kind: Any) -> bool:
@@ -215,7 +221,8 @@ def _make_converter() -> cattrs.Converter:
         Duration, _quantity(parse_duration, "time", '10 cycles" or "12ns')
     )
     converter.register_structure_hook(PolicyConfig, _policy)
-    converter.register_structure_hook_func(_is_names, _names)
+    names = homogenous_tuple_structure_factory(tuple[str, ...], converter)
+    converter.register_structure_hook_func(_is_names, _lists_only(names))
     return converter
 
 
