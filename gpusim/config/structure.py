@@ -175,7 +175,7 @@ def _lists_only(inner: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """A string is no list of its letters."""
 
     def check(value: Any, kind: Any) -> Any:
-        if isinstance(value, str):
+        if not isinstance(value, list | tuple):
             raise ValueError('must be a list of names, such as ["L1", "L2", "walk"]')
         return inner(value, kind)
 
