@@ -28,6 +28,9 @@ from gpusim.config.value import Value
 from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
 
+MADE = {"stages": "the TLB levels in the order of their tables, then the walkers"}
+"""Values that follow from others where no layer sets them, and how."""
+
 DEFAULT = "default"
 """Origin of a value that no layer sets."""
 
@@ -143,7 +146,7 @@ def _values(tables: Mapping[str, Any], tree: Tree, key: Key) -> Iterator[Value]:
             continue
         setting = _setting(tree, inner)
         if setting is None:
-            yield Value(".".join(inner), value, DEFAULT, "")
+            yield Value(".".join(inner), value, DEFAULT, MADE.get(name, ""))
         else:
             yield Value(".".join(inner), value, setting.origin, setting.citation)
 

@@ -251,7 +251,10 @@ def test_what_is_not_cut_has_no_key(model):
         # policies
         ({"sm.scheduler": "gtoo"}, ["sm.scheduler = 'gtoo'", "did you mean 'gto'", "lrr"]),
         ({"block_scheduler": "x"}, ["block_scheduler", "round-robin", "package.module:Class"]),
-        ({"memory.frames": "first"}, ["memory.frames", "contiguous, first-touch, scattered"]),
+        (
+            {"memory.frames": "first"},
+            ["memory.frames", "contiguous, first-touch, largest-fit, scattered"],
+        ),
         ({"dram.scheduler": "frfcfs"}, ["dram.scheduler", "did you mean 'fr-fcfs'"]),
         ({"sm.scheduler": 3}, ["sm.scheduler = 3", "name of a policy"]),
         ({"sm.scheduler": "nowhere:X"}, ["sm.scheduler", "cannot load"]),
@@ -278,7 +281,7 @@ def test_what_is_not_cut_has_no_key(model):
         ({"tlb.L1.array": "gpusim.core.errors:nearest"}, ["is not a class"]),
         (
             {"block_scheduler": "tests.config.test_load:_Greedy"},
-            ["block_scheduler", "cannot be made", "'config'"],
+            ["block_scheduler", "config is positional", "make it so with a *"],
         ),
         # DRAM
         ({"dram.mapping": "row bank column"}, ["dram.mapping", "bank-group"]),
