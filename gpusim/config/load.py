@@ -31,6 +31,9 @@ from gpusim.core.errors import UserError
 MADE = {"stages": "the TLB levels in the order of their tables, then the walkers"}
 """Values that follow from others where no layer sets them, and how."""
 
+FOLLOWS = "follows"
+"""Their origin."""
+
 DEFAULT = "default"
 """Origin of a value that no layer sets."""
 
@@ -146,7 +149,9 @@ def _values(tables: Mapping[str, Any], tree: Tree, key: Key) -> Iterator[Value]:
             continue
         setting = _setting(tree, inner)
         if setting is None:
-            yield Value(".".join(inner), value, DEFAULT, MADE.get(name, ""))
+            yield Value(
+                ".".join(inner), value, FOLLOWS if name in MADE else DEFAULT, MADE.get(name, "")
+            )
         else:
             yield Value(".".join(inner), value, setting.origin, setting.citation)
 
