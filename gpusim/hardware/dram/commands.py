@@ -115,7 +115,7 @@ class Commands:
         Raises:
             DeadlockError: the policy of the queue lets none of its requests go.
         """
-        chooser, refresh = self._chooser, self._refresh
+        chooser, refresh, size = self._chooser, self._refresh, queue.size
         refreshes = 0
         while True:
             clock = chooser.clock
@@ -130,10 +130,11 @@ class Commands:
                         f"lets none of its {queue.size} requests go"
                     )
                 continue
-            command = chooser.command
             self._issue(clock)
-            if command != PRECHARGE and not queue.full(request):
-                return clock
+            if queue.size != size:
+                if not queue.full(request):
+                    return clock
+                size = queue.size
 
     def next_finish(self) -> int:
         """No data ends before this clock, except the data of requests already `done`.

@@ -84,7 +84,8 @@ class DramChannel(Component):
     def _run(self) -> Generator[int | None, None, None]:
         env, requests, commands = self.env, self.requests, self._commands
         reads, writes = self.queues
-        core, dram, cycle_of = self._ratio.core, self._ratio.dram, self._ratio.cycle
+        core, dram = self._ratio.core, self._ratio.dram
+        bank_and_row, bursts = self._mapping.bank_and_row, self._bursts
         while True:
             now = env._now
             if now < self._waits:
@@ -96,15 +97,19 @@ class DramChannel(Component):
             while (request := requests.head()) is not None:
                 queue = writes if request.kind == _WRITEBACK else reads
                 if queue.full(request):
-                    self._waits = wake = cycle_of(commands.advance_until_room(queue, request))
+                    room = commands.advance_until_room(queue, request)
+                    self._waits = wake = -(-room * core // dram)
                     break
                 requests.take()
-                self._accept(request, now, clock)
+                request.trail += (_DRAM_QUEUE, now)
+                bank, row = bank_and_row(request.address)
+                waiting = Waiting(request, bank, row, queue is writes, bursts, now)
+                commands.accept(waiting, clock)
             if commands.done:
                 self._finish(now)
             if wake == NEVER:
                 if commands.unfinished() and (finish := commands.next_finish()) != NEVER:
-                    wake = cycle_of(finish)
+                    wake = -(-finish * core // dram)
                     if now < self._deadline < wake:
                         wake = self._deadline
                     else:
@@ -113,21 +118,16 @@ class DramChannel(Component):
                     wake = min(wake, requests.next_cycle())
             yield None if wake == NEVER else wake - now
 
-    def _accept(self, request: MemoryRequest, now: int, clock: int) -> None:
-        request.trail += (_DRAM_QUEUE, now)
-        bank, row = self._mapping.bank_and_row(request.address)
-        write = request.kind == _WRITEBACK
-        self._commands.accept(Waiting(request, bank, row, write, self._bursts, now), clock)
-
     def _finish(self, now: int) -> None:
         """Count, announce and answer the requests whose data is known."""
         core, dram = self._ratio.core, self._ratio.dram
-        done, heard = self._commands.done, bool(self.on_request.listeners)
+        done, apps = self._commands.done, self._apps
+        heard = bool(self.on_request.listeners)
         for waiting in done:
             request = waiting.request
             issued = -(-waiting.first * core // dram)
             finished = -(-waiting.finished * core // dram)
-            counters = self._apps[request.app]
+            counters = apps[request.app]
             counters.queue_cycles += issued - waiting.accepted
             outcome = waiting.outcome
             if outcome == HIT:

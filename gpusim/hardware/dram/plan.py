@@ -123,8 +123,15 @@ class BankPlan:
 
     def renew(self, bank: Bank) -> None:
         """Ask the queue for which request the bank works, and plan its next command."""
-        if bank.step != IDLE:
-            self._withdraw(bank)
+        step, old = bank.step, bank.next
+        if step == IDLE:
+            pass
+        elif step == ACTIVATE:
+            self.activations.remove(bank)
+        elif step == PRECHARGE:
+            self.precharges.remove(bank)
+        elif old is not None:
+            self.columns.remove(old)
         row = bank.row
         best = bank.next = self._queues.served.best(bank.index, row)
         if best is None:
@@ -143,16 +150,6 @@ class BankPlan:
             bank.step = PRECHARGE
             bank.due = bank.precharge_ok
             _insert_by_due(self.precharges, bank)
-
-    def _withdraw(self, bank: Bank) -> None:
-        """Take back what was next for a bank."""
-        step, waiting = bank.step, bank.next
-        if step == ACTIVATE:
-            self.activations.remove(bank)
-        elif step == PRECHARGE:
-            self.precharges.remove(bank)
-        elif waiting is not None:
-            self.columns.remove(waiting)
 
     def _renew_changed(self) -> None:
         """Renew the banks that the queue named."""
