@@ -1,4 +1,4 @@
-"""The states of a warp: in every cycle of its life it is in exactly one (DESIGN §4).
+"""The states of a warp: in every cycle of its life it is in exactly one.
 
 States are small ints, so that intervals are compact; TLB levels come last because a machine has
 as many as its model names, and after them what its components add (`Component.states`).

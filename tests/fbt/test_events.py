@@ -98,9 +98,30 @@ def test_a_line_that_is_no_event(tmp_path: Path, line: Any, message: str) -> Non
 def test_files_and_machines_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot read the events file"):
         run("apu-hsa", "kmeans", "vc", events=tmp_path / "none.jsonl")
-    file = write(tmp_path / "events.jsonl", {"at": 5, "event": "shootdown"})
-    outcome = command("run", "apu-hsa", "kmeans", "--scale", "smoke", "--events", str(file), code=2)
-    assert "apu-hsa cannot have events" in outcome.output
+    for event in ({"event": "protect", "permission": "read"}, {"event": "probe"}):
+        file = write(
+            tmp_path / "events.jsonl", {"at": 5, "address": BUFFERS[NAMES[0]].base, **event}
+        )
+        outcome = command(
+            "run", "apu-hsa", "kmeans", "--scale", "smoke", "--events", str(file), code=2
+        )
+        message = " ".join(outcome.output.split())
+        assert f"apu-hsa cannot have the event '{event['event']}': only virtual" in message
+        assert "allowed: remap, unmap, synonym, shootdown" in message
+
+
+def test_physical_machines_follow_what_tlbs_do(tmp_path: Path) -> None:
+    pages = [BUFFERS[name].base for name in NAMES[:2]]
+    file = write(
+        tmp_path / "events.jsonl",
+        {"at": 500, "event": "remap", "address": pages[0]},
+        {"at": 1000, "event": "synonym", "address": pages[1], "of": pages[0]},
+        {"at": 1500, "event": "unmap", "address": pages[0]},
+        {"at": 2000, "event": "shootdown"},
+    )
+    plain, changed = run("apu-hsa", "kmeans"), run("apu-hsa", "kmeans", events=file)
+    assert changed.summary["walks"] > plain.summary["walks"]
+    assert changed.summary["transactions"] == plain.summary["transactions"]
 
 
 @pytest.mark.parametrize(
@@ -111,11 +132,11 @@ def test_files_and_machines_that_cannot_be(tmp_path: Path) -> None:
         ({"fbt.entries": 100}, "100 entries in 8 ways: sets must be a power of two"),
         ({"fbt.large_pages": "counters"}, "did you mean 'counter'?"),
         ({"fbt.remapping.entries": 0}, "fbt.remapping.entries = 0: must be 1 or more"),
-        ({"tlb.L2.scope": "sm"}, 'must be "gpu"'),
+        ({"tlb.L2.scope": "sm"}, r'recipe .vc. needs tlb\.shared\.scope = "gpu"'),
         ({"walk.memory": "l2"}, 'must be "dram"'),
         ({"l2.bypass": "translation-aware"}, "no page walk reads a virtual L2 cache"),
         ({"l2.partition": "ways"}, "lie in all its ways"),
-        ({"mig.slices": 2, "mig.instances": "1g 2g"}, r"one table \[fbt\], which is not cut"),
+        ({"mig.slices": 2, "mig.instances": "1g 2g"}, r"'vc' needs no table \[mig\]"),
         ({"l1.sector": "32B"}, "virtual caches fetch whole lines"),
         ({"l2.banks": 64, "l2.size": "4MiB"}, "must divide the 32 lines of a page"),
         ({"memory.page": "2MiB", "fbt.second_level": True}, "whole pages have no entries"),

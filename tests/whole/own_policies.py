@@ -17,7 +17,7 @@ class NoMethods:
 
 
 class Unfinished(FrameAllocator):
-    """Lacks `_nth`."""
+    """Lacks both methods."""
 
 
 class OtherArguments(SetAssociativeArray):

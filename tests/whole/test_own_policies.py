@@ -28,8 +28,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (f"tlb.L2.array={HOME}:NOT_A_CLASS", ["is not a class"]),
         ("tlb.L2.array=:", ["cannot load"]),
         (f"tlb.L2.array={HOME}:NoMethods", ["NoMethods lacks", "lookup", "TlbArray"]),
-        (f"memory.frames={HOME}:Unfinished", ["Unfinished lacks _nth", "FrameAllocator"]),
-        (f"tlb.L2.array={HOME}:OtherArguments", ["cannot be made", "'ways'", "(config, *"]),
+        (f"memory.frames={HOME}:Unfinished", ["Unfinished lacks allocate, free", "FrameAllocator"]),
+        (
+            f"tlb.L2.array={HOME}:OtherArguments",
+            ["OtherArguments.__init__: ways is positional", "(self, entries, *, ways)"],
+        ),
         (
             f"tlb.L2.array={{policy='{HOME}:Optioned', deepth=2}}",
             ["no option 'deepth'", "did you mean 'depth'"],

@@ -1,6 +1,6 @@
 """Which physical frame a page gets, and how large it is.
 
-Compression and DRAM rows depend on it (MECHANISMS §0).
+Compression, DRAM rows and the reach of TLBs depend on it.
 """
 
 from __future__ import annotations
