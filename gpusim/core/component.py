@@ -83,7 +83,7 @@ class Component:
             yield from counter_rows(path, instance, "", counters)
 
     def counter_classes(self, apps: int) -> Iterator[type]:
-        """The classes of its counters, for so many applications."""
+        """The classes of its counters, for `apps` applications."""
         for app in range(apps):
             yield from map(type, self.app_counters(app))
         yield from map(type, self.shared_counters())

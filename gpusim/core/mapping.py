@@ -15,7 +15,7 @@ class Mapping:
     Pages are counted in the smallest pages of the machine (``memory.page``): a mapping of a larger
     page covers `pages` of them, side by side, in as many frames side by side.  The page table makes
     each mapping once and hands out that very object, so a hit in a TLB allocates nothing, and
-    whether an answer is still right is asked with ``is``.  Nobody changes a mapping: a page that
+    whether an answer is still right is asked with ``is``.  A mapping never changes: a page that
     moves, grows or gets another permission has a new one.
 
     Attributes:

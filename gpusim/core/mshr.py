@@ -20,7 +20,7 @@ FULL: Final = 2
 class Mshrs(Generic[T]):
     """A file of `capacity` registers, each with room for `merge` requests.
 
-    `pending` maps a key (page tag or line) to those who wait for it; the first one is the request
+    `pending` maps a key (page tag or line) to the requests that wait for it; the first one is the request
     that is under way.
     """
 
@@ -52,6 +52,6 @@ class Mshrs(Generic[T]):
         """Everyone who waits for `key`, in order; frees the register.
 
         Raises:
-            KeyError: nobody waits for it.
+            KeyError: no request waits for it.
         """
         return self.pending.pop(key)

@@ -63,7 +63,7 @@ class Traveller:
 
     Attributes:
         trail, links: see the module's docstring.
-        path: ports of those who wait for the answer, the next one last.
+        path: ports of the requesters that wait for the answer, the next one last.
         app: index of the application, for counters.
         asid: address space.
         tag: the page, tagged with the address space; 0 where there is none (write-backs).

@@ -125,4 +125,4 @@ class Signals:
 
 
 def _nothing(*_: Any) -> None:
-    """Nobody records epochs here."""
+    """Epochs are not recorded here."""

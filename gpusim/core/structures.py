@@ -1,4 +1,4 @@
-"""What hardware structures are made of: so many entries of so many bits."""
+"""What hardware structures are made of: a number of entries, and the bits of each."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ class Storage:
 
 
 def bits_for(values: int) -> int:
-    """Bits that tell so many values apart."""
+    """Bits that tell `values` values apart."""
     return (values - 1).bit_length()

@@ -204,7 +204,7 @@ def _check_replaces(key: Key, tlb: TlbConfig, array: type[TlbArray]) -> Iterator
 def _check_replacement(
     config: GpuConfig, key: Key, replacement: PolicyConfig, *ways: int
 ) -> Iterator[Problem]:
-    """Make a replacement policy, and ask whether it can serve sets of so many ways.
+    """Make a replacement policy, and ask whether it can serve sets of `ways` ways.
 
     TLB arrays ask for themselves: it is they who know how large their sets are.
     """

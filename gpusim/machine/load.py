@@ -1,4 +1,4 @@
-"""Loading a model: read, and checked by those who will build the machine."""
+"""Loading a model: read, and checked as the machine will be built."""
 
 from __future__ import annotations
 

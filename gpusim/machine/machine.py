@@ -30,7 +30,7 @@ from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt
 
 _TABLE_SHARE = 64
-"""One part in so many of physical memory is kept for page tables."""
+"""Of physical memory, one part in this number is kept for page tables."""
 
 
 class Machine:
@@ -47,7 +47,7 @@ class Machine:
         page_table: of all address spaces.
         systems: the rest of the memory system: one for all SMs, or one for each MIG instance.
         system_of: by SM, its own of them.
-        page_table_levels: those whose reads go to the L2 cache.
+        page_table_levels: the levels whose reads go to the L2 cache.
         fbt: forward–backward table of virtual caches; None: caches are physical.
         schedulers: one block scheduler a tenant.
         first_runs: by index, the first run of each application that may be started again.

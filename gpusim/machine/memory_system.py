@@ -26,7 +26,7 @@ Route = Callable[[int], Port[MemoryRequest]]
 
 
 class MemorySystem:
-    """What the SMs of a domain share, and nobody else.
+    """What the SMs of a domain share, and no others.
 
     Args:
         env: the environment.

@@ -123,7 +123,7 @@ def now_and_then(machine: Machine, report: Report) -> Generator[int, None, None]
 
 
 def every(cycles: int, machine: Machine, report: Report) -> Generator[int, None, None]:
-    """A process that reports every so many simulated cycles, as long as the machine runs."""
+    """A process that reports every `cycles` simulated cycles, as long as the machine runs."""
     yield cycles
     while _running(machine):
         report(sample(machine))

@@ -155,7 +155,7 @@ class TranslationStages:
         return array
 
     def _fill_policy(self, config: TlbConfig) -> FillPolicy | None:
-        """None where everything goes into the array, so that nobody need be asked."""
+        """None where everything goes into the array: no policy need be asked."""
         if config.ideal:
             return None
         policy: FillPolicy = make_policy(

@@ -1,4 +1,4 @@
-"""Looks into the TLBs and caches of a machine while it runs; costs nothing where nobody asks."""
+"""Looks into the TLBs and caches of a machine while it runs; costs nothing where nothing is recorded."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _place(machine: Machine, request: MemoryRequest) -> int:
 def watch_sharing(
     machine: Machine, record: Callable[[int, int, int, int, int, int, int, int], None]
 ) -> None:
-    """Tell of each fill of a TLB with sub-entries what it did to those who share them (STAR).
+    """Tell of each fill of a TLB with sub-entries what it did to the bases that share them (STAR).
 
     `record` gets level, instance, address space, cycle, and what the fill added: bases that joined
     an entry, reverts and demotions, conflicts, evictions.  Fills that add nothing are not told.

@@ -71,7 +71,7 @@ class Port(Generic[T]):
         return len(self.queue) >= self.depth
 
     def when_free(self, sender: Wakeable) -> None:
-        """Wake `sender` when there is room for an item, after those who asked before."""
+        """Wake `sender` when there is room for an item, after the senders that asked before."""
         self._blocked.add(sender)
 
     def send(self, item: T, extra_cycles: int = 0) -> None:

@@ -27,7 +27,7 @@ class Replacement(Policy, ABC):
         self.sets: list[dict[int, Any]] = []
 
     def refusal(self, ways: int) -> str:
-        """Why it cannot serve sets of so many ways; empty if it can.
+        """Why it cannot serve sets of `ways` ways; empty if it can.
 
         Asked when a model is loaded.
         """
@@ -63,7 +63,7 @@ class Replacement(Policy, ABC):
 
 
 def make_replacement(config: PolicyConfig, *ways: int) -> Replacement:
-    """The policy that a model names for a structure whose sets have so many ways.
+    """The policy that a model names for a structure whose sets have `ways` ways.
 
     Args:
         config: the key ``replacement`` of the structure's table.

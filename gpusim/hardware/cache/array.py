@@ -27,7 +27,7 @@ class CacheArray:
         replacement: which line of a set goes.
 
     Raises:
-        OptionError: the replacement policy cannot serve sets of so many ways.
+        OptionError: the replacement policy cannot serve sets of this many ways.
     """
 
     __slots__ = ("_interleave", "_sets", "_touch", "_ways", "replacement", "sets")

@@ -174,7 +174,7 @@ class L2Bank(Component):
         apps: indices of the applications that share the cache.
         levels: where lookups of page-table reads are counted by level; all banks share it.
         link: where the requests of the SMs come in; page-table reads come in on `requests`.
-        replies: the way back to the SMs; while it is full, the bank answers nobody.
+        replies: the way back to the SMs; while it is full, the bank sends no answers.
         misses: makes the miss path.
 
     Attributes:
@@ -356,7 +356,7 @@ class L2Bank(Component):
             request.trail += (_INTERCONNECT, self.env._now + delay)
             self._replies.send(request, delay)
 
-    # -- for those who look on -------------------------------------------------------------------
+    # -- for onlookers --------------------------------------------------------------------------
 
     def holds(self, line: int) -> bool:
         """Whether a line is here; a look is no use of it."""

@@ -44,7 +44,7 @@ Way = Callable[[MemoryRequest], Port[MemoryRequest]]
 
 
 def make_levels(apps: int, levels: int) -> Levels:
-    """Counters for so many applications and levels."""
+    """Counters for `apps` applications and `levels` levels."""
     return [[LevelCounters() for _ in range(levels)] for _ in range(apps)]
 
 

@@ -35,7 +35,7 @@ def arrays_of(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
 
 
 def split_ways(ways: int, parts: int) -> list[int]:
-    """`ways` in so many parts, as equal as can be."""
+    """`ways` in `parts` parts, as equal as can be."""
     return [ways * (part + 1) // parts - ways * part // parts for part in range(parts)]
 
 

@@ -29,7 +29,7 @@ class TranslationAwareBypass(CacheBypass):
 
     Args:
         epoch: cycles after which all counters are halved.
-        sample: one of so many lines, chosen by a hash, always looks; 1: all do.
+        sample: one of `sample` lines, chosen by a hash, always looks; 1: all do.
         min_accesses: accesses of a level before any of its reads goes past.
     """
 

@@ -42,7 +42,7 @@ class VirtualL1Cache(L1Cache):
     """Keeps lines under their leading names only, and can forget pages.
 
     It has no process, so an invalidation takes effect at once; its message took its time.  The
-    lines that are outstanding then still answer those who wait for them, but nobody new, and
+    lines that are outstanding then still answer the requests that wait for them, but no new one, and
     those of the page are not kept: their data may be older than the invalidation.
 
     Args:

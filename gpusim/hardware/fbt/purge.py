@@ -79,7 +79,7 @@ class Purge:
 
 
 def nothing() -> None:
-    """Nobody waits for the end."""
+    """No one is told of the end."""
 
 
 class Purges:

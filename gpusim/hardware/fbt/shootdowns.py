@@ -56,7 +56,7 @@ class Shootdowns:
         self._purges.done_with(purge)
 
     def overtook(self, page: int, asked: int) -> bool:
-        """Whether a page was shot down after so many shootdowns."""
+        """Whether a page was shot down after shootdown number `asked`."""
         if self.number == asked:
             return False
         return max(self._last.get(page, 0), self._last[None]) > asked

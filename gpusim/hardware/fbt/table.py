@@ -26,7 +26,7 @@ class Page:
         written: whether a store has been performed since the entry was allocated.
         lines: bit vector of the lines in the L2 cache; a number of lines if the page is too large
             for one.
-        locked: it is being invalidated, and nobody may begin to use it.
+        locked: it is being invalidated, and no access may begin to use it.
         users: accesses that were let through and have not ended.
         leaving: dirty lines that have left the L2 cache and have not reached DRAM.
     """

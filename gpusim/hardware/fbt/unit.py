@@ -31,7 +31,7 @@ class Fbt(Component):
 
     A miss goes from its L2 bank to the TLBs and, translated, looks for its frame here: if the
     frame is unknown its page becomes the leading one; if that is another page, the miss is a
-    synonym.  What a lookup decides takes effect `latency` cycles later.  Nobody is let through to
+    synonym.  What a lookup decides takes effect `latency` cycles later.  No miss is let through to
     a page that is being purged, and a translation that a shootdown overtook is asked for again.
 
     Args:

@@ -51,7 +51,7 @@ class Ledger:
         self.on_interval = on_interval
 
     def add_states(self, count: int) -> None:
-        """Keep sums of so many further states."""
+        """Keep sums of `states` further states."""
         for sums in self.sums:
             sums.extend([0] * count)
 

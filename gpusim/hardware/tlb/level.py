@@ -101,7 +101,7 @@ class LongMissCounters:
     most_miss_warps: int = count("most warps that waited for one such page")
 
     def add(self, cycles: int, warps: int) -> None:
-        """Count one that took so long, and for which so many warps waited."""
+        """Count one that took so long, and for which `warps` warps waited."""
         self.long_misses += 1
         self.long_miss_cycles += cycles
         self.long_miss_warps += warps
@@ -176,7 +176,7 @@ class TlbLevel(Stage):
         self.on_request_miss: Probe[[MemoryRequest]] = Probe()
         """A data request that missed in the first level."""
         self.on_fill: Probe[[int, int]] = Probe()
-        """Instance and tag: those who wait are about to be answered."""
+        """Instance and tag: its requesters are about to be answered."""
         self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """Level, instance, and what a fill policy announces at the end of an epoch."""
         self._find = pages.find

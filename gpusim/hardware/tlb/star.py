@@ -261,7 +261,7 @@ class StarArray(TlbArray):
         return base
 
     def _lay_out(self, entry: SharedEntry, bases: int) -> int:
-        """Give an entry the layout for so many bases; returns how many of its pages are lost."""
+        """Give an entry the layout for `bases` bases; returns how many of its pages are lost."""
         layouts = self._sequential if self._is_sequential(entry) else self._stride
         return 0 if layouts[bases] is entry.layout else entry.arrange(layouts[bases])
 

@@ -64,7 +64,7 @@ class Tokens(ABC):
 
     @abstractmethod
     def why_none(self, cycles: int) -> tuple[str, str]:
-        """Why no epoch has ended in a run of so many cycles, and which option decides that."""
+        """Why no epoch has ended in a run of `cycles` cycles, and which option decides that."""
 
     def _limits(self, rate: float) -> bool:
         """Whether warps need tokens after an epoch of this miss rate."""

@@ -39,7 +39,7 @@ class EvictedEntries:
 
 @cache
 def _counters_of_size(sub_entries: int) -> type:
-    """The class of counters for entries with so many sub-entries."""
+    """The class of counters for entries with `sub_entries` sub-entries."""
     names = {used: f"evicted_with_{used}" for used in range(1, sub_entries + 1)}
     rows = {
         name: count(f"entries evicted with {used} of {sub_entries} pages")
