@@ -20,8 +20,8 @@ FULL: Final = 2
 class Mshrs(Generic[T]):
     """A file of `capacity` registers, each with room for `merge` requests.
 
-    `pending` maps a key (page tag or line) to the requests that wait for it; the first one is the request
-    that is under way.
+    `pending` maps a key (page tag or line) to the requests that wait for it; the first one
+    is under way.
     """
 
     __slots__ = ("capacity", "merge", "pending")

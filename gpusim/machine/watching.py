@@ -1,4 +1,4 @@
-"""Looks into the TLBs and caches of a machine while it runs; costs nothing where nothing is recorded."""
+"""Looks into the TLBs and caches of a machine while it runs; free where nothing is recorded."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ class CacheBypass(Policy, ABC):
     """Decides which page-table reads go straight to DRAM; one for all banks of the L2 cache.
 
     Only page-table reads are asked about: they come from the walkers and end there, and
-    no store goes to their lines, so DRAM has what the cache has.  A data request would have to look for
-    a dirty line first, and comes through the crossbar to a bank that also answers it.
+    no store goes to their lines, so DRAM has what the cache has.  A data request would have to look
+    for a dirty line first, and comes through the crossbar to a bank that also answers it.
 
     Attributes:
         idle: it lets nothing past; then it is not asked.

@@ -42,8 +42,8 @@ class VirtualL1Cache(L1Cache):
     """Keeps lines under their leading names only, and can forget pages.
 
     It has no process, so an invalidation takes effect at once; its message took its time.  The
-    lines that are outstanding then still answer the requests that wait for them, but no new one, and
-    those of the page are not kept: their data may be older than the invalidation.
+    lines that are outstanding then still answer the requests that wait for them, but no new
+    one, and those of the page are not kept: their data may be older than the invalidation.
 
     Args:
         lines_shift: lines of a page of the forward–backward table, as a power of two.
