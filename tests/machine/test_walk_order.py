@@ -15,6 +15,7 @@ from gpusim.config.schema import GpuConfig, WalkConfig
 from gpusim.config.units import cycles
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
+from gpusim.core.request import Purpose
 from gpusim.hardware.walk import Walk, WalkOrder
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
@@ -151,7 +152,7 @@ def test_the_access_is_that_of_the_load(translation: str) -> None:
     run = Run(config, [("load", page(0), page(1)), ("wait",)])
     (first, second) = diary(run).walks
     assert first.access is second.access is run.requests[0].access
-    assert [first.app, first.sm, first.kind] == [0, 0, 0]
+    assert [first.app, first.sm, first.kind] == [0, 0, Purpose.DEMAND]
 
 
 def test_a_later_instruction_has_another_one() -> None:
