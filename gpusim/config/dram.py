@@ -6,6 +6,7 @@ from attrs import frozen
 
 from gpusim.config.units import Bytes, Duration, Hertz, cycles
 from gpusim.core.policy import PolicyConfig
+from gpusim.core.registry import Slot, policy_of
 
 
 @frozen
@@ -94,7 +95,7 @@ class DramConfig:
     write_queue: int = 32
     drain_high: float = 0.8
     drain_low: float = 0.2
-    scheduler: PolicyConfig = PolicyConfig("fr-fcfs")
+    scheduler: PolicyConfig = policy_of(Slot.DRAM_QUEUE, "fr-fcfs")
     page_policy: str = "open"
     mapping: str = "row bank bank-group column channel"
     partition: str | None = None

@@ -15,6 +15,7 @@ from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles
 from gpusim.core.policy import PolicyConfig
+from gpusim.core.registry import Slot, policy_of
 
 LRU = PolicyConfig("lru")
 """Replacement of every array, unless a model says otherwise."""
@@ -42,7 +43,7 @@ class SmConfig:
     warp_size: int = 32
     simd_lanes: int = 32
     schedulers: int = 2
-    scheduler: PolicyConfig = PolicyConfig("gto")
+    scheduler: PolicyConfig = policy_of(Slot.WARP_SCHEDULER, "gto")
     max_threads: int = 2048
     max_warps: int = 64
     max_blocks: int = 16
@@ -79,7 +80,7 @@ class L1Config:
     mshrs: int = 32
     mshr_merge: int = 64
     translation: str = "parallel"
-    replacement: PolicyConfig = LRU
+    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
 
 
 @frozen
@@ -111,10 +112,10 @@ class TlbConfig:
     mshrs: int = 32
     queue: int = 64
     trip: Duration = cycles(0)
-    array: PolicyConfig = PolicyConfig("set-associative")
-    sets: PolicyConfig = PolicyConfig("plain")
-    fill: PolicyConfig = PolicyConfig("always")
-    replacement: PolicyConfig = LRU
+    array: PolicyConfig = policy_of(Slot.TLB_ARRAY, "set-associative")
+    sets: PolicyConfig = policy_of(Slot.TLB_SET, "plain")
+    fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
+    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
     ideal: bool = False
 
 
@@ -139,7 +140,7 @@ class WalkCacheConfig:
     ways: int = 0
     line: Bytes = Bytes(64)
     latency: Duration = cycles(0)
-    replacement: PolicyConfig = LRU
+    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
 
     @property
     def blocks(self) -> int:
@@ -171,7 +172,7 @@ class WalkConfig:
     memory: str = "l2"
     trip: Duration = cycles(0)
     queue: int = 1024
-    order: PolicyConfig = PolicyConfig("fcfs")
+    order: PolicyConfig = policy_of(Slot.WALK_ORDER, "fcfs")
     cache: WalkCacheConfig | None = None
 
     def reads(self, memory: str) -> bool:
@@ -194,7 +195,7 @@ class StageConfig:
         trip: latency of the way to it from the stage before.
     """
 
-    kind: PolicyConfig
+    kind: PolicyConfig = policy_of(Slot.STAGE)
     scope: str = "gpu"
     queue: int = 64
     trip: Duration = cycles(0)
@@ -213,7 +214,7 @@ class MemoryConfig:
 
     page: Bytes = Bytes(4096)
     size: Bytes = Bytes(4 << 30)
-    frames: PolicyConfig = PolicyConfig("first-touch")
+    frames: PolicyConfig = policy_of(Slot.FRAMES, "first-touch")
     levels: int = 4
 
 
@@ -262,9 +263,9 @@ class L2Config:
     mshrs: int = 64
     mshr_merge: int = 64
     queue: int = 16
-    bypass: PolicyConfig = PolicyConfig("never")
+    bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")
     partition: str = "none"
-    replacement: PolicyConfig = LRU
+    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
 
 
 SUB_PAGE = 4096
@@ -339,7 +340,7 @@ class GpuConfig:
     dram: DramConfig
     crossbar: CrossbarConfig = CrossbarConfig()
     memory: MemoryConfig = MemoryConfig()
-    block_scheduler: PolicyConfig = PolicyConfig("round-robin")
+    block_scheduler: PolicyConfig = policy_of(Slot.BLOCK_SCHEDULER, "round-robin")
     sms_per_tpc: int = 1
     tpcs_per_gpc: int = 1
     fbt: FbtConfig | None = None

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from attrs import NOTHING, field, frozen
+
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.policy import PolicyConfig
 
@@ -31,6 +33,35 @@ class Slot(StrEnum):
     WALK_ORDER = "walk order"
     STAGE = "translation stage"
     REPLACEMENT = "replacement"
+
+
+@frozen
+class Interface:
+    """What a slot asks of a policy.
+
+    Attributes:
+        base: class that tells the methods, and that every policy of the slot subclasses.
+        arguments: what the machine gives to `__init__` before the options.
+    """
+
+    base: type
+    arguments: tuple[str, ...] = ()
+
+
+SLOT = "slot"
+"""In the metadata of an attribute of a schema class: which slot the policy fills."""
+
+_INTERFACES: dict[Slot, Interface] = {}
+
+
+def open_slot(slot: Slot, base: type, *arguments: str) -> None:
+    """Say what fills a slot: subclasses of `base`, which are made with these arguments."""
+    _INTERFACES[slot] = Interface(base, arguments)
+
+
+def interface(slot: Slot) -> Interface:
+    """What a slot asks of a policy; its room has been imported."""
+    return _INTERFACES[slot]
 
 
 _POLICIES: dict[Slot, dict[str, type]] = {slot: {} for slot in Slot}
@@ -95,3 +126,9 @@ def find_policy(slot: Slot, name: str) -> type:
 def make_policy(slot: Slot, config: PolicyConfig, *args: Any) -> Any:
     """An instance of the policy that the model names for `slot`."""
     return find_policy(slot, config.policy)(*args, **config.options)
+
+
+def policy_of(slot: Slot, default: str | None = None) -> Any:
+    """An attribute of a schema class: the policy that fills a slot, by default this one."""
+    value = NOTHING if default is None else PolicyConfig(default)
+    return field(default=value, metadata={SLOT: slot})

@@ -19,6 +19,7 @@ from gpusim.core.engine import NEVER, Environment, Port
 from gpusim.core.errors import WrongMappingError
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
+from gpusim.core.registry import Slot, open_slot
 from gpusim.core.request import Purpose, Sink, Translation
 from gpusim.core.signals import Signals
 
@@ -129,6 +130,9 @@ class Stage(Component, ABC):
     def received(self, paths: Sequence[str]) -> str:
         """What has come from the stage above, likewise."""
         return " + ".join(f"{path}.lookups" for path in paths)
+
+
+open_slot(Slot.STAGE, Stage, "site")
 
 
 class Prefetches(Component):

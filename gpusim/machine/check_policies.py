@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import attrs
+
 import gpusim.hardware.cache
 import gpusim.hardware.sm.block_scheduler
 import gpusim.hardware.sm.schedulers
@@ -19,7 +21,7 @@ from gpusim.config.structure import Problem
 from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
 from gpusim.core.policy import Option, PolicyConfig
-from gpusim.core.registry import Slot, find_policy, make_policy
+from gpusim.core.registry import SLOT, Slot, find_policy, interface, make_policy
 from gpusim.core.replacement import make_replacement
 from gpusim.core.request import Translation
 from gpusim.core.stage import StageSite
@@ -49,16 +51,11 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     if problems:
         yield from problems
         return
-    memory, sm = config.memory, config.sm
-    checked: tuple[tuple[Any, ...], ...] = (
-        (("block_scheduler",), Slot.BLOCK_SCHEDULER, config.block_scheduler),
-        (("sm", "scheduler"), Slot.WARP_SCHEDULER, sm.scheduler),
-        (("memory", "frames"), Slot.FRAMES, memory.frames, _SOME_FRAMES, 0),
-        (("walk", "order"), Slot.WALK_ORDER, config.walk.order),
-        (("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass),
-    )
-    for key, slot, policy, *args in checked:
-        yield from _check_made(config, key, slot, policy, *args)
+    for key, slot, policy in policies_of(config):
+        if not interface(slot).arguments:
+            yield from _check_made(config, key, slot, policy)
+    frames = config.memory.frames, _SOME_FRAMES, 0
+    yield from _check_made(config, ("memory", "frames"), Slot.FRAMES, *frames)
     for name, tlb in config.tlb.items():
         yield from _check_tlb(config, ("tlb", name), tlb)
         users = config.tlb_users(tlb, apps=1)
@@ -80,23 +77,18 @@ def _site(name: str, stage: StageConfig) -> StageSite:
     return StageSite(env, name, name, 0, below, 0, 0, 1, (0,), pages, stage.queue, 0)
 
 
-def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
-    """Every filled slot of a machine."""
-    yield ("block_scheduler",), Slot.BLOCK_SCHEDULER, config.block_scheduler
-    yield ("sm", "scheduler"), Slot.WARP_SCHEDULER, config.sm.scheduler
-    for name, tlb in config.tlb.items():
-        yield ("tlb", name, "array"), Slot.TLB_ARRAY, tlb.array
-        yield ("tlb", name, "sets"), Slot.TLB_SET, tlb.sets
-        yield ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill
-        yield ("tlb", name, "replacement"), Slot.REPLACEMENT, tlb.replacement
-    for key, replacement, _ in _replaced(config):
-        yield key, Slot.REPLACEMENT, replacement
-    yield ("l2", "bypass"), Slot.CACHE_BYPASS, config.l2.bypass
-    yield ("walk", "order"), Slot.WALK_ORDER, config.walk.order
-    for name, stage in config.stage.items():
-        yield ("stage", name, "kind"), Slot.STAGE, stage.kind
-    yield ("memory", "frames"), Slot.FRAMES, config.memory.frames
-    yield ("dram", "scheduler"), Slot.DRAM_QUEUE, config.dram.scheduler
+def policies_of(config: Any, key: Key = ()) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
+    """Every filled slot of a machine, or of one of its tables."""
+    if isinstance(config, Mapping):
+        for name, table in config.items():
+            yield from policies_of(table, (*key, name))
+    elif attrs.has(type(config)):
+        for attribute in attrs.fields(type(config)):
+            inner, value = (*key, attribute.name), getattr(config, attribute.name)
+            if SLOT in attribute.metadata:
+                yield inner, attribute.metadata[SLOT], value
+            else:
+                yield from policies_of(value, inner)
 
 
 def _replaced(config: GpuConfig) -> Iterator[tuple[Key, PolicyConfig, int]]:

@@ -3,53 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-
-from attrs import frozen
+from collections.abc import Callable, Iterator
 
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.registry import Slot
-from gpusim.core.replacement import Replacement
-from gpusim.core.stage import Stage
-from gpusim.hardware.cache import CacheBypass
-from gpusim.hardware.dram import DramQueue
-from gpusim.hardware.sm.block_scheduler import BlockPlacement
-from gpusim.hardware.sm.schedulers import WarpScheduler
-from gpusim.hardware.tlb import FillPolicy, SetKind, TlbArray
-from gpusim.hardware.walk import FrameAllocator, WalkOrder
-
-
-@frozen
-class Interface:
-    """What a slot asks of a policy.
-
-    Attributes:
-        base: class or protocol that tells the methods.
-        arguments: what the machine gives to `__init__` before the options.
-    """
-
-    base: type
-    arguments: tuple[str, ...] = ()
-
-
-INTERFACES: Mapping[Slot, Interface] = {
-    Slot.BLOCK_SCHEDULER: Interface(BlockPlacement),
-    Slot.WARP_SCHEDULER: Interface(WarpScheduler),
-    Slot.TLB_ARRAY: Interface(TlbArray, ("config",)),
-    Slot.TLB_SET: Interface(SetKind, ("config",)),
-    Slot.TLB_FILL: Interface(FillPolicy, ("apps", "sms", "warps")),
-    Slot.CACHE_BYPASS: Interface(CacheBypass),
-    Slot.FRAMES: Interface(FrameAllocator, ("frames", "seed")),
-    Slot.DRAM_QUEUE: Interface(DramQueue, ("entries", "banks")),
-    Slot.REPLACEMENT: Interface(Replacement),
-    Slot.WALK_ORDER: Interface(WalkOrder),
-    Slot.STAGE: Interface(Stage, ("site",)),
-}
+from gpusim.core.registry import Slot, interface
 
 
 def lacks(slot: Slot, cls: type) -> str:
     """What `cls` lacks to fill `slot`; empty if nothing."""
-    base = INTERFACES[slot].base
+    base = interface(slot).base
     names = [name for name in _required(base) if not hasattr(cls, name)]
     names += sorted(getattr(cls, "__abstractmethods__", ()))
     home = f"{base.__module__}.{base.__qualname__}"
@@ -61,7 +23,7 @@ def lacks(slot: Slot, cls: type) -> str:
 
 def wrong_calls(slot: Slot, cls: type) -> str:
     """Which method of `cls` cannot be called as the machine calls it; empty if all can."""
-    base = INTERFACES[slot].base
+    base = interface(slot).base
     for name in dict.fromkeys((*_required(base), *sorted(_special(base)))):
         expected, found = getattr(base, name, None), getattr(cls, name, None)
         if not inspect.isfunction(expected) or found is expected:
@@ -78,7 +40,7 @@ def wrong_calls(slot: Slot, cls: type) -> str:
 
 def positional_options(slot: Slot, cls: type) -> str:
     """What is wrong with parameters that are neither the machine's nor options; empty if none."""
-    given = len(INTERFACES[slot].arguments)
+    given = len(interface(slot).arguments)
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     own = [one for one in inspect.signature(cls).parameters.values() if one.kind in positional]
     if len(own) <= given:
@@ -93,7 +55,7 @@ def positional_options(slot: Slot, cls: type) -> str:
 
 def cannot_be_made(slot: Slot, cls: type, policy: PolicyConfig) -> str:
     """Why the machine cannot make a `cls` with the policy's options; empty if it can."""
-    arguments = INTERFACES[slot].arguments
+    arguments = interface(slot).arguments
     try:
         inspect.signature(cls).bind(*arguments, **policy.options)
     except TypeError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusim.core.errors import OptionError
 from gpusim.core.policy import Policy, PolicyConfig
-from gpusim.core.registry import Slot, make_policy
+from gpusim.core.registry import Slot, make_policy, open_slot
 
 
 class Replacement(Policy, ABC):
@@ -60,6 +60,9 @@ class Replacement(Policy, ABC):
 
         The array calls it for every entry that it removes, just before or after it does.
         """
+
+
+open_slot(Slot.REPLACEMENT, Replacement)
 
 
 def make_replacement(config: PolicyConfig, *ways: int) -> Replacement:

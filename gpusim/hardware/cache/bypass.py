@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, open_slot, policy
 from gpusim.core.structures import Dimensions, Storage
 
 
@@ -39,6 +39,9 @@ class CacheBypass(Policy, ABC):
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         """What it keeps in hardware; None: it does not tell."""
         return None
+
+
+open_slot(Slot.CACHE_BYPASS, CacheBypass)
 
 
 @policy(Slot.CACHE_BYPASS, "never")

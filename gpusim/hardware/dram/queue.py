@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, open_slot, policy
 from gpusim.core.request import MemoryRequest
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage
 from gpusim.hardware.dram.waiting import Waiting
@@ -74,6 +74,9 @@ class DramQueue(Policy, ABC):
     @abstractmethod
     def requests(self) -> list[Waiting]:
         """All requests that wait."""
+
+
+open_slot(Slot.DRAM_QUEUE, DramQueue, "entries", "banks")
 
 
 def entries_storage(entries: int, dimensions: Dimensions) -> Storage:

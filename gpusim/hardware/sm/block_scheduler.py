@@ -13,7 +13,7 @@ from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import UserError
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, open_slot, policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Application, Launch
@@ -52,6 +52,9 @@ class BlockPlacement(Policy, ABC):
 
         None lets the block, and those after it, wait until some block has ended.
         """
+
+
+open_slot(Slot.BLOCK_SCHEDULER, BlockPlacement)
 
 
 @policy(Slot.BLOCK_SCHEDULER, "round-robin")

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import Protocol
 
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, open_slot, policy
 
 
 class Schedulable(Protocol):
@@ -41,6 +41,9 @@ class WarpScheduler(Policy, ABC):
     @abstractmethod
     def __len__(self) -> int:
         """Number of ready warps."""
+
+
+open_slot(Slot.WARP_SCHEDULER, WarpScheduler)
 
 
 @policy(Slot.WARP_SCHEDULER, "gto")

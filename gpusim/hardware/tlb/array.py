@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
+from gpusim.core.registry import Slot, open_slot
 from gpusim.core.structures import Dimensions, Storage
 
 
@@ -73,3 +74,6 @@ class TlbArray(Policy, ABC):
     def counters_of(self, asid: int) -> tuple[object, ...]:
         """Those of its own that it keeps for each address space."""
         return ()
+
+
+open_slot(Slot.TLB_ARRAY, TlbArray, "config")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, open_slot, policy
 from gpusim.core.request import Requester
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
@@ -69,6 +69,9 @@ class FillPolicy(Policy, ABC):
     def counters(self, app: int) -> tuple[object, ...]:
         """Counters of its own for one application: attrs instances made with `counters.count`."""
         return ()
+
+
+open_slot(Slot.TLB_FILL, FillPolicy, "apps", "sms", "warps")
 
 
 @policy(Slot.TLB_FILL, "always")

@@ -9,7 +9,7 @@ from typing import Protocol
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, open_slot, policy
 from gpusim.core.replacement import Replacement, make_replacement
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
@@ -154,6 +154,9 @@ class SetKind(Policy, ABC):
     def counters(self) -> tuple[object, ...]:
         """Counters of all sets made: attrs instances made with `counters.count`."""
         return ()
+
+
+open_slot(Slot.TLB_SET, SetKind, "config")
 
 
 class PlainSet(Ways):

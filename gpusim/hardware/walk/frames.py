@@ -13,7 +13,7 @@ from attrs import frozen
 
 from gpusim.core.errors import UserError
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, open_slot, policy
 from gpusim.core.warp_program import Buffer
 
 
@@ -76,6 +76,9 @@ class FrameAllocator(Policy, ABC):
             f"physical memory is full: all {self.frames} frames are in use; "
             "raise memory.size or run a smaller program"
         )
+
+
+open_slot(Slot.FRAMES, FrameAllocator, "frames", "seed")
 
 
 class FramesInOrder(FrameAllocator):

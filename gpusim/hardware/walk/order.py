@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, open_slot, policy
 from gpusim.hardware.walk.walk import Walk
 
 
@@ -25,6 +25,9 @@ class WalkOrder(Policy, ABC):
     @abstractmethod
     def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
         """Index of the walk that begins now; there is at least one, the oldest first."""
+
+
+open_slot(Slot.WALK_ORDER, WalkOrder)
 
 
 @policy(Slot.WALK_ORDER, "fcfs")
