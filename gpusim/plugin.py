@@ -13,7 +13,7 @@ from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.registry import Slot, make_policy, policy
-from gpusim.core.replacement import Replacement, make_replacement
+from gpusim.core.replacement import Replacement, ReplacementByWay, make_replacement
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage, StageProcess, StageSite
@@ -65,6 +65,7 @@ __all__ = [
     "Purpose",
     "Ratio",
     "Replacement",
+    "ReplacementByWay",
     "Requester",
     "RoundRobinPlacement",
     "Schedulable",
