@@ -8,7 +8,7 @@ import pytest
 
 from gpusim.core.law import Law, laws_of
 from gpusim.hardware.cache import L1Cache
-from gpusim.hardware.sm.sm import SmCounters
+from gpusim.hardware.sm.counters import SmCounters
 from gpusim.machine.conservation import ConservationError, check_conservation
 from gpusim.machine.machine import Machine
 from tests.machine.bench import SMALL, Run

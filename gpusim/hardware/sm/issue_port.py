@@ -1,26 +1,119 @@
-"""An issue port of an SM: one warp scheduler, and the warp whose instruction it issues."""
+"""An issue port of an SM: one warp scheduler, and the warp whose instructions it issues."""
 
 from __future__ import annotations
 
-from gpusim.core.engine import NEVER
+from collections.abc import Sequence
+from typing import cast
+
+from gpusim.core.engine import NEVER, Wake
+from gpusim.core.states import State
+from gpusim.hardware.sm.counters import SmCounters
+from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.schedulers import WarpScheduler
-from gpusim.hardware.sm.warp import Warp
+from gpusim.hardware.sm.warp import STALLED, Warp
+
+_COMPUTING, _READY = int(State.COMPUTING), int(State.READY)
 
 
 class IssuePort:
-    """Issues the instructions of the warps that its scheduler chooses among.
+    """Resumes one warp at a time, which takes its issue cycles; the scheduler says which.
+
+    Args:
+        ledger, counters: of the SM.
+        issue_cycles: that an instruction takes.
+        wake: of the SM's process, which calls `issue` in the cycle `free_at`.
 
     Attributes:
         scheduler: keeps the ready warps.
         free_at: the next cycle in which it can issue; `NEVER` while it has nothing to issue.
-        current: the warp that takes its issue cycles until then.
+        current: the warp that takes its issue cycles until then, and goes on if the scheduler is
+            greedy or has no other; None if that warp leaves the port.
         run_from: first cycle of a run of compute instructions of `current`; -1: no run.
     """
 
-    __slots__ = ("current", "free_at", "run_from", "scheduler")
+    __slots__ = (
+        "_counters", "_issue_cycles", "_ledger", "_wake", "current", "free_at", "run_from",
+        "scheduler",
+    )  # fmt: skip
 
-    def __init__(self, scheduler: WarpScheduler) -> None:
+    def __init__(
+        self, scheduler: WarpScheduler, ledger: Ledger, counters: Sequence[SmCounters],
+        issue_cycles: int, wake: Wake,
+    ) -> None:  # fmt: skip
         self.scheduler = scheduler
         self.free_at = NEVER
         self.current: Warp | None = None
         self.run_from = -1
+        self._ledger = ledger
+        self._counters = counters
+        self._issue_cycles = issue_cycles
+        self._wake = wake
+
+    def add(self, warp: Warp, now: int) -> None:
+        """`warp` may issue from now on."""
+        self.scheduler.add(warp)
+        if self.free_at == NEVER:
+            self.free_at = now
+            self._wake.at(now)
+        elif self.run_from >= 0 and not self.scheduler.greedy:
+            self._cut_run(now)
+
+    def issue(self, now: int) -> None:
+        """Resume a warp in this cycle, and others if it stalls, until one issues."""
+        scheduler = self.scheduler
+        warp = self.current
+        self.run_from = -1
+        if warp is not None and not scheduler.greedy and len(scheduler):
+            self._ledger.enter(warp, _READY, now)
+            scheduler.add(warp)
+            warp = None
+        while True:
+            if warp is None:
+                warp = cast("Warp | None", scheduler.pick())
+                if warp is None:
+                    self.current = None
+                    self.free_at = NEVER
+                    return
+            self.current = warp
+            try:
+                taken = warp.resume(now)
+            except StopIteration:  # its life has ended
+                taken = STALLED
+            if taken:
+                self.free_at = now + taken
+                return
+            warp = None
+
+    def run(self, warp: Warp, now: int) -> int:
+        """Issue the compute instructions that `warp` has left, or one if others are ready.
+
+        Returns:
+            The issue cycles that they take.
+        """
+        scheduler = self.scheduler
+        run = warp.left if scheduler.greedy or not len(scheduler) else 1
+        warp.left -= run
+        self.run_from = now
+        self._ledger.enter(warp, _COMPUTING, now)
+        cycles = run * self._issue_cycles
+        counters = self._counters[warp.app]
+        counters.instructions += run
+        counters.compute_instructions += run
+        counters.issue_cycles += cycles
+        return cycles
+
+    def _cut_run(self, now: int) -> None:
+        """End a round-robin run of compute instructions with the one that is being issued now."""
+        warp = self.current
+        assert warp is not None
+        done = (now - self.run_from) // self._issue_cycles + 1
+        end = self.run_from + done * self._issue_cycles
+        if end < self.free_at:
+            cut = (self.free_at - end) // self._issue_cycles
+            warp.left += cut
+            counters = self._counters[warp.app]
+            counters.instructions -= cut
+            counters.compute_instructions -= cut
+            counters.issue_cycles -= cut * self._issue_cycles
+            self.free_at = end
+            self._wake.at(end)

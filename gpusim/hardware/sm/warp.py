@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from gpusim.core.engine import Port
@@ -26,7 +26,12 @@ class Answerable(Protocol):
 
 
 _READY, _CACHE = int(State.READY), int(State.CACHE)
-_EMPTY = Segment([], [], [], [])
+
+Life = Generator[int, int, None]
+"""Receives a cycle in which its warp may issue; yields the issue cycles of the next instruction, or
+`STALLED`: then it is resumed when what it waits for is there."""
+
+STALLED = 0
 
 
 class Block:
@@ -81,22 +86,24 @@ class Block:
 
 
 class Warp(Accountable):
-    """A warp: its place in its program, and what it waits for.
+    """A warp: its life, and what it waits for.
 
     Attributes:
         age: order in which warps came to this SM.
         issue_port: number of the issue port that issues for it.
+        issued: loads and atomics that it has issued.
+        left: compute instructions that it has yet to issue before the next operation.
         outstanding: loads and atomics that are not answered, by sequence number, oldest first.
         stores: memory instructions that are posted and not yet acknowledged.
         needs: it waits until the load of this sequence number and all before are answered;
             -1: it does not wait for loads.
-        parked: its instruction takes issue cycles, but then it waits.
         ending: its program has ended, and it waits for what is not answered.
+        resume: lets it live on in a cycle (see `Life`); raises StopIteration when it has ended.
     """
 
     __slots__ = (
-        "age", "args", "block", "ending", "index", "issue_port", "issued", "kinds", "left",
-        "line", "lines", "needs", "outstanding", "parked", "pc", "sectors", "stores",
+        "age", "block", "ending", "index", "issue_port", "issued", "left", "needs", "outstanding",
+        "resume", "stores",
     )  # fmt: skip
 
     def __init__(
@@ -107,34 +114,24 @@ class Warp(Accountable):
         self.index = index
         self.age = age
         self.issue_port = issue_port
+        self.issued = 0
         self.left = 0
         self.outstanding: dict[int, WarpAccess] = {}
-        self.issued = 0
         self.stores = 0
         self.needs = -1
         self.ending = False
-        self.parked = False
-        self._load(_EMPTY)
 
-    def _load(self, segment: Segment) -> None:
-        self.kinds = segment.kinds
-        self.args = segment.args
-        self.lines = segment.lines
-        self.sectors = segment.sectors
-        self.pc = 0
-        self.line = 0
+    def begin(self, life: Life) -> None:
+        """Begin to live, up to the first time that it stalls."""
+        next(life)
+        self.resume = life.send
 
-    def refill(self) -> bool:
-        """Get the next piece of the program; False at its end."""
-        segment = self.block.next_segment(self.index)
-        if segment is None:
-            return False
-        self._load(segment)
-        return True
-
-    def must_wait(self) -> bool:
-        """Whether a load up to number `needs` is still unanswered."""
-        return bool(self.outstanding) and next(iter(self.outstanding)) <= self.needs
+    def waits_for(self, number: int) -> bool:
+        """Whether a load up to this sequence number is unanswered; then it `needs` that."""
+        if self.outstanding and next(iter(self.outstanding)) <= number:
+            self.needs = number
+            return True
+        return False
 
 
 class WarpAccess:

@@ -1,0 +1,51 @@
+"""What an SM counts."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from gpusim.core.counters import count
+from gpusim.core.law import Law, laws_of
+from gpusim.core.metrics import INSTRUCTIONS, Metric, PerCycle, Ratio, Total, declare_metrics
+
+
+@define(slots=True)
+class SmCounters:
+    """What one SM did for one application."""
+
+    instructions: int = count("warp instructions issued (waits are not instructions)")
+    compute_instructions: int = count("of these, arithmetic")
+    memory_instructions: int = count("of these, loads, stores and atomics")
+    shared_instructions: int = count("of these, shared-memory accesses")
+    barriers: int = count("of these, barriers")
+    loads: int = count("load and atomic instructions")
+    stores: int = count("store and reduction instructions")
+    transactions: int = count("coalesced transactions of the memory instructions")
+    issue_cycles: int = count("cycles of issue ports taken", "cycles")
+    blocks: int = count("thread blocks that ended here")
+    warps: int = count("warps that ended here")
+
+
+declare_metrics(
+    SmCounters,
+    Metric(INSTRUCTIONS, "1", "warp instructions issued", Total("instructions")),
+    Metric("ipc", "1/cycle", "warp instructions a cycle", PerCycle("instructions")),
+    Metric(
+        "memory_instructions", "1", "loads, stores and atomics of warps",
+        Total("memory_instructions"),
+    ),
+    Metric("transactions", "1", "coalesced memory transactions", Total("transactions")),
+    Metric(
+        "transactions_per_instruction", "1", "transactions a memory instruction",
+        Ratio("transactions", "memory_instructions"),
+    ),
+)  # fmt: skip
+
+LAWS = laws_of(
+    [SmCounters],
+    Law(
+        "instructions",
+        "compute_instructions + memory_instructions + shared_instructions + barriers",
+    ),
+    Law("memory_instructions", "loads + stores"),
+)
