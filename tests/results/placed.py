@@ -13,7 +13,7 @@ from gpusim.hardware.cache.virtual_l1 import InvalidationCounters
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.neighbours import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
-from gpusim.hardware.sm.sm import SmCounters
+from gpusim.hardware.sm.counters import SmCounters
 from gpusim.hardware.tlb.level import LongMissCounters, TlbCounters, TlbQueueCounters
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
 from gpusim.hardware.tlb.utilisation import EvictedEntries

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from gpusim.core.engine import NEVER, Wake
 from gpusim.core.states import State
@@ -69,7 +68,7 @@ class IssuePort:
             warp = None
         while True:
             if warp is None:
-                warp = cast("Warp | None", scheduler.pick())
+                warp = scheduler.pick()  # type: ignore[assignment]  # it was given warps
                 if warp is None:
                     self.current = None
                     self.free_at = NEVER

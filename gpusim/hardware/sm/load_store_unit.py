@@ -49,6 +49,7 @@ class LoadStoreUnit:
             cycle of its answer.
         on_l1_hit: announces a load that hits the L1 cache: SM, application, warp slot, line, cycle.
         on_l1_miss: likewise one that misses it, merged ones included.
+        full: whether the SM has to wait before it issues another memory instruction.
         done: instructions whose last transaction hit, when they have their data.
         stall: what the unit waits for before it goes on.
         history: what it was stalled by while others waited in its queue.
@@ -63,6 +64,7 @@ class LoadStoreUnit:
         self.name = f"sm[{sm.index}].lsu"
         self.l1 = l1
         self.depth = config.sm.lsu_queue
+        self.full = False
         self.credits = config.sm.store_credits
         self.on_request: Probe[[MemoryRequest, int, int]] = Probe()
         self.on_l1_hit: Probe[[int, int, int, int, int]] = Probe()
@@ -78,26 +80,23 @@ class LoadStoreUnit:
         self.stall = RecordedStall(env, self._wake, _LSU)
         self.history = self.stall.history
         self._point = TRANSLATION_POINTS[config.l1.translation](self, config, tlb, l1, out)
-        self._start = self._point.start
+        self._start, self._proceed = self._point.start, self._point.proceed
+        self._retry = self._point.retry
         for port in (self._point.translated, self.done, replies):
             port.connect(self.process)
 
     def accept(self, access: WarpAccess) -> None:
         """Queue an instruction; it is seen in the next cycle.  The SM has asked `full`."""
         self._accesses.append(access)
+        self.full = len(self._accesses) >= self.depth
         due = self.env._now + 1
         if due < self._wake.due:
             self._wake.at(due)
 
-    @property
-    def full(self) -> bool:
-        """Whether the SM has to wait before it issues another memory instruction."""
-        return len(self._accesses) >= self.depth
-
     def _run(self) -> Generator[int | None, None, None]:
         done, replies, stall = self.done, self._replies, self.stall
-        point, translated, retry = self._point, self._point.translated, self._point.retry
-        accesses = self._accesses
+        point, translated = self._point, self._point.translated
+        retry, accesses = self._retry, self._accesses
         while True:
             now = self.env._now
             while done.queue and (finished := done.take()) is not None:
@@ -121,20 +120,20 @@ class LoadStoreUnit:
 
     def _work(self, now: int) -> bool:
         """Start what can be started in this cycle; True if there may be more in the next."""
-        point, stall, accesses = self._point, self.stall, self._accesses
-        retry = point.retry
+        stall, retry, accesses = self.stall, self._retry, self._accesses
         if stall.noted:
             stall.over(now)
         for _ in range(self._width):
             if retry:
-                if not point.proceed(retry[0], now):
+                if not self._proceed(retry[0], now):
                     return not stall.active
                 retry.popleft()
             elif accesses:
                 access = accesses[0]
                 if access.issued == now:
                     return True
-                posted = access.kind in _POSTED
+                kind = access.kind
+                posted = kind != _LOAD and kind in _POSTED
                 if posted and not self.credits:
                     stall.active = True
                     return stall.note(_CREDIT)
@@ -145,6 +144,7 @@ class LoadStoreUnit:
                 access.next += 1
                 if access.next == len(access.lines):
                     accesses.popleft()
+                    self.full = False
                     self._sm.lsu_has_room()
         return bool(retry or accesses)
 
@@ -179,15 +179,15 @@ class LoadStoreUnit:
     def in_flight(self) -> int:
         """Memory instructions and transactions that are not finished here."""
         return (
-            len(self._accesses) + len(self._point.retry) + len(self._point.translated)
+            len(self._accesses) + len(self._retry) + len(self._point.translated)
             + len(self.done) + self._credits - self.credits
         )  # fmt: skip
 
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""
-        if self._accesses or self._point.retry:
+        if self._accesses or self._retry:
             yield (
-                f"{self.name}: {len(self._accesses)} instructions queue, {len(self._point.retry)} "
+                f"{self.name}: {len(self._accesses)} instructions queue, {len(self._retry)} "
                 f"requests try again, {self.credits} of {self._credits} store credits are free"
             )
 

@@ -60,6 +60,7 @@ class Sm(Component):
         """SM, block slot, cycle in which the block has ended, all its accesses answered."""
         self.resident = 0
         self._config = config.sm
+        self._max_loads = config.sm.max_loads
         self._line_bytes = int(config.l1.line)
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)
@@ -165,7 +166,7 @@ class Sm(Component):
         answered = kind in _ANSWERED
         sequence = -1
         if answered:
-            if len(warp.outstanding) >= self._config.max_loads:
+            if len(warp.outstanding) >= self._max_loads:
                 warp.needs = next(iter(warp.outstanding))
                 self.ledger.enter(warp, WAITING, now)
                 return STALLED
