@@ -1,30 +1,21 @@
-"""The load/store unit of an SM: transactions through the first TLB and the L1 cache.
-
-`LoadStoreUnit` queues memory instructions and starts their transactions.  It holds one
-**translation point**, which takes a transaction through the TLB and the L1 cache: `BeforeL1`
-translates before, or beside, a physical L1 cache; `AfterL1` translates what leaves a virtual one;
-`AfterL2` translates nothing on this side of a virtual L2 cache.
-"""
+"""The load/store unit of an SM: queues memory instructions and starts their transactions."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterator
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import NEVER, Environment, Port, Probe
-from gpusim.core.mapping import Mapping
-from gpusim.core.mshr import FULL, MERGED
-from gpusim.core.request import Kind, MemoryRequest, Requester, Sink, VirtualRequest
+from gpusim.core.request import Kind, MemoryRequest, Sink
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op
 from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.neighbours import L1, FirstTlb, Owner, Replies
+from gpusim.hardware.sm.translation_point import TRANSLATION_POINTS
 from gpusim.hardware.sm.warp import WarpAccess
 
-_LSU, _CACHE, _INTERCONNECT = int(State.LSU), int(State.CACHE), int(State.INTERCONNECT)
-_CREDIT, _MSHR, _TLB = int(State.CREDIT), int(State.MSHR), int(State.TLB)
+_LSU, _CREDIT = int(State.LSU), int(State.CREDIT)
 _LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
 _STORE, _REDUCE = int(Kind.STORE), int(Kind.REDUCE)
 _POSTED = (_STORE, _REDUCE)
@@ -41,6 +32,7 @@ KIND_OF_OP: dict[int, int] = {
 class LoadStoreUnit:
     """Starts `lsu_width` transactions a cycle, in order; a stalled one stalls those behind it.
 
+    Its **translation point** takes each of them through the first TLB and the L1 cache.
     Requests that have to be tried again go before new transactions.  Posted transactions (stores
     and reductions) need a store credit, which comes back with their acknowledgement.
 
@@ -190,257 +182,3 @@ class LoadStoreUnit:
                 f"{self.name}: {len(self._accesses)} instructions queue, {len(self._retry)} "
                 f"requests try again, {self.credits} of {self._credits} store credits are free"
             )
-
-
-class TranslationPoint(ABC):
-    """Where virtual becomes physical; takes transactions through the first TLB and the L1 cache.
-
-    Args:
-        unit: whose transactions they are: it is told what they wait for, and which ones hit.
-
-    Attributes:
-        transaction: class of the requests.
-        translated: requests that come back from a TLB miss.
-        retry: requests to go on with: translated ones, and those that found no MSHR, port or room.
-    """
-
-    transaction: type[MemoryRequest] = MemoryRequest
-
-    def __init__(
-        self, unit: LoadStoreUnit, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink
-    ) -> None:
-        env = self.env = unit.env
-        self.translated: Port[MemoryRequest] = Port(env, f"{unit.name}.translated")
-        self.retry: deque[MemoryRequest] = deque()
-        self._sm = unit.index
-        self._stall = unit.stall
-        self._history = unit.history
-        self._done = unit.done
-        self._on_request = unit.on_request
-        self._on_l1_hit = unit.on_l1_hit
-        self._on_l1_miss = unit.on_l1_miss
-        self._tlb = tlb
-        self._array = tlb.array
-        self._l1 = l1
-        self._out = out
-        self._line_shift = config.l1.line.bit_length() - 1
-        self._page_lines_shift = config.memory.page.bit_length() - 1 - self._line_shift
-
-    @abstractmethod
-    def start(self, access: WarpAccess, now: int) -> bool:
-        """Start the next transaction of `access`; False if it has to wait.
-
-        The stall then tells whether it waits for the next cycle, or until something is free.
-        """
-
-    @abstractmethod
-    def proceed(self, request: MemoryRequest, now: int) -> bool:
-        """Go on with a request that was postponed; False if it has to wait, as in `start`."""
-
-    def postpone(self, request: MemoryRequest, now: int) -> None:
-        """`request` has started, but waits from now on."""
-        request.follow(self._history, now)
-        self.retry.append(request)
-
-    def physical(self, mapping: Mapping, vline: int) -> int:
-        """Physical byte address of a line of a page."""
-        return (mapping.delta << self._page_lines_shift) + vline << self._line_shift
-
-    def _request(self, access: WarpAccess, tag: int, now: int) -> MemoryRequest:
-        """A memory request for the next transaction of `access`."""
-        index = access.next
-        request = self.transaction(
-            access.kind, access.app, access.asid, self._sm, tag, -1, access.lines[index],
-            access.sectors[index], 0, access, [-1, access.issued, _CACHE, now],
-        )  # fmt: skip
-        request.links = [self._history]
-        return request
-
-    def _hit(
-        self, access: WarpAccess, tag: int, line: int, now: int, latency: int,
-        request: MemoryRequest | None = None,
-    ) -> bool:  # fmt: skip
-        """The next transaction of `access`, or a request of it, has its data after `latency`."""
-        until = now + latency
-        if self._on_l1_hit.listeners:
-            self._on_l1_hit(self._sm, access.app, access.warp_slot, line, now)
-        if self._on_request.listeners:
-            told = self._request(access, tag, now) if request is None else request
-            self._on_request(told, access.issued, until)
-        access.cause = request
-        access.hit_at = now
-        access.hit_until = until
-        access.remaining -= 1
-        if not access.remaining:
-            self._done.send(access, latency)
-        return True
-
-    def _missed(self, requester: Requester | None, line: int) -> None:
-        """A load has missed the L1 cache."""
-        if self._on_l1_miss.listeners and requester is not None:
-            now = self.env._now
-            self._on_l1_miss(self._sm, requester.app, requester.warp_slot, line, now)
-
-    def _send(self, request: MemoryRequest, delay: int) -> bool:
-        """Send a request to the L2 cache; there must be room in the network."""
-        request.trail += (_INTERCONNECT, self.env._now + delay)
-        self._out.send(request, delay)
-        return True
-
-
-class BeforeL1(TranslationPoint):
-    """TLB before, or in parallel with, a physically tagged L1 cache."""
-
-    def __init__(
-        self, unit: LoadStoreUnit, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink
-    ) -> None:
-        super().__init__(unit, config, tlb, l1, out)
-        parallel = config.l1.translation == "parallel"
-        self._latency = max(tlb.latency, l1.latency) if parallel else tlb.latency + l1.latency
-
-    def start(self, access: WarpAccess, now: int) -> bool:
-        tlb = self._tlb
-        if not tlb.claim():
-            return self._stall.note(_TLB)  # there is a port in the next cycle
-        index = access.next
-        vline = access.lines[index]
-        tag = access.asid_tag | vline >> self._page_lines_shift
-        mapping = tlb.lookup(tag, access)
-        if mapping is None:
-            if tlb.refuses(tag, access.app):
-                return self._stall.until_free(tlb, _TLB)
-            request = self._request(access, tag, now)
-            request.path.append(self.translated)
-            tlb.miss(request, 0)
-            return True
-        line = (mapping.delta << self._page_lines_shift) + vline
-        latency = self._latency + self._array.extra_cycles
-        if access.kind == _LOAD and self._l1.lookup(line, access.sectors[index], access.app):
-            return self._hit(access, tag, line, now, latency)
-        tlb.check(tag, mapping)
-        request = self._request(access, tag, now)
-        request.mapping = mapping
-        request.address = line << self._line_shift
-        if not self._leave_l1(request, line, latency):
-            self.postpone(request, now)
-        return True
-
-    def proceed(self, request: MemoryRequest, now: int) -> bool:
-        """A request that has been translated, or had to wait, meets the L1 cache (again)."""
-        if request.mapping is None:
-            return self._translate_again(request)
-        line = request.address >> self._line_shift
-        latency = self._l1.latency
-        if request.trail[-2] != _CACHE:
-            request.trail += (_CACHE, now)
-        if request.kind == _LOAD and self._l1.lookup(line, request.sectors, request.app):
-            access = request.access
-            assert isinstance(access, WarpAccess)
-            return self._hit(access, request.tag, line, now, latency, request)
-        return self._leave_l1(request, line, latency)
-
-    def _translate_again(self, request: MemoryRequest) -> bool:
-        """Its page went away while it was translated: ask again; False if it has to wait."""
-        tlb, access = self._tlb, request.access
-        assert access is not None
-        if not tlb.claim():
-            return self._stall.note(_TLB)
-        mapping = tlb.lookup(request.tag, access)
-        if mapping is not None:
-            tlb.check(request.tag, mapping)
-            request.mapping = mapping
-            self.translated.send(request, tlb.latency + self._array.extra_cycles)
-            return True
-        if tlb.refuses(request.tag, request.app):
-            return self._stall.until_free(tlb, _TLB)
-        request.path.append(self.translated)
-        tlb.miss(request, 0)
-        return True
-
-    def _leave_l1(self, request: MemoryRequest, line: int, latency: int) -> bool:
-        """Send on a load that missed, a store or an atomic; False if it has to wait."""
-        if self._out.full:
-            return self._stall.until_free(self._out, _INTERCONNECT)
-        if request.kind == _LOAD:
-            admission = self._l1.admit(request, line)
-            if admission == FULL:
-                return self._stall.until_free(self._l1, _MSHR)
-            self._missed(request.access, line)
-            if admission == MERGED:
-                return True
-        else:
-            self._l1.pass_through(request, request.kind == _STORE)
-        return self._send(request, latency)
-
-
-class AfterL1(TranslationPoint):
-    """A virtual L1 cache; the TLB is asked only for what leaves it (STAR §II)."""
-
-    def start(self, access: WarpAccess, now: int) -> bool:
-        l1, kind = self._l1, access.kind
-        index = access.next
-        vline = access.lines[index]
-        line = access.asid_tag | vline
-        tag = access.asid_tag | vline >> self._page_lines_shift
-        if kind == _LOAD and l1.lookup(line, access.sectors[index], access.app):
-            return self._hit(access, tag, line, now, l1.latency)
-        request = self._request(access, tag, now)
-        if kind == _LOAD:
-            admission = l1.admit(request, line)
-            if admission == FULL:
-                return self._stall.until_free(l1, _MSHR)
-            self._missed(access, line)
-            if admission == MERGED:
-                return True
-        else:
-            l1.pass_through(request, kind == _STORE)
-        if not self._translate(request, l1.latency):
-            self.postpone(request, now)
-        return True
-
-    def proceed(self, request: MemoryRequest, now: int) -> bool:
-        if request.mapping is None:
-            return self._translate(request, 0)
-        return self._leave(request, 0)
-
-    def _translate(self, request: MemoryRequest, delay: int) -> bool:
-        """Translate what leaves the L1 cache and send it on; False if it has to wait."""
-        tlb = self._tlb
-        access = request.access
-        assert access is not None
-        if not tlb.claim():
-            return self._stall.note(_TLB)
-        mapping = tlb.lookup(request.tag, access)
-        if mapping is not None:
-            tlb.check(request.tag, mapping)
-            request.mapping = mapping
-            request.address = self.physical(mapping, request.vline)
-            return self._leave(request, delay + tlb.latency + self._array.extra_cycles)
-        if tlb.refuses(request.tag, request.app):
-            return self._stall.until_free(tlb, _TLB)
-        request.path.append(self.translated)
-        tlb.miss(request, delay)
-        return True
-
-    def _leave(self, request: MemoryRequest, delay: int) -> bool:
-        """Send on a request that needs no translation (any more); False if it has to wait."""
-        if self._out.full:
-            return self._stall.until_free(self._out, _INTERCONNECT)
-        return self._send(request, delay)
-
-
-class AfterL2(AfterL1):
-    """Nothing is translated on this side of a virtual L2 cache (VC §4)."""
-
-    transaction = VirtualRequest
-
-    def _translate(self, request: MemoryRequest, delay: int) -> bool:
-        return self._leave(request, delay)
-
-
-TRANSLATION_POINTS: dict[str, type[TranslationPoint]] = {
-    "before": BeforeL1,
-    "parallel": BeforeL1,
-    "after": AfterL1,
-    "after-l2": AfterL2,
-}

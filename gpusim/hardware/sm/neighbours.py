@@ -1,13 +1,14 @@
-"""What the load/store unit asks of the components around it."""
+"""What the load/store unit and its translation point ask of what is around them."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from gpusim.core.engine import Process, Wakeable
+from gpusim.core.engine import Environment, Port, Probe, Process, Wakeable
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import Admission
 from gpusim.core.request import MemoryRequest, Requester
+from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.warp import WarpAccess
 
 
@@ -91,3 +92,20 @@ class Replies(Protocol):
 
     def take(self) -> MemoryRequest:
         """The next answer, which is there."""
+
+
+class StartingUnit(Protocol):
+    """What a translation point shares with the unit that starts its transactions.
+
+    It tells the unit's `stall` what they wait for, the port `done` which instructions have hit,
+    and the probes what happened (see `gpusim.hardware.sm.load_store_unit.LoadStoreUnit`).
+    """
+
+    env: Environment
+    index: int
+    name: str
+    stall: RecordedStall
+    done: Port[WarpAccess]
+    on_request: Probe[[MemoryRequest, int, int]]
+    on_l1_hit: Probe[[int, int, int, int, int]]
+    on_l1_miss: Probe[[int, int, int, int, int]]
