@@ -152,14 +152,16 @@ def test_progress_of_characterizations(mine, tmp_path):
     assert (seen[-1].total, seen[-1].done, seen[-1].left) == (2, 2, 0)
 
 
+@pytest.mark.usefixtures("done")
 def test_from_python(mine, tmp_path):
     (paper,) = papers()
     figures = catalog.figures_of(paper)
-    found = list(run.reproduce(paper, figures, tmp_path / "runs", "smoke", jobs=1))
+    runs = tmp_path / "gpusim-runs"
+    found = list(run.reproduce(paper, figures, runs, "smoke", jobs=1))
     assert [one.figure.id for one in found] == ["mine.fig1", "mine.fig2"]
     assert [one.verdict for one in found[0].claims] == [Verdict.AGREES]
     with pytest.raises(UserError, match="no scale 'huge'"):
-        next(run.reproduce(paper, figures, tmp_path / "runs", "huge"))
+        next(run.reproduce(paper, figures, runs, "huge"))
 
 
 def test_a_module_is_a_command(tmp_path):
