@@ -18,7 +18,7 @@ CLEAN = runpy.run_path(str(FOLDER / "clean.py"))
 HANGS = 900
 """Seconds after which a cell is given up."""
 
-LONG = {"3-l1-tlb-sweep"}
+LONG = {"3-l1-tlb-sweep", "4-your-own-policy"}
 """Notebooks of many runs."""
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

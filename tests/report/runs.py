@@ -19,7 +19,7 @@ smoke = {{ n = 64, iterations = 4 }}
 [[applications]]
 workload = "mvt"
 name = '{NASTY}'
-smoke = {{ n = 256, iterations = 8 }}
+smoke = {{ n = 256, iterations = 4 }}
 """
 
 

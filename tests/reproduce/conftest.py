@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from gpusim.studies.reproduce import catalog, claims
+from gpusim.studies.reproduce import Survey, catalog, claims
+from gpusim.studies.reproduce.surveys import run_survey
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.spec import Sweep
 
 CLAIMS = """
 paper = "mine"
@@ -97,6 +101,26 @@ FIGURE = Figure(
     measure=lambda table: {"mine.fig2.reuse": one(table["b5"].mean(), table["b5"].mean() > 0)},
 )
 """
+
+
+PROGRAMS = ("nw", "gemm")
+
+
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all that the figures of the paper ask for, at smoke scale."""
+    folder = tmp_path_factory.mktemp("ran") / "runs"
+    sets: dict[str, list[object]] = {"tlb.L1.entries, tlb.L1.ways": [[2, 2], [64, 4]]}
+    sweep = Sweep(models="tiny", workloads=PROGRAMS, scale="smoke", set=sets, name="mine")
+    run_sweep(sweep, folder, jobs=1)
+    run_survey(Survey(model="tiny", workloads=PROGRAMS), "smoke", folder, jobs=1)
+    return folder
+
+
+@pytest.fixture
+def done(ran: Path, tmp_path: Path) -> None:
+    """Nothing is left to run: what is simulated is not the subject."""
+    shutil.copytree(ran, tmp_path / "gpusim-runs")
 
 
 def forget() -> None:

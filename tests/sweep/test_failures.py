@@ -98,6 +98,7 @@ def test_what_failed_is_run_again_only_if_asked(gate: Gate, folder: Path) -> Non
     all_done(folder, 2)
 
 
+@pytest.mark.long
 def test_an_idle_worker_that_is_killed_is_replaced(gate: Gate, folder: Path) -> None:
     gate.let(2)
 
@@ -111,6 +112,7 @@ def test_an_idle_worker_that_is_killed_is_replaced(gate: Gate, folder: Path) -> 
     all_done(folder, 3)
 
 
+@pytest.mark.long
 def test_limits_of_the_command_line(tmp_path: Path, folder: Path, gate: Gate) -> None:
     sweep = small_sweep(USUAL, "tests.sweep.faulty:Loops", seeds=[0])
     spec = write_spec(tmp_path, sweep)
@@ -130,6 +132,7 @@ main()
 """
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_the_sweep(tmp_path: Path, folder: Path, gate: Gate) -> None:
     gate.open()
     spec = write_spec(tmp_path, small_sweep())
@@ -143,7 +146,9 @@ def test_a_full_disk_ends_the_sweep(tmp_path: Path, folder: Path, gate: Gate) ->
     assert_tidy(folder)
 
 
-@pytest.mark.parametrize("what", ["runs", "claims", "."])
+@pytest.mark.parametrize(
+    "what", ["runs", *(pytest.param(one, marks=pytest.mark.long) for one in ("claims", "."))]
+)
 def test_a_folder_that_is_gone_ends_the_sweep(what: str, folder: Path, gate: Gate) -> None:
     def look(_: SweepProgress) -> None:
         if running(folder) == 2 and not gate.is_open():

@@ -113,6 +113,7 @@ def gate(module_gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Gate:
     return module_gate
 
 
+@pytest.mark.long
 def test_a_killed_worker_costs_nothing_but_time(
     tmp_path: Path, folder: Path, gate: Gate, two: Cluster, serial: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_killed_worker_costs_nothing_but_time(
     assert_same_runs(folder, serial)
 
 
+@pytest.mark.long
 def test_failures_are_those_of_the_run(folder: Path, gate: Gate, two: Cluster) -> None:
     faults = {"Dies": "WorkerLost", "Loops": "Hang", "Raises": "KeyError", "Leaves": "SystemExit"}
     arrays = [f"tests.sweep.faulty:{name}" for name in faults]
@@ -144,6 +146,7 @@ def test_failures_are_those_of_the_run(folder: Path, gate: Gate, two: Cluster) -
     wait_until_tidy(folder)
 
 
+@pytest.mark.long
 def test_an_interrupted_sweep_ends_its_runs_on_the_cluster(
     tmp_path: Path, folder: Path, gate: Gate, two: Cluster
 ) -> None:
@@ -161,6 +164,7 @@ def test_an_interrupted_sweep_ends_its_runs_on_the_cluster(
     wait_until_tidy(folder)
 
 
+@pytest.mark.long
 def test_a_policy_of_a_script(tmp_path: Path, folder: Path, gate: Gate, two: Cluster) -> None:
     script = tmp_path / "study.py"
     script.write_text(SCRIPT)
@@ -172,6 +176,7 @@ def test_a_policy_of_a_script(tmp_path: Path, folder: Path, gate: Gate, two: Clu
     all_done(folder, 2)
 
 
+@pytest.mark.long
 def test_a_scheduler_that_is_gone_and_a_worker_with_threads(
     tmp_path: Path, folder: Path, gate: Gate, serial: Path
 ) -> None:

@@ -76,7 +76,9 @@ def test_a_killed_sweep_goes_on_where_it_was(
     assert_same_runs(folder, serial)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_an_interrupted_sweep_is_tidy_and_goes_on(
     tmp_path: Path, folder: Path, gate: Gate, number: signal.Signals
 ) -> None:
@@ -100,6 +102,7 @@ def test_an_interrupted_sweep_is_tidy_and_goes_on(
     assert_done_once(all_done(folder, len(SEEDS)), journal(folder))
 
 
+@pytest.mark.long
 def test_ctrl_c_while_workers_start(tmp_path: Path, folder: Path, gate: Gate) -> None:
     spec = write_spec(tmp_path, small_sweep())
     with started(spec, "-o", str(folder), "-j", "2", gate=gate) as sweep:
@@ -110,6 +113,7 @@ def test_ctrl_c_while_workers_start(tmp_path: Path, folder: Path, gate: Gate) ->
     assert_tidy(folder)
 
 
+@pytest.mark.long
 def test_two_sweeps_share_a_folder_at_once(
     tmp_path: Path, folder: Path, gate: Gate, serial: Path
 ) -> None:

@@ -19,6 +19,11 @@ def counters(result: Result) -> Counters:
     return dict(zip(keys, table.value, strict=True))
 
 
+def short(overrides: dict[str, object] | None = None) -> Result:
+    """Of atax, half of its iterations."""
+    return run("kepler-uvm", "atax", overrides=overrides, parameters={"iterations": 4})
+
+
 def assert_same(base: Result, other: Result) -> Counters:
     """Everything is the same but the model's text; returns the counters of `other` alone."""
     assert base.summary == other.summary
@@ -57,15 +62,15 @@ def test_scheduling_by_equal_miss_rates_is_round_robin(settings: dict[str, objec
 def test_compression_in_which_all_matches_is_none(level: str) -> None:
     """Half the ways hold two translations each, the other half stay empty."""
     sets = {"policy": "base-delta", "delta_vpn_bits": 60, "delta_pfn_bits": 60}
-    base = run("kepler-uvm", "atax")
-    own = assert_same(base, run("kepler-uvm", "atax", overrides={f"tlb.{level}.sets": sets}))
+    base = short()
+    own = assert_same(base, short({f"tlb.{level}.sets": sets}))
     assert sum(v for key, v in own.items() if key[3] == "compressed_inserts") > 0
     assert sum(v for key, v in own.items() if key[3] == "plain_inserts") == 0
 
 
 def test_a_cluster_of_one_page_is_none() -> None:
-    base = run("kepler-uvm", "atax")
-    assert_same(base, run("kepler-uvm", "atax", overrides={"tlb.L2.array": "cluster"}))
+    base = short()
+    assert_same(base, short({"tlb.L2.array": "cluster"}))
 
 
 @pytest.mark.parametrize(

@@ -4,24 +4,35 @@ In a page, a block marked ``<!-- file: NAME -->`` is that file of `docs/examples
 ``bash`` and ``python`` blocks run, in one folder, with the examples that the page links to; a
 ``text`` block is the output of the block before it, but for numbers.
 Blocks marked ``<!-- long -->`` take minutes and run by themselves, among the long tests.
+
+On the page of which processes are the subject, every block runs in one of its own, as a user starts
+it. On the others, commands of gpusim alone and Python run here, which spares an interpreter each.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from tests.whole.running import command
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"(?:<!-- (?:(long)|file: (\S+)) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
-PAGES = ("guide.md", "models.md", "extend.md", "timelines.md", "sweeps.md")
+COMMANDS = re.compile(r"(gpusim [^|>&;$`\\]*\n)+")
+"""Of gpusim, with nothing that only a shell understands."""
+OWN_PROCESSES = "extend.md"
+PAGES = ("guide.md", "models.md", OWN_PROCESSES, "timelines.md", "sweeps.md")
 
 # As the installed script does, without the folder that `python -m` puts first into the path.
 SHELL = f"""
@@ -44,19 +55,34 @@ def without_numbers(text: str) -> str:
 
 
 def run_block(language: str, text: str, folder: Path) -> str:
-    command = ["bash", "-c", SHELL + text]
+    started = ["bash", "-c", SHELL + text]
     if language == "python":
-        command = [sys.executable, "-c", text]
+        started = [sys.executable, "-c", text]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False,
+        started, cwd=folder, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
     )  # fmt: skip
     assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
+def run_here(language: str, text: str, folder: Path) -> str:
+    """In `folder`, where this process is; a block that needs a shell gets one."""
+    if language == "python":
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(text, "block", "exec"), {"__name__": "__main__"})
+        return printed.getvalue()
+    if not COMMANDS.fullmatch(text):
+        return run_block(language, text, folder)
+    lines = (shlex.split(line, comments=True) for line in text.splitlines())
+    return "".join(command(*words[1:]).stdout for words in lines)
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_runs(page: str, tmp_path: Path) -> None:
+def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = run_block if page == OWN_PROCESSES else run_here
     output, ran = "", 0
     for name in re.findall(r"\(examples/(\w+\.py)\)", (DOCS / page).read_text(encoding="utf-8")):
         shutil.copy(DOCS / "examples" / name, tmp_path)
@@ -67,9 +93,9 @@ def test_a_page_runs(page: str, tmp_path: Path) -> None:
         elif language == "text":
             assert without_numbers(text) == without_numbers(output)
         elif language in ("bash", "python"):
-            output = run_block(language, text, tmp_path)
+            output = run(language, text, tmp_path)
             ran += 1
-    assert ran >= 4
+    assert ran >= 4, f"{page} has no more examples"
 
 
 @pytest.mark.long
