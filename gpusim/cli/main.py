@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from gpusim.core.errors import UserError
+from gpusim.core.errors import SimulatorError, UserError
 from gpusim.results.storage.interrupts import interrupted_by
 
 EXIT_USER_ERROR = 2
@@ -41,16 +41,9 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
         return EXIT_INTERRUPTED, f"interrupted; {interrupt or 'nothing was written'}"
     if isinstance(error, UserError):
         return EXIT_USER_ERROR, str(error)
-    if _is_simulator_error(error):
+    if isinstance(error, SimulatorError):
         return EXIT_SIMULATOR_ERROR, str(error)
     return None
-
-
-def _is_simulator_error(error: BaseException) -> bool:
-    from gpusim.core.engine.watchdog import DeadlockError
-    from gpusim.machine.conservation import ConservationError
-
-    return isinstance(error, ConservationError | DeadlockError)
 
 
 def _version(wanted: bool) -> None:

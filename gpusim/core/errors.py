@@ -50,8 +50,16 @@ def at_least(least: int, **options: float) -> None:
             raise OptionError(name, f"must be {least} or more")
 
 
-class WrongMappingError(RuntimeError):
-    """Something answered a page with what the page table does not say of it.
+class SimulatorError(Exception):
+    """A machine is wrong, or stands still; the message says what, without a traceback."""
+
+
+class WrongMappingError(SimulatorError):
+    """Something answered a page with what the page table does not say of it."""
+
+
+def wrong_mapping(where: str, tag: int, given: object, right: object) -> WrongMappingError:
+    """The error to raise.
 
     Args:
         where: the component, and the policy in it.
@@ -59,12 +67,10 @@ class WrongMappingError(RuntimeError):
         given: the answer.
         right: what the page table says; None: the page is not mapped.
     """
-
-    def __init__(self, where: str, tag: int, given: object, right: object) -> None:
-        says = "it is not mapped" if right is None else str(right)
-        super().__init__(
-            f"{where} answered page {tag:#x} with {given}; the page table says: {says}"
-        )
+    says = "it is not mapped" if right is None else str(right)
+    return WrongMappingError(
+        f"{where} answered page {tag:#x} with {given}; the page table says: {says}"
+    )
 
 
 class WriteError(UserError):
@@ -95,19 +101,28 @@ def own_code_errors(modules: Collection[str]) -> Iterator[None]:
         modules: names of the modules that are the user's.
 
     Raises:
-        UserError: an exception came out of one of them; it names file, line and function.
+        UserError: an exception came out of one of them, or after they had a part in the run; it
+            names file, line and function.
     """
     try:
         yield
-    except UserError:
+    except (UserError, SimulatorError):
         raise
     except Exception as error:
         cause: BaseException | None = error
+        last: BaseException = error
         while cause is not None:  # SimPy hands errors of processes on as causes
             if place := _place_in(modules, cause):
                 raise UserError(f"{place}: {type(cause).__name__}: {cause}") from cause
-            cause = cause.__cause__
-        raise
+            last, cause = cause, cause.__cause__
+        if not modules:
+            raise
+        frame, line = [*traceback.walk_tb(last.__traceback__)][-1]
+        where = f"{frame.f_globals.get('__name__')}, line {line}, in {frame.f_code.co_qualname}"
+        raise UserError(
+            f"{where}: {type(last).__name__}: {last}; something of your own "
+            f"({', '.join(sorted(modules))}) may have given what cannot be used there"
+        ) from last
 
 
 def _place_in(modules: Collection[str], error: BaseException) -> str:

@@ -16,7 +16,7 @@ from attrs import define, frozen
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port
-from gpusim.core.errors import WrongMappingError
+from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, open_slot
@@ -229,7 +229,7 @@ class StageProcess(Stage):
             WrongMappingError: that is not what the page table says of its page.
         """
         if mapping is not None and self.pages.find(translation.tag) is not mapping:
-            raise WrongMappingError(
+            raise wrong_mapping(
                 f"{self.name} ({type(self).__qualname__})", translation.tag, mapping,
                 self.pages.find(translation.tag),
             )  # fmt: skip

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpusim.core.errors import SimulatorError
 from gpusim.core.tally import Tally
 from gpusim.machine.laws import laws_between
 from gpusim.machine.machine import Machine
 
 
-class ConservationError(AssertionError):
+class ConservationError(SimulatorError, AssertionError):
     """The simulator is wrong: something was lost, doubled, or not accounted for."""
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from gpusim.core.engine.environment import NEVER, Environment
+from gpusim.core.errors import SimulatorError
 
 _LOOKS = 100
 """How often the watchdog looks before its patience is at an end."""
 
 
-class DeadlockError(RuntimeError):
+class DeadlockError(SimulatorError, RuntimeError):
     """Requests were in flight, but none made progress; the message says who waits for whom."""
 
 

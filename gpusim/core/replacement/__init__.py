@@ -1,6 +1,6 @@
 """Replacement: which entry of a set goes when another needs its place, in every array alike."""
 
-from gpusim.core.replacement.base import Replacement, make_replacement
+from gpusim.core.replacement.base import Replacement, make_replacement, victim_of
 from gpusim.core.replacement.plru import TreePlru
 from gpusim.core.replacement.recency import Fifo, Lru, Random
 from gpusim.core.replacement.rrip import Brrip, Srrip
@@ -16,4 +16,5 @@ __all__ = [
     "Srrip",
     "TreePlru",
     "make_replacement",
+    "victim_of",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Container
 from typing import Any
 
-from gpusim.core.errors import OptionError
+from gpusim.core.errors import OptionError, UserError
 from gpusim.core.policy import Policy, PolicyConfig
 from gpusim.core.registry import Slot, make_policy, open_slot
 
@@ -63,6 +64,21 @@ class Replacement(Policy, ABC):
 
 
 open_slot(Slot.REPLACEMENT, Replacement)
+
+
+def victim_of(replacement: Replacement, index: int, entries: Container[int]) -> int:
+    """Key of the entry that goes from a full set.
+
+    Raises:
+        UserError: the policy named one that is not there.
+    """
+    key = replacement.victim(index)
+    if key not in entries:
+        raise UserError(
+            f"replacement: {type(replacement).__qualname__}.victim gave {key!r}, which is no key "
+            "of an entry in the set"
+        )
+    return key
 
 
 def make_replacement(config: PolicyConfig, *ways: int) -> Replacement:

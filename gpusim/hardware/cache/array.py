@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpusim.config.schema import LRU
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.replacement import make_replacement
+from gpusim.core.replacement import make_replacement, victim_of
 
 DIRTY = 1 << 16
 """Flag beside the sector mask (at most 8 sectors) of a line."""
@@ -68,7 +68,7 @@ class CacheArray:
             return None
         victim = None
         if len(lines) >= self._ways:
-            gone = self.replacement.victim(index)
+            gone = victim_of(self.replacement, index, lines)
             victim = gone, lines.pop(gone)
             self.replacement.forget(index, gone)
         lines[line] = new

@@ -10,7 +10,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, policy
-from gpusim.core.replacement import make_replacement
+from gpusim.core.replacement import make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
@@ -91,7 +91,7 @@ class ClusterArray(TlbArray):
         else:
             self.clusters.opened += 1
             if len(one.entries) >= self._ways:
-                self._close(index, self._replacement.victim(index))
+                self._close(index, victim_of(self._replacement, index, one.entries))
                 evicted = 1
             home = self._open(index, cluster, tag, mapping)
         one.homes[tag] = home

@@ -10,7 +10,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
-from gpusim.core.errors import WrongMappingError
+from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
 from gpusim.core.metrics import (
@@ -248,7 +248,7 @@ class TlbLevel(Stage):
             WrongMappingError: it is not.
         """
         if self._find(tag) is not mapping:
-            raise WrongMappingError(
+            raise wrong_mapping(
                 f"{self.name} ({type(self.array).__qualname__})", tag, mapping, self._find(tag)
             )
 
@@ -393,7 +393,7 @@ class TlbLevel(Stage):
             mapping = None
         if mapping is not None:
             if self._find(tag) is not mapping:
-                raise WrongMappingError(self.below.name, tag, mapping, self._find(tag))
+                raise wrong_mapping(self.below.name, tag, mapping, self._find(tag))
             counters.evictions += self._keep(translation, mapping, waiters)
         if self.on_fill.listeners:
             self.on_fill(self._index, tag)

@@ -13,6 +13,9 @@ from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.sets import Entry, PlainSet, SetKind
 
+_METHODS = ("find", "ways_for", "insert", "remove", "clear")
+"""Of a set."""
+
 
 class ArrayOfSets(TlbArray):
     """What arrays of sets share, whatever chooses among the sets and whatever a set holds.
@@ -34,6 +37,10 @@ class ArrayOfSets(TlbArray):
         self._kind = kind
         self._index_bits = bits_for(count) if indexed else 0
         self._sets = [kind.make(self._index_bits) for _ in range(count)]
+        lacking = [name for name in _METHODS if not hasattr(self._sets[0], name)]
+        if lacking:
+            made = type(self._sets[0]).__name__
+            raise OptionError("sets", f"makes sets of type {made}, which lack {', '.join(lacking)}")
         self.extra_cycles = self.pipelined_cycles = kind.extra_cycles
 
     def attach(self, signals: Signals) -> None:

@@ -10,7 +10,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, policy
-from gpusim.core.replacement import Replacement, make_replacement
+from gpusim.core.replacement import Replacement, make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
 
@@ -41,7 +41,7 @@ class Entry:
 class Ways:
     """Up to `capacity` entries by some key, in the charge of a replacement policy."""
 
-    __slots__ = ("_forget", "_index", "_insert", "_touch", "_victim", "capacity", "entries")
+    __slots__ = ("_forget", "_index", "_insert", "_replacement", "_touch", "capacity", "entries")
 
     def __init__(self, capacity: int, replacement: Replacement) -> None:
         self.capacity = capacity
@@ -50,7 +50,7 @@ class Ways:
         self._touch = replacement.touch
         self._insert = replacement.insert
         self._forget = replacement.forget
-        self._victim = replacement.victim
+        self._replacement = replacement
 
     @property
     def full(self) -> bool:
@@ -75,7 +75,7 @@ class Ways:
         if len(entries) >= self.capacity:
             if not self.capacity:
                 return 0
-            self.take(self._victim(self._index))
+            self.take(victim_of(self._replacement, self._index, entries))
             evicted = 1
         entries[key] = entry
         self._insert(self._index, key)
@@ -83,7 +83,7 @@ class Ways:
 
     def victim(self) -> Entry:
         """The entry that would have to go; there is one."""
-        return self.entries[self._victim(self._index)]
+        return self.entries[victim_of(self._replacement, self._index, self.entries)]
 
     def take(self, key: int) -> Entry | None:
         """Take an entry out; None: it is not there."""

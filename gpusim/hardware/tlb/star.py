@@ -11,7 +11,7 @@ from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.registry import Slot, policy
-from gpusim.core.replacement import Replacement, make_replacement
+from gpusim.core.replacement import Replacement, make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
@@ -295,7 +295,7 @@ class StarArray(TlbArray):
 
     def _evict(self, one: _Set) -> None:
         """The entry that the replacement policy names goes, with all its bases."""
-        entry = one.entries[one.replacement.victim(one.index)]
+        entry = one.entries[victim_of(one.replacement, one.index, one.entries)]
         first = entry.bases[0]
         self.evicted.add(first.vpb << self._shift, entry.used)
         one.remove(entry)

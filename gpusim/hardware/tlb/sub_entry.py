@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, policy
-from gpusim.core.replacement import make_replacement
+from gpusim.core.replacement import make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
@@ -63,7 +63,7 @@ class SubEntryArray(TlbArray):
             return 0
         evicted = 0
         if len(entries) >= self._ways:
-            self._evict(index, self._replacement.victim(index))
+            self._evict(index, victim_of(self._replacement, index, entries))
             evicted = 1
         entries[base] = {tag: mapping}
         self._replacement.insert(index, base)

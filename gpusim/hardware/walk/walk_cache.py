@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpusim.config.schema import WalkCacheConfig
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.replacement import make_replacement
+from gpusim.core.replacement import make_replacement, victim_of
 
 _LEVEL_SHIFT = 60
 
@@ -36,7 +36,7 @@ class _Sets:
         index %= len(self._sets)
         keys = self._sets[index]
         if len(keys) >= self._ways:
-            gone = self.replacement.victim(index)
+            gone = victim_of(self.replacement, index, keys)
             del keys[gone]
             self.replacement.forget(index, gone)
         keys[key] = None

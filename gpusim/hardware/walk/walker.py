@@ -210,7 +210,7 @@ class Walkers(Stage):
     def _choose(self) -> int:
         """Index of the walk that begins."""
         index = self.order.choose(self._queue, self.env._now)
-        if not 0 <= index < len(self._queue):
+        if type(index) is not int or not 0 <= index < len(self._queue):
             raise UserError(
                 f"walk.order: {type(self.order).__qualname__} chose walk {index} of the "
                 f"{len(self._queue)} that wait; allowed: 0 to {len(self._queue) - 1}"
