@@ -99,6 +99,7 @@ class CacheArray:
     def clear(self) -> None:
         """Forget everything."""
         for index, lines in enumerate(self._sets):
-            for line in lines:
-                self.replacement.forget(index, line)
-            lines.clear()
+            if lines:
+                for line in lines:
+                    self.replacement.forget(index, line)
+                lines.clear()
