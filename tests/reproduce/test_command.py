@@ -146,7 +146,7 @@ def test_progress_of_characterizations(mine, tmp_path):
     seen = []
     (tmp_path / "runs").mkdir()
     found = surveys.run_survey(
-        figure.surveys[0], "smoke", tmp_path / "runs", jobs=2, progress=seen.append
+        figure.surveys[0], "smoke", tmp_path / "runs", jobs=1, progress=seen.append
     )
     assert set(found) == {"nw", "gemm"}
     assert (seen[-1].total, seen[-1].done, seen[-1].left) == (2, 2, 0)

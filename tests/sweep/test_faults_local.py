@@ -32,6 +32,7 @@ from tests.sweep.sweeping import (
 )
 
 
+@pytest.mark.long
 def test_killed_workers_cost_nothing_but_time(
     tmp_path: Path, folder: Path, gate: Gate, serial: Path
 ) -> None:

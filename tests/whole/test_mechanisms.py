@@ -19,9 +19,10 @@ def counters(result: Result) -> Counters:
     return dict(zip(keys, table.value, strict=True))
 
 
-def short(overrides: dict[str, object] | None = None) -> Result:
+def short(*variants: str, overrides: dict[str, object] | None = None) -> Result:
     """Of atax, half of its iterations."""
-    return run("kepler-uvm", "atax", overrides=overrides, parameters={"iterations": 4})
+    parameters: dict[str, object] = {"iterations": 4}
+    return run("kepler-uvm", "atax", *variants, overrides=overrides, parameters=parameters)
 
 
 def assert_same(base: Result, other: Result) -> Counters:
@@ -63,14 +64,14 @@ def test_compression_in_which_all_matches_is_none(level: str) -> None:
     """Half the ways hold two translations each, the other half stay empty."""
     sets = {"policy": "base-delta", "delta_vpn_bits": 60, "delta_pfn_bits": 60}
     base = short()
-    own = assert_same(base, short({f"tlb.{level}.sets": sets}))
+    own = assert_same(base, short(overrides={f"tlb.{level}.sets": sets}))
     assert sum(v for key, v in own.items() if key[3] == "compressed_inserts") > 0
     assert sum(v for key, v in own.items() if key[3] == "plain_inserts") == 0
 
 
 def test_a_cluster_of_one_page_is_none() -> None:
     base = short()
-    assert_same(base, short({"tlb.L2.array": "cluster"}))
+    assert_same(base, short(overrides={"tlb.L2.array": "cluster"}))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_orchestrated_machines_do_the_same_work(variant: str) -> None:
      "cluster-tlb", "ideal-l1-tlb", "ideal-l2-tlb", "l1-tlb-256", "one-block-at-a-time"],
 )  # fmt: skip
 def test_each_goes_with_huge_pages(variant: str) -> None:
-    summary = run("kepler-uvm", "atax", variant, "huge-pages").summary
+    summary = short(variant, "huge-pages").summary
     assert summary["cycles"] > 0
     assert summary["tlb_L1_hit_rate"] > 0.5
 

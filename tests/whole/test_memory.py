@@ -22,11 +22,11 @@ def peak_bytes(workload: str, **parameters: object) -> int:
 
 def test_more_launches() -> None:
     run("tiny", "pagerank").close()  # modules are imported, caches are warm
-    assert peak_bytes("pagerank", iterations=8) < 1.1 * peak_bytes("pagerank", iterations=2)
+    assert peak_bytes("pagerank", iterations=4) < 1.1 * peak_bytes("pagerank", iterations=1)
 
 
-@pytest.mark.parametrize("iterations", [8, pytest.param(64, marks=pytest.mark.long)])
-def test_longer_warps(iterations: int) -> None:
+@pytest.mark.long
+def test_longer_warps() -> None:
     run("tiny", "atax").close()
-    shorter = peak_bytes("atax", n=256, iterations=iterations)
-    assert peak_bytes("atax", n=256, iterations=4 * iterations) < 1.5 * shorter
+    shorter = peak_bytes("atax", n=256, iterations=64)
+    assert peak_bytes("atax", n=256, iterations=256) < 1.5 * shorter

@@ -3,7 +3,7 @@
 In a page, a block marked ``<!-- file: NAME -->`` is that file of `docs/examples`, and all
 ``bash`` and ``python`` blocks run, in one folder, with the examples that the page links to; a
 ``text`` block is the output of the block before it, but for numbers.
-Blocks marked ``<!-- long -->`` take minutes and run by themselves, among the long tests.
+Blocks marked ``<!-- long -->`` take long and run by themselves, among the long tests.
 
 On the page of which processes are the subject, every block runs in one of its own, as a user starts
 it. On the others, commands of gpusim alone and Python run here, which spares an interpreter each.
@@ -34,6 +34,9 @@ COMMANDS = re.compile(r"(gpusim [^|>&;$`\\]*\n)+")
 OWN_PROCESSES = "extend.md"
 PAGES = ("guide.md", "models.md", OWN_PROCESSES, "timelines.md", "sweeps.md")
 
+LONG = ("timelines.md", "sweeps.md")
+"""Pages with long blocks."""
+
 # As the installed script does, without the folder that `python -m` puts first into the path.
 SHELL = f"""
 set -euo pipefail
@@ -43,10 +46,10 @@ python() {{ "{sys.executable}" "$@"; }}
 
 
 def blocks(page: str, long: bool) -> Iterator[tuple[str, str, str]]:
-    """Of the long blocks or all others: name of a file, language, text."""
+    """Files, and of the other blocks the long ones or the rest: name of a file, language, text."""
     for match in BLOCK.finditer((DOCS / page).read_text(encoding="utf-8")):
         marked_long, name, language, text = match.groups(default="")
-        if bool(marked_long) == long:
+        if name or bool(marked_long) == long:
             yield name, language, text
 
 
@@ -79,31 +82,43 @@ def run_here(language: str, text: str, folder: Path) -> str:
     return "".join(command(*words[1:]).stdout for words in lines)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def run_page(page: str, long: bool, folder: Path) -> int:
+    """Run the blocks of a page in `folder`; how many there were."""
     run = run_block if page == OWN_PROCESSES else run_here
     output, ran = "", 0
     for name in re.findall(r"\(examples/(\w+\.py)\)", (DOCS / page).read_text(encoding="utf-8")):
-        shutil.copy(DOCS / "examples" / name, tmp_path)
-    for name, language, text in blocks(page, long=False):
+        shutil.copy(DOCS / "examples" / name, folder)
+    for name, language, text in blocks(page, long):
         if name:
             assert text == (DOCS / "examples" / name).read_text(), f"{name} in {page}"
-            (tmp_path / name).write_text(text)
+            (folder / name).write_text(text)
         elif language == "text":
             assert without_numbers(text) == without_numbers(output)
         elif language in ("bash", "python"):
-            output = run(language, text, tmp_path)
+            output = run(language, text, folder)
             ran += 1
-    assert ran >= 4, f"{page} has no more examples"
+    return ran
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_page(page, False, tmp_path) >= 3, f"{page} has no more examples"
 
 
 @pytest.mark.long
-def test_the_long_blocks_of_pages_run(tmp_path: Path) -> None:
-    found = [(language, text) for page in PAGES for _, language, text in blocks(page, long=True)]
-    assert found
-    for language, text in found:
-        run_block(language, text, tmp_path)
+@pytest.mark.parametrize("page", LONG)
+def test_the_long_blocks_of_a_page_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_page(page, True, tmp_path) >= 1
+
+
+def test_no_long_block_is_forgotten() -> None:
+    """A mark on a page that no test runs would take its block out of all tests."""
+    marked = {path.name for path in DOCS.rglob("*.md") if "<!-- long -->" in path.read_text()}
+    assert marked == set(LONG)
 
 
 def test_the_example_is_short() -> None:

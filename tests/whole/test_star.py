@@ -40,8 +40,14 @@ def test_one_base_is_the_plain_array(workload: str) -> None:
 
 @pytest.mark.parametrize(
     "variant",
-    ["star", "sequential-only", "stride-only", "star-stride-2", "star-stride-4", "star-4-base"],
-)
+    [
+        "star", "stride-only", "star-4-base",
+        *(
+            pytest.param(one, marks=pytest.mark.long)
+            for one in ("sequential-only", "star-stride-2", "star-stride-4")
+        ),
+    ],
+)  # fmt: skip
 def test_shared_entries_do_the_same_work(variant: str) -> None:
     base = run("a100-mig", "atax", overrides=SMALL_TLBS, parameters=SHORT)
     shared = run("a100-mig", "atax", variant, overrides=SMALL_TLBS, parameters=SHORT)

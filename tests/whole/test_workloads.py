@@ -15,7 +15,7 @@ MIXES = [
     if len(table["applications"]) > 1
 ]
 EACH_MIX = [
-    name if number % 10 == 0 else pytest.param(name, marks=pytest.mark.long)
+    name if number % 20 == 0 else pytest.param(name, marks=pytest.mark.long)
     for number, name in enumerate(MIXES)
 ]
 PROGRAMS_OF_PAPERS = [
