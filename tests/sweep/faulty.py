@@ -106,7 +106,7 @@ class TakesItsTime(SetAssociativeArray):
     """Goes on, but does not come to an end soon."""
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
-        time.sleep(1)
+        time.sleep(3)
         return super().insert(tag, mapping, slot)
 
 

@@ -41,8 +41,7 @@ class DramMisses(MissPath):
         way.send(request, self.bank.latency)
 
     def found(self, request: MemoryRequest, name: int) -> None:
-        if request.kind != _WALK:
-            self.bank.arrays[request.app].mark_dirty(name)
+        self.bank.arrays[request.app].mark_dirty(name)
 
     def fill(self, filled: MemoryRequest) -> None:
         bank = self.bank

@@ -142,7 +142,7 @@ class MissPath(ABC):
 
     @abstractmethod
     def found(self, request: MemoryRequest, name: int) -> None:
-        """A request has found the line `name`; not told of loads in a physical cache."""
+        """A request has found the line `name`; in a physical cache, only if it changes it."""
 
     def replay(self, request: VirtualRequest) -> None:  # noqa: B027 (there may be none)
         """Look for the line of one of the `replays`."""
@@ -245,15 +245,15 @@ class L2Bank(Component):
                 while (filled := fills.take()) is not None:
                     self.counters[filled.app].fills += 1
                     misses.fill(filled)
-                if fills.queue:
-                    upcoming = min(upcoming, fills.queue[0][0])
+                if fills.queue and fills.queue[0][0] < upcoming:
+                    upcoming = fills.queue[0][0]
             if cycle != env._now:
                 cycle = env._now
                 self._left = self._ports
             if replays is not None:
                 upcoming = min(upcoming, self._take_replays(replays))
-            if not stall.active:
-                upcoming = min(upcoming, self._look_up())
+            if not stall.active and (lookups := self._look_up()) < upcoming:
+                upcoming = lookups
             yield None if upcoming == NEVER else upcoming - cycle
 
     def _take_replays(self, replays: Port[VirtualRequest]) -> int:
@@ -296,7 +296,7 @@ class L2Bank(Component):
         hit = not self.arrays[request.app].missing(name, self.whole)
         if hit:
             counters.hits += 1
-            if self._virtual or request.kind != _LOAD:
+            if self._virtual or (request.kind != _LOAD and request.kind != _WALK):
                 self.misses.found(request, name)
             self.answer(request, self.latency)
         elif line in pending:
