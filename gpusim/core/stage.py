@@ -276,6 +276,7 @@ class StageProcess(Stage):
         while True:
             while (answer := answers.take()) is not None:
                 self._under_way -= 1
+                answer.trail += (self.site.state, self.env.now)
                 self.answered(answer)
             blocked = False
             while not blocked and (translation := requests.head()) is not None:

@@ -146,6 +146,7 @@ class StarArray(TlbArray):
         one = self._sets[vpb & self._mask]
         base = one.bases.get(vpb)
         evicted = 0
+        added = None
         if base is None:
             full = len(one.entries) >= self._ways
             entry = self._partner(one, vpb) if full else None
@@ -156,11 +157,13 @@ class StarArray(TlbArray):
                 self._numbered += 1
                 entry = self._entry(self._private, self._numbered)
                 one.add(entry)
+                added = entry
             base = self._join(one, entry, vpb)
         elif len(base.pages) >= base.entry.layout.quota and tag not in base.pages:
             self._favour(one, base)
         self.star.conflicts += base.entry.place(base, tag, mapping)
-        one.use(base.entry)
+        if base.entry is not added:
+            one.use(base.entry)
         return evicted
 
     def invalidate(self, tag: int) -> bool:

@@ -38,9 +38,14 @@ class LargestFitFrames(FrameAllocator):
 
     def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
         page = self.page_bytes
-        self._arrays[asid] = sorted(
+        ends = sorted(
             (one.base // page, -(-(one.base + max(one.bytes, 1)) // page)) for one in arrays
         )
+        self._arrays[asid] = apart = []
+        last = 0
+        for begin, end in ends:  # a page that two arrays share belongs to the first
+            apart.append((max(begin, last), end))
+            last = max(last, end)
 
     def allocate(self, asid: int, vpn: int) -> int | Frames:
         pages = self._size_at(asid, vpn)

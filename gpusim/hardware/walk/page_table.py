@@ -10,6 +10,7 @@ from attrs import frozen
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.warp_program import Buffer
+from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import Memory
 
 ENTRY_BYTES = 8
@@ -75,6 +76,10 @@ class PageTable:
         self._paths: dict[int, PagePath] = {}
         """By tagged page, each page of a larger one by itself."""
         self._arrays: dict[int, list[tuple[int, int]]] = {}
+        self._given: dict[int, int] = {}
+        """By first frame: how many frames an allocator gave together, which are in use."""
+        self._users: dict[int, int] = {}
+        """By frame: how many pages lie in it."""
         self.mapped_pages = 0
 
     # -- what a walk finds -----------------------------------------------------------------------
@@ -87,7 +92,7 @@ class PageTable:
         """
         path = self._paths.get(asid << ASID_SHIFT | vpn)
         if path is None:
-            frames = self._memories[asid].new_frames(asid, vpn)
+            frames = self._new_frames(asid, vpn)
             path = self._enter(asid, vpn // frames.pages * frames.pages, frames.pfn, frames.pages)
             self.mapped_pages += 1
         return path
@@ -153,19 +158,21 @@ class PageTable:
             UserError: it is not mapped.
         """
         mapping = self._forget(asid, vpn)
-        self._memories[asid].free(asid, mapping.vpn, mapping.pfn, mapping.pages)
+        self._free(mapping)
         return mapping
 
     def remap(self, asid: int, vpn: int, pfn: int | None = None) -> int:
         """Map a page to another frame, a fresh one by default; returns it."""
         old = self.walk(asid, vpn).mapping
         if pfn is None:
-            frames = self._memories[asid].new_frames(asid, old.vpn)
+            frames = self._new_frames(asid, old.vpn)
             if frames.pages != old.pages:
                 raise UserError(
                     f"memory.frames: {old} cannot move to {frames.pages} frames; it has {old.pages}"
                 )
             pfn = frames.pfn
+        if pfn % old.pages:
+            raise UserError(f"{old} cannot move to frame {pfn}, which is not aligned")
         self._replace(old, pfn, writable=old.writable)
         return pfn
 
@@ -192,6 +199,7 @@ class PageTable:
             the new mapping; None: not all of its parts are mapped with the same permission, or
             (without `pfn`) their frames are not side by side, or not aligned.
         """
+        self._check_size(pages)
         first = vpn // pages * pages
         old = [self.find(asid << ASID_SHIFT | page) for page in range(first, first + pages)]
         head = old[0]
@@ -208,7 +216,7 @@ class PageTable:
         for mapping in dict.fromkeys(one for one in old if one is not None):
             self._forget(asid, mapping.vpn)
             if pfn is not None:
-                self._memories[asid].free(asid, mapping.vpn, mapping.pfn, mapping.pages)
+                self._free(mapping)
         return self._enter(asid, first, base, pages, writable=head.writable).mapping
 
     # -- the tree --------------------------------------------------------------------------------
@@ -223,6 +231,7 @@ class PageTable:
         path = PagePath(entries, prefixes, Mapping(tag, pfn, pages, writable=writable))
         for page in range(tag, tag + pages):
             self._paths[page] = path
+        self._count(pfn, pages, 1)
         return path
 
     def _check(self, tag: int, pfn: int, pages: int) -> None:
@@ -232,12 +241,7 @@ class PageTable:
                 f"page {vpn:#x} lies beyond the {self._reach_bits} bits of page number that "
                 f"{self.levels} levels of page table reach; raise memory.levels"
             )
-        size = pages.bit_length() - 1 + self._unit
-        if pages != 1 and (pages & (pages - 1) or size not in _SIZES):
-            raise UserError(
-                f"memory.frames: a page of {pages} × {1 << self.page_shift >> 10} KiB cannot be; "
-                "allowed: 4 KiB, 64 KiB and 2 MiB"
-            )
+        self._check_size(pages)
         if vpn % pages or pfn % pages:
             raise UserError(
                 f"memory.frames: page {vpn:#x} of {pages} small ones in frame {pfn} is not aligned"
@@ -248,6 +252,36 @@ class PageTable:
                     f"memory.frames: page {vpn:#x} of {pages} small ones would cover "
                     f"{self._paths[page].mapping}, which is mapped"
                 )
+
+    def _check_size(self, pages: int) -> None:
+        size = pages.bit_length() - 1 + self._unit
+        if pages != 1 and (pages < 1 or pages & (pages - 1) or size not in _SIZES):
+            raise UserError(
+                f"memory.frames: a page of {pages} × {1 << self.page_shift >> 10} KiB cannot be; "
+                "allowed: 4 KiB, 64 KiB and 2 MiB"
+            )
+
+    def _new_frames(self, asid: int, vpn: int) -> Frames:
+        """Frames that no page lies in."""
+        frames = self._memories[asid].new_frames(asid, vpn)
+        self._given[frames.pfn] = frames.pages
+        return frames
+
+    def _count(self, pfn: int, pages: int, change: int) -> None:
+        """One page more or less lies in some frames."""
+        for frame in range(pfn, pfn + pages):
+            self._users[frame] = self._users.get(frame, 0) + change
+
+    def _free(self, mapping: Mapping) -> None:
+        """Give back the frames of a page that an allocator gave, and no other page lies in."""
+        frame, end = mapping.pfn, mapping.pfn + mapping.pages
+        while frame < end:
+            pages = self._given.get(frame, 0)
+            if pages and not any(self._users.get(one) for one in range(frame, frame + pages)):
+                del self._given[frame]
+                vpn = mapping.vpn + frame - mapping.pfn
+                self._memories[mapping.asid].free(mapping.asid, vpn, frame, pages)
+            frame += pages or 1
 
     def _trace(
         self, asid: int, vpn: int, size: int
@@ -280,6 +314,7 @@ class PageTable:
             raise UserError(f"page {vpn:#x} of address space {asid} is not mapped")
         for page in range(mapping.tag, mapping.tag + mapping.pages):
             del self._paths[page]
+        self._count(mapping.pfn, mapping.pages, -1)
         return mapping
 
     def _replace(self, old: Mapping, pfn: int, *, writable: bool) -> None:
@@ -290,3 +325,5 @@ class PageTable:
         )
         for page in range(old.tag, old.tag + old.pages):
             self._paths[page] = new
+        self._count(old.pfn, old.pages, -1)
+        self._count(pfn, old.pages, 1)
