@@ -11,9 +11,6 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError
 from gpusim.machine.tenants import Tenant
 
-LARGEST_PAGE = 2 << 20
-"""Bytes of the largest page: parts of a memory begin where one may."""
-
 
 @frozen
 class Part:
@@ -65,8 +62,8 @@ class Domain:
                 f"{len(channels)} channels each; raise dram.channels, or run fewer"
             )
         cuts = [len(channels) * i // len(self.apps) for i in range(len(self.apps) + 1)]
-        grain = LARGEST_PAGE if size >= LARGEST_PAGE * len(channels) else self.config.memory.page
-        bases = [size * cut // len(channels) // grain * grain for cut in cuts]
+        page = self.config.memory.page
+        bases = [size * cut // len(channels) // page * page for cut in cuts]
         return [
             Part((app,), channels[first:last], base, end - base)
             for app, (first, last), (base, end) in zip(

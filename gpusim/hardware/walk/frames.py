@@ -48,6 +48,11 @@ class FrameAllocator(Policy, ABC):
     eager: bool = False
     page_bytes: int = 0
 
+    @property
+    def most_pages(self) -> int:
+        """How many of the smallest pages its largest page has; its memory is aligned to that."""
+        return 1
+
     def __init__(self, frames: int, seed: int) -> None:
         self.frames = frames
         self.seed = seed

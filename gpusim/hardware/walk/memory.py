@@ -23,8 +23,9 @@ class Memory:
         """Whether arrays are mapped before their application starts, in allocation order."""
         self.allocator = frames
         frames.page_bytes = page_bytes
-        self._first_frame = base // page_bytes
-        self._data_end = base + frames.frames * page_bytes
+        most = frames.most_pages
+        self._first_frame = -(-base // page_bytes // most) * most
+        self._data_end = (self._first_frame + frames.frames) * page_bytes
         self._next_table = base + size
 
     def new_frames(self, asid: int, vpn: int) -> Frames:

@@ -36,6 +36,10 @@ class LargestFitFrames(FrameAllocator):
         self._free: dict[int, list[int]] = {}
         """By size: first frames of pages of that size."""
 
+    @property
+    def most_pages(self) -> int:
+        return self._sizes()[0]
+
     def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
         page = self.page_bytes
         ends = sorted(
