@@ -93,6 +93,10 @@ def own_modules(things: Iterable[object]) -> frozenset[str]:
     return frozenset(str(getattr(one, "__module__", "")) for one in things if is_own(one))
 
 
+_MISUSE = (AttributeError, LookupError, TypeError, ValueError)
+"""What comes of a value that cannot be used."""
+
+
 @contextmanager
 def own_code_errors(modules: Collection[str]) -> Iterator[None]:
     """Turns what goes wrong in the user's own policies and programs into a `UserError`.
@@ -115,7 +119,7 @@ def own_code_errors(modules: Collection[str]) -> Iterator[None]:
             if place := _place_in(modules, cause):
                 raise UserError(f"{place}: {type(cause).__name__}: {cause}") from cause
             last, cause = cause, cause.__cause__
-        if not modules:
+        if not modules or not isinstance(last, _MISUSE):
             raise
         frame, line = [*traceback.walk_tb(last.__traceback__)][-1]
         where = f"{frame.f_globals.get('__name__')}, line {line}, in {frame.f_code.co_qualname}"
