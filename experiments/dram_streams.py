@@ -11,8 +11,7 @@ import numpy as np
 from attrs import frozen
 
 from gpusim.config.dram import DramConfig
-from gpusim.core.engine import NEVER, Environment, Port
-from gpusim.core.engine.environment import Wakeable
+from gpusim.core.engine import NEVER, Environment, Port, Wakeable
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.hardware.dram import build_dram

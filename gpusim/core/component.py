@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import fields_dict
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.counters import CounterRow, counter_rows
 from gpusim.core.errors import UserError
@@ -13,6 +14,7 @@ from gpusim.core.law import Law
 from gpusim.core.metrics import Metric, place_metrics
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Component:
     """A part of a machine.
 
@@ -43,7 +45,9 @@ class Component:
     @property
     def label(self) -> str:
         """The last part of its path."""
-        return self.path.rpartition("/")[2]
+        stated: Any = self
+        path: str = stated.path
+        return path.rpartition("/")[2]
 
     def in_flight(self) -> int:
         """What it has not finished: 0 once everything has drained."""
@@ -75,7 +79,8 @@ class Component:
         Args:
             apps: names of the applications, in the order of their indices.
         """
-        path, instance = self.path, self.instance
+        stated: Any = self  # a class of a user's own may state these
+        path, instance = stated.path, stated.instance
         for app, name in enumerate(apps):
             for counters in self.app_counters(app):
                 yield from counter_rows(path, instance, name, counters)

@@ -54,6 +54,10 @@ class SimulatorError(Exception):
     """A machine is wrong, or stands still; the message says what, without a traceback."""
 
 
+class DeadlockError(SimulatorError, RuntimeError):
+    """Requests were in flight, but none made progress; the message says who waits for whom."""
+
+
 class WrongMappingError(SimulatorError):
     """Something answered a page with what the page table does not say of it."""
 

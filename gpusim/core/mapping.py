@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-ASID_SHIFT = 52
+from typing import Final
+
+from mypy_extensions import mypyc_attr
+
+ASID_SHIFT: Final = 52
 """A *tag* is ``asid << ASID_SHIFT | page or line number``: one int, so that no lookup can forget
 the address space."""
 
-VPN_MASK = (1 << ASID_SHIFT) - 1
+VPN_MASK: Final = (1 << ASID_SHIFT) - 1
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Mapping:
     """A page of one address space, of any size, and its frame.
 

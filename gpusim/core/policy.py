@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from attrs import field, frozen
+from mypy_extensions import mypyc_attr
 
 if TYPE_CHECKING:
     from gpusim.core.signals import Signals
@@ -40,6 +41,7 @@ class Ending:
     apps: Sequence[str]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Policy:
     """What decides in a slot of the machine."""
 

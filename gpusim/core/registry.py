@@ -67,19 +67,27 @@ def interface(slot: Slot) -> Interface:
 _POLICIES: dict[Slot, dict[str, type]] = {slot: {} for slot in Slot}
 
 
-def policy(slot: Slot, name: str) -> Callable[[PolicyClass], PolicyClass]:
-    """Class decorator: makes the class known as `name` in `slot`.
+def register_policy(slot: Slot, name: str, cls: type) -> None:
+    """Make a class known as `name` in `slot`.
 
     A class that is defined anew, in a notebook's cell that runs again, replaces itself.
 
     Raises:
         ValueError: another class has the name.
     """
+    if not same_definition(_POLICIES[slot].get(name, cls), cls):
+        raise ValueError(f"there is already a {slot} named {name!r}")
+    _POLICIES[slot][name] = cls
+
+
+def policy(slot: Slot, name: str) -> Callable[[PolicyClass], PolicyClass]:
+    """Class decorator: `register_policy`.
+
+    The compiled classes of gpusim do without it: a class that is decorated is not compiled.
+    """
 
     def register(cls: PolicyClass) -> PolicyClass:
-        if not same_definition(_POLICIES[slot].get(name, cls), cls):
-            raise ValueError(f"there is already a {slot} named {name!r}")
-        _POLICIES[slot][name] = cls
+        register_policy(slot, name, cls)
         return cls
 
     return register

@@ -9,7 +9,9 @@ for its translation, a merged miss for the miss before it) notes a **link** inst
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import Wakeable
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
@@ -55,6 +57,7 @@ class Trailed(Protocol):
         """Append the pieces of ``[start, end)``, which they tile, the last one first."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Traveller:
     """Anything that leaves a trail and has to find its way back.
 
@@ -136,6 +139,7 @@ class Access(Requester, Protocol):
         """Take the answer to one of its requests, in the cycle in which it arrives."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MemoryRequest(Traveller):
     """One coalesced transaction on its way through caches, crossbar and DRAM.
 
@@ -172,6 +176,7 @@ class MemoryRequest(Traveller):
         self.access = access
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class VirtualRequest(MemoryRequest):
     """A transaction among virtual caches, which name lines by address space and virtual line.
 
@@ -228,9 +233,10 @@ class Purpose(IntEnum):
     """A warp instruction waits for it and has asked before: the page was not there."""
 
 
-_DEMAND = int(Purpose.DEMAND)
+_DEMAND: Final = int(Purpose.DEMAND)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Translation(Traveller):
     """One page on its way through the stages of translation.
 

@@ -13,15 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.mapping import Mapping
 
 if TYPE_CHECKING:  # programs, which know no engine, know policies by name
-    from gpusim.core.engine import Environment, Probe
+    from gpusim.core.engine import EventLoop, Probe
 
 T = TypeVar("T")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SignalBoard:
     """All probes of one machine by name; makes the `Signals` of each policy.
 
@@ -32,7 +35,7 @@ class SignalBoard:
     """
 
     def __init__(
-        self, env: Environment, apps: int, find: Callable[[int], Mapping | None]
+        self, env: EventLoop, apps: int, find: Callable[[int], Mapping | None]
     ) -> None:  # fmt: skip
         self.env = env
         self.apps = apps
@@ -56,6 +59,7 @@ class SignalBoard:
         return Signals(self, sms, announce)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Signals:
     """What one policy may know of the machine that it is a part of.
 

@@ -11,11 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from attrs import define, frozen
+import attr
+from attrs import frozen
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Environment, Port
+from gpusim.core.engine import NEVER, EventLoop, Port
 from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
@@ -74,7 +76,7 @@ class StageSite:
         trip: cycles of the way to it.
     """
 
-    env: Environment
+    env: EventLoop
     name: str
     kind: str
     index: int
@@ -88,6 +90,7 @@ class StageSite:
     trip: int
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Stage(Component, ABC):
     """What the machine, and the stage above, need of any stage.
 
@@ -135,6 +138,7 @@ class Stage(Component, ABC):
 open_slot(Slot.STAGE, Stage, "site")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Prefetches(Component):
     """What a stage did for prefetches, beside what it did for warps."""
 
@@ -148,7 +152,7 @@ class Prefetches(Component):
         return (self._counters[app],)
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class StageCounters:
     """What one stage of a user's own did for one application."""
 
@@ -159,6 +163,7 @@ class StageCounters:
     prefetches: int = count("pages that this stage asked for by itself")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StageProcess(Stage):
     """The base of a stage of one's own: a process that owns the ports and keeps the books.
 
@@ -172,7 +177,7 @@ class StageProcess(Stage):
         counters: by application.
     """
 
-    laws = laws_of(
+    laws: Sequence[Law] = laws_of(
         [StageCounters],
         Law(
             "received", "answered + returned", "translations that came", "those that were answered"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from attrs import frozen
 
-VIRTUAL_BITS = 48
+VIRTUAL_BITS: Final = 48
 """Of a virtual address [our choice: x86-64's; COMP's tags of 31 bits fit it]."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from attrs import define, frozen
@@ -40,10 +40,10 @@ class Op(IntEnum):
 
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
 
-SECTOR_BYTES = 32
+SECTOR_BYTES: Final = 32
 """The grain of transactions: what a lane of an instruction does not cross."""
 
-INACTIVE = -1
+INACTIVE: Final = -1
 """The address of a lane that takes no part in an instruction."""
 
 

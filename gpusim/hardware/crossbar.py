@@ -6,22 +6,25 @@ from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
+from typing import Final
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import CrossbarConfig
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Environment, Process, Waiters, Wake, Wakeable
+from gpusim.core.engine import NEVER, EventLoop, Sleeper, Waiters, Wake, Wakeable
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES
 
-_LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
-_HEADER_BYTES = 8
+_LOAD: Final = int(Kind.LOAD)
+_ATOMIC: Final = int(Kind.ATOMIC)
+_HEADER_BYTES: Final = 8
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class NetworkCounters:
     """What one network carried."""
 
@@ -43,7 +46,7 @@ class Link:
 
     __slots__ = ("_counters", "_free_at", "_receiver", "env", "queue", "ready")
 
-    def __init__(self, env: Environment, counters: NetworkCounters) -> None:
+    def __init__(self, env: EventLoop, counters: NetworkCounters) -> None:
         self.env = env
         self.queue: deque[tuple[int, MemoryRequest, Entrance, int]] = deque()
         self.ready = NEVER
@@ -51,7 +54,7 @@ class Link:
         self._free_at = 0
         self._receiver: Wake | None = None
 
-    def connect(self, receiver: Process) -> None:
+    def connect(self, receiver: Sleeper) -> None:
         """Name the process that is woken when a packet arrives."""
         self._receiver = receiver.wake
 
@@ -64,7 +67,7 @@ class Link:
                 queue.append(packet)
                 return  # the receiver knows of those before it
             insort(queue, packet, key=itemgetter(0))
-            if queue[0] is not packet:
+            if queue[0][1] is not request:
                 return
         else:
             queue.append(packet)
@@ -86,7 +89,7 @@ class Link:
         self.ready = max(queue[0][0], now + flits) if queue else NEVER
         self._counters.queue_cycles += now - arrival
         entrance.inside -= 1
-        if entrance.blocked:
+        if entrance.blocked.waiting:
             entrance.blocked.wake()
         return request
 
@@ -136,6 +139,7 @@ class Entrance:
         link.put(start + flits - 1 + network.latency, request, self, flits)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Network(Component):
     """One direction of the crossbar: every entrance reaches every link.
 
@@ -153,7 +157,7 @@ class Network(Component):
     """
 
     def __init__(
-        self, env: Environment, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
+        self, env: EventLoop, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
         links: int, link_of: Callable[[MemoryRequest], int], size: Callable[[MemoryRequest], int],
         path: str = "crossbar", instance: int = 0,
     ) -> None:  # fmt: skip

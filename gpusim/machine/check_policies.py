@@ -11,6 +11,7 @@ import attrs
 
 import gpusim.hardware.cache
 import gpusim.hardware.sm.block_scheduler
+import gpusim.hardware.sm.recorded_placement
 import gpusim.hardware.sm.schedulers
 import gpusim.hardware.sm.thrashing_aware
 import gpusim.hardware.tlb
@@ -28,6 +29,7 @@ from gpusim.core.stage import StageSite
 from gpusim.hardware.dram import build_dram
 from gpusim.hardware.tlb import ArrayOfSets, TlbArray
 from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable
+from gpusim.machine.declared import signature
 from gpusim.machine.pages import Pages
 from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
 
@@ -102,7 +104,7 @@ def _replaced(config: GpuConfig) -> Iterator[tuple[Key, PolicyConfig, int]]:
 
 def policy_options(cls: type) -> Mapping[str, inspect.Parameter]:
     """Options of a policy: the keyword-only parameters of its `__init__`."""
-    parameters = inspect.signature(cls).parameters.values()
+    parameters = signature(cls).parameters.values()
     return {one.name: one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-import gpusim.hardware.sm.thrashing_aware  # noqa: F401  (registers its policy)
+import gpusim.hardware.sm.recorded_placement
+import gpusim.hardware.sm.thrashing_aware  # noqa: F401  (likewise)
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component, metrics_of
 from gpusim.core.counters import CounterRow

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, interface
+from gpusim.machine.declared import abstract_names, declared_names, is_method, signature
 
 
 def lacks(slot: Slot, cls: type) -> str:
     """What `cls` lacks to fill `slot`; empty if nothing."""
     base = interface(slot).base
     names = [name for name in _required(base) if not hasattr(cls, name)]
-    names += sorted(getattr(cls, "__abstractmethods__", ()))
+    names += abstract_names(cls)
     home = f"{base.__module__}.{base.__qualname__}"
     if not names:
         subclass = issubclass(cls, base)
@@ -24,9 +26,9 @@ def lacks(slot: Slot, cls: type) -> str:
 def wrong_calls(slot: Slot, cls: type) -> str:
     """Which method of `cls` cannot be called as the machine calls it; empty if all can."""
     base = interface(slot).base
-    for name in dict.fromkeys((*_required(base), *sorted(_special(base)))):
+    for name in dict.fromkeys((*_required(base), *abstract_names(base))):
         expected, found = getattr(base, name, None), getattr(cls, name, None)
-        if not inspect.isfunction(expected) or found is expected:
+        if expected is None or not is_method(expected) or found is expected:
             continue
         if not callable(found):
             return f"{cls.__qualname__}.{name} must be a method"
@@ -42,7 +44,7 @@ def positional_options(slot: Slot, cls: type) -> str:
     """What is wrong with parameters that are neither the machine's nor options; empty if none."""
     given = len(interface(slot).arguments)
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    own = [one for one in inspect.signature(cls).parameters.values() if one.kind in positional]
+    own = [one for one in signature(cls).parameters.values() if one.kind in positional]
     if len(own) <= given:
         return ""
     names = ", ".join(one.name for one in own[given:])
@@ -57,7 +59,7 @@ def cannot_be_made(slot: Slot, cls: type, policy: PolicyConfig) -> str:
     """Why the machine cannot make a `cls` with the policy's options; empty if it can."""
     arguments = interface(slot).arguments
     try:
-        inspect.signature(cls).bind(*arguments, **policy.options)
+        signature(cls).bind(*arguments, **policy.options)
     except TypeError as error:
         given = ", ".join((*arguments, "*", "options"))
         return (
@@ -67,36 +69,29 @@ def cannot_be_made(slot: Slot, cls: type, policy: PolicyConfig) -> str:
     return ""
 
 
-def _special(base: type) -> frozenset[str]:
-    return frozenset(getattr(base, "__abstractmethods__", ()))
-
-
-def _takes(found: Callable[..., object], expected: Callable[..., object]) -> bool:
+def _takes(found: Any, expected: Any) -> bool:
     """Whether a method can be called like another one: by position, and by keyword where it is."""
     by_position: list[None] = []
     by_name: dict[str, None] = {}
-    for one in inspect.signature(expected).parameters.values():
+    for one in signature(expected).parameters.values():
         if one.kind is inspect.Parameter.KEYWORD_ONLY:
             by_name[one.name] = None
         elif one.kind is not inspect.Parameter.VAR_KEYWORD:
             by_position.append(None)
     try:
-        inspect.signature(found).bind(*by_position, **by_name)
+        signature(found).bind(*by_position, **by_name)
     except (TypeError, ValueError):
         return False
     return True
 
 
-def _arguments(method: Callable[..., object]) -> str:
+def _arguments(method: Any) -> str:
     names = [str(one.replace(annotation=inspect.Parameter.empty)) for one in
-             inspect.signature(method).parameters.values()]  # fmt: skip
+             signature(method).parameters.values()]  # fmt: skip
     return f"({', '.join(names)})"
 
 
 def _required(base: type) -> Iterator[str]:
-    """Public names that a class must have; those of a protocol's instances cannot be seen."""
-    names = dict.fromkeys(name for name in vars(base) if not name.startswith("_"))
-    names.update(dict.fromkeys(getattr(base, "__abstractmethods__", ())))
-    if not getattr(base, "_is_protocol", False):
-        names.update(dict.fromkeys(vars(base).get("__annotations__", ())))
-    yield from names
+    """Public names that a class must have."""
+    names = (name for name in declared_names(base) if not name.startswith("_"))
+    yield from dict.fromkeys((*names, *abstract_names(base)))

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.engine import DeadlockError, Environment, Probe, Watchdog
+from gpusim.core.engine import Environment, Probe, Watchdog
+from gpusim.core.errors import DeadlockError
 
 
 def test_a_probe_calls_its_listeners_in_order() -> None:

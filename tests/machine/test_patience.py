@@ -10,7 +10,7 @@ import pytest
 
 from gpusim import load_model, simulate
 from gpusim.config.units import cycles
-from gpusim.core.engine import DeadlockError
+from gpusim.core.errors import DeadlockError
 from gpusim.core.policy import PolicyConfig
 from gpusim.programs.builder import ApplicationSpec
 from gpusim.programs.workload import Workload

@@ -10,8 +10,7 @@ import pytest
 
 from gpusim.config.schema import GpuConfig, WalkConfig
 from gpusim.config.units import cycles
-from gpusim.core.engine import DeadlockError
-from gpusim.core.errors import WrongMappingError
+from gpusim.core.errors import DeadlockError, WrongMappingError
 from gpusim.core.request import Purpose
 from gpusim.core.warp_program import Buffer
 from gpusim.machine import Tenant

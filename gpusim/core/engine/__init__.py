@@ -1,9 +1,10 @@
 """The ground that every component stands on: whole-cycle time, ports, probes, the watchdog."""
 
-from gpusim.core.engine.environment import (
+from gpusim.core.engine.environment import Environment, Process
+from gpusim.core.engine.loop import (
     NEVER,
-    Environment,
-    Process,
+    EventLoop,
+    Sleeper,
     Stall,
     Waiters,
     Wake,
@@ -11,15 +12,16 @@ from gpusim.core.engine.environment import (
 )
 from gpusim.core.engine.port import Port
 from gpusim.core.engine.probe import Probe
-from gpusim.core.engine.watchdog import DeadlockError, Watchdog
+from gpusim.core.engine.watchdog import Watchdog
 
 __all__ = [
     "NEVER",
-    "DeadlockError",
     "Environment",
+    "EventLoop",
     "Port",
     "Probe",
     "Process",
+    "Sleeper",
     "Stall",
     "Waiters",
     "Wake",

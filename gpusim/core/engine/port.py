@@ -7,11 +7,14 @@ from collections import deque
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-from gpusim.core.engine.environment import NEVER, Environment, Process, Waiters, Wake, Wakeable
+from mypy_extensions import mypyc_attr
+
+from gpusim.core.engine.loop import NEVER, EventLoop, Sleeper, Waiters, Wake, Wakeable
 
 T = TypeVar("T")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Port(Generic[T]):
     """A FIFO with a latency, a bandwidth and a depth.
 
@@ -40,7 +43,7 @@ class Port(Generic[T]):
     )  # fmt: skip
 
     def __init__(
-        self, env: Environment, name: str, latency: int = 0, bandwidth: int = NEVER,
+        self, env: EventLoop, name: str, latency: int = 0, bandwidth: int = NEVER,
         depth: int = NEVER,
     ) -> None:  # fmt: skip
         self.env = env
@@ -56,7 +59,7 @@ class Port(Generic[T]):
         self._cycle = -1
         self._left = 0
 
-    def connect(self, receiver: Process) -> None:
+    def connect(self, receiver: Sleeper) -> None:
         """Name the process that is woken when an item arrives."""
         self._receiver = receiver.wake
         if self.queue:
@@ -119,7 +122,7 @@ class Port(Generic[T]):
         arrival, item = queue.popleft()
         self.taken += 1
         self.waited_cycles += now - arrival
-        if self._blocked:
+        if self._blocked.waiting:
             self._wake_blocked()
         return item
 
@@ -129,7 +132,7 @@ class Port(Generic[T]):
         One that has no use for its room leaves it to the next, who is woken with the next item
         that is taken; when none is left to be taken, all are woken.
         """
-        self._blocked.wake(self.depth - len(self.queue) if self.queue else None)
+        self._blocked.wake(self.depth - len(self.queue) if self.queue else NEVER)
 
     def next_cycle(self) -> int:
         """The first cycle, now or later, in which `take` can return an item; `NEVER` if empty."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, ParamSpec
 
+from mypy_extensions import mypyc_attr
+
 P = ParamSpec("P")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Probe(Generic[P]):
     """A named announcement of a component.
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from typing import Final
 
-from gpusim.core.engine.environment import NEVER, Environment
-from gpusim.core.errors import SimulatorError
+from gpusim.core.engine.loop import NEVER, EventLoop
+from gpusim.core.errors import DeadlockError
 
-_LOOKS = 100
+_LOOKS: Final = 100
 """How often the watchdog looks before its patience is at an end."""
-
-
-class DeadlockError(SimulatorError, RuntimeError):
-    """Requests were in flight, but none made progress; the message says who waits for whom."""
 
 
 class Watchdog:
@@ -32,7 +29,7 @@ class Watchdog:
 
     def __init__(
         self,
-        env: Environment,
+        env: EventLoop,
         patience: int,
         in_flight: Callable[[], int],
         progress: Callable[[], int],

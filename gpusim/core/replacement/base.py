@@ -6,11 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Container
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.errors import OptionError, UserError
 from gpusim.core.policy import Policy, PolicyConfig
 from gpusim.core.registry import Slot, make_policy, open_slot
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Replacement(Policy, ABC):
     """Decides which entry of a set goes when another needs its place.
 

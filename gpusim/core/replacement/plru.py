@@ -5,14 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from gpusim.core.registry import Slot, policy
+from mypy_extensions import mypyc_attr
+
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement.ways import ReplacementByWay
 
 _Path = tuple[int, int]
 """Bits of a tree to keep, and bits to set, when a way is used."""
 
 
-@policy(Slot.REPLACEMENT, "plru")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TreePlru(ReplacementByWay):
     """Tree pseudo-LRU: a bit for each half, quarter, … of a set says where the victim is.
 
@@ -50,6 +52,9 @@ class TreePlru(ReplacementByWay):
         while node < ways:
             node = 2 * node + (tree >> node & 1)
         return node - ways
+
+
+register_policy(Slot.REPLACEMENT, "plru", TreePlru)
 
 
 @cache

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.errors import OptionError
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement.base import Replacement
 
-_MASK = (1 << 32) - 1
+_MASK: Final = (1 << 32) - 1
 _SPREAD = 0x9E3779B1
 """Odd, so that different seeds begin at different numbers; 2^32 divided by the golden ratio."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class _ByOrder(Replacement):
     """Keeps nothing beside the order of the entries."""
 
@@ -30,7 +34,7 @@ class _ByOrder(Replacement):
         """The order of the others stays."""
 
 
-@policy(Slot.REPLACEMENT, "lru")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Lru(_ByOrder):
     """The least recently used entry goes: the first one, as each use moves an entry to the end."""
 
@@ -39,12 +43,18 @@ class Lru(_ByOrder):
         entries[key] = entries.pop(key)
 
 
-@policy(Slot.REPLACEMENT, "fifo")
+register_policy(Slot.REPLACEMENT, "lru", Lru)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Fifo(_ByOrder):
     """The entry that came first goes, however often it was used."""
 
 
-@policy(Slot.REPLACEMENT, "random")
+register_policy(Slot.REPLACEMENT, "fifo", Fifo)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Random(_ByOrder):
     """Any entry goes, each as likely as the others.
 
@@ -74,3 +84,6 @@ class Random(_ByOrder):
         register ^= register << 5 & _MASK
         self._register = register
         return register
+
+
+register_policy(Slot.REPLACEMENT, "random", Random)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.errors import at_least
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement.ways import ReplacementByWay
 
 
-@policy(Slot.REPLACEMENT, "srrip")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Srrip(ReplacementByWay):
     """New entries are expected back late, used ones soon: a scan replaces itself, not the others.
 
@@ -47,7 +49,10 @@ class Srrip(ReplacementByWay):
         return predictions.index(self._distant)
 
 
-@policy(Slot.REPLACEMENT, "brrip")
+register_policy(Slot.REPLACEMENT, "srrip", Srrip)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Brrip(Srrip):
     """As srrip, but most new entries go at once: part of a working set that is too large stays.
 
@@ -73,3 +78,6 @@ class Brrip(Srrip):
         else:
             self._until_long = self._throttle
             super().filled(index, way)
+
+
+register_policy(Slot.REPLACEMENT, "brrip", Brrip)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.replacement.base import Replacement
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ReplacementByWay(Replacement):
     """Numbers the ways of each set; a new entry takes the lowest way that is free.
 

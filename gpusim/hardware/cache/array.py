@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import LRU
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.replacement import make_replacement, victim_of
 
-DIRTY = 1 << 16
+DIRTY: Final = 1 << 16
 """Flag beside the sector mask (at most 8 sectors) of a line."""
 
-READ_ONLY = 1 << 17
+READ_ONLY: Final = 1 << 17
 """Another one: stores to the page of the line are not allowed (virtual caches)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CacheArray:
     """Lines in sets of `ways`.
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, policy
+from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.structures import Dimensions, Storage
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CacheBypass(Policy, ABC):
     """Decides which page-table reads go straight to DRAM; one for all banks of the L2 cache.
 
@@ -44,7 +47,7 @@ class CacheBypass(Policy, ABC):
 open_slot(Slot.CACHE_BYPASS, CacheBypass)
 
 
-@policy(Slot.CACHE_BYPASS, "never")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class NeverBypass(CacheBypass):
     """Every page-table read goes to its L2 bank."""
 
@@ -55,3 +58,6 @@ class NeverBypass(CacheBypass):
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         return []
+
+
+register_policy(Slot.CACHE_BYPASS, "never", NeverBypass)

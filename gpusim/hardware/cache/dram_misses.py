@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from gpusim.core.engine import NEVER, Port
 from gpusim.core.law import Law, laws_of
@@ -11,14 +12,16 @@ from gpusim.core.states import State
 from gpusim.hardware.cache.array import DIRTY
 from gpusim.hardware.cache.l2 import LOOKUPS, L2Bank, L2Counters, MissPath
 
-_LOAD, _WALK, _WRITEBACK = int(Kind.LOAD), int(Kind.WALK), int(Kind.WRITEBACK)
-_L2 = int(State.L2)
+_LOAD: Final = int(Kind.LOAD)
+_WALK: Final = int(Kind.WALK)
+_WRITEBACK: Final = int(Kind.WRITEBACK)
+_L2: Final = int(State.L2)
 
 
 class DramMisses(MissPath):
     """A miss fetches its line from DRAM; a dirty victim is written back."""
 
-    laws = laws_of(
+    laws: Sequence[Law] = laws_of(
         [L2Counters],
         LOOKUPS,
         Law("fills", "misses - merged", other="misses that were not merged"),

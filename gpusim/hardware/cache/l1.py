@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import Environment, Probe, Waiters, Wakeable
+from gpusim.core.engine import EventLoop, Probe, Waiters, Wakeable
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
@@ -20,10 +22,10 @@ from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache.array import CacheArray
 
-_SECTOR_KEY_BITS = 8
+_SECTOR_KEY_BITS: Final = 8
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class L1Counters:
     """What one L1 cache did for one application; hits + misses = lookups."""
 
@@ -41,6 +43,7 @@ declare_metrics(
 )
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class L1Cache(Component):
     """Tags and MSHRs of an L1; the load/store unit asks, and brings the lines that arrive.
 
@@ -48,14 +51,14 @@ class L1Cache(Component):
     """
 
     path = "l1"
-    laws = laws_of(
+    laws: Sequence[Law] = laws_of(
         [L1Counters],
         Law("lookups", "hits + misses"),
         Law("fills", "misses - merged", other="misses that were not merged"),
     )
 
     def __init__(
-        self, env: Environment, index: int, config: L1Config, clock: Hertz, apps: int
+        self, env: EventLoop, index: int, config: L1Config, clock: Hertz, apps: int
     ) -> None:
         self.env = env
         self.name = f"l1[{index}]"
@@ -160,7 +163,7 @@ class L1Cache(Component):
         for waiter in self._mshrs.release(self._mshr_key(line, filled.sectors)):
             assert waiter.access is not None
             waiter.access.answered(waiter)
-        if self._blocked:
+        if self._blocked.waiting:
             self._blocked.wake()
 
     # -- reports ---------------------------------------------------------------------------------

@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
-from typing import Protocol
+from typing import Final, Protocol
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Environment, Port, Probe, Process, Stall
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sleeper, Stall
 from gpusim.core.law import Law
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Mshrs
@@ -25,14 +26,16 @@ from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.page_table_reads import Levels
 from gpusim.hardware.cache.partition import arrays_of
 
-_LOAD, _WALK = int(Kind.LOAD), int(Kind.WALK)
-_L2, _INTERCONNECT = int(State.L2), int(State.INTERCONNECT)
+_LOAD: Final = int(Kind.LOAD)
+_WALK: Final = int(Kind.WALK)
+_L2: Final = int(State.L2)
+_INTERCONNECT: Final = int(State.INTERCONNECT)
 
-WRITEBACK_BUFFER = 8
+WRITEBACK_BUFFER: Final = 8
 """Dirty lines that wait for DRAM before a bank stops taking fills [our choice]."""
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class L2Counters:
     """What one L2 bank did for one application; hits + misses = lookups."""
 
@@ -73,7 +76,7 @@ class Inbound(Protocol):
     def ready(self) -> int:
         """When the next request is there."""
 
-    def connect(self, receiver: Process) -> None:
+    def connect(self, receiver: Sleeper) -> None:
         """Name who is woken when a request arrives."""
 
     def head(self) -> MemoryRequest:
@@ -83,6 +86,7 @@ class Inbound(Protocol):
         """The request that is next and there, taken out."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MissPath(ABC):
     """What becomes of the requests of an L2 bank that do not find their line.
 
@@ -96,14 +100,14 @@ class MissPath(ABC):
     Attributes:
         unsent: requests for which DRAM had no room.
         leaving: dirty lines that have not reached DRAM yet.
-        replays: misses that look for their line again, under another name: each takes a port of
-            the bank, before the other requests and even while these have to wait; None: there
-            are none, as in a physical cache.
+        second_lookups: misses that look for their line again, under another name: each takes a
+            port of the bank, before the other requests and even while these have to wait; None:
+            there are none, as in a physical cache.
         laws: of the bank: between its counters and those of its miss path.
     """
 
     leaving: Sized
-    replays: Port[VirtualRequest] | None = None
+    second_lookups: Port[VirtualRequest] | None = None
     laws: Sequence[Law]
 
     def __init__(self, bank: L2Bank, channel: Callable[[int], Port[MemoryRequest]]) -> None:
@@ -145,7 +149,7 @@ class MissPath(ABC):
         """A request has found the line `name`; in a physical cache, only if it changes it."""
 
     def replay(self, request: VirtualRequest) -> None:  # noqa: B027 (there may be none)
-        """Look for the line of one of the `replays`."""
+        """Look for the line of one of the `second_lookups`."""
 
     @abstractmethod
     def fill(self, filled: MemoryRequest) -> None:
@@ -164,6 +168,7 @@ class MissPath(ABC):
         return ()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class L2Bank(Component):
     """A bank looks up `ports` requests a cycle; a hit is answered after the latency.
 
@@ -191,7 +196,7 @@ class L2Bank(Component):
     path = "l2"
 
     def __init__(
-        self, env: Environment, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
+        self, env: EventLoop, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
         levels: Levels, link: Inbound, replies: Sink, misses: Callable[[L2Bank], MissPath],
     ) -> None:  # fmt: skip
         self.env = env
@@ -217,7 +222,7 @@ class L2Bank(Component):
         self._stall = Stall(self.process.wake)
         self._no_mshr = False
         self.misses = misses(self)
-        self._virtual = self.misses.replays is not None
+        self._virtual = self.misses.second_lookups is not None
         self.laws = self.misses.laws
         self.requests.connect(self.process)
         link.connect(self.process)
@@ -230,7 +235,7 @@ class L2Bank(Component):
 
     def _run(self) -> Generator[int | None, None, None]:
         env, replies, fills, misses = self.env, self._replies, self.fills, self.misses
-        replays, leaving, stall = misses.replays, misses.leaving, self._stall
+        replays, leaving, stall = misses.second_lookups, misses.leaving, self._stall
         cycle = -1
         while True:
             answering = not replies.full

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import Environment, Port
+from gpusim.core.engine import EventLoop, Port
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.bypass import CacheBypass
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class LevelCounters:
     """What became of the reads of one page-table level for one application, in all L2 banks."""
 
@@ -48,6 +49,7 @@ def make_levels(apps: int, levels: int) -> Levels:
     return [[LevelCounters() for _ in range(levels)] for _ in range(apps)]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PageTableLevel(Component):
     """A level of the page table, as far as reads of it are counted.
 
@@ -70,7 +72,7 @@ class PageTableLevel(Component):
 
 
 def way_with_bypass(
-    env: Environment, bypass: CacheBypass, levels: Levels, line: int, bank: Way, channel: Way
+    env: EventLoop, bypass: CacheBypass, levels: Levels, line: int, bank: Way, channel: Way
 ) -> Way:
     """To the L2 bank, or straight to the DRAM channel, as a bypass policy says.
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 
-from attrs import define
+import attr
 
 from gpusim.config.schema import L1Config, RemappingConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
-from gpusim.core.engine import Environment
+from gpusim.core.engine import EventLoop
 from gpusim.core.mshr import FULL, NEW, Admission
 from gpusim.core.request import MemoryRequest, VirtualRequest, line_in_page
 from gpusim.hardware.cache.synonym_table import SynonymTable
 from gpusim.hardware.cache.virtual_l1 import VirtualL1Cache
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class RemappingCounters:
     """What remapping did in one L1 cache for one application."""
 
@@ -43,7 +43,7 @@ class RemappingL1Cache(VirtualL1Cache):
     """
 
     def __init__(
-        self, env: Environment, index: int, config: L1Config, clock: Hertz, apps: int,
+        self, env: EventLoop, index: int, config: L1Config, clock: Hertz, apps: int,
         lines_shift: int, remapping: RemappingConfig,
     ) -> None:  # fmt: skip
         super().__init__(env, index, config, clock, apps, lines_shift)

@@ -8,9 +8,10 @@ the bank looks whether the line is there under that name, and fetches it if not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from attrs import define, frozen
+import attr
+from attrs import frozen
 
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Port
@@ -21,7 +22,7 @@ from gpusim.hardware.cache.array import DIRTY, READ_ONLY
 from gpusim.hardware.cache.l2 import LOOKUPS, L2Bank, L2Counters, MissPath
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class VirtualL2Counters:
     """What only a virtual L2 bank does, for one application."""
 
@@ -43,7 +44,7 @@ class Invalidation:
 
     lines: Sequence[int]
     page: int
-    purge: object
+    purge: Any
 
 
 class Translator(Sink, Protocol):
@@ -81,8 +82,7 @@ class TranslatedMisses(MissPath):
         invalidations: lines that have to go.
     """
 
-    replays: Port[VirtualRequest]
-    laws = laws_of(
+    laws: Sequence[Law] = laws_of(
         [L2Counters, VirtualL2Counters],
         LOOKUPS,
         Law("fills", "misses - merged - replays", other="misses neither merged nor replayed"),
@@ -95,7 +95,8 @@ class TranslatedMisses(MissPath):
         super().__init__(bank, channel)
         self._table = table
         self._lines_shift = lines_shift
-        self.replays = Port(bank.env, f"{bank.name}.replays")
+        self.replays: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.replays")
+        self.second_lookups = self.replays
         self.grants: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.grants")
         self.invalidations: Port[Invalidation] = Port(bank.env, f"{bank.name}.invalidations")
         for port in (self.replays, self.grants, self.invalidations):
@@ -103,8 +104,9 @@ class TranslatedMisses(MissPath):
         self.counters = [VirtualL2Counters() for _ in bank.counters]
         self._fetching: dict[int, list[VirtualRequest]] = {}
         """By leading name: who waits for a line that comes from DRAM; the first one fetches it."""
-        self.leaving: dict[int, list[VirtualRequest]] = {}
+        self._leaving: dict[int, list[VirtualRequest]] = {}
         """By the name of a dirty line: who waits to fetch it again."""
+        self.leaving = self._leaving
 
     def advance(self, answering: bool) -> int:
         """Invalidate lines, and take in misses let through, which may be answered at once."""
@@ -151,8 +153,8 @@ class TranslatedMisses(MissPath):
         elif line in self._fetching:
             request.follow(self._fetching[line][0], bank.env._now)
             self._fetching[line].append(request)
-        elif line in self.leaving:
-            self.leaving[line].append(request)
+        elif line in self._leaving:
+            self._leaving[line].append(request)
         else:
             self._fetching[line] = [request]
             request.path.append(bank.fills)
@@ -189,12 +191,12 @@ class TranslatedMisses(MissPath):
         dirty = bool(state & DIRTY)
         if dirty:
             self.bank.counters[app].writebacks += 1
-            self.leaving[line] = []
+            self._leaving[line] = []
         self._table.evicted(line, dirty, app, self)
 
     def written_back(self, line: int) -> None:
         """DRAM has taken a dirty line."""
-        for request in self.leaving.pop(line):
+        for request in self._leaving.pop(line):
             self.grants.send(request)
         self.bank.process.wake.now()
 
@@ -223,7 +225,7 @@ class TranslatedMisses(MissPath):
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:
-        return len(self.replays) + len(self.leaving) + len(self.grants)
+        return len(self.replays) + len(self._leaving) + len(self.grants)
 
     def waiting(self) -> Iterator[str]:
         name, mshrs = self.bank.name, self.bank.mshrs
@@ -234,8 +236,8 @@ class TranslatedMisses(MissPath):
                 f"{name}: {len(mshrs)} of {mshrs.capacity} MSHRs wait for their translation or "
                 f"for DRAM, {len(self.unsent)} of them for room in its queue"
             )
-        if self.leaving:
-            yield f"{name}: {len(self.leaving)} write-backs wait for the table or for DRAM"
+        if self._leaving:
+            yield f"{name}: {len(self._leaving)} write-backs wait for the table or for DRAM"
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

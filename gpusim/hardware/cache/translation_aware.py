@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import Final, Self
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.errors import at_least
 from gpusim.core.policy import Ending
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.cache.bypass import CacheBypass
 
-DEEPEST = 7
+DEEPEST: Final = 7
 """Depth that requests of any deeper level have, too (MASK §5.3: three bits)."""
 
-COUNTER_BITS = 64
+COUNTER_BITS: Final = 64
 """Of a counter of hits or accesses (MASK §7.4: 8 bytes)."""
 
 
-@policy(Slot.CACHE_BYPASS, "translation-aware")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TranslationAwareBypass(CacheBypass):
     """Page-table levels whose L2 hit rate is below that of data go past the L2 cache.
 
@@ -96,6 +98,9 @@ class TranslationAwareBypass(CacheBypass):
         self._halve_at += epochs * self._epoch
         self._hits = [hits >> epochs for hits in self._hits]
         self._accesses = [accesses >> epochs for accesses in self._accesses]
+
+
+register_policy(Slot.CACHE_BYPASS, "translation-aware", TranslationAwareBypass)
 
 
 def is_sampled(line: int, sample: int) -> bool:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from typing import Final
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
-from gpusim.core.engine import Environment
+from gpusim.core.engine import EventLoop
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Admission
 from gpusim.core.request import MemoryRequest, VirtualRequest, page_of_line
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1Cache
 
-_ALL = -1
+_ALL: Final = -1
 """Stands for all pages."""
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class InvalidationCounters:
     """What invalidations of pages did to one L1 cache."""
 
@@ -38,6 +40,7 @@ declare_metrics(
 )  # fmt: skip
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class VirtualL1Cache(L1Cache):
     """Keeps lines under their leading names only, and can forget pages.
 
@@ -50,7 +53,7 @@ class VirtualL1Cache(L1Cache):
     """
 
     def __init__(
-        self, env: Environment, index: int, config: L1Config, clock: Hertz, apps: int,
+        self, env: EventLoop, index: int, config: L1Config, clock: Hertz, apps: int,
         lines_shift: int,
     ) -> None:  # fmt: skip
         super().__init__(env, index, config, clock, apps)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from gpusim.core.engine import NEVER
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.timing import Timing
 from gpusim.hardware.dram.waiting import Waiting
 
-CLOSED = -1
+CLOSED: Final = -1
 """The open row of a bank that has none."""
 
 

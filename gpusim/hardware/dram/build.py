@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
-from gpusim.core.engine import Environment
+from gpusim.core.engine import EventLoop
 from gpusim.core.errors import UserError, nearest
 from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.ideal import IdealDramChannel
@@ -15,7 +15,7 @@ _PARTITIONS = ("none", "channels")
 
 
 def build_dram(
-    env: Environment, config: DramConfig, core_clock: Hertz, *, apps: int = 1,
+    env: EventLoop, config: DramConfig, core_clock: Hertz, *, apps: int = 1,
     request_bytes: int = 0, depth: int = 16, first: int = 0,
 ) -> tuple[list[DramChannel | IdealDramChannel], AddressMapping]:  # fmt: skip
     """Channels and the mapping that tells which of them, counted from 0, an address belongs to.

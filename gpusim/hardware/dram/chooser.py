@@ -9,7 +9,7 @@ precharges; by `Waiting.rank` among their like.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from typing import Final
 
 from gpusim.core.engine import NEVER
 from gpusim.hardware.dram.bank import Bank, Rank
@@ -18,6 +18,9 @@ from gpusim.hardware.dram.plan import ACTIVATE, COLUMN, IDLE, PRECHARGE, REFRESH
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
 from gpusim.hardware.dram.refresh import Refresh
 from gpusim.hardware.dram.waiting import Waiting
+
+_FIRST: Final = -(1 << 200)
+"""Older than any request."""
 
 
 class Chooser:
@@ -161,7 +164,7 @@ class Chooser:
         """Choose a precharge, if one goes before `before`, or then and for an older request."""
         bus = self._bus.row_ok
         earliest = before
-        age = self.waiting.rank if self.command == ACTIVATE and self.waiting else -inf
+        age = self.waiting.rank if self.command == ACTIVATE and self.waiting else _FIRST
         for bank in self._precharges:
             clock = bank.due
             if clock > earliest:

@@ -6,8 +6,11 @@ needs, a chooser that says which command goes next and when, and an issuer that 
 
 from __future__ import annotations
 
+from typing import Final
+
 from gpusim.config.dram import DramConfig
-from gpusim.core.engine import NEVER, DeadlockError
+from gpusim.core.engine import NEVER
+from gpusim.core.errors import DeadlockError
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.dram.bank import make_banks
 from gpusim.hardware.dram.bus import CommandBus
@@ -22,7 +25,7 @@ from gpusim.hardware.dram.refresh import Refresh
 from gpusim.hardware.dram.timing import Timing
 from gpusim.hardware.dram.waiting import FORWARDED, RANK_BITS, Waiting
 
-_PATIENCE = 8
+_PATIENCE: Final = 8
 """Refreshes with nothing between them after which a full queue is taken to stand still."""
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
@@ -18,10 +21,12 @@ from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
 from gpusim.hardware.dram.waiting import CONFLICT, HIT, MISS, Waiting
 
-_WRITEBACK = int(Kind.WRITEBACK)
-_DRAM_QUEUE, _DRAM = int(State.DRAM_QUEUE), int(State.DRAM)
+_WRITEBACK: Final = int(Kind.WRITEBACK)
+_DRAM_QUEUE: Final = int(State.DRAM_QUEUE)
+_DRAM: Final = int(State.DRAM)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DramChannel(Component):
     """One channel with its controller.
 
@@ -50,7 +55,7 @@ class DramChannel(Component):
     """
 
     path = "dram"
-    laws = laws_of(
+    laws: Sequence[Law] = laws_of(
         [DramCounters],
         Law(
             "row_hits + row_misses + row_conflicts + forwarded", "data_reads + walk_reads + writes",
@@ -59,7 +64,7 @@ class DramChannel(Component):
     )  # fmt: skip
 
     def __init__(
-        self, env: Environment, index: int, config: DramConfig, mapping: AddressMapping,
+        self, env: EventLoop, index: int, config: DramConfig, mapping: AddressMapping,
         core_clock: Hertz, apps: int, request_bytes: int, depth: int,
     ) -> None:  # fmt: skip
         self.env = env

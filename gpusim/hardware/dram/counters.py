@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import define
+import attr
 
 from gpusim.core.counters import count
 from gpusim.core.metrics import (
@@ -15,7 +15,7 @@ from gpusim.core.metrics import (
 )
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class DramCounters:
     """Counters of one application in one channel."""
 
@@ -85,7 +85,7 @@ declare_metrics(
 )  # fmt: skip
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class ChannelCounters:
     """Counters of a channel as a whole."""
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpusim.core.registry import Slot, policy
+from mypy_extensions import mypyc_attr
+
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.dram.queue import FrFcfs
 from gpusim.hardware.dram.waiting import Waiting
 
 
-@policy(Slot.DRAM_QUEUE, "fr-rr-fcfs")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FrRrFcfs(FrFcfs):
     """First ready, then applications round-robin, then first come, first served.
 
@@ -42,3 +44,6 @@ class FrRrFcfs(FrFcfs):
             return oldest
         last = self._last[bank]
         return min(self._banks[bank], key=lambda one: (one.request.app <= last, one.request.app))
+
+
+register_policy(Slot.DRAM_QUEUE, "fr-rr-fcfs", FrRrFcfs)

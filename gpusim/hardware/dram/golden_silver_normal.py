@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.counters import count
 from gpusim.core.errors import at_least, one_of
 from gpusim.core.policy import Ending
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.request import MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -22,7 +23,7 @@ from gpusim.hardware.dram.waiting import PRECEDENCE, Served, Waiting
 QUOTAS = ("pressure", "walks")
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class QueueCounters:
     """What the three queues did, all applications together."""
 
@@ -43,7 +44,7 @@ class QueueCounters:
     promoted: int = count("reads that waited too long in the normal queue and went on to silver")
 
 
-@policy(Slot.DRAM_QUEUE, "golden-silver-normal")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class GoldenSilverNormal(DramQueue):
     """Page-table reads first, then data of the application whose turn it is, then other data.
 
@@ -250,3 +251,6 @@ class GoldenSilverNormal(DramQueue):
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         turn = {"application": bits_for(dimensions.sms), "quota": bits_for(self._thresh_max + 1)}
         return [entries_storage(sum(self._sizes), dimensions), Storage("turn", 1, turn)]
+
+
+register_policy(Slot.DRAM_QUEUE, "golden-silver-normal", GoldenSilverNormal)

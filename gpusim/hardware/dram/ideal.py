@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
-from gpusim.core.engine import Environment, Port, Probe
+from gpusim.core.engine import EventLoop, Port, Probe
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.hardware.dram.clock import ClockRatio
@@ -16,6 +18,7 @@ from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class IdealDramChannel(Component):
     """A channel without banks, queues or a bus; same ports, counters and reports as `DramChannel`.
 
@@ -28,7 +31,7 @@ class IdealDramChannel(Component):
     queues: tuple[DramQueue, ...] = ()
 
     def __init__(
-        self, env: Environment, index: int, config: DramConfig, mapping: AddressMapping,
+        self, env: EventLoop, index: int, config: DramConfig, mapping: AddressMapping,
         core_clock: Hertz, apps: int, request_bytes: int, depth: int,
     ) -> None:  # fmt: skip
         self.env = env

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
 
-COUNTER_BITS = 6
+COUNTER_BITS: Final = 6
 """Of every counter (MASK §5.4); it stays at its largest value."""
-_LARGEST = (1 << COUNTER_BITS) - 1
+_LARGEST: Final = (1 << COUNTER_BITS) - 1
 
 
 class TranslationPressure:

@@ -10,10 +10,12 @@ from abc import ABC, abstractmethod
 from bisect import insort
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, policy
+from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.request import MemoryRequest
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage
 from gpusim.hardware.dram.waiting import Waiting
@@ -21,6 +23,7 @@ from gpusim.hardware.dram.waiting import Waiting
 _rank = attrgetter("rank")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DramQueue(Policy, ABC):
     """The slot: a policy for the requests of one direction of one channel.
 
@@ -38,7 +41,7 @@ class DramQueue(Policy, ABC):
 
     __slots__ = ("changed", "size")
 
-    reads_only: bool = False
+    reads_only: ClassVar[bool] = False
     epoch: int = 0
     size: int
     changed: list[int]
@@ -85,7 +88,7 @@ def entries_storage(entries: int, dimensions: Dimensions) -> Storage:
     return Storage("read queue", entries, {"address": dimensions.frame_bits + offset})
 
 
-@policy(Slot.DRAM_QUEUE, "fr-fcfs")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FrFcfs(DramQueue):
     """First ready, first come, first served (Rixner et al., ISCA 2000).
 
@@ -135,7 +138,10 @@ class FrFcfs(DramQueue):
         return [one for bank in self._banks for one in bank]
 
 
-@policy(Slot.DRAM_QUEUE, "fcfs")
+register_policy(Slot.DRAM_QUEUE, "fr-fcfs", FrFcfs)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Fcfs(DramQueue):
     """First come, first served: only the oldest request's bank gets commands.
 
@@ -178,3 +184,6 @@ class Fcfs(DramQueue):
     def requests(self) -> list[Waiting]:
         """All requests, the oldest first."""
         return list(self._waiting)
+
+
+register_policy(Slot.DRAM_QUEUE, "fcfs", Fcfs)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from attrs import define
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.request import MemoryRequest
 
-RANK_BITS = 32
+RANK_BITS: Final = 32
 """Bits of a rank that tell requests apart that were accepted in one clock."""
 
-PRECEDENCE = 1 << 80
+PRECEDENCE: Final = 1 << 80
 """What a queue takes off the rank of a request that goes before all others."""
 
 HIT, MISS, CONFLICT, FORWARDED = range(4)
@@ -29,6 +32,7 @@ class Served:
     latency_cycles: int = 0
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Waiting:
     """A request that waits in a channel.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from attrs import define
+import attr
 
 from gpusim.core.counters import count
 from gpusim.core.engine import Port
@@ -14,7 +14,7 @@ from gpusim.core.request import Translation, VirtualRequest
 from gpusim.hardware.fbt.purge import Bank
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class FbtCounters:
     """What the forward–backward table did for one application."""
 
@@ -76,5 +76,6 @@ class Miss(Translation):
             request.app, request.asid, request.sm, request.tag, access.slot, access.warp_slot,
             trail, access,
         )  # fmt: skip
-        self.request = request
+        self.request: VirtualRequest | None = request
+        """None when the table has let it through."""
         self.asked = asked

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from typing import Any, Protocol
 
-from attrs import define
+import attr
 
 from gpusim.core.counters import count
-from gpusim.core.engine import Environment, Port
+from gpusim.core.engine import EventLoop, Port
 from gpusim.core.metrics import FRACTION, Metric, Ratio, Total, declare_metrics
 from gpusim.core.request import line_in_page
 from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
@@ -16,7 +16,7 @@ from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
 Done = Callable[[], None]
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class PurgeCounters:
     """What took pages and lines out of the caches, all applications together."""
 
@@ -102,7 +102,7 @@ class Purges:
     """
 
     def __init__(
-        self, env: Environment, table: ForwardBackwardTable, lines_shift: int, line_bytes: int,
+        self, env: EventLoop, table: ForwardBackwardTable, lines_shift: int, line_bytes: int,
         trip: int, l1_trip: int, timers: Port[tuple[Any, ...]], released: Callable[[Page], None],
     ) -> None:  # fmt: skip
         self.counters = PurgeCounters()

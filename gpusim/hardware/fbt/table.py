@@ -8,11 +8,12 @@ the same number of entries and ways, and an entry of one points at an entry of t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from gpusim.config.schema import SUB_PAGE, FbtConfig, GpuConfig
 from gpusim.core.structures import Dimensions, Storage, bits_for
 
-COUNTER_BITS = 15
+COUNTER_BITS: Final = 15
 """Of a number of lines, up to the 16384 of a page of 2 MiB (VC §4.3)."""
 
 

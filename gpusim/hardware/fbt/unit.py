@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.config.schema import FbtConfig
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, Environment, Port, Probe, Wakeable
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Wakeable
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.request import (
@@ -26,6 +28,7 @@ from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
 from gpusim.hardware.fbt.write_backs import WriteBacks
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Fbt(Component):
     """Lets misses through, under the leading names of their lines.
 
@@ -45,14 +48,15 @@ class Fbt(Component):
         tlb_state, fbt_state: states of a warp whose translation is at the TLBs, and here.
     """
 
-    name = path = "fbt"
-    laws = laws_of(
+    name = "fbt"
+    path = "fbt"
+    laws: Sequence[Law] = laws_of(
         [FbtCounters],
         Law("lookups", "leading + synonyms + waits", other="misses that were let through + waits"),
     )
 
     def __init__(
-        self, env: Environment, config: FbtConfig, clock: Hertz, table: ForwardBackwardTable,
+        self, env: EventLoop, config: FbtConfig, clock: Hertz, table: ForwardBackwardTable,
         lines_shift: int, page_lines_shift: int, line_bytes: int, permissions: Permissions,
         apps: int, channel: Callable[[int], Port[MemoryRequest]], l1_trip: int, tlb_state: int,
         fbt_state: int,
@@ -164,6 +168,7 @@ class Fbt(Component):
         counters = self.counters[miss.app]
         counters.lookups += 1
         request = miss.request
+        assert request is not None
         name = page_of_line(request.line, self.lines_shift)
         sub_page = name & ((1 << self._sub_shift) - 1)
         frame = miss.mapping.frame(miss.tag) << self._sub_shift | sub_page
@@ -182,7 +187,7 @@ class Fbt(Component):
             self._wait(miss, page)
             return
         self._let_through(request, page, name, writable)
-        del miss.request  # which links to the miss: no cycle is left behind
+        miss.request = None  # which links to the miss: no cycle is left behind
 
     def _wait(self, miss: Miss, page: Page) -> None:
         self.counters[miss.app].waits += 1

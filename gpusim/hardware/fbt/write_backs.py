@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpusim.core.engine import Environment, Port
+from gpusim.core.engine import EventLoop, Port
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES
@@ -25,7 +25,7 @@ class WriteBacks:
     """
 
     def __init__(
-        self, env: Environment, latency: int, line_bytes: int,
+        self, env: EventLoop, latency: int, line_bytes: int,
         channel: Callable[[int], Port[MemoryRequest]], purges: Purges,
     ) -> None:  # fmt: skip
         self.port: Port[tuple[MemoryRequest, Page, VirtualBank, int]] = Port(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Protocol, runtime_checkable
 
 from attrs import define
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import SmConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import Environment, Port
+from gpusim.core.engine import EventLoop, Port
 from gpusim.core.errors import UserError
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, policy
+from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Application, Launch
@@ -25,14 +25,7 @@ Fits = Callable[[int], bool]
 """Whether a block of the launch fits on an SM now."""
 
 
-@runtime_checkable
-class RecordedPlacement(Protocol):
-    """What a launch can tell whose blocks ran somewhere before: a launch of a trace."""
-
-    def recorded_sm(self, block: int) -> int | None:
-        """The SM on which a block ran; None: not recorded."""
-
-
+@mypyc_attr(allow_interpreted_subclasses=True)
 class BlockPlacement(Policy, ABC):
     """Decides which SM gets the next thread block; blocks are placed in the order of the grid."""
 
@@ -57,7 +50,7 @@ class BlockPlacement(Policy, ABC):
 open_slot(Slot.BLOCK_SCHEDULER, BlockPlacement)
 
 
-@policy(Slot.BLOCK_SCHEDULER, "round-robin")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RoundRobinPlacement(BlockPlacement):
     """A pointer walks over the SMs; one without room is skipped (ORCH §II)."""
 
@@ -76,23 +69,7 @@ class RoundRobinPlacement(BlockPlacement):
         return None
 
 
-@policy(Slot.BLOCK_SCHEDULER, "recorded")
-class RecordedSm(RoundRobinPlacement):
-    """Each block goes where it ran when it was traced, and waits until there is room.
-
-    Blocks of which that is not known are placed round-robin [our choice].
-    """
-
-    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
-        sm = launch.recorded_sm(block) if isinstance(launch, RecordedPlacement) else None
-        if sm is None:
-            return super().pick(launch, block, count, fits)
-        if sm >= count:
-            raise UserError(
-                f"block {block} of kernel {launch.name!r} was recorded on SM {sm}, but its "
-                f'application has {count} (sm.count); block_scheduler = "round-robin" ignores that'
-            )
-        return sm if fits(sm) else None
+register_policy(Slot.BLOCK_SCHEDULER, "round-robin", RoundRobinPlacement)
 
 
 @define
@@ -107,6 +84,7 @@ class LaunchRecord:
     end: int
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class BlockScheduler(Component):
     """Runs one application: its launches in turn, each when the one before has drained.
 
@@ -123,7 +101,7 @@ class BlockScheduler(Component):
     path = "blocks"
 
     def __init__(
-        self, env: Environment, app: int, asid: int, application: Application, config: SmConfig,
+        self, env: EventLoop, app: int, asid: int, application: Application, config: SmConfig,
         placement: BlockPlacement, first_warp: Callable[[int], int],
         run_ended: Callable[[int], Application | None],
     ) -> None:  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import define
+import attr
 
 from gpusim.core.counters import count
 from gpusim.core.law import Law, laws_of
 from gpusim.core.metrics import INSTRUCTIONS, Metric, PerCycle, Ratio, Total, declare_metrics
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class SmCounters:
     """What one SM did for one application."""
 

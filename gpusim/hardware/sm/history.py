@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Protocol
+from typing import Final, Protocol
 
-from gpusim.core.engine import Environment, Stall, Wake, Wakeable
+from mypy_extensions import mypyc_attr
+
+from gpusim.core.engine import EventLoop, Stall, Wake, Wakeable
 from gpusim.core.request import Piece
 
-_LONG = 8192
+_LONG: Final = 8192
 """Number of entries at which the older half is forgotten: who asks about a time before is told
 the oldest state that is left."""
 
@@ -62,6 +64,7 @@ class Freeable(Protocol):
         """Wake `sender` when there is room."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RecordedStall(Stall):
     """A stall that notes in a history what its unit waits for.
 
@@ -74,7 +77,7 @@ class RecordedStall(Stall):
 
     __slots__ = ("_env", "_working", "history", "noted")
 
-    def __init__(self, env: Environment, wake: Wake, working: int) -> None:
+    def __init__(self, env: EventLoop, wake: Wake, working: int) -> None:
         super().__init__(wake)
         self.history = History(working)
         self.noted = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, cast
 
 from gpusim.core.engine import NEVER, Wake
 from gpusim.core.states import State
@@ -11,7 +12,8 @@ from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.sm.warp import STALLED, Warp
 
-_COMPUTING, _READY = int(State.COMPUTING), int(State.READY)
+_COMPUTING: Final = int(State.COMPUTING)
+_READY: Final = int(State.READY)
 
 
 class IssuePort:
@@ -60,7 +62,7 @@ class IssuePort:
     def issue(self, now: int) -> None:
         """Resume a warp in this cycle, and others if it stalls, until one issues."""
         scheduler = self.scheduler
-        warp = self.current
+        warp: Warp | None = self.current
         self.run_from = -1
         if warp is not None and not scheduler.greedy and len(scheduler):
             self._ledger.enter(warp, _READY, now)
@@ -68,7 +70,7 @@ class IssuePort:
             warp = None
         while True:
             if warp is None:
-                warp = scheduler.pick()  # type: ignore[assignment]  # it was given warps
+                warp = cast("Warp | None", scheduler.pick())  # it was given warps
                 if warp is None:
                     self.current = None
                     self.free_at = NEVER

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.engine import Probe
 from gpusim.core.request import Piece, Trailed
 from gpusim.core.states import State
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Accountable:
     """Something whose cycles are accounted for: a warp.
 
@@ -90,5 +95,5 @@ class Ledger:
         self.on_interval(self.sm, warp.uid, warp.warp_slot, warp.app, state, begin, end)
 
 
-WAITING = int(State.CACHE)
+WAITING: Final = int(State.CACHE)
 """Provisional state of a warp that waits for memory; the trail says later what it waited for."""

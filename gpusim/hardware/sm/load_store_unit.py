@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterator
+from typing import Final
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.request import Kind, MemoryRequest, Sink
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op
@@ -15,10 +16,12 @@ from gpusim.hardware.sm.neighbours import L1, FirstTlb, Owner, Replies
 from gpusim.hardware.sm.translation_point import TRANSLATION_POINTS
 from gpusim.hardware.sm.warp import WarpAccess
 
-_LSU, _CREDIT = int(State.LSU), int(State.CREDIT)
-_LOAD, _ATOMIC = int(Kind.LOAD), int(Kind.ATOMIC)
-_STORE, _REDUCE = int(Kind.STORE), int(Kind.REDUCE)
-_POSTED = (_STORE, _REDUCE)
+_LSU: Final = int(State.LSU)
+_CREDIT: Final = int(State.CREDIT)
+_LOAD: Final = int(Kind.LOAD)
+_ATOMIC: Final = int(Kind.ATOMIC)
+_STORE: Final = int(Kind.STORE)
+_REDUCE: Final = int(Kind.REDUCE)
 
 # Kinds travel as plain ints: to compare an enum's member with an int costs several times as much.
 KIND_OF_OP: dict[int, int] = {
@@ -48,7 +51,7 @@ class LoadStoreUnit:
     """
 
     def __init__(
-        self, env: Environment, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink,
+        self, env: EventLoop, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink,
         replies: Replies,
     ) -> None:  # fmt: skip
         self.env = env
@@ -125,7 +128,7 @@ class LoadStoreUnit:
                 if access.issued == now:
                     return True
                 kind = access.kind
-                posted = kind != _LOAD and kind in _POSTED
+                posted = kind == _STORE or kind == _REDUCE
                 if posted and not self.credits:
                     stall.active = True
                     return stall.note(_CREDIT)

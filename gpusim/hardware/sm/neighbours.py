@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gpusim.core.engine import Environment, Port, Probe, Process, Wakeable
+from gpusim.core.engine import EventLoop, Port, Probe, Sleeper, Wakeable
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import Admission
 from gpusim.core.request import MemoryRequest, Requester
@@ -87,7 +87,7 @@ class Replies(Protocol):
     def ready(self) -> int:
         """When the next answer is there."""
 
-    def connect(self, receiver: Process) -> None:
+    def connect(self, receiver: Sleeper) -> None:
         """Name who is woken when an answer arrives."""
 
     def take(self) -> MemoryRequest:
@@ -101,7 +101,7 @@ class StartingUnit(Protocol):
     and the probes what happened (see `gpusim.hardware.sm.load_store_unit.LoadStoreUnit`).
     """
 
-    env: Environment
+    env: EventLoop
     index: int
     name: str
     stall: RecordedStall

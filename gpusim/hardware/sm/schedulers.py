@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right, insort
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, policy
+from gpusim.core.registry import Slot, open_slot, register_policy
 
 
 class Schedulable(Protocol):
@@ -20,6 +22,7 @@ class Schedulable(Protocol):
     """Its warp slot on the SM."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WarpScheduler(Policy, ABC):
     """Keeps the ready warps of one scheduler and chooses among them.
 
@@ -28,7 +31,7 @@ class WarpScheduler(Policy, ABC):
             after each instruction.
     """
 
-    greedy: bool
+    greedy: ClassVar[bool]
 
     @abstractmethod
     def add(self, warp: Schedulable) -> None:
@@ -46,7 +49,7 @@ class WarpScheduler(Policy, ABC):
 open_slot(Slot.WARP_SCHEDULER, WarpScheduler)
 
 
-@policy(Slot.WARP_SCHEDULER, "gto")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class GreedyThenOldest(WarpScheduler):
     """The same warp until it stalls, then the oldest ready one."""
 
@@ -65,7 +68,10 @@ class GreedyThenOldest(WarpScheduler):
         return len(self._ready)
 
 
-@policy(Slot.WARP_SCHEDULER, "lrr")
+register_policy(Slot.WARP_SCHEDULER, "gto", GreedyThenOldest)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class LooseRoundRobin(WarpScheduler):
     """The next ready warp in the order of warp slots, one instruction each."""
 
@@ -89,3 +95,6 @@ class LooseRoundRobin(WarpScheduler):
 
     def __len__(self) -> int:
         return len(self._ready)
+
+
+register_policy(Slot.WARP_SCHEDULER, "lrr", LooseRoundRobin)

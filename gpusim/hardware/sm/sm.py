@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe
+from gpusim.core.law import Law
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op
@@ -20,13 +24,20 @@ from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.sm.warp import STALLED, Block, Life, Warp, WarpAccess
 
 # Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.
-_COMPUTE, _LOAD, _ATOMIC = int(Op.COMPUTE), int(Op.LOAD), int(Op.ATOMIC)
-_SHARED, _BARRIER, _WAIT = int(Op.SHARED), int(Op.BARRIER), int(Op.WAIT)
-_ANSWERED = (_LOAD, _ATOMIC)
-_ISSUING, _READY = int(State.ISSUING), int(State.READY)
-_LSU, _SHARED_MEMORY, _AT_BARRIER = int(State.LSU), int(State.SHARED), int(State.BARRIER)
+_COMPUTE: Final = int(Op.COMPUTE)
+_LOAD: Final = int(Op.LOAD)
+_ATOMIC: Final = int(Op.ATOMIC)
+_SHARED: Final = int(Op.SHARED)
+_BARRIER: Final = int(Op.BARRIER)
+_WAIT: Final = int(Op.WAIT)
+_ISSUING: Final = int(State.ISSUING)
+_READY: Final = int(State.READY)
+_LSU: Final = int(State.LSU)
+_SHARED_MEMORY: Final = int(State.SHARED)
+_AT_BARRIER: Final = int(State.BARRIER)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Sm(Component):
     """One SM.  `gpusim.machine` attaches `lsu` before the first block arrives.
 
@@ -38,12 +49,12 @@ class Sm(Component):
     """
 
     path = "sm"
-    laws = LAWS
+    laws: Sequence[Law] = LAWS
 
     lsu: LoadStoreUnit
 
     def __init__(
-        self, env: Environment, index: int, config: GpuConfig, apps: int, ledger: Ledger,
+        self, env: EventLoop, index: int, config: GpuConfig, apps: int, ledger: Ledger,
         make_scheduler: Callable[[], WarpScheduler],
     ) -> None:  # fmt: skip
         self.env = env
@@ -163,7 +174,7 @@ class Sm(Component):
             self.ledger.enter(warp, _LSU, now)
             self._wants_lsu.append(warp)
             return STALLED
-        answered = kind in _ANSWERED
+        answered = kind == _LOAD or kind == _ATOMIC
         sequence = -1
         if answered:
             if len(warp.outstanding) >= self._max_loads:

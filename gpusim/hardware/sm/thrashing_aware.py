@@ -7,17 +7,19 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
-from typing import Self
+from typing import Final, Self
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.policy import Ending
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Launch
 from gpusim.hardware.sm.block_scheduler import Fits, RoundRobinPlacement
 
-SATURATION = (1 << 32) - 1
+SATURATION: Final = (1 << 32) - 1
 """What a counter of the table can hold (ORCH §IV-B: 32 bits each)."""
 
 REFERENCES: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -110,7 +112,7 @@ WINDOWS: Mapping[str, Callable[[int], LookupCounts]] = {
 }
 
 
-@policy(Slot.BLOCK_SCHEDULER, "thrashing-aware")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ThrashingAwarePlacement(RoundRobinPlacement):
     """Round-robin over SMs with a low TLB miss rate; if none of them has room, over all SMs.
 
@@ -206,3 +208,6 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         if not counts.total or counts.total < self._min_samples:
             return 0.0
         return 1 - counts.hits / counts.total
+
+
+register_policy(Slot.BLOCK_SCHEDULER, "thrashing-aware", ThrashingAwarePlacement)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
+from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import Port
@@ -18,11 +21,15 @@ from gpusim.core.states import State
 from gpusim.hardware.sm.neighbours import L1, FirstTlb, StartingUnit
 from gpusim.hardware.sm.warp import WarpAccess
 
-_CACHE, _INTERCONNECT = int(State.CACHE), int(State.INTERCONNECT)
-_MSHR, _TLB = int(State.MSHR), int(State.TLB)
-_LOAD, _STORE = int(Kind.LOAD), int(Kind.STORE)
+_CACHE: Final = int(State.CACHE)
+_INTERCONNECT: Final = int(State.INTERCONNECT)
+_MSHR: Final = int(State.MSHR)
+_TLB: Final = int(State.TLB)
+_LOAD: Final = int(Kind.LOAD)
+_STORE: Final = int(Kind.STORE)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TranslationPoint(ABC):
     """Where virtual becomes physical; takes transactions through the first TLB and the L1 cache.
 

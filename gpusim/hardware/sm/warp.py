@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterator
-from typing import Protocol
+from typing import Final, Protocol
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
@@ -25,13 +27,14 @@ class Answerable(Protocol):
         """A transaction of `access` is answered."""
 
 
-_READY, _CACHE = int(State.READY), int(State.CACHE)
+_READY: Final = int(State.READY)
+_CACHE: Final = int(State.CACHE)
 
 Life = Generator[int, int, None]
 """Receives a cycle in which its warp may issue; yields the issue cycles of the next instruction, or
 `STALLED`: then it is resumed when what it waits for is there."""
 
-STALLED = 0
+STALLED: Final = 0
 
 
 class Block:
@@ -134,6 +137,7 @@ class Warp(Accountable):
         return False
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WarpAccess:
     """One memory instruction of a warp: its transactions, of which the last answered one counts.
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
@@ -11,6 +14,7 @@ from gpusim.core.registry import Slot, open_slot
 from gpusim.core.structures import Dimensions, Storage
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TlbArray(Policy, ABC):
     """Decides hit or miss, where a translation goes, and what it evicts.
 
@@ -37,10 +41,10 @@ class TlbArray(Policy, ABC):
 
     extra_cycles: int = 0
     pipelined_cycles: int = 0
-    by_block_slot: bool = False
+    by_block_slot: ClassVar[bool] = False
     fills_every_slot: bool = False
     most_spaces: int = 0
-    replaces: bool = False
+    replaces: ClassVar[bool] = False
     large_pages: str = "splintered"
 
     @abstractmethod

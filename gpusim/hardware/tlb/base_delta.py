@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.structures import Storage, bits_for
 from gpusim.hardware.tlb.sets import Entry, SetKind, TlbSet, Ways
 
-_PER_WAY = 2
+_PER_WAY: Final = 2
 """Compressed translations of one way: 2 × (13 + 9) bits fit into the 50 of a plain one."""
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class CompressionCounters:
     """What the base-delta sets of one TLB did."""
 
@@ -30,6 +32,7 @@ class CompressionCounters:
     rebase_evictions: int = count("compressed translations lost by that")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class BaseDeltaSet:
     """Plain ways, and compressed ones whose translations share the upper bits of page and frame.
 
@@ -127,7 +130,7 @@ class BaseDeltaSet:
         return tag >> self._shift & self._kind.delta_mask
 
 
-@policy(Slot.TLB_SET, "base-delta")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class BaseDeltaSets(SetKind):
     """Sets whose ways are half plain, half compressed, two translations to a compressed way.
 
@@ -194,3 +197,6 @@ class BaseDeltaSets(SetKind):
 
     def counters(self) -> tuple[object, ...]:
         return (self.compression,)
+
+
+register_policy(Slot.TLB_SET, "base-delta", BaseDeltaSets)

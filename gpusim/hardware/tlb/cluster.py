@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement import make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -19,7 +20,7 @@ _Cluster = tuple[int, int]
 """Number of a cluster of pages, and of the cluster of frames that they lie in."""
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class ClusterCounters:
     """What a cluster TLB did."""
 
@@ -41,7 +42,7 @@ class _Set:
         """The entry of each cluster."""
 
 
-@policy(Slot.TLB_ARRAY, "cluster")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ClusterArray(TlbArray):
     """`entries` entries in sets of `ways`, each for an aligned cluster of `sub_entries` pages.
 
@@ -143,3 +144,6 @@ class ClusterArray(TlbArray):
 
     def _index(self, tag: int) -> int:
         return tag >> self._shift & self._mask
+
+
+register_policy(Slot.TLB_ARRAY, "cluster", ClusterArray)

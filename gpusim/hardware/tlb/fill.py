@@ -5,14 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, policy
+from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.request import Requester
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FillPolicy(Policy, ABC):
     """Decides what a TLB is filled with; what it keeps out, it may keep in a buffer of its own.
 
@@ -74,7 +77,7 @@ class FillPolicy(Policy, ABC):
 open_slot(Slot.TLB_FILL, FillPolicy, "apps", "sms", "warps")
 
 
-@policy(Slot.TLB_FILL, "always")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AlwaysFill(FillPolicy):
     """Every translation that comes back goes into the array.
 
@@ -94,3 +97,6 @@ class AlwaysFill(FillPolicy):
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         return ()
+
+
+register_policy(Slot.TLB_FILL, "always", AlwaysFill)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import abc
 from collections.abc import Callable
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.config.schema import FbtConfig, TlbConfig
 from gpusim.config.units import cycles
 from gpusim.core.mapping import Mapping
 from gpusim.hardware.tlb.array import TlbArray
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ForwardTableArray(TlbArray):
     """Pages of a forward–backward table, which keeps itself up to date.
 

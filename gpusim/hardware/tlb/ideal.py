@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.hardware.tlb.array import TlbArray
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class IdealArray(TlbArray):
     """Every page is there.
 

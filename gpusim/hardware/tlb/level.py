@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any, Final
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Environment, Port, Probe, Waiters, Wakeable
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Waiters, Wakeable
 from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
@@ -32,10 +34,10 @@ from gpusim.core.states import State
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.fill import FillPolicy
 
-_PREFETCH = int(Purpose.PREFETCH)
+_PREFETCH: Final = int(Purpose.PREFETCH)
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class PrefetchTlbCounters:
     """What one TLB did for the prefetches of one application; hits + misses = lookups."""
 
@@ -48,7 +50,7 @@ class PrefetchTlbCounters:
     stalls: int = count("times that a lookup had to wait for an MSHR or for the next level")
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class TlbCounters(PrefetchTlbCounters):
     """Likewise for its warps."""
 
@@ -69,7 +71,7 @@ declare_metrics(
 )  # fmt: skip
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class TlbQueueCounters:
     """The queue in front of one TLB, all applications together."""
 
@@ -86,7 +88,7 @@ declare_metrics(
 )  # fmt: skip
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class LongMissCounters:
     """Misses of a TLB next to SMs that the next level cannot answer, of one application.
 
@@ -125,6 +127,7 @@ declare_metrics(
 )  # fmt: skip
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TlbLevel(Stage):
     """TLB number `index` of level `level` (0 is next to the SM), which the model calls `label`.
 
@@ -140,14 +143,14 @@ class TlbLevel(Stage):
     level, and what comes back before it goes into the array.
     """
 
-    laws = laws_of(
+    laws: Sequence[Law] = laws_of(
         [TlbCounters],
         Law("lookups", "hits + misses"),
         Law("fills", "misses - merged", other="misses that were not merged"),
     )
 
     def __init__(
-        self, env: Environment, label: str, level: int, index: int, config: TlbConfig, clock: Hertz,
+        self, env: EventLoop, label: str, level: int, index: int, config: TlbConfig, clock: Hertz,
         array: TlbArray, apps: int, below: Below, below_state: int, pages: Pages,
         fill_policy: FillPolicy | None = None,
     ) -> None:  # fmt: skip
@@ -158,6 +161,7 @@ class TlbLevel(Stage):
         super().__init__(name, f"tlb/{label}", index, requests)
         self.env = env
         self.array = array
+        self._stated: Any = array  # what an array states it may state on its class, too
         self.fill_policy = fill_policy
         self.latency = config.latency.cycles(clock)
         self.below = below
@@ -230,13 +234,13 @@ class TlbLevel(Stage):
             counters.hits += 1
             if self.on_lookup.listeners:
                 self.on_lookup(self._level, self._index, tag, True, self.env._now)
-        if self.array.extra_cycles:
+        if self._stated.extra_cycles:
             self._hold_port()
         return mapping
 
     def _hold_port(self) -> None:
         """The lookup of this cycle takes longer than usual, and its port with it."""
-        held = self.array.extra_cycles - self.array.pipelined_cycles
+        held: int = self._stated.extra_cycles - self._stated.pipelined_cycles
         if held:
             self._cycle = self.env._now + held
             self._used = self._ports
@@ -327,7 +331,7 @@ class TlbLevel(Stage):
         if mapping is not None:
             self.check(tag, mapping)
             translation.mapping = mapping
-            translation.answer(self.latency + self.array.extra_cycles)
+            translation.answer(self.latency + self._stated.extra_cycles)
             return True
         if self.refuses(tag, translation.app):
             self._used -= 1
@@ -343,7 +347,7 @@ class TlbLevel(Stage):
             counters = self.prefetches[translation.app]
             counters.lookups += 1
             counters.hits += 1
-        if self.array.extra_cycles:
+        if self._stated.extra_cycles:
             self._hold_port()
         return mapping
 
@@ -376,7 +380,7 @@ class TlbLevel(Stage):
             )  # fmt: skip
             waiter.follow(primary, now)
         self._primary[tag] = primary
-        delay += self.latency + self.array.extra_cycles
+        delay += self.latency + self._stated.extra_cycles
         primary.trail += (self._below_state, now + delay)
         primary.path.append(self.fills)
         self.below.send(primary, delay)
@@ -403,7 +407,7 @@ class TlbLevel(Stage):
         for waiter in waiters:
             waiter.mapping = mapping
             waiter.answer()
-        if self._blocked:
+        if self._blocked.waiting:
             self._blocked.wake()
 
     def _keep(
@@ -416,7 +420,7 @@ class TlbLevel(Stage):
             wanted: Sequence[Requester] = demand or [translation]
             if not self.fill_policy.admits(tag, mapping, wanted, self.env._now):
                 return 0
-        if not self.array.fills_every_slot:
+        if not self._stated.fills_every_slot:
             return self.array.insert(tag, mapping, translation.slot)
         slots = dict.fromkeys(_requester(waiter).slot for waiter in waiters)
         return sum(self.array.insert(tag, mapping, slot) for slot in slots)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Self
+from typing import Final, Self
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.mapping import Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.policy import Ending
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement import Lru
 from gpusim.core.request import Requester
 from gpusim.core.signals import Signals
@@ -21,11 +22,11 @@ from gpusim.hardware.tlb.fill import FillPolicy
 from gpusim.hardware.tlb.sets import Entry, PlainSet
 from gpusim.hardware.tlb.tokens import HillClimbTokens, PaperTokens, Tokens
 
-_ENTRY_BITS = 64
+_ENTRY_BITS: Final = 64
 """An entry of the bypass cache, whatever it has beside page and frame (MASK §7.4)."""
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class TokenCounters:
     """What tokens did for one application in one TLB; fills = array_fills + bypass_fills."""
 
@@ -47,7 +48,7 @@ declare_metrics(
 )  # fmt: skip
 
 
-@policy(Slot.TLB_FILL, "mask-tokens")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MaskTokens(FillPolicy):
     """Only warps that hold a token fill the TLB; what the others miss goes to a bypass cache.
 
@@ -180,6 +181,9 @@ class MaskTokens(FillPolicy):
             Storage("counters of the cores", self._sms, of_a_core),
         ]
         return [one for one in kept if one.bits]
+
+
+register_policy(Slot.TLB_FILL, "mask-tokens", MaskTokens)
 
 
 def _parts(**options: float) -> None:

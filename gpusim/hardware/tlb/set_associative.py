@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, make_policy, policy
+from gpusim.core.registry import Slot, make_policy, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
@@ -17,6 +20,7 @@ _METHODS = ("find", "ways_for", "insert", "remove", "clear")
 """Of a set."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ArrayOfSets(TlbArray):
     """What arrays of sets share, whatever chooses among the sets and whatever a set holds.
 
@@ -41,7 +45,8 @@ class ArrayOfSets(TlbArray):
         if lacking:
             made = type(self._sets[0]).__name__
             raise OptionError("sets", f"makes sets of type {made}, which lack {', '.join(lacking)}")
-        self.extra_cycles = self.pipelined_cycles = kind.extra_cycles
+        stated: Any = kind  # it may state that on its class, too
+        self.extra_cycles = self.pipelined_cycles = stated.extra_cycles
 
     def attach(self, signals: Signals) -> None:
         self._kind.attach(signals)
@@ -59,7 +64,7 @@ class ArrayOfSets(TlbArray):
         return self._kind.counters()
 
 
-@policy(Slot.TLB_ARRAY, "set-associative")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SetAssociativeArray(ArrayOfSets):
     """`entries` in sets of `ways`; ways = entries is fully associative.
 
@@ -94,7 +99,7 @@ class SetAssociativeArray(ArrayOfSets):
         return None
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
-        if mapping.pages == 1 or self.large_pages != "whole":
+        if mapping.pages == 1 or not self._plain:
             return self._sets[tag & self._mask].insert(Entry(tag, mapping))
         size = mapping.pages.bit_length() - 1
         if size not in self._large:
@@ -116,6 +121,9 @@ class SetAssociativeArray(ArrayOfSets):
         if not isinstance(one, PlainSet):
             return None
         return tuple(key if key >= 0 else kept.mapping.tag for key, kept in one.entries.items())
+
+
+register_policy(Slot.TLB_ARRAY, "set-associative", SetAssociativeArray)
 
 
 def _key(tag: int, size: int) -> int:

@@ -6,15 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, policy
+from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.replacement import Replacement, make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Entry:
     """A translation in a set.
 
@@ -38,6 +41,7 @@ class Entry:
         return self.mapping.frame(self.tag)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Ways:
     """Up to `capacity` entries by some key, in the charge of a replacement policy."""
 
@@ -117,6 +121,7 @@ class TlbSet(Protocol):
         """Forget everything."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SetKind(Policy, ABC):
     """Makes the sets of one TLB.
 
@@ -159,6 +164,7 @@ class SetKind(Policy, ABC):
 open_slot(Slot.TLB_SET, SetKind, "config")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PlainSet(Ways):
     """Each way holds one translation."""
 
@@ -174,7 +180,7 @@ class PlainSet(Ways):
         return self.take(tag) is not None
 
 
-@policy(Slot.TLB_SET, "plain")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PlainSets(SetKind):
     """Sets of `ways` translations."""
 
@@ -187,3 +193,6 @@ class PlainSets(SetKind):
 
     def storage(self, page_bits: int, frame_bits: int) -> Sequence[Storage]:
         return [Storage("entries", self._ways, {"page": page_bits, "frame": frame_bits})]
+
+
+register_policy(Slot.TLB_SET, "plain", PlainSets)

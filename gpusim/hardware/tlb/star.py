@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.mapping import ASID_SHIFT, Mapping
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement import Replacement, make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -19,7 +20,7 @@ from gpusim.hardware.tlb.star_entry import Base, Layout, LazyEntry, SharedEntry
 from gpusim.hardware.tlb.utilisation import EvictedEntries
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class StarCounters:
     """What a TLB with shared entries did."""
 
@@ -69,7 +70,7 @@ class _Set:
             self.last = max((base.number for base in self.bases.values()), default=0)
 
 
-@policy(Slot.TLB_ARRAY, "star")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StarArray(TlbArray):
     """Sub-entries of a full set are shared before one of its entries is evicted.
 
@@ -303,6 +304,9 @@ class StarArray(TlbArray):
         self.evicted.add(first.vpb << self._shift, entry.used)
         one.remove(entry)
         one.forget(entry.bases)
+
+
+register_policy(Slot.TLB_ARRAY, "star", StarArray)
 
 
 def _check_sharing(config: TlbConfig, bases: int, stride: int, relocate: str) -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.registry import Slot, make_policy, policy
+from gpusim.core.registry import Slot, make_policy, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.array import TlbArray
 
 
-@policy(Slot.TLB_ARRAY, "static-ways")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StaticWaysArray(TlbArray):
     """Each application finds and replaces entries in its own ways of every set only.
 
@@ -39,8 +41,9 @@ class StaticWaysArray(TlbArray):
             for ways in _parse(ways_of, config.ways)
         ]
         self.most_spaces = len(self._parts)
-        self.large_pages = self._parts[0].large_pages
-        if self._parts[0].by_block_slot:
+        first: Any = self._parts[0]
+        self.large_pages = first.large_pages
+        if first.by_block_slot:
             raise OptionError("of", "must be an array that pages index, not slots of blocks")
 
     def attach(self, signals: Signals) -> None:
@@ -50,8 +53,9 @@ class StaticWaysArray(TlbArray):
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         part = self._parts[tag >> ASID_SHIFT]
         mapping = part.lookup(tag, slot)
-        self.extra_cycles = part.extra_cycles
-        self.pipelined_cycles = part.pipelined_cycles
+        stated: Any = part  # it may state these on its class, too
+        self.extra_cycles = stated.extra_cycles
+        self.pipelined_cycles = stated.pipelined_cycles
         return mapping
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
@@ -71,6 +75,9 @@ class StaticWaysArray(TlbArray):
     def counters_of(self, asid: int) -> tuple[object, ...]:
         part = self._parts[asid]
         return (*part.counters(), *part.counters_of(asid))
+
+
+register_policy(Slot.TLB_ARRAY, "static-ways", StaticWaysArray)
 
 
 def _parse(ways_of: str, ways: int) -> list[int]:

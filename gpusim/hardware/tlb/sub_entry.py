@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.config.schema import TlbConfig
 from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement import make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -14,7 +16,7 @@ from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.utilisation import EvictedEntries
 
 
-@policy(Slot.TLB_ARRAY, "sub-entry")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SubEntryArray(TlbArray):
     """`entries` entries in sets of `ways`, each with `sub_entries` pages of one aligned range.
 
@@ -101,3 +103,6 @@ class SubEntryArray(TlbArray):
         """The entry of a base goes from a set."""
         self.evicted.add(victim << self._shift, len(self._sets[index].pop(victim)))
         self._replacement.forget(index, victim)
+
+
+register_policy(Slot.TLB_ARRAY, "sub-entry", SubEntryArray)

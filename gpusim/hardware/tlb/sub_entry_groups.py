@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError, at_least
 from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.hardware.tlb.sub_entry import SubEntryArray
 
 
-@policy(Slot.TLB_ARRAY, "sub-entry-groups")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class GroupedSubEntryArray(SubEntryArray):
     """A `SubEntryArray` with comparators for one group of ways only.
 
@@ -70,3 +72,6 @@ class GroupedSubEntryArray(SubEntryArray):
     def _evict(self, index: int, victim: int) -> None:
         super()._evict(index, victim)
         del self._places[index][victim]
+
+
+register_policy(Slot.TLB_ARRAY, "sub-entry-groups", GroupedSubEntryArray)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import one_of
 from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.hardware.tlb.set_associative import ArrayOfSets
 from gpusim.hardware.tlb.sets import Entry
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class PartitionCounters:
     """What a TLB with a share for each block did."""
 
@@ -29,7 +30,7 @@ def owned_sets(block: int, blocks: int, sets: int) -> range:
     return range(first, max((block + 1) * sets // blocks, first + 1))
 
 
-@policy(Slot.TLB_ARRAY, "tb-partitioned")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TbPartitionedArray(ArrayOfSets):
     """The slot of a block, not the page, tells in which sets a translation may be.
 
@@ -151,3 +152,6 @@ class TbPartitionedArray(ArrayOfSets):
     def _evict(self, victim: Entry, index: int, slot: int) -> int:
         """An entry has left a set for one of a block; returns how many are lost."""
         return 1
+
+
+register_policy(Slot.TLB_ARRAY, "tb-partitioned", TbPartitionedArray)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import one_of
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.sets import Entry
@@ -18,7 +19,7 @@ from gpusim.hardware.tlb.tb_partitioned import TbPartitionedArray
 _NOBODY = range(0)
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class SharingCounters:
     """What a TLB whose blocks share sets did."""
 
@@ -29,7 +30,7 @@ class SharingCounters:
     shared_hits: int = count("hits in the sets of a neighbour, repeated ones included")
 
 
-@policy(Slot.TLB_ARRAY, "tb-partitioned-shared")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TbPartitionedSharedArray(TbPartitionedArray):
     """A block whose entry finds room in the sets of the next block shares them from then on.
 
@@ -160,3 +161,6 @@ class TbPartitionedSharedArray(TbPartitionedArray):
     def _is_empty(self, entry: Entry) -> bool:
         """Whether the way of an entry counts as empty."""
         return self._stale_is_empty and entry.block not in self._running
+
+
+register_policy(Slot.TLB_ARRAY, "tb-partitioned-shared", TbPartitionedSharedArray)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from mypy_extensions import mypyc_attr
+
 
 class Epoch(NamedTuple):
     """What an application did in an epoch, and what came of it.
@@ -27,6 +29,7 @@ class Epoch(NamedTuple):
     tokens: int
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Tokens(ABC):
     """Those of one application: as a share of its warps, since their number changes [our choice].
 

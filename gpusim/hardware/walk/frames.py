@@ -13,7 +13,7 @@ from attrs import frozen
 
 from gpusim.core.errors import UserError
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, policy
+from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.warp_program import Buffer
 
 
@@ -110,7 +110,6 @@ class FramesInOrder(FrameAllocator):
         """The frame handed out as number `index`."""
 
 
-@policy(Slot.FRAMES, "first-touch")
 class FirstTouchFrames(FramesInOrder):
     """Frames in the order in which pages are first walked."""
 
@@ -118,14 +117,18 @@ class FirstTouchFrames(FramesInOrder):
         return index
 
 
-@policy(Slot.FRAMES, "contiguous")
+register_policy(Slot.FRAMES, "first-touch", FirstTouchFrames)
+
+
 class ContiguousFrames(FirstTouchFrames):
     """Frames in the order of the arrays: neighbouring pages have neighbouring frames."""
 
     eager = True
 
 
-@policy(Slot.FRAMES, "scattered")
+register_policy(Slot.FRAMES, "contiguous", ContiguousFrames)
+
+
 class ScatteredFrames(FramesInOrder):
     """A seeded random permutation of all frames."""
 
@@ -135,3 +138,6 @@ class ScatteredFrames(FramesInOrder):
 
     def _nth(self, index: int) -> int:
         return int(self._order[index])
+
+
+register_policy(Slot.FRAMES, "scattered", ScatteredFrames)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gpusim.core.errors import UserError
 from gpusim.hardware.walk.frames import FrameAllocator, Frames
 
-TABLE_BYTES = 4096
+TABLE_BYTES: Final = 4096
 
 
 class Memory:

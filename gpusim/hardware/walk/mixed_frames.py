@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from gpusim.core.errors import one_of
-from gpusim.core.registry import Slot, policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import FrameAllocator, Frames
 
@@ -14,7 +14,6 @@ SIZES = {"4KiB": 4 << 10, "64KiB": 64 << 10, "2MiB": 2 << 20}
 """Sizes of pages that a page table can map, in bytes."""
 
 
-@policy(Slot.FRAMES, "largest-fit")
 class LargestFitFrames(FrameAllocator):
     """A page is the largest one that lies wholly inside its array, as operating systems do it.
 
@@ -88,3 +87,6 @@ class LargestFitFrames(FrameAllocator):
         first = self._next
         self._next += region
         return range(first, first + region, pages)
+
+
+register_policy(Slot.FRAMES, "largest-fit", LargestFitFrames)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, policy
+from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.hardware.walk.walk import Walk
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WalkOrder(Policy, ABC):
     """Chooses among the walks that wait; one instance for all walkers that share a queue."""
 
@@ -30,9 +33,12 @@ class WalkOrder(Policy, ABC):
 open_slot(Slot.WALK_ORDER, WalkOrder)
 
 
-@policy(Slot.WALK_ORDER, "fcfs")
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FirstComeFirstServed(WalkOrder):
     """The walk that has waited for longest begins."""
 
     def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
         return 0
+
+
+register_policy(Slot.WALK_ORDER, "fcfs", FirstComeFirstServed)

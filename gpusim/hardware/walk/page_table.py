@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Final
 
 from attrs import frozen
 
@@ -13,12 +14,12 @@ from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import Memory
 
-ENTRY_BYTES = 8
-_INDEX_BITS = 9
+ENTRY_BYTES: Final = 8
+_INDEX_BITS: Final = 9
 """A table is a 4 KiB page of 512 entries."""
-_SMALL_SHIFT = 12
+_SMALL_SHIFT: Final = 12
 """The tree is that of 4 KiB pages, whatever sizes are mapped in it."""
-_HUGE_BITS = 9
+_HUGE_BITS: Final = 9
 """A page of 2 MiB is an entry of the last level but one."""
 _SIZES = (0, 4, _HUGE_BITS)
 """Pages that can be mapped, in 4 KiB pages, as powers of two: 4 KiB, 64 KiB and 2 MiB."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.request import Access, Translation
 from gpusim.hardware.walk.page_table import PagePath
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Walk:
     """A walk that waits for a walker, or is under way.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gpusim.config.schema import WalkCacheConfig
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.replacement import make_replacement, victim_of
 
-_LEVEL_SHIFT = 60
+_LEVEL_SHIFT: Final = 60
 
 
 class _Sets:

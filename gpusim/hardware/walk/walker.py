@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Final
 
-from attrs import define
+import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import WalkConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Environment, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.errors import UserError
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
@@ -25,12 +27,13 @@ from gpusim.hardware.walk.page_table import PageTable
 from gpusim.hardware.walk.walk import Walk
 from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
 
-_WALK_READ = int(Kind.WALK)
-_WALKER, _WALK = int(State.WALKER), int(State.WALK)
-_PREFETCH = int(Purpose.PREFETCH)
+_WALK_READ: Final = int(Kind.WALK)
+_WALKER: Final = int(State.WALKER)
+_WALK: Final = int(State.WALK)
+_PREFETCH: Final = int(Purpose.PREFETCH)
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class PrefetchWalkCounters:
     """What the walkers did for the prefetches of one application."""
 
@@ -44,7 +47,7 @@ class PrefetchWalkCounters:
     cache_hits: int = count("probes that spared at least one level")
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class WalkCounters(PrefetchWalkCounters):
     """What they did for its warps."""
 
@@ -73,7 +76,7 @@ declare_metrics(
 )  # fmt: skip
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class WalkersCounters:
     """The walkers as a whole, all applications together."""
 
@@ -100,6 +103,7 @@ class _LevelRead(MemoryRequest):
         self.walk = walk
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Walkers(Stage):
     """The last stage: `config.walkers` walks at a time, begun as the walk order says.
 
@@ -119,10 +123,10 @@ class Walkers(Stage):
         instance: number of their domain.
     """
 
-    laws = laws_of([WalkCounters], Law("requests", "walks + merged"))
+    laws: Sequence[Law] = laws_of([WalkCounters], Law("requests", "walks + merged"))
 
     def __init__(
-        self, env: Environment, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
+        self, env: EventLoop, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
         memory: Callable[[MemoryRequest], Port[MemoryRequest]], name: str = "walkers",
         instance: int = 0,
     ) -> None:  # fmt: skip

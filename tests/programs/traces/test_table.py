@@ -15,8 +15,8 @@ from pyarrow import parquet
 from gpusim import load_model, load_workload, simulate
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import MEMORY_OPS, Op
-from gpusim.hardware.sm.block_scheduler import RecordedPlacement
 from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.recorded_placement import RecordedPlacement
 from gpusim.programs.traces.application import TraceFile, TraceLaunch
 from gpusim.programs.traces.table import open_table
 from gpusim.programs.traces.table_index import TableIndex
