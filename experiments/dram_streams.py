@@ -11,7 +11,7 @@ import numpy as np
 from attrs import frozen
 
 from gpusim.config.dram import DramConfig
-from gpusim.core.engine import NEVER, Environment, Port, Wakeable
+from gpusim.core.engine import NEVER, Environment, Port, Sink, Wakeable
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.hardware.dram import build_dram
@@ -81,15 +81,19 @@ class Figures:
     latencies: dict[int, int]
 
 
-class _Answers:
+class _Answers(Sink):
     """A sink that takes answered reads; `vline` carries a request's number in the stream."""
 
-    full = False
-
     def __init__(self, env: Environment) -> None:
+        self.name = "answers"
         self._env = env
         self.latencies: dict[int, int] = {}
         self.last = 0
+
+    @property
+    def full(self) -> bool:
+        """It takes any number."""
+        return False
 
     def when_free(self, sender: Wakeable) -> None:
         """Never called: it is never full."""

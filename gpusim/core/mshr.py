@@ -54,4 +54,6 @@ class Mshrs(Generic[T]):
         Raises:
             KeyError: no request waits for it.
         """
-        return self.pending.pop(key)
+        waiting = self.pending[key]
+        del self.pending[key]
+        return waiting

@@ -9,11 +9,11 @@ for its translation, a merged miss for the miss before it) notes a **link** inst
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Final, Protocol
+from typing import Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import mypyc_attr, trait
 
-from gpusim.core.engine import Wakeable
+from gpusim.core.engine import Sink
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 
 
@@ -32,33 +32,24 @@ class Kind(IntEnum):
     """A dirty line leaves the L2 cache."""
 
 
-class Sink(Protocol):
-    """Something that a traveller can be sent to: a port, or the entrance of a network."""
-
-    @property
-    def full(self) -> bool:
-        """Whether a sender has to wait."""
-
-    def when_free(self, sender: Wakeable) -> None:
-        """Wake `sender` when there is room."""
-
-    def send(self, item: Any, extra_cycles: int = 0) -> None:
-        """Send `item`, `extra_cycles` later than usual."""
-
-
 Piece = tuple[int, int, int]
 """State, first cycle, cycle after the last."""
 
 
-class Trailed(Protocol):
+@trait
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Trailed:
     """Something that can tell in which states it was."""
+
+    __slots__ = ()
 
     def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
         """Append the pieces of ``[start, end)``, which they tile, the last one first."""
+        raise NotImplementedError
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Traveller:
+class Traveller(Trailed):
     """Anything that leaves a trail and has to find its way back.
 
     A component that passes a traveller on pushes the port on which it wants the answer; the
@@ -95,7 +86,8 @@ class Traveller:
         if self.links is None:
             self.links = []
         self.links.append(other)
-        self.trail += (-len(self.links), cycle)
+        self.trail.append(-len(self.links))
+        self.trail.append(cycle)
 
     def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
         """Append the pieces of ``[start, end)``, the last one first; links are followed."""
@@ -107,7 +99,8 @@ class Traveller:
                 if state >= 0:
                     pieces.append((state, begin, end))
                 else:
-                    self.links[-1 - state].cut(begin, end, pieces)  # type: ignore[index]
+                    assert self.links is not None
+                    self.links[-1 - state].cut(begin, end, pieces)
                 if begin == start:
                     return
                 end = begin
@@ -117,26 +110,36 @@ class Traveller:
         self.path.pop().send(self, extra_cycles)
 
 
-class Requester(Protocol):
-    """What looks up a page: a warp instruction, or a translation on its way outward."""
+@trait
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Requester:
+    """What looks up a page: a warp instruction, or a translation on its way outward.
+
+    Attributes:
+        app: index of the application.
+        sm: index of the SM.
+        slot: hardware slot of the thread block on its SM (TLB arrays may be partitioned by it).
+        warp_slot: hardware slot of the warp on its SM.
+    """
+
+    __slots__ = ()
 
     app: int
-    """Index of the application."""
+    sm: int
     slot: int
-    """Hardware slot of the thread block on its SM (TLB arrays may be partitioned by it)."""
     warp_slot: int
-    """Hardware slot of the warp on its SM."""
-
-    @property
-    def sm(self) -> int:
-        """Index of the SM."""
 
 
-class Access(Requester, Protocol):
+@trait
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Access(Requester):
     """The warp instruction behind a data request, as the memory system sees it."""
+
+    __slots__ = ()
 
     def answered(self, request: MemoryRequest) -> None:
         """Take the answer to one of its requests, in the cycle in which it arrives."""
+        raise NotImplementedError
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -237,7 +240,7 @@ _DEMAND: Final = int(Purpose.DEMAND)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Translation(Traveller):
+class Translation(Traveller, Requester):
     """One page on its way through the stages of translation.
 
     Attributes:

@@ -17,19 +17,13 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, EventLoop, Port
+from gpusim.core.engine import NEVER, EventLoop, Port, Sink
 from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, open_slot
-from gpusim.core.request import Purpose, Sink, Translation
+from gpusim.core.request import Purpose, Translation
 from gpusim.core.signals import Signals
-
-
-class Below(Sink, Protocol):
-    """Where a stage sends what it cannot answer: the port of the next one, or a way to several."""
-
-    name: str
 
 
 class Pages(Protocol):
@@ -80,7 +74,7 @@ class StageSite:
     name: str
     kind: str
     index: int
-    below: Below
+    below: Sink
     state: int
     below_state: int
     apps: int

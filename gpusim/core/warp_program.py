@@ -69,7 +69,6 @@ class LaneChunk:
     size: NDArray[np.int64]
 
 
-@define
 class Segment:
     """A piece of one warp's program, after coalescing, as plain lists for the event loop.
 
@@ -80,10 +79,15 @@ class Segment:
         sectors: for each of them, the bit mask of the 32-byte sectors it touches.
     """
 
-    kinds: list[int]
-    args: list[int]
-    lines: list[int]
-    sectors: list[int]
+    __slots__ = ("args", "kinds", "lines", "sectors")
+
+    def __init__(
+        self, kinds: list[int], args: list[int], lines: list[int], sectors: list[int]
+    ) -> None:
+        self.kinds = kinds
+        self.args = args
+        self.lines = lines
+        self.sectors = sectors
 
 
 @frozen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import Final
@@ -15,7 +14,8 @@ from gpusim.config.schema import CrossbarConfig
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, EventLoop, Sleeper, Waiters, Wake, Wakeable
+from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, Wakeable
+from gpusim.core.neighbours import Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES
 
@@ -33,7 +33,7 @@ class NetworkCounters:
     queue_cycles: int = count("waiting at output ports, summed over packets", "cycles")
 
 
-class Link:
+class Link(Inbound):
     """An output port of a network; its receiver takes the packets that have arrived.
 
     Packets come out in the order in which their last flits arrive.  A packet of *n* flits takes
@@ -44,11 +44,11 @@ class Link:
         ready: the first cycle in which one can be taken; `NEVER` if none is under way.
     """
 
-    __slots__ = ("_counters", "_free_at", "_receiver", "env", "queue", "ready")
+    __slots__ = ("_counters", "_free_at", "_receiver", "env", "queue")
 
     def __init__(self, env: EventLoop, counters: NetworkCounters) -> None:
         self.env = env
-        self.queue: deque[tuple[int, MemoryRequest, Entrance, int]] = deque()
+        self.queue: list[tuple[int, MemoryRequest, Entrance, int]] = []
         self.ready = NEVER
         self._counters = counters
         self._free_at = 0
@@ -84,7 +84,8 @@ class Link:
         """Take out the next packet, which is `ready`."""
         queue = self.queue
         now = self.env._now
-        arrival, request, entrance, flits = queue.popleft()
+        arrival, request, entrance, flits = queue[0]
+        del queue[0]
         self._free_at = now + flits
         self.ready = max(queue[0][0], now + flits) if queue else NEVER
         self._counters.queue_cycles += now - arrival
@@ -94,7 +95,7 @@ class Link:
         return request
 
 
-class Entrance:
+class Entrance(Sink):
     """Where one source puts its packets into a network; it passes one flit a cycle.
 
     Attributes:
@@ -102,9 +103,10 @@ class Entrance:
         blocked: who waits for room.
     """
 
-    __slots__ = ("_free_at", "_network", "blocked", "inside")
+    __slots__ = ("_free_at", "_network", "blocked", "inside", "name")
 
     def __init__(self, network: Network) -> None:
+        self.name = network.name
         self._network = network
         self._free_at = 0
         self.inside = 0
@@ -119,24 +121,24 @@ class Entrance:
         """Wake `sender` when one of this source's packets leaves the network."""
         self.blocked.add(sender)
 
-    def send(self, request: MemoryRequest, extra_cycles: int = 0) -> None:
+    def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
         """Put in a packet, `extra_cycles` from now."""
         network = self._network
-        size = network.size(request)
+        size = network.size(item)
         counters = network.counters
         counters.packets += 1
         counters.bytes += size
         self.inside += 1
         start = network.env._now + extra_cycles
-        link = network.links[network.link_of(request)]
+        link = network.links[network.link_of(item)]
         if network.ideal:
-            link.put(start, request, self, 0)
+            link.put(start, item, self, 0)
             return
         flits = -(-size // network.flit_bytes)
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
-        link.put(start + flits - 1 + network.latency, request, self, flits)
+        link.put(start + flits - 1 + network.latency, item, self, flits)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

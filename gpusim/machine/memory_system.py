@@ -9,7 +9,7 @@ from functools import partial
 from attrs import evolve
 
 from gpusim.core.component import Component
-from gpusim.core.engine import Environment, Port, Wakeable
+from gpusim.core.engine import Environment, Port, Sink, Wakeable
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
@@ -157,7 +157,7 @@ def _route(channel: Callable[[int], int], ports: Sequence[Port[MemoryRequest]]) 
     return lambda address: ports[channel(address)]
 
 
-class WalkersOfDomains:
+class WalkersOfDomains(Sink):
     """The way from a TLB that several domains share to the walkers of each.
 
     A miss goes to the walkers of its application.  All take the same way: while one of the queues
@@ -181,6 +181,6 @@ class WalkersOfDomains:
         """Wake `sender` when the first full queue has room."""
         next(port for port in self._ports.values() if port.full).when_free(sender)
 
-    def send(self, translation: Translation, extra_cycles: int = 0) -> None:
+    def send(self, item: Translation, extra_cycles: int = 0) -> None:
         """Send a miss on."""
-        self._ports[translation.app].send(translation, extra_cycles)
+        self._ports[item.app].send(item, extra_cycles)

@@ -10,11 +10,11 @@ from attrs import evolve
 
 from gpusim.config.schema import FBT_LEVEL, WALK_STAGE, GpuConfig, StageConfig, TlbConfig
 from gpusim.config.units import cycles
-from gpusim.core.engine import Environment
+from gpusim.core.engine import Environment, Sink
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
-from gpusim.core.stage import Below, Stage, StageSite
+from gpusim.core.stage import Stage, StageSite
 from gpusim.core.states import State
 from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.tlb import (
@@ -121,7 +121,7 @@ class TranslationStages:
             else:
                 yield self._own(name, index, sms, where, self._states[below])
 
-    def _tlb(self, name: str, index: int, below: Below, below_state: int) -> TlbLevel:
+    def _tlb(self, name: str, index: int, below: Sink, below_state: int) -> TlbLevel:
         tlb = self._configs[name]
         return TlbLevel(
             self._env, name, list(self._configs).index(name), index, tlb, self._config.clock,
@@ -130,7 +130,7 @@ class TranslationStages:
         )  # fmt: skip
 
     def _own(
-        self, name: str, index: int, sms: Sequence[int], below: Below, below_state: int
+        self, name: str, index: int, sms: Sequence[int], below: Sink, below_state: int
     ) -> Stage:
         table = self._config.stage[name]
         site = StageSite(
@@ -173,7 +173,7 @@ class TranslationStages:
         """The SMs that each stage of `scope` serves."""
         return [list(sms) for _, sms in groupby(self._system_of, partial(self._group, scope))]
 
-    def _below(self, name: str, sms: Sequence[int]) -> Below:
+    def _below(self, name: str, sms: Sequence[int]) -> Sink:
         """Where a stage that serves these SMs sends what it cannot answer."""
         if name != WALK_STAGE:
             return self._stages[name][self._group(self._scope(name), sms[0])].requests

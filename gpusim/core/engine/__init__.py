@@ -10,7 +10,7 @@ from gpusim.core.engine.loop import (
     Wake,
     Wakeable,
 )
-from gpusim.core.engine.port import Port
+from gpusim.core.engine.port import Port, Sink
 from gpusim.core.engine.probe import Probe
 from gpusim.core.engine.watchdog import Watchdog
 
@@ -21,6 +21,7 @@ __all__ = [
     "Port",
     "Probe",
     "Process",
+    "Sink",
     "Sleeper",
     "Stall",
     "Waiters",

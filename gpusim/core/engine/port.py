@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections import deque
 from operator import itemgetter
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import mypyc_attr, trait
 
 from gpusim.core.engine.loop import NEVER, EventLoop, Sleeper, Waiters, Wake, Wakeable
 
 T = TypeVar("T")
 
 
+@trait
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Port(Generic[T]):
+class Sink:
+    """Something that can be sent to: a port, the entrance of a network, a way to several ports.
+
+    Attributes:
+        name: for reports.
+    """
+
+    __slots__ = ()
+
+    name: str
+
+    @property
+    def full(self) -> bool:
+        """Whether a sender has to wait."""
+        raise NotImplementedError
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when there is room."""
+        raise NotImplementedError
+
+    def send(self, item: Any, extra_cycles: int = 0) -> None:
+        """Send `item`, `extra_cycles` later than usual."""
+        raise NotImplementedError
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Port(Sink, Generic[T]):
     """A FIFO with a latency, a bandwidth and a depth.
 
     An item sent in cycle *t* arrives in cycle ``t + latency``, never earlier.  The receiver takes
@@ -33,13 +59,14 @@ class Port(Generic[T]):
         depth: items that fit; `NEVER` for no limit.
 
     Attributes:
-        queue: ``(arrival cycle, item)`` in order; receivers look whether there is anything at all.
+        queue: ``(arrival cycle, item)`` in order.
+        ready: when the first of them arrives; `NEVER` if there is none.
         taken, waited_cycles: items taken, and the cycles that they waited after their arrival.
     """
 
     __slots__ = (
-        "_blocked", "_cycle", "_left", "_receiver",
-        "bandwidth", "depth", "env", "latency", "name", "queue", "taken", "waited_cycles",
+        "_blocked", "_cycle", "_last", "_left", "_receiver",
+        "bandwidth", "depth", "env", "latency", "name", "queue", "ready", "taken", "waited_cycles",
     )  # fmt: skip
 
     def __init__(
@@ -53,7 +80,10 @@ class Port(Generic[T]):
         self.depth = depth
         self.taken = 0
         self.waited_cycles = 0
-        self.queue: deque[tuple[int, T]] = deque()
+        self.queue: list[tuple[int, T]] = []
+        self.ready = NEVER
+        self._last = 0
+        """Arrival of the last item, while there is one."""
         self._blocked = Waiters()
         self._receiver: Wake | None = None
         self._cycle = -1
@@ -63,7 +93,7 @@ class Port(Generic[T]):
         """Name the process that is woken when an item arrives."""
         self._receiver = receiver.wake
         if self.queue:
-            self._receiver.at(self.queue[0][0])
+            self._receiver.at(self.ready)
 
     def __len__(self) -> int:
         return len(self.queue)
@@ -84,33 +114,33 @@ class Port(Generic[T]):
         """
         arrival = self.env._now + self.latency + extra_cycles
         queue = self.queue
-        if queue:
-            if queue[-1][0] <= arrival:
+        if arrival >= self.ready:  # the receiver knows of the one before it
+            if arrival >= self._last:
+                self._last = arrival
                 queue.append((arrival, item))
-                return  # the receiver knows of those before it
-            insort(queue, (arrival, item), key=itemgetter(0))
-            if queue[0][1] is not item:
-                return
-        else:
-            queue.append((arrival, item))
+            else:
+                insort(queue, (arrival, item), key=itemgetter(0))
+            return
+        if not queue:
+            self._last = arrival
+        queue.insert(0, (arrival, item))
+        self.ready = arrival
         receiver = self._receiver
         if receiver is not None and arrival < receiver.due:
             receiver.at(arrival)
 
     def head(self) -> T | None:
         """The item that `take` would return now, left in place."""
-        queue = self.queue
-        if not queue or queue[0][0] > self.env._now:
+        now = self.env._now
+        if self.ready > now or (self._cycle == now and not self._left):
             return None
-        if self._cycle == self.env._now and not self._left:
-            return None
-        return queue[0][1]
+        return self.queue[0][1]
 
     def take(self) -> T | None:
         """Remove and return the next item; None if none is there or the cycle's share is used."""
-        queue = self.queue
         now = self.env._now
-        if not queue or queue[0][0] > now:
+        arrival = self.ready
+        if arrival > now:
             return None
         if self.bandwidth != NEVER:
             if self._cycle != now:
@@ -119,7 +149,10 @@ class Port(Generic[T]):
             if not self._left:
                 return None
             self._left -= 1
-        arrival, item = queue.popleft()
+        queue = self.queue
+        item = queue[0][1]
+        del queue[0]
+        self.ready = queue[0][0] if queue else NEVER
         self.taken += 1
         self.waited_cycles += now - arrival
         if self._blocked.waiting:
@@ -136,12 +169,9 @@ class Port(Generic[T]):
 
     def next_cycle(self) -> int:
         """The first cycle, now or later, in which `take` can return an item; `NEVER` if empty."""
-        if not self.queue:
-            return NEVER
         now = self.env._now
-        arrival = self.queue[0][0]
-        if arrival > now:
-            return arrival
+        if self.ready > now:
+            return self.ready
         return now if self._cycle != now or self._left else now + 1
 
     def pause(self) -> int | None:

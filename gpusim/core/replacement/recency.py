@@ -27,8 +27,9 @@ class _ByOrder(Replacement):
         """A new entry is at the end already."""
 
     def victim(self, index: int) -> int:
-        oldest: int = next(iter(self.sets[index]))
-        return oldest
+        for oldest in self.sets[index]:
+            return oldest
+        raise KeyError(index)
 
     def forget(self, index: int, key: int) -> None:
         """The order of the others stays."""
@@ -40,7 +41,9 @@ class Lru(_ByOrder):
 
     def touch(self, index: int, key: int) -> None:
         entries = self.sets[index]
-        entries[key] = entries.pop(key)
+        entry = entries[key]
+        del entries[key]
+        entries[key] = entry
 
 
 register_policy(Slot.REPLACEMENT, "lru", Lru)

@@ -34,7 +34,7 @@ class CacheArray:
         OptionError: the replacement policy cannot serve sets of this many ways.
     """
 
-    __slots__ = ("_interleave", "_sets", "_touch", "_ways", "replacement", "sets")
+    __slots__ = ("_interleave", "_sets", "_ways", "replacement", "sets")
 
     def __init__(
         self, lines: int, ways: int, interleave: int = 1, replacement: PolicyConfig = LRU
@@ -43,7 +43,6 @@ class CacheArray:
         self.sets = lines // ways
         self._interleave = interleave
         self.replacement = make_replacement(replacement, ways)
-        self._touch = self.replacement.touch
         self._sets: list[dict[int, int]] = [{} for _ in range(self.sets)]
         for one in self._sets:  # numbered in this order
             self.replacement.adopt(one, ways)
@@ -53,7 +52,7 @@ class CacheArray:
         index = line // self._interleave % self.sets
         state = self._sets[index].get(line, 0)
         if state:
-            self._touch(index, line)
+            self.replacement.touch(index, line)
         return sectors & ~state
 
     def fill(self, line: int, sectors: int, dirty: bool = False) -> tuple[int, int] | None:
@@ -73,7 +72,8 @@ class CacheArray:
         victim = None
         if len(lines) >= self._ways:
             gone = victim_of(self.replacement, index, lines)
-            victim = gone, lines.pop(gone)
+            victim = gone, lines[gone]
+            del lines[gone]
             self.replacement.forget(index, gone)
         lines[line] = new
         self.replacement.insert(index, line)
@@ -86,8 +86,9 @@ class CacheArray:
     def remove(self, line: int) -> int:
         """Forget a line; returns what its state was."""
         index = line // self._interleave % self.sets
-        state = self._sets[index].pop(line, 0)
+        state = self._sets[index].get(line, 0)
         if state:
+            del self._sets[index][line]
             self.replacement.forget(index, line)
         return state
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from gpusim.core.engine import NEVER, Port
+from gpusim.core.engine import NEVER, Port, Sink
 from gpusim.core.law import Law, laws_of
-from gpusim.core.request import Kind, MemoryRequest, Sink
+from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.hardware.cache.array import DIRTY
 from gpusim.hardware.cache.l2 import LOOKUPS, L2Bank, L2Counters, MissPath

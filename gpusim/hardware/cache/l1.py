@@ -17,6 +17,7 @@ from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
+from gpusim.core.neighbours import FirstCache
 from gpusim.core.request import MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
@@ -44,7 +45,7 @@ declare_metrics(
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class L1Cache(Component):
+class L1Cache(Component, FirstCache):
     """Tags and MSHRs of an L1; the load/store unit asks, and brings the lines that arrive.
 
     Lines are named physically, or by ``asid | virtual line`` if the cache is `virtual`.

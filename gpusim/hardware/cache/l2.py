@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
-from typing import Final, Protocol
+from typing import Final
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -14,11 +13,12 @@ from gpusim.config.schema import L2Config
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sleeper, Stall
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Stall
 from gpusim.core.law import Law
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Mshrs
-from gpusim.core.request import Kind, MemoryRequest, Sink, VirtualRequest
+from gpusim.core.neighbours import Inbound
+from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.signals import Signals
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES
@@ -69,23 +69,6 @@ LOOKUPS = Law("lookups", "hits + misses")
 """Of every bank."""
 
 
-class Inbound(Protocol):
-    """Where the requests of the SMs come in (see `gpusim.hardware.crossbar.Link`)."""
-
-    @property
-    def ready(self) -> int:
-        """When the next request is there."""
-
-    def connect(self, receiver: Sleeper) -> None:
-        """Name who is woken when a request arrives."""
-
-    def head(self) -> MemoryRequest:
-        """The request that is next, left in place."""
-
-    def take(self) -> MemoryRequest:
-        """The request that is next and there, taken out."""
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MissPath(ABC):
     """What becomes of the requests of an L2 bank that do not find their line.
@@ -113,7 +96,7 @@ class MissPath(ABC):
     def __init__(self, bank: L2Bank, channel: Callable[[int], Port[MemoryRequest]]) -> None:
         self.bank = bank
         self.channel = channel
-        self.unsent: deque[MemoryRequest] = deque()
+        self.unsent: list[MemoryRequest] = []
 
     @abstractmethod
     def advance(self, answering: bool) -> int:
@@ -134,7 +117,7 @@ class MissPath(ABC):
             if channel.full:
                 channel.when_free(self.bank.process.wake)
                 return
-            channel.send(unsent.popleft())
+            channel.send(unsent.pop(0))
 
     @abstractmethod
     def way(self, request: MemoryRequest) -> Sink:
@@ -250,10 +233,11 @@ class L2Bank(Component):
                 while (filled := fills.take()) is not None:
                     self.counters[filled.app].fills += 1
                     misses.fill(filled)
-                if fills.queue and fills.queue[0][0] < upcoming:
-                    upcoming = fills.queue[0][0]
-            if cycle != env._now:
-                cycle = env._now
+                if fills.ready < upcoming:
+                    upcoming = fills.ready
+            now = env._now
+            if cycle != now:
+                cycle = now
                 self._left = self._ports
             if replays is not None:
                 upcoming = min(upcoming, self._take_replays(replays))
@@ -272,7 +256,7 @@ class L2Bank(Component):
         """Start this cycle's lookups; returns when there may be more (`NEVER`: it will be told)."""
         walks, link = self.requests, self._link
         now = self.env._now
-        while self._left and walks.queue and (walk := walks.head()) is not None:
+        while self._left and walks.ready <= now and (walk := walks.head()) is not None:
             if not self._serve(walk):
                 return NEVER
             walks.take()
@@ -280,14 +264,15 @@ class L2Bank(Component):
         while self._left and link.ready <= now:
             request = link.head()
             if request.trail[-2] != _L2:
-                request.trail += (_L2, now)
+                request.trail.append(_L2)
+                request.trail.append(now)
             if not self._serve(request):
                 return NEVER
             link.take()
             self._left -= 1
         if not self._left:
             return now + 1
-        return min(walks.next_cycle(), link.ready) if walks.queue else link.ready
+        return min(walks.next_cycle(), link.ready)
 
     def _serve(self, request: MemoryRequest) -> bool:
         """Look up one request; False if it has to wait (the bank is woken when it may not)."""
@@ -358,7 +343,8 @@ class L2Bank(Component):
         if request.kind == _WALK:
             request.path.pop().send(request, delay)
         else:
-            request.trail += (_INTERCONNECT, self.env._now + delay)
+            request.trail.append(_INTERCONNECT)
+            request.trail.append(self.env._now + delay)
             self._replies.send(request, delay)
 
     # -- for onlookers --------------------------------------------------------------------------

@@ -14,10 +14,10 @@ import attr
 from attrs import frozen
 
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Port
+from gpusim.core.engine import NEVER, Port, Sink
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import MemoryRequest, Sink, VirtualRequest, page_of_line
+from gpusim.core.request import MemoryRequest, VirtualRequest, page_of_line
 from gpusim.hardware.cache.array import DIRTY, READ_ONLY
 from gpusim.hardware.cache.l2 import LOOKUPS, L2Bank, L2Counters, MissPath
 
@@ -47,12 +47,16 @@ class Invalidation:
     purge: Any
 
 
-class Translator(Sink, Protocol):
+class Translator(Protocol):
     """The forward–backward table (see `gpusim.hardware.fbt.Fbt`).
 
-    A miss that is sent to it comes back, as soon as it may be let through, to the `grants` or the
-    `replays` of its bank.
+    A miss that is sent to its entrance comes back, as soon as it may be let through, to the
+    `grants` or the `replays` of its bank.
     """
+
+    @property
+    def entrance(self) -> Sink:
+        """Where misses are sent."""
 
     def finished(self, request: VirtualRequest, fetched: bool) -> None:
         """A miss that was let through is answered, by a line that it fetched or that was there."""
@@ -94,6 +98,7 @@ class TranslatedMisses(MissPath):
     ) -> None:  # fmt: skip
         super().__init__(bank, channel)
         self._table = table
+        self._entrance = table.entrance
         self._lines_shift = lines_shift
         self.replays: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.replays")
         self.second_lookups = self.replays
@@ -121,7 +126,7 @@ class TranslatedMisses(MissPath):
         return min(grants.next_cycle(), invalidations.next_cycle())
 
     def way(self, request: MemoryRequest) -> Sink:
-        return self._table
+        return self._entrance
 
     def send(self, request: MemoryRequest, way: Sink) -> None:
         way.send(request, self.bank.latency)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
 from gpusim.core.engine import NEVER
@@ -30,7 +29,7 @@ class Rank:
         self.write_ok = 0
         self.activate_ok = 0
         self.precharge_ok = 0
-        self.activations: deque[int] = deque([-NEVER] * 32, maxlen=32)
+        self.activations: list[int] = [-NEVER] * 32
         self.banks: list[Bank] = []
 
     def precharge_all(self, clock: int, t: Timing) -> int:
@@ -105,6 +104,7 @@ class Bank:
         self.group.activate_ok = clock + t.RRDL
         rank = self.rank
         last = rank.activations
+        del last[0]
         last.append(clock)
         allowed = clock + t.RRDS
         if last[-4] + t.FAW > allowed:

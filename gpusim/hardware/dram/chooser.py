@@ -8,7 +8,6 @@ precharges; by `Waiting.rank` among their like.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from gpusim.core.engine import NEVER
@@ -47,7 +46,7 @@ class Chooser:
 
     def __init__(
         self, plan: BankPlan, queues: ReadWriteQueues, bus: CommandBus, refresh: Refresh,
-        ranks: Sequence[Rank], banks: Sequence[Bank], activate_clocks: int,
+        ranks: list[Rank], banks: list[Bank], activate_clocks: int,
     ) -> None:  # fmt: skip
         self._plan = plan
         self._queues = queues

@@ -90,7 +90,7 @@ class DramChannel(Component):
         env, requests, commands = self.env, self.requests, self._commands
         reads, writes = self.queues
         core, dram = self._ratio.core, self._ratio.dram
-        bank_and_row, bursts = self._mapping.bank_and_row, self._bursts
+        mapping, bursts = self._mapping, self._bursts
         while True:
             now = env._now
             if now < self._waits:
@@ -106,8 +106,9 @@ class DramChannel(Component):
                     self._waits = wake = -(-room * core // dram)
                     break
                 requests.take()
-                request.trail += (_DRAM_QUEUE, now)
-                bank, row = bank_and_row(request.address)
+                request.trail.append(_DRAM_QUEUE)
+                request.trail.append(now)
+                bank, row = mapping.bank_and_row(request.address)
                 waiting = Waiting(request, bank, row, queue is writes, bursts, now)
                 commands.accept(waiting, clock)
             if commands.done:
@@ -159,7 +160,8 @@ class DramChannel(Component):
             if served is not None:
                 served.reads += 1
                 served.latency_cycles += latency
-            request.trail += (_DRAM, issued)
+            request.trail.append(_DRAM)
+            request.trail.append(issued)
             request.path.pop().send(request, finished - now)
         done.clear()
 

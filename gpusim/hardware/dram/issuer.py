@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gpusim.hardware.dram.bank import CLOSED, Bank
 from gpusim.hardware.dram.bus import CommandBus
 from gpusim.hardware.dram.counters import ChannelCounters
@@ -35,7 +33,7 @@ class Issuer:
     )  # fmt: skip
 
     def __init__(
-        self, plan: BankPlan, bus: CommandBus, refresh: Refresh, banks: Sequence[Bank],
+        self, plan: BankPlan, bus: CommandBus, refresh: Refresh, banks: list[Bank],
         timing: Timing, *, activate_clocks: int, closed_page: bool,
     ) -> None:  # fmt: skip
         self._plan = plan

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
 from operator import attrgetter
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from gpusim.hardware.dram.bank import CLOSED, Bank
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
 from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Waiting
 
-IDLE, COLUMN, ACTIVATE, PRECHARGE, REFRESH = range(5)
+IDLE: Final = 0
+COLUMN: Final = 1
+ACTIVATE: Final = 2
+PRECHARGE: Final = 3
+REFRESH: Final = 4
 """The next command of a bank (`Bank.step`); `REFRESH` is a rank's."""
 
-_OPENED_FIRST = PRECEDENCE << 20
+_OPENED_FIRST: Final = PRECEDENCE << 20
 """Taken off the rank of a request whose row was opened for it; of two that were accepted in one
 clock, the one whose row was opened first goes first."""
 
@@ -44,7 +47,7 @@ class BankPlan:
         "_banks", "_openings", "_queues", "activations", "columns", "opened", "precharges",
     )  # fmt: skip
 
-    def __init__(self, banks: Sequence[Bank], queues: ReadWriteQueues) -> None:
+    def __init__(self, banks: list[Bank], queues: ReadWriteQueues) -> None:
         self._banks = banks
         self._queues = queues
         self._openings = 0

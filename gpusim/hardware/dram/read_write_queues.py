@@ -37,7 +37,7 @@ class ReadWriteQueues:
             if self.reads.reads_only
             else policy(config.write_queue, banks, **options)
         )
-        self.served = self.reads
+        self.served: DramQueue = self.reads
         self.draining = False
         self._high = int(config.drain_high * config.write_queue) + 1
         self._low = ceil(config.drain_low * config.write_queue) - 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import fields, frozen
+import attr
+from attrs import fields
 
 from gpusim.config.dram import DramConfig
 from gpusim.core.errors import UserError
 
 
-@frozen
+@attr.s(auto_attribs=True)
 class Timing:
     """`gpusim.config.dram.DramTiming` in DRAM clocks, and what follows from it.
 
@@ -48,15 +49,17 @@ class Timing:
     write_to_read_l: int
     write_to_precharge: int
 
-    @classmethod
-    def of(cls, config: DramConfig) -> Timing:
+    @staticmethod
+    def of(config: DramConfig) -> Timing:
         """The timing of a DRAM table.
 
         Raises:
             UserError: constraints that contradict each other.
         """
         table = config.timing
-        t = {one.name: getattr(table, one.name).cycles(config.clock) for one in fields(type(table))}
+        t: dict[str, int] = {
+            one.name: getattr(table, one.name).cycles(config.clock) for one in fields(type(table))
+        }
         for key in ("BL", "CL", "RP", "RCDRD", "RCDWR", "CCDS"):
             if t[key] < 1:
                 raise UserError(f"dram.timing.{key}: {t[key]} clocks; allowed: 1 or more")
@@ -67,7 +70,7 @@ class Timing:
                 )
         if 0 < t["REFI"] <= config.pseudo_channels * (t["RFC"] + t["RP"] + t["RC"]):
             raise UserError(f"dram.timing.REFI: {t['REFI']} clocks leave no time between refreshes")
-        return cls(
+        return Timing(
             **t,
             read_latency=t["CL"] + t["BL"],
             write_latency=t["CWL"] + t["BL"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import define
+import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.request import MemoryRequest
@@ -15,11 +15,14 @@ RANK_BITS: Final = 32
 PRECEDENCE: Final = 1 << 80
 """What a queue takes off the rank of a request that goes before all others."""
 
-HIT, MISS, CONFLICT, FORWARDED = range(4)
+HIT: Final = 0
+MISS: Final = 1
+CONFLICT: Final = 2
+FORWARDED: Final = 3
 """What a request found in its bank: its row, no row, another row; or its data in a write."""
 
 
-@define(slots=True)
+@attr.s(auto_attribs=True)
 class Served:
     """Reads that a part of a queue has served.
 

@@ -11,7 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import FbtConfig
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Wakeable
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Wakeable
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.request import (
@@ -29,7 +29,7 @@ from gpusim.hardware.fbt.write_backs import WriteBacks
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Fbt(Component):
+class Fbt(Component, Sink):
     """Lets misses through, under the leading names of their lines.
 
     A miss goes from its L2 bank to the TLBs and, translated, looks for its frame here: if the
@@ -106,6 +106,11 @@ class Fbt(Component):
     # -- what the L2 banks call ------------------------------------------------------------------
 
     @property
+    def entrance(self) -> Sink:
+        """Where misses are sent."""
+        return self
+
+    @property
     def full(self) -> bool:
         """Whether a miss has to wait for room in front of the first TLB."""
         return self._tlb.full
@@ -114,12 +119,12 @@ class Fbt(Component):
         """Wake `sender` when there is room."""
         self._tlb.when_free(sender)
 
-    def send(self, request: VirtualRequest, extra_cycles: int = 0) -> None:
+    def send(self, item: VirtualRequest, extra_cycles: int = 0) -> None:
         """Send a miss to the first TLB, which is not full, `extra_cycles` from now."""
         start = self.env._now + extra_cycles
-        miss = Miss(request, self.shootdowns.number, [self._tlb_state, start])
+        miss = Miss(item, self.shootdowns.number, [self._tlb_state, start])
         miss.path.append(self._translated)
-        request.follow(miss, start)
+        item.follow(miss, start)
         self._tlb.send(miss, extra_cycles)
 
     def finished(self, request: VirtualRequest, fetched: bool) -> None:

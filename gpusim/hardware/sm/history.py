@@ -8,14 +8,14 @@ from typing import Final, Protocol
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import EventLoop, Stall, Wake, Wakeable
-from gpusim.core.request import Piece
+from gpusim.core.request import Piece, Trailed
 
 _LONG: Final = 8192
 """Number of entries at which the older half is forgotten: who asks about a time before is told
 the oldest state that is left."""
 
 
-class History:
+class History(Trailed):
     """States of the unit, and the cycles in which they began; travellers link to it."""
 
     __slots__ = ("_cycles", "_states")

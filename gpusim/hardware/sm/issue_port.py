@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, cast
 
 from gpusim.core.engine import NEVER, Wake
@@ -38,7 +37,7 @@ class IssuePort:
     )  # fmt: skip
 
     def __init__(
-        self, scheduler: WarpScheduler, ledger: Ledger, counters: Sequence[SmCounters],
+        self, scheduler: WarpScheduler, ledger: Ledger, counters: list[SmCounters],
         issue_cycles: int, wake: Wake,
     ) -> None:  # fmt: skip
         self.scheduler = scheduler

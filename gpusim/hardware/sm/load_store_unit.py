@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator, Iterator
 from typing import Final
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe
-from gpusim.core.request import Kind, MemoryRequest, Sink
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
+from gpusim.core.neighbours import FirstCache, FirstTlb, Inbound
+from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op
 from gpusim.hardware.sm.history import RecordedStall
-from gpusim.hardware.sm.neighbours import L1, FirstTlb, Owner, Replies
+from gpusim.hardware.sm.neighbours import Owner
 from gpusim.hardware.sm.translation_point import TRANSLATION_POINTS
-from gpusim.hardware.sm.warp import WarpAccess
+from gpusim.hardware.sm.warp import Answerable, WarpAccess
 
 _LSU: Final = int(State.LSU)
 _CREDIT: Final = int(State.CREDIT)
@@ -24,7 +24,7 @@ _STORE: Final = int(Kind.STORE)
 _REDUCE: Final = int(Kind.REDUCE)
 
 # Kinds travel as plain ints: to compare an enum's member with an int costs several times as much.
-KIND_OF_OP: dict[int, int] = {
+KIND_OF_OP: Final[dict[int, int]] = {
     int(Op.LOAD): _LOAD,
     int(Op.STORE): _STORE,
     int(Op.ATOMIC): _ATOMIC,
@@ -32,7 +32,7 @@ KIND_OF_OP: dict[int, int] = {
 }
 
 
-class LoadStoreUnit:
+class LoadStoreUnit(Answerable):
     """Starts `lsu_width` transactions a cycle, in order; a stalled one stalls those behind it.
 
     Its **translation point** takes each of them through the first TLB and the L1 cache.
@@ -51,8 +51,8 @@ class LoadStoreUnit:
     """
 
     def __init__(
-        self, env: EventLoop, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink,
-        replies: Replies,
+        self, env: EventLoop, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: FirstCache,
+        out: Sink, replies: Inbound,
     ) -> None:  # fmt: skip
         self.env = env
         self.index = sm.index
@@ -69,13 +69,12 @@ class LoadStoreUnit:
         self._replies = replies
         self._credits = config.sm.store_credits
         self._width = config.sm.lsu_width
-        self._accesses: deque[WarpAccess] = deque()
+        self._accesses: list[WarpAccess] = []
         self.process = env.start(self._run())
         self._wake = self.process.wake
         self.stall = RecordedStall(env, self._wake, _LSU)
         self.history = self.stall.history
         self._point = TRANSLATION_POINTS[config.l1.translation](self, config, tlb, l1, out)
-        self._start, self._proceed = self._point.start, self._point.proceed
         self._retry = self._point.retry
         for port in (self._point.translated, self.done, replies):
             port.connect(self.process)
@@ -94,7 +93,7 @@ class LoadStoreUnit:
         retry, accesses = self._retry, self._accesses
         while True:
             now = self.env._now
-            while done.queue and (finished := done.take()) is not None:
+            while done.ready <= now and (finished := done.take()) is not None:
                 self._sm.complete(finished)
             while replies.ready <= now:
                 reply = replies.take()
@@ -102,27 +101,27 @@ class LoadStoreUnit:
                     self.l1.fill(reply)
                 else:
                     self._acknowledge(reply)
-            while translated.queue and (request := translated.take()) is not None:
+            while translated.ready <= now and (request := translated.take()) is not None:
                 if request.mapping is not None:
                     request.address = point.physical(request.mapping, request.vline)
                 self.send_again(request)
             upcoming = replies.ready
-            if done.queue and done.queue[0][0] < upcoming:
-                upcoming = done.queue[0][0]
+            if done.ready < upcoming:
+                upcoming = done.ready
             if (retry or accesses) and not stall.active and self._work(now):
                 upcoming = now + 1
             yield None if upcoming == NEVER else upcoming - now
 
     def _work(self, now: int) -> bool:
         """Start what can be started in this cycle; True if there may be more in the next."""
-        stall, retry, accesses = self.stall, self._retry, self._accesses
+        stall, retry, accesses, point = self.stall, self._retry, self._accesses, self._point
         if stall.noted:
             stall.over(now)
         for _ in range(self._width):
             if retry:
-                if not self._proceed(retry[0], now):
+                if not point.proceed(retry[0], now):
                     return not stall.active
-                retry.popleft()
+                del retry[0]
             elif accesses:
                 access = accesses[0]
                 if access.issued == now:
@@ -132,13 +131,13 @@ class LoadStoreUnit:
                 if posted and not self.credits:
                     stall.active = True
                     return stall.note(_CREDIT)
-                if not self._start(access, now):
+                if not point.start(access, now):
                     return not stall.active
                 if posted:
                     self.credits -= 1
                 access.next += 1
-                if access.next == len(access.lines):
-                    accesses.popleft()
+                if access.next == access.end:
+                    del accesses[0]
                     self.full = False
                     self._sm.lsu_has_room()
         return bool(retry or accesses)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
@@ -20,6 +19,7 @@ from gpusim.hardware.sm.counters import LAWS, SmCounters
 from gpusim.hardware.sm.issue_port import IssuePort
 from gpusim.hardware.sm.ledger import WAITING, Ledger
 from gpusim.hardware.sm.load_store_unit import KIND_OF_OP, LoadStoreUnit
+from gpusim.hardware.sm.neighbours import Owner
 from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.sm.warp import STALLED, Block, Life, Warp, WarpAccess
 
@@ -38,7 +38,7 @@ _AT_BARRIER: Final = int(State.BARRIER)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Sm(Component):
+class Sm(Component, Owner):
     """One SM.  `gpusim.machine` attaches `lsu` before the first block arrives.
 
     An issue port issues one warp instruction every few cycles (a 64-lane warp on 32 lanes takes
@@ -77,7 +77,7 @@ class Sm(Component):
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)
         self._shared_free = 0
         self._age = 0
-        self._wants_lsu: deque[Warp] = deque()
+        self._wants_lsu: list[Warp] = []
         self._timers: Port[Warp] = Port(env, f"sm[{index}].shared")
         self.process = env.start(self._run())
         self.issue_ports = [
@@ -93,20 +93,20 @@ class Sm(Component):
         env, ports, blocks, timers = self.env, self.issue_ports, self.blocks, self._timers
         while True:
             now = env._now
-            if blocks.queue:
-                while (block := blocks.take()) is not None:
-                    self._open(block, now)
-            if timers.queue:
-                while (warp := timers.take()) is not None:
-                    self._ready(warp, now)
+            while blocks.ready <= now and (block := blocks.take()) is not None:
+                self._open(block, now)
+            while timers.ready <= now and (warp := timers.take()) is not None:
+                self._ready(warp, now)
             upcoming = NEVER
             for port in ports:
                 if port.free_at <= now:
                     port.issue(now)
                 if port.free_at < upcoming:
                     upcoming = port.free_at
-            if blocks.queue or timers.queue:
-                upcoming = min(upcoming, blocks.next_cycle(), timers.next_cycle())
+            if blocks.ready < upcoming:
+                upcoming = blocks.ready
+            if timers.ready < upcoming:
+                upcoming = timers.ready
             yield None if upcoming == NEVER else upcoming - now
 
     def _open(self, block: Block, now: int) -> None:
@@ -139,7 +139,9 @@ class Sm(Component):
         now = yield STALLED
         while (segment := warp.block.next_segment(warp.index)) is not None:
             started = 0
-            for kind, arg in zip(segment.kinds, segment.args, strict=True):
+            lines, sectors, args = segment.lines, segment.sectors, segment.args
+            for place, kind in enumerate(segment.kinds):
+                arg = args[place]
                 if kind == _WAIT:
                     if warp.waits_for(warp.issued - 1 - arg):
                         ledger.enter(warp, WAITING, now)
@@ -155,38 +157,45 @@ class Sm(Component):
                 elif kind == _SHARED:
                     now = yield self._shared(warp, port, arg, now)
                 else:
-                    lines = segment.lines[started : started + arg]
-                    sectors = segment.sectors[started : started + arg]
-                    started += arg
-                    while not (cycles := self._access(warp, kind, lines, sectors, now)):
+                    end = started + arg
+                    while not self._access(warp, kind, lines, sectors, started, end, now):
                         now = yield STALLED
-                    now = yield cycles
+                    started = end
+                    now = yield self._issue_cycles
         if warp.outstanding or warp.stores:
             ledger.enter(warp, WAITING, now)
             warp.ending = True
             now = yield STALLED
         self._retire(warp, now)
 
-    def _access(self, warp: Warp, kind: int, lines: list[int], sectors: list[int], now: int) -> int:
-        """Hand a memory instruction to the load/store unit; returns 0 if the warp has to wait."""
+    def _access(
+        self, warp: Warp, kind: int, lines: list[int], sectors: list[int], first: int, end: int,
+        now: int,
+    ) -> bool:  # fmt: skip
+        """Hand a memory instruction to the load/store unit; False if the warp has to wait.
+
+        Its transactions are those of `lines` and `sectors` from number `first` up to `end`.
+        """
         lsu = self.lsu
         if lsu.full:
             self.ledger.enter(warp, _LSU, now)
             self._wants_lsu.append(warp)
-            return STALLED
+            return False
         answered = kind == _LOAD or kind == _ATOMIC
         sequence = -1
         if answered:
             if len(warp.outstanding) >= self._max_loads:
-                warp.needs = next(iter(warp.outstanding))
+                for oldest in warp.outstanding:
+                    warp.needs = oldest
+                    break
                 self.ledger.enter(warp, WAITING, now)
-                return STALLED
+                return False
             sequence = warp.issued
             warp.issued += 1
-        access = WarpAccess(lsu, warp, KIND_OF_OP[kind], lines, sectors, sequence, now)
+        access = WarpAccess(lsu, warp, KIND_OF_OP[kind], lines, sectors, first, end, sequence, now)
         counters = self._count_issue(warp, now)
         counters.memory_instructions += 1
-        counters.transactions += len(lines)
+        counters.transactions += end - first
         if answered:
             counters.loads += 1
             warp.outstanding[sequence] = access
@@ -194,7 +203,7 @@ class Sm(Component):
             counters.stores += 1
             warp.stores += 1
         lsu.accept(access)
-        return self._issue_cycles
+        return True
 
     def _shared(self, warp: Warp, port: IssuePort, passes: int, now: int) -> int:
         """A shared-memory access: `passes` cycles of the one port, then the latency."""
@@ -271,7 +280,7 @@ class Sm(Component):
     def lsu_has_room(self) -> None:
         """The load/store unit can take an instruction: the first warp that waits may issue it."""
         if self._wants_lsu:
-            warp = self._wants_lsu.popleft()
+            warp = self._wants_lsu.pop(0)
             now = self.env._now
             self.ledger.enter_after_wait(warp, _READY, now, self.lsu.history)
             self.issue_ports[warp.issue_port].add(warp, now)

@@ -7,18 +7,18 @@ virtual one; `AfterL2` translates nothing on this side of a virtual L2 cache.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.engine import Port
+from gpusim.core.engine import Port, Sink
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED
-from gpusim.core.request import Kind, MemoryRequest, Requester, Sink, VirtualRequest
+from gpusim.core.neighbours import FirstCache, FirstTlb
+from gpusim.core.request import Kind, MemoryRequest, Requester, VirtualRequest
 from gpusim.core.states import State
-from gpusim.hardware.sm.neighbours import L1, FirstTlb, StartingUnit
+from gpusim.hardware.sm.neighbours import StartingUnit
 from gpusim.hardware.sm.warp import WarpAccess
 
 _CACHE: Final = int(State.CACHE)
@@ -45,11 +45,11 @@ class TranslationPoint(ABC):
     transaction: type[MemoryRequest] = MemoryRequest
 
     def __init__(
-        self, unit: StartingUnit, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink
+        self, unit: StartingUnit, config: GpuConfig, tlb: FirstTlb, l1: FirstCache, out: Sink
     ) -> None:
         env = self.env = unit.env
         self.translated: Port[MemoryRequest] = Port(env, f"{unit.name}.translated")
-        self.retry: deque[MemoryRequest] = deque()
+        self.retry: list[MemoryRequest] = []
         self._sm = unit.index
         self._stall = unit.stall
         self._history = unit.stall.history
@@ -58,7 +58,6 @@ class TranslationPoint(ABC):
         self._on_l1_hit = unit.on_l1_hit
         self._on_l1_miss = unit.on_l1_miss
         self._tlb = tlb
-        self._array = tlb.array
         self._l1 = l1
         self._out = out
         self._line_shift = config.l1.line.bit_length() - 1
@@ -121,7 +120,8 @@ class TranslationPoint(ABC):
 
     def _send(self, request: MemoryRequest, delay: int) -> bool:
         """Send a request to the L2 cache; there must be room in the network."""
-        request.trail += (_INTERCONNECT, self.env._now + delay)
+        request.trail.append(_INTERCONNECT)
+        request.trail.append(self.env._now + delay)
         self._out.send(request, delay)
         return True
 
@@ -130,7 +130,7 @@ class BeforeL1(TranslationPoint):
     """TLB before, or in parallel with, a physically tagged L1 cache."""
 
     def __init__(
-        self, unit: StartingUnit, config: GpuConfig, tlb: FirstTlb, l1: L1, out: Sink
+        self, unit: StartingUnit, config: GpuConfig, tlb: FirstTlb, l1: FirstCache, out: Sink
     ) -> None:
         super().__init__(unit, config, tlb, l1, out)
         parallel = config.l1.translation == "parallel"
@@ -152,7 +152,7 @@ class BeforeL1(TranslationPoint):
             tlb.miss(request, 0)
             return True
         line = (mapping.delta << self._page_lines_shift) + vline
-        latency = self._latency + self._array.extra_cycles
+        latency = self._latency + self._tlb.extra_cycles
         if access.kind == _LOAD and self._l1.lookup(line, access.sectors[index], access.app):
             return self._hit(access, tag, line, now, latency)
         tlb.check(tag, mapping)
@@ -187,7 +187,7 @@ class BeforeL1(TranslationPoint):
         if mapping is not None:
             tlb.check(request.tag, mapping)
             request.mapping = mapping
-            self.translated.send(request, tlb.latency + self._array.extra_cycles)
+            self.translated.send(request, tlb.latency + tlb.extra_cycles)
             return True
         if tlb.refuses(request.tag, request.app):
             return self._stall.until_free(tlb, _TLB)
@@ -253,7 +253,7 @@ class AfterL1(TranslationPoint):
             tlb.check(request.tag, mapping)
             request.mapping = mapping
             request.address = self.physical(mapping, request.vline)
-            return self._leave(request, delay + tlb.latency + self._array.extra_cycles)
+            return self._leave(request, delay + tlb.latency + tlb.extra_cycles)
         if tlb.refuses(request.tag, request.app):
             return self._stall.until_free(tlb, _TLB)
         request.path.append(self.translated)

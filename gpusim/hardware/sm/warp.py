@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator, Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import MemoryRequest, Traveller
+from gpusim.core.request import Access, MemoryRequest, Traveller
 from gpusim.core.states import State
 from gpusim.core.warp_program import Launch, Segment
 from gpusim.hardware.sm.coalescer import coalesce
@@ -18,13 +17,19 @@ from gpusim.hardware.sm.history import History
 from gpusim.hardware.sm.ledger import Accountable
 
 
-class Answerable(Protocol):
-    """The load/store unit, as its instructions see it."""
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Answerable:
+    """The load/store unit, as its instructions see it.
+
+    Attributes:
+        index: of its SM.
+    """
 
     index: int
 
     def answered(self, access: WarpAccess, request: MemoryRequest) -> None:
         """A transaction of `access` is answered."""
+        raise NotImplementedError
 
 
 _READY: Final = int(State.READY)
@@ -68,7 +73,7 @@ class Block:
         self.live = len(warp_slots)
         self.at_barrier: list[Warp] = []
         self._chunks: Iterator[list[Segment]] = iter(())
-        self._segments: list[deque[Segment]] = [deque() for _ in warp_slots]
+        self._segments: list[list[Segment]] = [[] for _ in warp_slots]
 
     def open(self, warp_size: int, line_bytes: int) -> None:
         """Start to execute the block, piece by piece, as its warps ask for operations."""
@@ -85,7 +90,7 @@ class Block:
             for queue, segment in zip(self._segments, chunk, strict=True):
                 if segment.kinds:
                     queue.append(segment)
-        return segments.popleft()
+        return segments.pop(0)
 
 
 class Warp(Accountable):
@@ -131,34 +136,37 @@ class Warp(Accountable):
 
     def waits_for(self, number: int) -> bool:
         """Whether a load up to this sequence number is unanswered; then it `needs` that."""
-        if self.outstanding and next(iter(self.outstanding)) <= number:
-            self.needs = number
-            return True
+        for oldest in self.outstanding:
+            if oldest <= number:
+                self.needs = number
+                return True
+            break
         return False
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class WarpAccess:
+class WarpAccess(Access):
     """One memory instruction of a warp: its transactions, of which the last answered one counts.
 
     Attributes:
-        lines, sectors: of its transactions; `next` is the first that the load/store unit has not
-            started, `remaining` the number not answered.
+        lines, sectors: of the transactions of a piece of the warp's program; its own are those
+            from `next`, the first that the load/store unit has not started, up to `end`.
+        remaining: number of transactions that are not answered.
         issued: cycle in which it was issued.
         sequence: number among the warp's loads and atomics (-1 for stores).
         hit_at, hit_until: cycles in which the last transaction that hit did so and has its data.
         cause: the transaction that finished last; None if it simply hit.
-        slot, warp_slot: block slot and warp slot on its SM.
+        sm, slot, warp_slot: its SM, and block slot and warp slot there.
     """
 
     __slots__ = (
-        "app", "asid", "asid_tag", "cause", "hit_at", "hit_until", "issued", "kind", "lines", "lsu",
-        "next", "remaining", "sectors", "sequence", "slot", "warp", "warp_slot",
+        "app", "asid", "asid_tag", "cause", "end", "hit_at", "hit_until", "issued", "kind", "lines",
+        "lsu", "next", "remaining", "sectors", "sequence", "slot", "sm", "warp", "warp_slot",
     )  # fmt: skip
 
     def __init__(
         self, lsu: Answerable, warp: Warp, kind: int, lines: list[int], sectors: list[int],
-        sequence: int, now: int,
+        first: int, end: int, sequence: int, now: int,
     ) -> None:  # fmt: skip
         block = warp.block
         self.lsu = lsu
@@ -168,21 +176,18 @@ class WarpAccess:
         self.asid = block.asid
         self.asid_tag = block.asid << ASID_SHIFT
         self.slot = block.slot
+        self.sm = lsu.index
         self.warp_slot = warp.warp_slot
         self.lines = lines
         self.sectors = sectors
         self.sequence = sequence
         self.issued = now
-        self.next = 0
-        self.remaining = len(lines)
+        self.next = first
+        self.end = end
+        self.remaining = end - first
         self.hit_at = 0
         self.hit_until = 0
         self.cause: Traveller | None = None
-
-    @property
-    def sm(self) -> int:
-        """Index of its SM."""
-        return self.lsu.index
 
     def finished_by(self, history: History) -> Traveller:
         """The transaction that finished last, for its trail; `history` is the unit's."""

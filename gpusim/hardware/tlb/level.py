@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Final
 
 import attr
@@ -11,7 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import TlbConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Waiters, Wakeable
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Waiters, Wakeable
 from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping
@@ -27,9 +27,10 @@ from gpusim.core.metrics import (
     declare_metrics,
 )
 from gpusim.core.mshr import MERGED, Mshrs
+from gpusim.core.neighbours import FirstTlb
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, Traveller
 from gpusim.core.signals import Signals
-from gpusim.core.stage import Below, Pages, Stage
+from gpusim.core.stage import Pages, Stage
 from gpusim.core.states import State
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.fill import FillPolicy
@@ -128,7 +129,7 @@ declare_metrics(
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class TlbLevel(Stage):
+class TlbLevel(Stage, FirstTlb):
     """TLB number `index` of level `level` (0 is next to the SM), which the model calls `label`.
 
     The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
@@ -151,7 +152,7 @@ class TlbLevel(Stage):
 
     def __init__(
         self, env: EventLoop, label: str, level: int, index: int, config: TlbConfig, clock: Hertz,
-        array: TlbArray, apps: int, below: Below, below_state: int, pages: Pages,
+        array: TlbArray, apps: int, below: Sink, below_state: int, pages: Pages,
         fill_policy: FillPolicy | None = None,
     ) -> None:  # fmt: skip
         name = f"tlb.{label}[{index}]"
@@ -164,6 +165,7 @@ class TlbLevel(Stage):
         self._stated: Any = array  # what an array states it may state on its class, too
         self.fill_policy = fill_policy
         self.latency = config.latency.cycles(clock)
+        self.extra_cycles = 0
         self.below = below
         self.fills: Port[Translation] = Port(env, f"{name}.fills")
         self.counters = [TlbCounters() for _ in range(apps)]
@@ -234,13 +236,14 @@ class TlbLevel(Stage):
             counters.hits += 1
             if self.on_lookup.listeners:
                 self.on_lookup(self._level, self._index, tag, True, self.env._now)
-        if self._stated.extra_cycles:
+        self.extra_cycles = self._stated.extra_cycles
+        if self.extra_cycles:
             self._hold_port()
         return mapping
 
     def _hold_port(self) -> None:
         """The lookup of this cycle takes longer than usual, and its port with it."""
-        held: int = self._stated.extra_cycles - self._stated.pipelined_cycles
+        held: int = self.extra_cycles - self._stated.pipelined_cycles
         if held:
             self._cycle = self.env._now + held
             self._used = self._ports
@@ -305,18 +308,19 @@ class TlbLevel(Stage):
     def _run(self) -> Generator[int | None, None, None]:
         requests, fills = self.requests, self.fills
         while True:
-            while fills.queue and (filled := fills.take()) is not None:
+            now = self.env._now
+            while fills.ready <= now and (filled := fills.take()) is not None:
                 self._fill(filled)
             blocked = False
-            while requests.queue and (translation := requests.head()) is not None:
+            while requests.ready <= now and (translation := requests.head()) is not None:
                 if not self._serve(translation):
                     blocked = True
                     break
                 requests.take()
-            upcoming = fills.queue[0][0] if fills.queue else NEVER
+            upcoming = fills.ready
             if requests.queue and not blocked:
                 upcoming = min(upcoming, requests.next_cycle())
-            yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
+            yield None if upcoming == NEVER else max(upcoming - now, 0)
 
     def _serve(self, translation: Translation) -> bool:
         """Look up one translation from the queue; False if it has to wait for an MSHR."""
@@ -331,7 +335,7 @@ class TlbLevel(Stage):
         if mapping is not None:
             self.check(tag, mapping)
             translation.mapping = mapping
-            translation.answer(self.latency + self._stated.extra_cycles)
+            translation.answer(self.latency + self.extra_cycles)
             return True
         if self.refuses(tag, translation.app):
             self._used -= 1
@@ -347,7 +351,8 @@ class TlbLevel(Stage):
             counters = self.prefetches[translation.app]
             counters.lookups += 1
             counters.hits += 1
-        if self._stated.extra_cycles:
+        self.extra_cycles = self._stated.extra_cycles
+        if self.extra_cycles:
             self._hold_port()
         return mapping
 
@@ -380,14 +385,16 @@ class TlbLevel(Stage):
             )  # fmt: skip
             waiter.follow(primary, now)
         self._primary[tag] = primary
-        delay += self.latency + self._stated.extra_cycles
-        primary.trail += (self._below_state, now + delay)
+        delay += self.latency + self.extra_cycles
+        primary.trail.append(self._below_state)
+        primary.trail.append(now + delay)
         primary.path.append(self.fills)
         self.below.send(primary, delay)
 
     def _fill(self, translation: Translation) -> None:
-        prefetched = translation.kind == _PREFETCH
-        counters = (self.prefetches if prefetched else self.counters)[translation.app]
+        counters: PrefetchTlbCounters = self.counters[translation.app]
+        if translation.kind == _PREFETCH:
+            counters = self.prefetches[translation.app]
         counters.fills += 1
         tag, mapping = translation.tag, translation.mapping
         del self._primary[tag]
@@ -411,7 +418,7 @@ class TlbLevel(Stage):
             self._blocked.wake()
 
     def _keep(
-        self, translation: Translation, mapping: Mapping, waiters: Sequence[Traveller]
+        self, translation: Translation, mapping: Mapping, waiters: list[Traveller]
     ) -> int:  # fmt: skip
         """Put what has come back into the array; returns how many entries were evicted."""
         tag = translation.tag
@@ -470,6 +477,6 @@ def _requester(waiter: Traveller) -> Requester:
     return waiter
 
 
-def _warps_among(waiters: Iterable[Traveller]) -> int:
+def _warps_among(waiters: list[Traveller]) -> int:
     """Warps that wait in the first level."""
     return len({(waiter.sm, _requester(waiter).warp_slot) for waiter in waiters})

@@ -75,7 +75,7 @@ class SetAssociativeArray(ArrayOfSets):
     def __init__(self, config: TlbConfig) -> None:
         super().__init__(config, indexed=True)
         self._mask = len(self._sets) - 1
-        self._touch = self._kind.replacement.touch
+        self._replacement = self._kind.replacement
         self._plain = [one.entries for one in self._sets if isinstance(one, PlainSet)]
         """Entries of the sets, which have these numbers for the replacement policy, too."""
         self._large: list[int] = []
@@ -90,7 +90,7 @@ class SetAssociativeArray(ArrayOfSets):
             return None if entry is None else entry.mapping
         entry = self._plain[index].get(tag)
         if entry is not None:
-            self._touch(index, tag)
+            self._replacement.touch(index, tag)
             return entry.mapping
         for size in self._large:
             entry = self._sets[tag >> size & self._mask].find(_key(tag, size))

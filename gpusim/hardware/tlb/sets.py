@@ -45,15 +45,12 @@ class Entry:
 class Ways:
     """Up to `capacity` entries by some key, in the charge of a replacement policy."""
 
-    __slots__ = ("_forget", "_index", "_insert", "_replacement", "_touch", "capacity", "entries")
+    __slots__ = ("_index", "_replacement", "capacity", "entries")
 
     def __init__(self, capacity: int, replacement: Replacement) -> None:
         self.capacity = capacity
         self.entries: dict[int, Entry] = {}
         self._index = replacement.adopt(self.entries, capacity) if capacity else -1
-        self._touch = replacement.touch
-        self._insert = replacement.insert
-        self._forget = replacement.forget
         self._replacement = replacement
 
     @property
@@ -65,7 +62,7 @@ class Ways:
         """The entry of a key, if it is there; that counts as a use."""
         entry = self.entries.get(key)
         if entry is not None:
-            self._touch(self._index, key)
+            self._replacement.touch(self._index, key)
         return entry
 
     def put(self, key: int, entry: Entry) -> int:
@@ -73,7 +70,7 @@ class Ways:
         entries = self.entries
         if key in entries:
             entries[key] = entry
-            self._touch(self._index, key)
+            self._replacement.touch(self._index, key)
             return 0
         evicted = 0
         if len(entries) >= self.capacity:
@@ -82,7 +79,7 @@ class Ways:
             self.take(victim_of(self._replacement, self._index, entries))
             evicted = 1
         entries[key] = entry
-        self._insert(self._index, key)
+        self._replacement.insert(self._index, key)
         return evicted
 
     def victim(self) -> Entry:
@@ -91,9 +88,10 @@ class Ways:
 
     def take(self, key: int) -> Entry | None:
         """Take an entry out; None: it is not there."""
-        entry = self.entries.pop(key, None)
+        entry = self.entries.get(key)
         if entry is not None:
-            self._forget(self._index, key)
+            del self.entries[key]
+            self._replacement.forget(self._index, key)
         return entry
 
     def clear(self) -> None:

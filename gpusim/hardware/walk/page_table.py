@@ -6,8 +6,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from attrs import frozen
-
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.warp_program import Buffer
@@ -25,7 +23,6 @@ _SIZES = (0, 4, _HUGE_BITS)
 """Pages that can be mapped, in 4 KiB pages, as powers of two: 4 KiB, 64 KiB and 2 MiB."""
 
 
-@frozen
 class PagePath:
     """What a walk of one page reads.
 
@@ -36,9 +33,14 @@ class PagePath:
         mapping: what the last one says.
     """
 
-    entries: tuple[int, ...]
-    prefixes: tuple[int, ...]
-    mapping: Mapping
+    __slots__ = ("entries", "mapping", "prefixes")
+
+    def __init__(
+        self, entries: tuple[int, ...], prefixes: tuple[int, ...], mapping: Mapping
+    ) -> None:
+        self.entries = entries
+        self.prefixes = prefixes
+        self.mapping = mapping
 
     @property
     def pfn(self) -> int:

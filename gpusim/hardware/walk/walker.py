@@ -172,23 +172,24 @@ class Walkers(Stage):
 
     def _run(self) -> Generator[int | None, None, None]:
         reads, steps, requests = self._reads, self._steps, self.requests
-        queues = (reads.queue, steps.queue, requests.queue)
         while True:
-            while reads.queue and (read := reads.take()) is not None:
+            now = self.env._now
+            while reads.ready <= now and (read := reads.take()) is not None:
                 self._level_done(read)
-            while steps.queue and (walk := steps.take()) is not None:
+            while steps.ready <= now and (walk := steps.take()) is not None:
                 self._step(walk)
             if self._unsent:
                 self._send_reads()
-            while requests.queue and (translation := requests.take()) is not None:
+            while requests.ready <= now and (translation := requests.take()) is not None:
                 self._admit(translation)
             while self._free and self._queue:
                 self._start(self._queue.pop(self._choose()))
-            upcoming = NEVER
-            for queue in queues:
-                if queue and queue[0][0] < upcoming:
-                    upcoming = queue[0][0]
-            yield None if upcoming == NEVER else upcoming - self.env._now
+            upcoming = reads.ready
+            if steps.ready < upcoming:
+                upcoming = steps.ready
+            if requests.ready < upcoming:
+                upcoming = requests.ready
+            yield None if upcoming == NEVER else upcoming - now
 
     def attach(self, signals: Signals) -> None:
         self.order.attach(signals)
@@ -223,8 +224,10 @@ class Walkers(Stage):
 
     def _counters(self, translation: Translation) -> PrefetchWalkCounters:
         """Where a walk is counted that a translation asked for."""
-        prefetched = translation.kind == _PREFETCH
-        return (self.prefetches if prefetched else self.counters)[translation.app]
+        counters: PrefetchWalkCounters = self.counters[translation.app]
+        if translation.kind == _PREFETCH:
+            counters = self.prefetches[translation.app]
+        return counters
 
     def _admit(self, translation: Translation) -> None:
         counters = self._counters(translation)
@@ -236,7 +239,8 @@ class Walkers(Stage):
             translation.follow(first, now)
             self.order.merged(self._walks[translation.tag], translation.access, now)
             return
-        translation.trail += (_WALKER, now)
+        translation.trail.append(_WALKER)
+        translation.trail.append(now)
         if self.on_admit.listeners:
             self.on_admit(translation.app, translation.tag, now)
         path = self.table.walk(translation.asid, translation.vpn)
@@ -252,7 +256,8 @@ class Walkers(Stage):
             self.whole.most_walks = under_way
         walk.started = now
         translation = walk.translation
-        translation.trail += (_WALK, now)
+        translation.trail.append(_WALK)
+        translation.trail.append(now)
         counters = self._counters(translation)
         counters.walks += 1
         counters.queue_cycles += now - walk.requested

@@ -1,0 +1,113 @@
+"""What components ask of their neighbours in other rooms, which know nothing of each other."""
+
+from __future__ import annotations
+
+from mypy_extensions import mypyc_attr, trait
+
+from gpusim.core.engine import Sleeper, Wakeable
+from gpusim.core.mapping import Mapping
+from gpusim.core.mshr import Admission
+from gpusim.core.request import MemoryRequest, Requester
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Inbound:
+    """Where the packets of a network come out (see `gpusim.hardware.crossbar.Link`).
+
+    Attributes:
+        ready: when the next one is there; `NEVER` if none is under way.
+    """
+
+    __slots__ = ("ready",)
+
+    ready: int
+
+    def connect(self, receiver: Sleeper) -> None:
+        """Name the process that is woken when a packet arrives."""
+        raise NotImplementedError
+
+    def head(self) -> MemoryRequest:
+        """The packet that is next, left in place."""
+        raise NotImplementedError
+
+    def take(self) -> MemoryRequest:
+        """The next packet, which is there, taken out."""
+        raise NotImplementedError
+
+
+@trait
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FirstTlb:
+    """What a load/store unit needs of the first TLB (see `gpusim.hardware.tlb.TlbLevel`).
+
+    Attributes:
+        latency: of a lookup, in cycles.
+        extra_cycles: what the last lookup took beyond it.
+    """
+
+    __slots__ = ()
+
+    latency: int
+    extra_cycles: int
+
+    def claim(self) -> bool:
+        """Take a port for this cycle."""
+        raise NotImplementedError
+
+    def lookup(self, tag: int, requester: Requester) -> Mapping | None:
+        """What covers the page, or None."""
+        raise NotImplementedError
+
+    def check(self, tag: int, mapping: Mapping) -> None:
+        """Make sure that a hit is what the page table says."""
+        raise NotImplementedError
+
+    def refuses(self, tag: int, app: int) -> bool:
+        """Whether a miss has to wait."""
+        raise NotImplementedError
+
+    def miss(self, request: MemoryRequest, delay: int) -> None:
+        """Let a request wait for its translation."""
+        raise NotImplementedError
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when there may be room."""
+        raise NotImplementedError
+
+
+@trait
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FirstCache:
+    """What a load/store unit needs of the L1 cache (see `gpusim.hardware.cache.L1Cache`).
+
+    Attributes:
+        latency: of a lookup, in cycles.
+    """
+
+    __slots__ = ()
+
+    latency: int
+
+    def fill(self, filled: MemoryRequest) -> None:
+        """A line arrives."""
+        raise NotImplementedError
+
+    def lookup(self, line: int, sectors: int, app: int) -> bool:
+        """Whether a load hits."""
+        raise NotImplementedError
+
+    def admit(self, request: MemoryRequest, line: int) -> Admission:
+        """Register a load that missed."""
+        raise NotImplementedError
+
+    def pass_through(self, request: MemoryRequest, keep: bool) -> None:
+        """Note a store or an atomic."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Forget all lines."""
+        raise NotImplementedError
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when an MSHR is free."""
+        raise NotImplementedError
