@@ -24,6 +24,9 @@ _IS_MEMORY[list(MEMORY_OPS)] = True
 LANES_PER_CHUNK = 1 << 15
 """Lane addresses after which a block hands over what it has recorded."""
 
+_FIRST_ROWS = 32
+"""Memory instructions for which a block has room at first."""
+
 
 @frozen
 class Shape:
@@ -44,12 +47,11 @@ class Shape:
 
 
 @lru_cache(maxsize=64)
-def _threads(block: Dim3) -> tuple[Lanes, Lanes, Lanes, Lanes, Mask]:
-    """Linear number, x, y and z of each thread, and a mask of all; read-only."""
+def _threads(block: Dim3) -> tuple[Lanes, Lanes, Lanes, Lanes]:
+    """Linear number, x, y and z of each thread; read-only."""
     width, height, depth = block
     tid = np.arange(width * height * depth)
-    everyone = np.ones(len(tid), dtype=bool)
-    arrays = (tid, tid % width, tid // width % height, tid // (width * height), everyone)
+    arrays = (tid, tid % width, tid // width % height, tid // (width * height))
     for array in arrays:
         array.flags.writeable = False
     return arrays
@@ -72,12 +74,12 @@ class BlockTracer:
     """
 
     __slots__ = (
-        "_address", "_arg", "_bounds", "_everyone", "_kind", "_masks", "_padded",
-        "_size", "_warp_size", "bx", "by", "bz", "t", "threads", "tid", "tx", "ty", "tz",
+        "_arg", "_arrays", "_index", "_kind", "_masks", "_padded", "_partial", "_warp_size",
+        "bx", "by", "bz", "t", "threads", "tid", "tx", "ty", "tz",
     )  # fmt: skip
 
     def __init__(self, shape: Shape, block: int, warp_size: int) -> None:
-        self.tid, self.tx, self.ty, self.tz, self._everyone = _threads(shape.block)
+        self.tid, self.tx, self.ty, self.tz = _threads(shape.block)
         self.threads = len(self.tid)
         self.bx = block % shape.grid[0]
         self.by = block // shape.grid[0] % shape.grid[1]
@@ -85,15 +87,19 @@ class BlockTracer:
         self.t = self.bx * shape.block[0] + self.tx
         self._warp_size = warp_size
         self._padded = -(-self.threads // warp_size) * warp_size
+        self._index = np.empty((_FIRST_ROWS, self.threads), dtype=np.int64)
+        """Elements that each thread accesses, an instruction a row: 0 where it takes no part."""
         self._clear()
 
     def _clear(self) -> None:
         self._kind: list[int] = []
         self._arg: list[int] = []
+        self._arrays: list[DeviceArray[np.generic]] = []
+        """Of the memory instructions."""
+        self._partial: list[int] = []
+        """Numbers of the instructions in which not all threads need take part."""
         self._masks: list[Mask] = []
-        self._address: list[NDArray[np.int64]] = []
-        self._size: list[int] = []
-        self._bounds: list[DeviceArray[np.generic]] = []
+        """Which threads do."""
 
     # Instructions ---------------------------------------------------------------------------
 
@@ -105,8 +111,10 @@ class BlockTracer:
         Returns:
             (threads,) values, or (1,) if `index` is an int; arbitrary outside `where`.
         """
-        self._access(Op.LOAD, array, index, where)
-        return self._values(array, index, where)
+        elements = self._access(Op.LOAD, array, index, where)
+        if isinstance(elements, int):
+            return array.data[elements : elements + 1].copy()
+        return array.data.take(elements)
 
     def store(
         self,
@@ -200,36 +208,33 @@ class BlockTracer:
     # Recording ------------------------------------------------------------------------------
 
     def _record(self, op: Op, arg: int, where: Mask | None) -> None:
+        if where is not None:
+            self._partial.append(len(self._kind))
+            self._masks.append(where.copy())
         self._kind.append(op)
         self._arg.append(arg)
-        self._masks.append(self._everyone if where is None else where.copy())
 
-    def _access(self, op: Op, array: DeviceArray[Scalar], index: Index, where: Mask | None) -> None:
-        if where is not None and not where.any():
-            return
-        if isinstance(index, int):
-            address = np.full(self.threads, array.base + index * array.element_bytes)
-        else:
-            address = np.multiply(index, array.element_bytes, dtype=np.int64)
-            address += array.base
-        self._address.append(address if where is None else np.where(where, address, INACTIVE))
-        self._kind.append(op)
-        self._arg.append(0)
-        self._size.append(array.element_bytes)
-        self._bounds.append(array)  # type: ignore[arg-type]
-
-    @staticmethod
-    def _values(array: DeviceArray[Scalar], index: Index, where: Mask | None) -> NDArray[Scalar]:
-        if isinstance(index, int):
-            return array.data[index : index + 1].copy()
-        if where is None:
-            return array.data[index]
-        return array.data[np.where(where, index, 0)]
+    def _access(
+        self, op: Op, array: DeviceArray[Scalar], index: Index, where: Mask | None
+    ) -> Index:  # fmt: skip
+        """Record a memory instruction; returns `index`, which is 0 outside `where`."""
+        if where is not None:
+            if not isinstance(index, int):
+                index = np.where(where, index, 0)
+            if not where.any():
+                return index
+        row = len(self._arrays)
+        if row == len(self._index):
+            self._index = np.concatenate((self._index, np.empty_like(self._index)))
+        self._index[row] = index
+        self._arrays.append(array)  # type: ignore[arg-type]
+        self._record(op, 0, where)
+        return index
 
     @property
     def full(self) -> bool:
         """Whether so much is recorded that it should be handed over."""
-        lanes = len(self._address) * self._padded
+        lanes = len(self._arrays) * self._padded
         return lanes >= LANES_PER_CHUNK or len(self._kind) * self.threads >= 4 * LANES_PER_CHUNK
 
     def take(self) -> LaneChunk | None:
@@ -238,41 +243,54 @@ class BlockTracer:
         Raises:
             IndexError: a thread left its array: the kernel is wrong.
         """
-        warps = self._padded // self._warp_size
         kind = np.array(self._kind, dtype=np.uint8)
-        flat = np.full((len(self._address), self._padded), INACTIVE)
-        if self._address:
-            np.stack(self._address, out=flat[:, : self.threads])
-            self._check_bounds(flat)
-        address = flat.reshape(-1, warps, self._warp_size)
-        memory = _IS_MEMORY[kind]
-        active = np.zeros((len(kind), warps), dtype=bool)
-        active[memory] = (address != INACTIVE).any(axis=2)
-        if self._masks:
-            masks = np.zeros((len(self._masks), self._padded), dtype=bool)
-            np.stack(self._masks, out=masks[:, : self.threads])
-            active[~memory] = masks.reshape(-1, warps, self._warp_size).any(axis=2)
-        used: Mask = np.logical_or.reduce(active, axis=1)
-        chunk = LaneChunk(
-            kind[used],
-            np.array(self._arg, dtype=np.int64)[used],
-            active[used],
-            address[used[memory]],
-            np.array(self._size, dtype=np.int64)[used[memory]],
-        )
+        arg = np.array(self._arg, dtype=np.int64)
+        size = np.array([array.element_bytes for array in self._arrays], dtype=np.int64)
+        address = self._addresses(size)
+        active = np.ones((len(kind), address.shape[1]), dtype=bool)
+        if self._partial:
+            memory = self._mask(kind, active, address)
+            used: Mask = np.logical_or.reduce(active, axis=1)
+            if not used.all():
+                kind, arg, active = kind[used], arg[used], active[used]
+                address, size = address[used[memory]], size[used[memory]]
         self._clear()
-        return chunk if len(chunk.kind) else None
+        return LaneChunk(kind, arg, active, address, size) if len(kind) else None
 
-    def _check_bounds(self, address: NDArray[np.int64]) -> None:
-        low = np.array([array.base for array in self._bounds])[:, None]
-        high = np.array([array.base + array.bytes for array in self._bounds])[:, None]
-        outside = (address != INACTIVE) & ((address < low) | (address >= high))
+    def _addresses(self, size: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(m, warps, lanes) addresses of the memory instructions, as if all threads took part."""
+        rows = len(self._arrays)
+        index = self._index[:rows]
+        if rows:
+            self._check_bounds(index)
+        flat = np.empty((rows, self._padded), dtype=np.int64)
+        np.multiply(index, size[:, None], out=flat[:, : self.threads])
+        flat += np.array([array.base for array in self._arrays], dtype=np.int64)[:, None]
+        flat[:, self.threads :] = INACTIVE
+        return flat.reshape(rows, self._padded // self._warp_size, self._warp_size)
+
+    def _mask(self, kind: NDArray[np.uint8], active: Mask, address: NDArray[np.int64]) -> Mask:
+        """Take the threads out that take no part; returns which instructions access memory."""
+        masks = np.zeros((len(self._masks), self._padded), dtype=bool)
+        np.stack(self._masks, out=masks[:, : self.threads])
+        lanes = masks.reshape(-1, *address.shape[1:])
+        partial = np.array(self._partial)
+        active[partial] = lanes.any(axis=2)
+        memory: Mask = _IS_MEMORY[kind]
+        accesses = memory[partial]
+        rows = (np.cumsum(memory) - 1)[partial[accesses]]
+        address[rows] = np.where(lanes[accesses], address[rows], INACTIVE)
+        return memory
+
+    def _check_bounds(self, index: NDArray[np.int64]) -> None:
+        length = np.array([array.length for array in self._arrays])
+        outside = (index.min(axis=1) < 0) | (index.max(axis=1) >= length)
         if outside.any():
-            row, thread = np.argwhere(outside)[0]
-            array = self._bounds[row]
-            offset = int(address[row, thread]) - array.base
+            row = int(np.argmax(outside))
+            thread = int(np.argmax((index[row] < 0) | (index[row] >= length[row])))
+            array = self._arrays[row]
             raise IndexError(
-                f"thread {thread} accesses element {offset // array.element_bytes} "
+                f"thread {thread} accesses element {index[row, thread]} "
                 f"of {array.name!r}, which has {array.length}"
             )
 

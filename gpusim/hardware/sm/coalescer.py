@@ -9,6 +9,7 @@ from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, SECTOR_BYTES, LaneChu
 
 _IS_MEMORY = np.zeros(256, dtype=bool)
 _IS_MEMORY[list(MEMORY_OPS)] = True
+_SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
 
 
 def coalesce(chunk: LaneChunk, line_bytes: int) -> list[Segment]:
@@ -52,13 +53,14 @@ def _transactions(
     if not rows.size:
         empty = np.zeros(0, dtype=np.int64)
         return np.zeros((warps, instructions), dtype=np.int64), empty, empty
-    line = rows // line_bytes
-    bit = np.left_shift(1, rows % line_bytes // SECTOR_BYTES)
-    idle = rows == INACTIVE
-    line[idle] = INACTIVE
-    bit[idle] = 0
+    line = rows >> line_bytes.bit_length() - 1  # INACTIVE stays what it is
+    bit = np.left_shift(1, rows >> _SECTOR_SHIFT & line_bytes // SECTOR_BYTES - 1)
     high = line.max(axis=1)
-    low = np.where(idle, high[:, None], line).min(axis=1)
+    low = line.min(axis=1)
+    if (low == INACTIVE).any():
+        idle = rows == INACTIVE
+        bit[idle] = 0
+        low = np.where(idle, high[:, None], line).min(axis=1)
     # Rows on one line need no sorting; the others are sorted stably, so that the first of each
     # group is the lowest lane.
     single = (low == high) & (high != INACTIVE)
