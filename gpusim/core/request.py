@@ -3,7 +3,8 @@
 A **trail** is a flat list ``[state, cycle, state, cycle, ...]``: from that cycle on, the traveller
 was in that state (`gpusim.core.states.State`).  A traveller that waits for another one (a load
 for its translation, a merged miss for the miss before it) notes a **link** instead of a state:
-``-1 - index`` into its `links`.  `resolve_trail` follows the links when somebody asks.
+-1 for its `origin`, ``-2 - index`` into its `links`.  `resolve_trail` follows the links when
+somebody asks.
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ Piece = tuple[int, int, int]
 """State, first cycle, cycle after the last."""
 
 
-@trait
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Trailed:
     """Something that can tell in which states it was."""
@@ -56,7 +56,7 @@ class Traveller(Trailed):
     component that answers pops it and sends the traveller there.
 
     Attributes:
-        trail, links: see the module's docstring.
+        trail, origin, links: see the module's docstring.
         path: ports of the requesters that wait for the answer, the next one last.
         app: index of the application, for counters.
         asid: address space.
@@ -66,7 +66,7 @@ class Traveller(Trailed):
         kind: what it wants: a `Kind` of request, or a `Purpose` of translation.
     """
 
-    __slots__ = ("app", "asid", "kind", "links", "mapping", "path", "sm", "tag", "trail")
+    __slots__ = ("app", "asid", "kind", "links", "mapping", "origin", "path", "sm", "tag", "trail")
 
     def __init__(
         self, app: int, asid: int, sm: int, tag: int, trail: list[int], kind: int = 0
@@ -78,6 +78,7 @@ class Traveller(Trailed):
         self.tag = tag
         self.trail = trail
         self.mapping: Mapping | None = None
+        self.origin: Trailed | None = None
         self.links: list[Trailed] | None = None
         self.path: list[Sink] = []
 
@@ -86,7 +87,7 @@ class Traveller(Trailed):
         if self.links is None:
             self.links = []
         self.links.append(other)
-        self.trail.append(-len(self.links))
+        self.trail.append(-1 - len(self.links))
         self.trail.append(cycle)
 
     def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
@@ -98,9 +99,12 @@ class Traveller(Trailed):
                 state = trail[i]
                 if state >= 0:
                     pieces.append((state, begin, end))
+                elif state == -1:
+                    assert self.origin is not None
+                    self.origin.cut(begin, end, pieces)
                 else:
                     assert self.links is not None
-                    self.links[-1 - state].cut(begin, end, pieces)
+                    self.links[-2 - state].cut(begin, end, pieces)
                 if begin == start:
                     return
                 end = begin
@@ -169,6 +173,7 @@ class MemoryRequest(Traveller):
         self.tag = tag
         self.trail = trail
         self.mapping = None
+        self.origin = None
         self.links = None
         self.path = []
         self.kind = kind

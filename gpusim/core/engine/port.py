@@ -6,14 +6,13 @@ from bisect import insort
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
-from mypy_extensions import mypyc_attr, trait
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine.loop import NEVER, EventLoop, Sleeper, Waiters, Wake, Wakeable
 
 T = TypeVar("T")
 
 
-@trait
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Sink:
     """Something that can be sent to: a port, the entrance of a network, a way to several ports.

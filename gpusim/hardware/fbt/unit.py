@@ -11,7 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import FbtConfig
 from gpusim.config.units import Hertz
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Wakeable
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.request import (
@@ -21,6 +21,7 @@ from gpusim.core.request import (
     line_in_page,
     page_of_line,
 )
+from gpusim.hardware.fbt.entrance import Entrance
 from gpusim.hardware.fbt.neighbours import FbtCounters, Holder, Miss, Permissions, VirtualBank
 from gpusim.hardware.fbt.purge import L1, Purges
 from gpusim.hardware.fbt.shootdowns import Shootdowns
@@ -29,7 +30,7 @@ from gpusim.hardware.fbt.write_backs import WriteBacks
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Fbt(Component, Sink):
+class Fbt(Component):
     """Lets misses through, under the leading names of their lines.
 
     A miss goes from its L2 bank to the TLBs and, translated, looks for its frame here: if the
@@ -65,6 +66,7 @@ class Fbt(Component, Sink):
         self.latency = config.latency.cycles(clock)
         self.trip = config.trip.cycles(clock)
         self.table = table
+        self._tlb_state = tlb_state
         self.counters = [FbtCounters() for _ in range(apps)]
         self.on_fault: Probe[[int, int, int, int]] = Probe()
         """Cycle, application, tagged line of a read-write synonym, its tagged leading line."""
@@ -73,10 +75,8 @@ class Fbt(Component, Sink):
         self._sub_shift = page_lines_shift - lines_shift
         self._line_bytes = line_bytes
         self._permissions = permissions
-        self._tlb_state = tlb_state
         self._fbt_state = fbt_state
         self._banks: Sequence[VirtualBank] = ()
-        self._tlb: Port[Translation] = Port(env, "unconnected")
         self._translated: Port[Miss] = Port(env, "fbt.translated")
         self._notices: Port[tuple[Any, ...]] = Port(env, "fbt.notices", self.trip)
         self._timers: Port[tuple[Any, ...]] = Port(env, "fbt.timers")
@@ -88,6 +88,7 @@ class Fbt(Component, Sink):
             self._released,
         )  # fmt: skip
         self.shootdowns = Shootdowns(self.table, self._sub_shift, self.purges)
+        self.entrance = Entrance(env, self.shootdowns, self._translated, tlb_state)
         self._write_backs = WriteBacks(env, self.latency, line_bytes, channel, self.purges)
         self.process = env.start(self._run())
         for port in (self._translated, self._notices, self._timers, self._write_backs.port):
@@ -99,33 +100,11 @@ class Fbt(Component, Sink):
     ) -> None:  # fmt: skip
         """Introduce all that hold translations, the port of the first TLB, and the caches."""
         self.shootdowns.holders = holders
-        self._tlb = first
+        self.entrance.tlb = first
         self._banks = self.purges.banks = banks
         self.purges.l1s = l1s
 
     # -- what the L2 banks call ------------------------------------------------------------------
-
-    @property
-    def entrance(self) -> Sink:
-        """Where misses are sent."""
-        return self
-
-    @property
-    def full(self) -> bool:
-        """Whether a miss has to wait for room in front of the first TLB."""
-        return self._tlb.full
-
-    def when_free(self, sender: Wakeable) -> None:
-        """Wake `sender` when there is room."""
-        self._tlb.when_free(sender)
-
-    def send(self, item: VirtualRequest, extra_cycles: int = 0) -> None:
-        """Send a miss to the first TLB, which is not full, `extra_cycles` from now."""
-        start = self.env._now + extra_cycles
-        miss = Miss(item, self.shootdowns.number, [self._tlb_state, start])
-        miss.path.append(self._translated)
-        item.follow(miss, start)
-        self._tlb.send(miss, extra_cycles)
 
     def finished(self, request: VirtualRequest, fetched: bool) -> None:
         """Hear, after the trip, that a miss is answered (by a line that it fetched)."""
@@ -232,8 +211,8 @@ class Fbt(Component, Sink):
     def _ask_again(self) -> None:
         """Send misses whose translation was overtaken back to the first TLB."""
         while self._again:
-            if self._tlb.full:
-                self._tlb.when_free(self.process.wake)
+            if self.entrance.tlb.full:
+                self.entrance.tlb.when_free(self.process.wake)
                 return
             miss = self._again.popleft()
             self.counters[miss.app].asked_again += 1
@@ -241,7 +220,7 @@ class Fbt(Component, Sink):
             miss.mapping = None
             miss.trail += (self._tlb_state, self.env._now)
             miss.path.append(self._translated)
-            self._tlb.send(miss)
+            self.entrance.tlb.send(miss)
 
     # -- what has happened in the caches ---------------------------------------------------------
 

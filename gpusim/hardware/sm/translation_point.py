@@ -90,7 +90,7 @@ class TranslationPoint(ABC):
             access.kind, access.app, access.asid, self._sm, tag, -1, access.lines[index],
             access.sectors[index], 0, access, [-1, access.issued, _CACHE, now],
         )  # fmt: skip
-        request.links = [self._history]
+        request.origin = self._history
         return request
 
     def _hit(

@@ -194,7 +194,7 @@ class WarpAccess(Access):
         if self.cause is not None:
             return self.cause
         hit = Traveller(self.app, self.asid, 0, 0, [-1, self.issued, _CACHE, self.hit_at])
-        hit.links = [history]
+        hit.origin = history
         return hit
 
     def answered(self, request: MemoryRequest) -> None:
