@@ -205,3 +205,30 @@ def reply_bytes(request: MemoryRequest) -> int:
     if request.kind == _LOAD or request.kind == _ATOMIC:
         return SECTOR_BYTES * request.sectors.bit_count()
     return _HEADER_BYTES
+
+
+def by_line(shift: int, links: int) -> Callable[[MemoryRequest], int]:
+    """Lines of ``1 << shift`` bytes go to the links in turn."""
+
+    def link_of(request: MemoryRequest) -> int:
+        return (request.address >> shift) % links
+
+    return link_of
+
+
+def by_virtual_line(links: int) -> Callable[[MemoryRequest], int]:
+    """Virtual lines go to the links in turn."""
+
+    def link_of(request: MemoryRequest) -> int:
+        return request.vline % links
+
+    return link_of
+
+
+def by_sm(first: int) -> Callable[[MemoryRequest], int]:
+    """Each SM, counted from `first`, has a link of its own."""
+
+    def link_of(request: MemoryRequest) -> int:
+        return request.sm - first
+
+    return link_of

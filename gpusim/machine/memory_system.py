@@ -9,20 +9,31 @@ from functools import partial
 from attrs import evolve
 
 from gpusim.core.component import Component
-from gpusim.core.engine import Environment, Port, Sink, Wakeable
+from gpusim.core.engine import Environment, Sink, Wakeable
 from gpusim.core.registry import Slot, make_policy
-from gpusim.core.request import MemoryRequest, Translation
+from gpusim.core.request import Translation
 from gpusim.core.signals import SignalBoard
 from gpusim.hardware.cache import CacheBypass, DramMisses, L2Bank, MissPath, TranslatedMisses
-from gpusim.hardware.cache.page_table_reads import Levels, Way, way_with_bypass
-from gpusim.hardware.crossbar import Network, reply_bytes, request_bytes
+from gpusim.hardware.cache.page_table_reads import (
+    Levels,
+    Way,
+    way_to_bank,
+    way_to_dram,
+    way_with_bypass,
+)
+from gpusim.hardware.crossbar import (
+    Network,
+    by_line,
+    by_sm,
+    by_virtual_line,
+    reply_bytes,
+    request_bytes,
+)
 from gpusim.hardware.dram import DramChannel, IdealDramChannel, build_dram
+from gpusim.hardware.dram.build import Route, route
 from gpusim.hardware.walk import PageTable, Walkers
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
-
-Route = Callable[[int], Port[MemoryRequest]]
-"""From a physical address to the port that serves it."""
 
 
 class MemorySystem:
@@ -57,13 +68,12 @@ class MemorySystem:
         banks, sms, first_sm = config.l2.banks, config.sm.count, domain.sms.start
         self.requests = Network(
             env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, sms, banks,
-            (lambda request: (request.address >> line_shift) % banks) if fbt is None
-            else (lambda request: request.vline % banks), request_bytes,
+            by_line(line_shift, banks) if fbt is None else by_virtual_line(banks), request_bytes,
             path="crossbar/requests", instance=domain.index,
         )  # fmt: skip
         self.replies = Network(
             env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, sms,
-            lambda request: request.sm - first_sm, reply_bytes,
+            by_sm(first_sm), reply_bytes,
             path="crossbar/replies", instance=domain.index,
         )  # fmt: skip
         misses: Callable[[L2Bank], MissPath] = partial(DramMisses, channel=channel)
@@ -80,10 +90,9 @@ class MemorySystem:
             )
         ]
         ports = [bank.requests for bank in self.banks]
-        way: Way = lambda read: channel(read.address)  # noqa: E731
+        way = way_to_dram(channel)
         if config.walk.memory == "l2":
-            to_bank: Way = lambda read: ports[(read.address >> line_shift) % banks]  # noqa: E731
-            way = self._past_the_cache(levels, to_bank, way)
+            way = self._past_the_cache(levels, way_to_bank(ports, line_shift), way)
         self.walkers = Walkers(
             env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}", domain.index
         )
@@ -140,7 +149,7 @@ class MemorySystem:
                 first=part.channels.start,
             )
             channels += made
-            routes.append(_route(mapping.channel, [channel.requests for channel in made]))
+            routes.append(route(mapping, [channel.requests for channel in made]))
         if len(routes) == 1:
             return channels, routes[0]
         bases = [part.base for part in self.domain.parts]
@@ -151,10 +160,6 @@ class MemorySystem:
         """All of them, from the walkers to DRAM."""
         fbt = () if self.fbt is None else (self.fbt,)
         return (*fbt, self.walkers, self.requests, self.replies, *self.banks, *self.channels)
-
-
-def _route(channel: Callable[[int], int], ports: Sequence[Port[MemoryRequest]]) -> Route:
-    return lambda address: ports[channel(address)]
 
 
 class WalkersOfDomains(Sink):

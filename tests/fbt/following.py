@@ -252,7 +252,7 @@ class Follower:
     def _note_issue(self, lsu: Any) -> None:
         lookup = lsu.l1.lookup
         remapping = isinstance(lsu.l1, RemappingL1Cache)
-        start = lsu._start
+        start = lsu._point.start
         starting: list[Any] = [None]
 
         def follow_start(access: Any, now: int) -> bool:
@@ -270,7 +270,7 @@ class Follower:
                 assert where >> self.page_shift in allowed, "an L1 cache hits a stale line"
             return hit
 
-        lsu._start = follow_start
+        lsu._point.start = follow_start
         lsu.l1.lookup = follow_lookup
 
     def _check_frame(self, request: VirtualRequest, line: int, since: int) -> None:

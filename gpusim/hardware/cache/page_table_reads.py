@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -37,7 +37,7 @@ declare_metrics(
 )  # fmt: skip
 
 
-Levels = Sequence[Sequence[LevelCounters]]
+Levels = list[list[LevelCounters]]
 """By application and level, the root first."""
 
 Way = Callable[[MemoryRequest], Port[MemoryRequest]]
@@ -69,6 +69,24 @@ class PageTableLevel(Component):
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self._levels[app][self.depth - 1],)
+
+
+def way_to_bank(ports: list[Port[MemoryRequest]], shift: int) -> Way:
+    """To the L2 bank of a line of ``1 << shift`` bytes."""
+
+    def way(read: MemoryRequest) -> Port[MemoryRequest]:
+        return ports[(read.address >> shift) % len(ports)]
+
+    return way
+
+
+def way_to_dram(channel: Callable[[int], Port[MemoryRequest]]) -> Way:
+    """To the DRAM channel of an address."""
+
+    def way(read: MemoryRequest) -> Port[MemoryRequest]:
+        return channel(read.address)
+
+    return way
 
 
 def way_with_bypass(

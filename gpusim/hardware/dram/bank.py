@@ -7,7 +7,7 @@ from typing import Final
 from gpusim.core.engine import NEVER
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.timing import Timing
-from gpusim.hardware.dram.waiting import Waiting
+from gpusim.hardware.dram.waiting import Due, Waiting
 
 CLOSED: Final = -1
 """The open row of a bank that has none."""
@@ -58,7 +58,7 @@ class BankGroup:
         self.activate_ok = 0
 
 
-class Bank:
+class Bank(Due):
     """A bank: its open row, the first clock of each next command, and which command is next.
 
     Attributes:
@@ -74,7 +74,7 @@ class Bank:
     """
 
     __slots__ = (
-        "activate_ok", "age", "due", "group", "index", "next", "opened_for", "precharge_ok", "rank",
+        "activate_ok", "age", "group", "index", "next", "opened_for", "precharge_ok", "rank",
         "read_ok", "row", "step", "write_ok",
     )  # fmt: skip
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
-from gpusim.core.engine import EventLoop
+from gpusim.core.engine import EventLoop, Port
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.request import MemoryRequest
 from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.ideal import IdealDramChannel
 from gpusim.hardware.dram.mapping import AddressMapping
+
+Route = Callable[[int], Port[MemoryRequest]]
+"""Where requests of an address are sent."""
 
 _PAGE_POLICIES = ("open", "closed")
 _PARTITIONS = ("none", "channels")
@@ -47,6 +53,15 @@ def build_dram(
         make(env, first + index, config, mapping, core_clock, apps, size, depth)
         for index in range(config.channels)
     ], mapping
+
+
+def route(mapping: AddressMapping, ports: list[Port[MemoryRequest]]) -> Route:
+    """From an address to the port of the channel that it belongs to."""
+
+    def port_of(address: int) -> Port[MemoryRequest]:
+        return ports[mapping.channel(address)]
+
+    return port_of
 
 
 def _check(config: DramConfig) -> None:

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from gpusim.hardware.dram.bank import CLOSED, Bank
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
-from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Waiting
+from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Due, Waiting
 
 IDLE: Final = 0
 COLUMN: Final = 1
@@ -23,7 +23,7 @@ clock, the one whose row was opened first goes first."""
 
 _due = attrgetter("due")
 _age = attrgetter("age")
-_Due = TypeVar("_Due", Waiting, Bank)
+_Ordered = TypeVar("_Ordered", bound=Due)
 
 
 class BankPlan:
@@ -169,7 +169,7 @@ class BankPlan:
             insort(activations, bank, key=_age)
 
 
-def _insert_by_due(ordered: list[_Due], item: _Due) -> None:
+def _insert_by_due(ordered: list[_Ordered], item: _Ordered) -> None:
     """Put `item` behind all that are due before it or with it."""
     if not ordered or ordered[-1].due <= item.due:
         ordered.append(item)

@@ -36,7 +36,20 @@ class Served:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Waiting:
+class Due:
+    """What a command is next for: a request, or a bank.
+
+    Attributes:
+        due: first clock of the command, as far as the bank alone is concerned.
+    """
+
+    __slots__ = ("due",)
+
+    due: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Waiting(Due):
     """A request that waits in a channel.
 
     Attributes:
@@ -60,12 +73,11 @@ class Waiting:
     """
 
     __slots__ = (
-        "accepted", "bank", "due", "finished", "first", "left", "opened", "outcome", "rank",
+        "accepted", "bank", "finished", "first", "left", "opened", "outcome", "rank",
         "request", "row", "served", "write",
     )  # fmt: skip
 
     rank: int
-    due: int
     outcome: int
     finished: int
 

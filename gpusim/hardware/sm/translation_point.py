@@ -37,12 +37,12 @@ class TranslationPoint(ABC):
         unit: whose transactions they are: it is told what they wait for, and which ones hit.
 
     Attributes:
-        transaction: class of the requests.
+        virtual: whether the L2 cache is virtual, too, and its requests carry names.
         translated: requests that come back from a TLB miss.
         retry: requests to go on with: translated ones, and those that found no MSHR, port or room.
     """
 
-    transaction: type[MemoryRequest] = MemoryRequest
+    virtual: bool = False
 
     def __init__(
         self, unit: StartingUnit, config: GpuConfig, tlb: FirstTlb, l1: FirstCache, out: Sink
@@ -86,10 +86,19 @@ class TranslationPoint(ABC):
     def _request(self, access: WarpAccess, tag: int, now: int) -> MemoryRequest:
         """A memory request for the next transaction of `access`."""
         index = access.next
-        request = self.transaction(
-            access.kind, access.app, access.asid, self._sm, tag, -1, access.lines[index],
-            access.sectors[index], 0, access, [-1, access.issued, _CACHE, now],
-        )  # fmt: skip
+        line, sectors = access.lines[index], access.sectors[index]
+        trail = [-1, access.issued, _CACHE, now]
+        request: MemoryRequest
+        if self.virtual:
+            request = VirtualRequest(
+                access.kind, access.app, access.asid, self._sm, tag, -1, line, sectors, 0, access,
+                trail,
+            )  # fmt: skip
+        else:
+            request = MemoryRequest(
+                access.kind, access.app, access.asid, self._sm, tag, -1, line, sectors, 0, access,
+                trail,
+            )  # fmt: skip
         request.origin = self._history
         return request
 
@@ -270,7 +279,7 @@ class AfterL1(TranslationPoint):
 class AfterL2(AfterL1):
     """Nothing is translated on this side of a virtual L2 cache (VC §4)."""
 
-    transaction = VirtualRequest
+    virtual = True
 
     def _translate(self, request: MemoryRequest, delay: int) -> bool:
         return self._leave(request, delay)

@@ -479,4 +479,6 @@ def _requester(waiter: Traveller) -> Requester:
 
 def _warps_among(waiters: list[Traveller]) -> int:
     """Warps that wait in the first level."""
+    if len(waiters) == 1:
+        return 1
     return len({(waiter.sm, _requester(waiter).warp_slot) for waiter in waiters})
