@@ -55,7 +55,8 @@ def test_by_hand():
 
 
 def test_of_a_run():
-    model, work = gpusim.load_model("tiny"), gpusim.load_workload("atax", "smoke")
+    model = gpusim.load_model("tiny")
+    work = gpusim.load_workload("mvt", "smoke", overrides={"n": 256})
     result = gpusim.simulate(model, work, record=["tlb"])
     table = result.table("tlb")
     table = table[table.level == 1]

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import gpusim
+from tests.quick import quick
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,19 +79,18 @@ def test_a_sweep_keeps_its_table(command, tmp_path):
     assert list((tmp_path / "runs" / "claims").iterdir()) == []
 
 
+RUN, REPORT = "run tiny nw --scale smoke", "report run.h5"
+OTHERS = ("compare run.h5 run.h5", "reproduce orch.table2 --scale smoke")
+
+
 @pytest.mark.parametrize("pandas", [WHILE_IMPORTED, MADE_AN_ERROR], ids=["broken off", "an error"])
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ("run", "tiny", "nw", "--scale", "smoke"),
-        ("report", "run.h5"),
-        ("compare", "run.h5", "run.h5"),
-        ("reproduce", "orch.table2", "--scale", "smoke"),
-    ],
-    ids=lambda arguments: arguments[0],
+    quick([RUN, REPORT, *OTHERS], RUN, REPORT),
+    ids=lambda arguments: arguments.split()[0],
 )
 def test_other_commands_end_as_ever(command, tmp_path, arguments, pandas):
     if "run.h5" in arguments:
         model, workload = gpusim.load_model("tiny"), gpusim.load_workload("nw", "smoke")
         gpusim.simulate(model, workload, output=tmp_path / "run.h5")
-    assert command(pandas, *arguments) == "gpusim: interrupted; nothing was written\n"
+    assert command(pandas, *arguments.split()) == "gpusim: interrupted; nothing was written\n"

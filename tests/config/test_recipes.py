@@ -1,6 +1,7 @@
 """Recipes: roles, what a machine lacks, stacks of them, and everything that is refused."""
 
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.stage import Stage
 from gpusim.machine.load import load_model
 from tests.config.citations import SOURCE
+from tests.quick import quick
 
 RECIPES = recipe_names()
 MODELS = data_names("models")
@@ -56,6 +58,7 @@ def refusal(model, *names, **overrides):
     return str(caught.value)
 
 
+@cache
 def taken(model, name):
     """A shipped model with a recipe, or None if it lacks what the recipe requires."""
     try:
@@ -89,7 +92,7 @@ def test_some_machine_takes_every_recipe(name):
     assert any(taken(model, name) for model in MODELS)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", quick(MODELS, "tiny", "a100-mig"))
 def test_a_recipe_changes_what_it_says_and_nothing_else(model):
     base = plain(model)
     for name in RECIPES:

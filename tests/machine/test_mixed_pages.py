@@ -30,6 +30,7 @@ from tests.machine.test_latency import (
     L2_TLB,
     LINE_FLITS,
 )
+from tests.quick import quick
 
 PAGE, KIB64, MIB2 = 4096, 64 << 10, 2 << 20
 HUGE, MIDDLE, SMALL_ONES = BASE, BASE + MIB2, BASE + MIB2 + KIB64
@@ -118,6 +119,9 @@ def test_large_pages_and_small_ones_take_entries_alike() -> None:
 # -- real programs -------------------------------------------------------------------------------
 
 
+SHORT: dict[str, dict[str, Any]] = {"atax": {"iterations": 3}}
+
+
 class Seen:
     """A run of a real program, and the sizes of the pages that it touched."""
 
@@ -127,7 +131,7 @@ class Seen:
         self.machines: list[Machine] = []
         self.result: Result = gpusim.simulate(
             gpusim.load_model("tiny", overrides=overrides),
-            gpusim.load_workload(workload, scale="smoke"),
+            gpusim.load_workload(workload, scale="smoke", overrides=SHORT.get(workload)),
             attach=self.machines.append,
         )
 
@@ -157,7 +161,7 @@ ARRAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ARRAYS)
+@pytest.mark.parametrize("kind", quick(ARRAYS, "plain", "star", "blocks", "virtual L1"))
 def test_a_program_on_pages_of_two_sizes_conserves_and_repeats(kind: str) -> None:
     first, again = Seen("atax", **ARRAYS[kind]), Seen("atax", **ARRAYS[kind])
     assert first.result.digest == again.result.digest
@@ -176,11 +180,9 @@ def test_sizes_of_a_program() -> None:
     assert walks[0] < walks[1] < walks[2]
 
 
-@pytest.mark.parametrize(
-    ("page", "largest"), [("4KiB", "4KiB"), ("64KiB", "64KiB"), ("2MiB", "2MiB")]
-)
-def test_pages_of_one_size_only_are_those_of_first_touch(page: str, largest: str) -> None:
-    frames = {"policy": "largest-fit", "largest": largest}
+@pytest.mark.parametrize("page", quick(["4KiB", "64KiB", "2MiB"], "64KiB"))
+def test_pages_of_one_size_only_are_those_of_first_touch(page: str) -> None:
+    frames = {"policy": "largest-fit", "largest": page}
     seen = Seen("gups", memory__page=page, memory__frames=frames)
     plain = Seen("gups", memory__page=page, memory__frames="first-touch")
     assert seen.result.summary["cycles"] == plain.result.summary["cycles"]

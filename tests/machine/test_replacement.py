@@ -15,6 +15,7 @@ from gpusim.simulate import run as run_machine
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.own_replacement import MostRecent
 from tests.machine.test_latency import BASE
+from tests.quick import quick
 
 OWN = "tests.machine.own_replacement:MostRecent"
 POLICIES = ("brrip", "fifo", "lru", "plru", "random", "srrip")
@@ -67,7 +68,7 @@ def test_each_policy_in_each_place_conserves_and_repeats(place: str, name: str) 
     assert [*first.machine.counter_rows()] == [*again.machine.counter_rows()]
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", quick(POLICIES, "lru", "srrip"))
 def test_a_program_with_one_policy_everywhere(name: str) -> None:
     keys = dict.fromkeys((f"{table}.replacement" for table, _ in PLACES.values()), name)
     everywhere = gpusim.load_model("tiny", overrides=keys)

@@ -18,8 +18,8 @@ CLEAN = runpy.run_path(str(FOLDER / "clean.py"))
 HANGS = 900
 """Seconds after which a cell is given up."""
 
-LONG = {"3-l1-tlb-sweep", "4-your-own-policy"}
-"""Notebooks of many runs."""
+LONG = {path.stem for path in NOTEBOOKS[1:]}
+"""All but the first: each starts a kernel, and most of them run many simulations."""
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 each_to_run = pytest.mark.parametrize(

@@ -12,9 +12,11 @@ from gpusim.core.states import family, state_names
 from gpusim.results import Result
 from gpusim.views.perfetto import export
 from tests.perfetto.reader import ReadTrace, Slice
+from tests.quick import quick
 from tests.whole.test_relaunch import pair
 
 SM_TRACKS = "SM "
+WINDOWS = quick([(None, 9000), (4000, None), (5000, 7001)], (5000, 7001))
 
 
 def plain(slices: list[Slice]) -> Counter[tuple[str, str, int, int | None]]:
@@ -111,7 +113,7 @@ def test_launches(recorded: Result, trace: ReadTrace) -> None:
     ]
 
 
-@pytest.mark.parametrize(("begin", "end"), [(None, 9000), (4000, None), (5000, 7001)])
+@pytest.mark.parametrize(("begin", "end"), WINDOWS)
 def test_a_window_cuts_off_what_is_outside(
     recorded: Result, trace: ReadTrace, tmp_path: Path, begin: int | None, end: int | None
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusim
@@ -15,6 +15,7 @@ from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy, policy_names
 from gpusim.hardware.tlb import TlbArray
+from tests.examples import examples
 from tests.policies.naive_replacement import NAIVE
 
 WAYS = 4
@@ -92,6 +93,7 @@ ops = st.lists(
 
 @pytest.mark.parametrize("policy", policy_names(Slot.REPLACEMENT))
 @pytest.mark.parametrize("name", DENSE)
+@settings(max_examples=examples(20))  # each is a hundred operations, and there are 66 of these
 @given(ops)
 def test_every_array_with_every_policy(name: str, policy: str, ops: Any) -> None:
     """A hit is what was put in last for that very page; no more is there than there is room."""

@@ -38,7 +38,8 @@ def test_clustering_of_the_test_agrees_with_networkx() -> None:
     assert clustering(graph) == pytest.approx((nx.average_clustering(made), nx.transitivity(made)))
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [0, 1])
 def test_co_papers_match_the_acl_anthology(seed: int) -> None:
     graph = CoPapers(20000).generate(seed)
     local, transitivity = clustering(graph)
@@ -47,6 +48,16 @@ def test_co_papers_match_the_acl_anthology(seed: int) -> None:
     assert (graph.degrees == 0).sum() == round(20000 * 3225 / 61023)
     assert local == pytest.approx(0.7111, rel=0.03)
     assert transitivity == pytest.approx(0.6366, rel=0.05)
+    assert is_simple_and_undirected(graph)
+
+
+def test_smaller_co_papers_are_alike() -> None:
+    graph = CoPapers(4000).generate(0)
+    local, _ = clustering(graph)
+    assert graph.degrees.mean() == pytest.approx(62.49, rel=0.08)
+    assert graph.degrees.max() == 1184
+    assert (graph.degrees == 0).sum() == round(4000 * 3225 / 61023)
+    assert local == pytest.approx(0.7111, rel=0.03)
     assert is_simple_and_undirected(graph)
 
 

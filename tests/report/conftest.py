@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import gpusim
 from gpusim.results import RECORDS, Result
+from gpusim.views.report import html_report
 from tests.report.runs import PAIR, run
 
 
@@ -31,3 +32,16 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Result]:
     work = gpusim.load_workload(str(path), "smoke")
     with gpusim.simulate(gpusim.load_model("tiny"), work, record=list(RECORDS)) as result:
         yield result
+
+
+@pytest.fixture(scope="session")
+def report_of() -> Callable[[Result], str]:
+    """`html_report`, once for each result."""
+    made: dict[int, str] = {}
+
+    def report(result: Result) -> str:
+        if id(result) not in made:
+            made[id(result)] = html_report(result)
+        return made[id(result)]
+
+    return report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.image
@@ -12,7 +13,7 @@ import pytest
 
 from gpusim.results import Result
 from gpusim.views.plots import PALETTE
-from gpusim.views.report import write_report
+from tests.quick import quick
 from tests.report.reading import read
 
 BROWSER = next(
@@ -23,9 +24,9 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installe
 
 
 @pytest.fixture
-def page(tmp_path: Path, several: Result) -> Path:
+def page(tmp_path: Path, several: Result, report_of: Callable[[Result], str]) -> Path:
     path = tmp_path / "page.html"
-    write_report(several, path)
+    path.write_text(report_of(several), encoding="utf-8")
     return path
 
 
@@ -53,7 +54,7 @@ def test_the_browser_finds_all_headings(page: Path) -> None:
     assert "CONSOLE" not in outcome.stderr, "it complains of nothing, such as its own policy"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", quick(["light", "dark"], "dark"))
 def test_the_browser_draws_the_page(page: Path, scheme: str) -> None:
     picture = page.with_suffix(".png")
     preferred = f"--blink-settings=preferredColorScheme={['dark', 'light'].index(scheme)}"

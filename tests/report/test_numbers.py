@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -23,8 +24,8 @@ def result(request: pytest.FixtureRequest) -> Result:
 
 
 @pytest.fixture(scope="module")
-def page(result: Result) -> Element:
-    return read(html_report(result))
+def page(result: Result, report_of: Callable[[Result], str]) -> Element:
+    return read(report_of(result))
 
 
 def apps_of(result: Result) -> list[str]:
@@ -160,8 +161,10 @@ def test_pages_are_those_waited_for_most(result: Result, page: Element) -> None:
     assert note in section(page, "translation").text
 
 
-def test_chunks_change_nothing(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = html_report(result)
+def test_chunks_change_nothing(
+    result: Result, report_of: Callable[[Result], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = report_of(result)
     monkeypatch.setattr("gpusim.results.result.CHUNK_ROWS", 97)
     assert html_report(result) == whole
 

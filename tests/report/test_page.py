@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 import matplotlib.image
@@ -15,12 +16,13 @@ from gpusim.views.report import html_report
 from tests.report.reading import Element, read, section
 from tests.report.runs import NASTY, run
 
+Report = Callable[[Result], str]
 FIXTURES = ["everything", "nothing", "several"]
 
 
 @pytest.fixture(scope="module", params=FIXTURES)
-def html(request: pytest.FixtureRequest) -> str:
-    return html_report(request.getfixturevalue(request.param))
+def html(request: pytest.FixtureRequest, report_of: Report) -> str:
+    return report_of(request.getfixturevalue(request.param))
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +78,8 @@ def test_links_lead_somewhere(page: Element) -> None:
     assert targets == {one.attributes["id"] for one in page.all("section")}
 
 
-def test_names_are_text(several: Result) -> None:
-    html = html_report(several)
+def test_names_are_text(several: Result, report_of: Report) -> None:
+    html = report_of(several)
     assert "<b id" not in html
     assert "<script" not in html
     assert "49" not in re.findall(r"&gt;&amp;&#34;(.{2})", html), "the name is no template"
@@ -86,8 +88,8 @@ def test_names_are_text(several: Result) -> None:
     assert NASTY.replace("\\", "\\\\").replace('"', '\\"') in section(page, "run").one("pre").text
 
 
-def test_sections_of_what_was_not_recorded_are_absent(nothing: Result) -> None:
-    page = read(html_report(nothing))
+def test_sections_of_what_was_not_recorded_are_absent(nothing: Result, report_of: Report) -> None:
+    page = read(report_of(nothing))
     assert not list(page.all("img"))
     assert "translation" not in {one.attributes["id"] for one in page.all("section")}
     hint = section(page, "time").text
@@ -95,8 +97,8 @@ def test_sections_of_what_was_not_recorded_are_absent(nothing: Result) -> None:
     assert f"--record {','.join(DRAWN)}" in hint
 
 
-def test_no_hint_where_nothing_is_missing(everything: Result) -> None:
-    assert "--record" not in section(read(html_report(everything)), "time").text
+def test_no_hint_where_nothing_is_missing(everything: Result, report_of: Report) -> None:
+    assert "--record" not in section(read(report_of(everything)), "time").text
 
 
 @pytest.mark.parametrize(("record", "missing"), [
@@ -134,15 +136,15 @@ def size_of(page: Element) -> tuple[int, int]:
     return width, height
 
 
-def test_the_page_is_small_and_always_the_same(everything: Result) -> None:
-    html = html_report(everything)
+def test_the_page_is_small_and_always_the_same(everything: Result, report_of: Report) -> None:
+    html = report_of(everything)
     assert size_of(read(html)) > (1000, 1000)
     assert len(html) < 500_000
     assert html_report(everything) == html
 
 
-def test_machine_and_run_are_told(everything: Result) -> None:
-    page = read(html_report(everything))
+def test_machine_and_run_are_told(everything: Result, report_of: Report) -> None:
+    page = read(report_of(everything))
     facts = {
         one.one("dt").text: one.one("dd").text
         for name in ("machine", "run")

@@ -64,6 +64,7 @@ def test_workers_end_with_a_command_that_is_killed(
     assert list((tmp_path / "runs" / surveys.FOLDER).iterdir()) == []
 
 
+@pytest.mark.long
 def test_and_with_one_that_is_interrupted(
     tmp_path: Path, gate: Gate, command: tuple[str, ...]
 ) -> None:

@@ -26,7 +26,7 @@ from tests.sm.tiny_machines import machines, programs
 Program = list[list[list[list[tuple[Any, ...]]]]]
 
 thorough = settings(
-    max_examples=examples(120), deadline=None,
+    max_examples=examples(80), deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 

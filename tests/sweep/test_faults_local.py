@@ -68,18 +68,15 @@ def test_a_killed_sweep_goes_on_where_it_was(
         assert (len(gone), alive) == (2, [])
     assert running(folder) == len(list((folder / "claims").glob("*.claim"))) == 2
     gate.open()
-    with started(spec, "-o", str(folder), "-j", "2", gate=gate) as sweep:
-        _, errors = finish(sweep)
-    assert errors == ""
+    run_sweep(small_sweep(), folder, jobs=1)
     assert_done_once(all_done(folder, len(SEEDS)), journal(folder))
     since = journal(folder)[len(before) :]
     assert not set(keys(before, "done")) & set(keys(since, "started"))
     assert_same_runs(folder, serial)
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_sweep_is_tidy_and_goes_on(
     tmp_path: Path, folder: Path, gate: Gate, number: signal.Signals
 ) -> None:

@@ -17,7 +17,7 @@ from tests.sm.tiny_machines import machines, programs
 from tests.timelines.scripted import simulate
 
 thorough = settings(
-    max_examples=examples(40),
+    max_examples=examples(15),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

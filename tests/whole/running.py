@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from typer.testing import CliRunner
@@ -26,6 +27,12 @@ def run(
         gpusim.load_workload(workload, "smoke", overrides=parameters),
         **options,
     )
+
+
+@cache
+def base_run(model: str, workload: str, *variants: str) -> Result:
+    """The same, once in a process: for all tests that compare others with it. Do not close it."""
+    return run(model, workload, *variants)
 
 
 def command(*arguments: str, code: int = 0) -> Outcome:

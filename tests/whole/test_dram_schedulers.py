@@ -13,6 +13,7 @@ from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.simulate import assign_sms
 from gpusim.simulate import run as run_machine
+from tests.quick import quick
 from tests.whole.running import run
 from tests.whole.test_mechanisms import assert_same
 
@@ -39,7 +40,7 @@ def pair(tmp_path: Path) -> gpusim.Workload:
     return gpusim.load_workload(str(path), "smoke")
 
 
-@pytest.mark.parametrize("page", ["open", "closed"])
+@pytest.mark.parametrize("page", quick(["open", "closed"], "open"))
 def test_one_application_without_walks_has_fr_fcfs(page: str) -> None:
     """A channel has at most 256 reads here: as many as its banks of the L2 cache have MSHRs."""
     settings = {**SMALL, "dram.page_policy": page}
@@ -60,8 +61,11 @@ def counter(result: gpusim.Result, name: str) -> int:
 
 @pytest.mark.parametrize(
     ("variant", "settings"),
-    [("mask-dram", {}), ("mask-dram", TIGHT), ("app-aware-dram", {}), ("closed-row", {})],
-)
+    quick(
+        [("mask-dram", {}), ("mask-dram", TIGHT), ("app-aware-dram", {}), ("closed-row", {})],
+        ("mask-dram", TIGHT), ("app-aware-dram", {}),
+    ),
+)  # fmt: skip
 def test_two_applications_lose_nothing(
     pair: gpusim.Workload, variant: str, settings: dict[str, object]
 ) -> None:

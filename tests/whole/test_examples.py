@@ -12,6 +12,8 @@ import gpusim
 from gpusim.core.errors import UserError
 from gpusim.machine import Machine
 from gpusim.results.result import Result
+from tests.whole.test_dram_schedulers import SMALL as FEW_SMS
+from tests.whole.test_relaunch import pair
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -26,7 +28,8 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(workload: str = "bfs", model: str = "tiny", **keys: Any) -> Result:
     overrides = {key.replace("__", "."): value for key, value in keys.items()}
     loaded = gpusim.load_model(model, overrides=overrides)
-    return gpusim.simulate(loaded, gpusim.load_workload(workload, scale="smoke"))
+    short = {"iterations": 2} if workload == "atax" else {}
+    return gpusim.simulate(loaded, gpusim.load_workload(workload, "smoke", overrides=short))
 
 
 def total(result: Result, component: str, name: str) -> int:
@@ -93,7 +96,7 @@ def test_a_warp_scheduler_that_reacts_to_misses() -> None:
     assert run("bfs", sm__scheduler=strict).summary["cycles"] != plain.summary["cycles"]
 
 
-def test_a_dram_scheduler_whose_channels_share_a_table() -> None:
+def test_a_dram_scheduler_whose_channels_share_a_table(tmp_path: Path) -> None:
     seen: list[object] = []
 
     def look(machine: Machine) -> None:
@@ -101,10 +104,9 @@ def test_a_dram_scheduler_whose_channels_share_a_table() -> None:
         seen.extend(queue._service for queue in queues if hasattr(queue, "_service"))
 
     loaded = gpusim.load_model(
-        "maxwell-mask", overrides={"dram.scheduler": "least_served:LeastServed"}
+        "maxwell-mask", overrides={**FEW_SMS, "dram.scheduler": "least_served:LeastServed"}
     )
-    workload = gpusim.load_workload("HISTO_GUP", scale="smoke")
-    result = gpusim.simulate(loaded, workload, attach=look)
+    result = gpusim.simulate(loaded, pair(tmp_path, "never"), attach=look)
     assert len(seen) > 1
     assert len({id(one) for one in seen}) == 1
     assert sum(seen[0].requests) > 0  # type: ignore[attr-defined]

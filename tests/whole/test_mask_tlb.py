@@ -10,6 +10,7 @@ import gpusim
 from gpusim.core.errors import UserError
 from gpusim.machine.load import load_model
 from gpusim.results.result import Result
+from tests.quick import quick
 from tests.whole.running import command, run
 from tests.whole.test_mechanisms import assert_same, counters
 from tests.whole.test_relaunch import pair
@@ -29,7 +30,7 @@ def of_app(result: Result, app: str) -> dict[str, int]:
     return {key[3]: value for key, value in counters(result).items() if key[::2] == ("tlb/L2", app)}
 
 
-@pytest.mark.parametrize("token_policy", ["paper", "hillclimb"])
+@pytest.mark.parametrize("token_policy", quick(["paper", "hillclimb"], "paper"))
 def test_tokens_for_all_warps_are_the_shared_tlb(token_policy: str, tmp_path: Path) -> None:
     fill: Fill = {"initial": 1.0, "step": 0.0, "bypass_entries": 0, "token_policy": token_policy}
     base = pair_on_tiny(tmp_path)

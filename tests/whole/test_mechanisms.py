@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.machine.load import load_model
 from gpusim.results.result import Result
-from tests.whole.running import command, run
+from tests.quick import quick
+from tests.whole.running import base_run, command, run
 
 Counters = dict[tuple[str, int, str, str], int]
 
@@ -25,6 +28,11 @@ def short(*variants: str, overrides: dict[str, object] | None = None) -> Result:
     return run("kepler-uvm", "atax", *variants, overrides=overrides, parameters=parameters)
 
 
+@cache
+def short_base() -> Result:
+    return short()
+
+
 def assert_same(base: Result, other: Result) -> Counters:
     """Everything is the same but the model's text; returns the counters of `other` alone."""
     assert base.summary == other.summary
@@ -38,7 +46,7 @@ FULLY = {"sm.max_blocks": 1, "tlb.L1.ways": 64}
 ONE_BLOCK = {"sm.max_blocks": 1}
 
 
-@pytest.mark.parametrize("workload", ["atax", "bfs"])
+@pytest.mark.parametrize("workload", quick(["atax", "bfs"], "bfs"))
 @pytest.mark.parametrize("array", ["tb-partitioned", "tb-partitioned-shared"])
 def test_one_block_with_all_sets_at_once_has_a_fully_associative_tlb(
     array: str, workload: str
@@ -63,22 +71,26 @@ def test_scheduling_by_equal_miss_rates_is_round_robin(settings: dict[str, objec
 def test_compression_in_which_all_matches_is_none(level: str) -> None:
     """Half the ways hold two translations each, the other half stay empty."""
     sets = {"policy": "base-delta", "delta_vpn_bits": 60, "delta_pfn_bits": 60}
-    base = short()
+    base = short_base()
     own = assert_same(base, short(overrides={f"tlb.{level}.sets": sets}))
     assert sum(v for key, v in own.items() if key[3] == "compressed_inserts") > 0
     assert sum(v for key, v in own.items() if key[3] == "plain_inserts") == 0
 
 
 def test_a_cluster_of_one_page_is_none() -> None:
-    base = short()
+    base = short_base()
     assert_same(base, short(overrides={"tlb.L2.array": "cluster"}))
 
 
 @pytest.mark.parametrize(
-    "variant", ["scheduling", "partitioning", "partitioning-sharing", "compression+orchestrated"]
-)
+    "variant",
+    quick(
+        ["scheduling", "partitioning", "partitioning-sharing", "compression+orchestrated"],
+        "partitioning", "compression+orchestrated",
+    ),
+)  # fmt: skip
 def test_orchestrated_machines_do_the_same_work(variant: str) -> None:
-    base, other = run("kepler-uvm", "bfs"), run("kepler-uvm", "bfs", variant)
+    base, other = base_run("kepler-uvm", "bfs"), run("kepler-uvm", "bfs", variant)
     for what in ("instructions", "memory_instructions", "transactions"):
         assert other.summary[what] == base.summary[what]
     for result in (base, other):
@@ -93,9 +105,12 @@ def test_orchestrated_machines_do_the_same_work(variant: str) -> None:
 
 @pytest.mark.parametrize(
     "variant",
-    ["scheduling", "partitioning", "partitioning-sharing", "compression", "compression-l1",
-     "compression-unpartitioned", "compression-no-rebase", "compression+orchestrated",
-     "cluster-tlb", "ideal-l1-tlb", "ideal-l2-tlb", "l1-tlb-256", "one-block-at-a-time"],
+    quick(
+        ["scheduling", "partitioning", "partitioning-sharing", "compression", "compression-l1",
+         "compression-unpartitioned", "compression-no-rebase", "compression+orchestrated",
+         "cluster-tlb", "ideal-l1-tlb", "ideal-l2-tlb", "l1-tlb-256", "one-block-at-a-time"],
+        "partitioning-sharing", "compression", "cluster-tlb", "ideal-l2-tlb",
+    ),
 )  # fmt: skip
 def test_each_goes_with_huge_pages(variant: str) -> None:
     summary = short(variant, "huge-pages").summary

@@ -8,7 +8,8 @@ from gpusim.config.document import read_document
 from gpusim.config.layers import variants_of
 from gpusim.core.datafiles import data_names, find_data
 from gpusim.results.result import Result
-from tests.whole.running import run
+from tests.quick import quick
+from tests.whole.running import base_run, run
 
 PARAMETERS = {"atax": {"n": 512, "iterations": 4}, "bfs": {"graph.vertices": 128}}
 MODELS = data_names("models")
@@ -23,7 +24,7 @@ def small(model: str, workload: str, *names: str) -> Result:
 
 
 @pytest.mark.parametrize("workload", ["bfs", pytest.param("atax", marks=pytest.mark.long)])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", quick(MODELS, "tiny", "kepler-uvm", "maxwell-mask", "fermi"))
 def test_every_variant_runs(model: str, workload: str) -> None:
     base = small(model, workload).summary
     for variant in variants(model):
@@ -44,9 +45,9 @@ def test_an_ideal_tlb_never_walks_nor_costs(model: str) -> None:
 
 def test_huge_pages_and_larger_tlbs_help() -> None:
     base, huge, large = (
-        run("kepler-uvm", "atax", *names).summary for names in ((), ("huge-pages",),
-                                                               ("l1-tlb-256",))
-    )  # fmt: skip
+        small("kepler-uvm", "atax", *names).summary
+        for names in ((), ("huge-pages",), ("l1-tlb-256",))
+    )
     assert huge["walks"] < base["walks"]
     assert huge["share_translation"] < base["share_translation"]
     assert large["tlb_L1_hit_rate"] >= base["tlb_L1_hit_rate"]
@@ -54,11 +55,11 @@ def test_huge_pages_and_larger_tlbs_help() -> None:
 
 def test_an_ideal_crossbar_takes_no_time() -> None:
     result = run("tiny", "bfs", "ideal-crossbar", "ideal-dram", "ideal-tlb")
-    assert result.summary["cycles"] < run("tiny", "bfs").summary["cycles"]
+    assert result.summary["cycles"] < base_run("tiny", "bfs").summary["cycles"]
     assert result.provenance.variants == ("ideal-crossbar", "ideal-dram", "ideal-tlb")
 
 
-@pytest.mark.parametrize("workload", ["bfs", "atax", "pagerank"])
+@pytest.mark.parametrize("workload", quick(["bfs", "atax", "pagerank"], "bfs"))
 def test_warp_schedulers_issue_the_same_instructions(workload: str) -> None:
     counts = (
         "instructions", "compute_instructions", "memory_instructions", "shared_instructions",

@@ -12,9 +12,12 @@ import pytest
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.machine.monitor import Progress
+from tests.quick import quick
 from tests.whole.running import command, run
+from tests.whole.test_relaunch import pair
 
 EVERY = 777
+SHORT: dict[str, object] = {"iterations": 2}
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -23,8 +26,11 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("model", "workload"),
-    [("tiny", "bfs"), ("kepler-uvm", "atax"), ("apu-hsa", "bfs"), ("a100-mig", "pagerank")],
-)
+    quick(
+        [("tiny", "bfs"), ("kepler-uvm", "atax"), ("apu-hsa", "bfs"), ("a100-mig", "pagerank")],
+        ("tiny", "bfs"), ("apu-hsa", "bfs"),
+    ),
+)  # fmt: skip
 def test_a_log_adds_up_to_the_result(model: str, workload: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     reports: list[Progress] = []
@@ -56,7 +62,7 @@ def test_a_log_adds_up_to_the_result(model: str, workload: str, tmp_path: Path) 
 
 def test_windows_are_differences(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    run("kepler-uvm", "atax", log=path, log_every=EVERY).close()
+    run("kepler-uvm", "atax", log=path, log_every=EVERY // 4, parameters=SHORT).close()
     log = records(path)
     assert log[0]["window"] == log[0]["run"]
     assert len(log) > 100
@@ -84,7 +90,7 @@ def test_relaunched_applications_are_logged_until_all_first_runs_have_ended(
 ) -> None:
     path = tmp_path / "pair.jsonl"
     result = gpusim.simulate(
-        gpusim.load_model("maxwell-mask"), gpusim.load_workload("mask/HISTO_GUP", "smoke"),
+        gpusim.load_model("tiny"), pair(tmp_path, "until-all-have-run"),
         log=path, log_every=1000,
     )  # fmt: skip
     log = records(path)
@@ -99,7 +105,7 @@ def test_a_record_can_be_read_at_once(tmp_path: Path) -> None:
     def look(_: Progress) -> None:
         seen.append(len(records(path)))
 
-    run("kepler-uvm", "atax", log=path, log_every=1000, progress=look).close()
+    run("kepler-uvm", "atax", parameters=SHORT, log=path, log_every=1000, progress=look).close()
     assert seen[0] == 0
     assert seen[-1] == len(records(path)) - 1  # all but the last record, which comes then
 

@@ -3,10 +3,11 @@
 In a page, a block marked ``<!-- file: NAME -->`` is that file of `docs/examples`, and all
 ``bash`` and ``python`` blocks run, in one folder, with the examples that the page links to; a
 ``text`` block is the output of the block before it, but for numbers.
-Blocks marked ``<!-- long -->`` take long and run by themselves, among the long tests.
+Blocks marked ``<!-- long -->`` take long and run by themselves, among the long tests; runs without
+a scale are then those of scale smoke.
 
-On the page of which processes are the subject, every block runs in one of its own, as a user starts
-it. On the others, commands of gpusim alone and Python run here, which spares an interpreter each.
+On the page of which processes are the subject, every block runs in one of its own, the first as a
+user starts it. On the others, commands of gpusim alone and Python run here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.whole.forked import forked_command, forked_python
 from tests.whole.running import command
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +33,8 @@ DOCS = ROOT / "docs"
 BLOCK = re.compile(r"(?:<!-- (?:(long)|file: (\S+)) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
 COMMANDS = re.compile(r"(gpusim [^|>&;$`\\]*\n)+")
 """Of gpusim, with nothing that only a shell understands."""
+AT_SCALE = re.compile(r"(gpusim run \S+ \S+)(?! --scale)")
+"""A run at the scale that is the default, quick, which takes minutes."""
 OWN_PROCESSES = "extend.md"
 PAGES = ("guide.md", "models.md", OWN_PROCESSES, "timelines.md", "sweeps.md")
 
@@ -50,7 +54,7 @@ def blocks(page: str, long: bool) -> Iterator[tuple[str, str, str]]:
     for match in BLOCK.finditer((DOCS / page).read_text(encoding="utf-8")):
         marked_long, name, language, text = match.groups(default="")
         if name or bool(marked_long) == long:
-            yield name, language, text
+            yield name, language, AT_SCALE.sub(r"\1 --scale smoke", text) if long else text
 
 
 def without_numbers(text: str) -> str:
@@ -78,8 +82,21 @@ def run_here(language: str, text: str, folder: Path) -> str:
         return printed.getvalue()
     if not COMMANDS.fullmatch(text):
         return run_block(language, text, folder)
-    lines = (shlex.split(line, comments=True) for line in text.splitlines())
-    return "".join(command(*words[1:]).stdout for words in lines)
+    return "".join(command(*words[1:]).stdout for words in commands(text))
+
+
+def run_forked(language: str, text: str, folder: Path) -> str:
+    """As `run_here`, each command and program in a process of its own."""
+    if language == "python":
+        return forked_python(text)
+    if not COMMANDS.fullmatch(text):
+        return run_block(language, text, folder)
+    return "".join(forked_command(*words[1:]) for words in commands(text))
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    for line in text.splitlines():
+        yield shlex.split(line, comments=True)
 
 
 def run_page(page: str, long: bool, folder: Path) -> int:
@@ -96,6 +113,7 @@ def run_page(page: str, long: bool, folder: Path) -> int:
             assert without_numbers(text) == without_numbers(output)
         elif language in ("bash", "python"):
             output = run(language, text, folder)
+            run = run_forked if page == OWN_PROCESSES else run_here
             ran += 1
     return ran
 

@@ -31,9 +31,12 @@ def test_every_recipe_runs_on_a_small_machine(recipe: str) -> None:
 
 
 @pytest.mark.long
-def test_every_recipe_runs_on_every_model_that_takes_it() -> None:
-    outcomes = {(recipe, model): run(model, recipe) for recipe, model in PAIRS}
-    assert table(outcomes) == TOLD, REWRITE
+def test_every_recipe_runs_on_several_models_that_take_it() -> None:
+    """On each third of them, beginning with another one for each recipe: all models have turns."""
+    for number, recipe in enumerate(recipe_names()):
+        takers = [one for one in data_names("models") if not isinstance(load(one, recipe), Outcome)]
+        for model in takers[number % 3 % len(takers) :: 3]:
+            assert run(model, recipe) == Outcome(""), (recipe, model)
 
 
 @pytest.mark.parametrize("model", [one for one in data_names("models") if one != "a100-mig"])

@@ -14,24 +14,27 @@ from gpusim.machine import Machine
 from gpusim.results.dotted import by_dotted_key
 from gpusim.results.result import Result
 from gpusim.results.schema import RECORDS
+from tests.quick import quick
 from tests.whole.running import run
 
 RUNS = [
-    ("tiny", "atax", ()),
-    ("tiny", "pagerank", ()),
-    ("tiny", "bfs", ("ideal-dram",)),
-    ("kepler-uvm", "bfs", ()),
-    ("kepler-uvm", "atax", ()),
-    ("apu-hsa", "bfs", ()),
-    ("maxwell-mask", "pagerank", ("pwcache",)),
-    ("a100-mig", "bfs", ()),
+    ["tiny", "atax"],
+    ["tiny", "pagerank"],
+    ["tiny", "bfs", "ideal-dram"],
+    ["kepler-uvm", "bfs"],
+    ["kepler-uvm", "atax"],
+    ["apu-hsa", "bfs"],
+    ["maxwell-mask", "pagerank", "pwcache"],
+    ["a100-mig", "bfs"],
 ]
 
 
-@pytest.fixture(scope="module", params=RUNS, ids=lambda one: "-".join((*one[:2], *one[2])))
+SHORT = [one for one in RUNS if "atax" not in one]
+
+
+@pytest.fixture(scope="module", params=quick(RUNS, *SHORT), ids="-".join)
 def recorded(request: pytest.FixtureRequest) -> Iterator[Result]:
-    model, workload, variants = request.param
-    with run(model, workload, *variants, record=tuple(RECORDS)) as result:
+    with run(*request.param, record=tuple(RECORDS)) as result:
         yield result
 
 

@@ -22,7 +22,7 @@ smoke = {{ n = 64, iterations = 8 }}
 [[applications]]
 workload = "mvt"
 name = "long"
-smoke = {{ n = 512, iterations = 16 }}
+smoke = {{ n = 512, iterations = 10 }}
 """
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.machine.load import load_model
 from gpusim.results.result import Result
+from tests.quick import quick
 from tests.whole.running import command, run
 from tests.whole.test_mechanisms import assert_same, counters
 
@@ -16,6 +19,12 @@ SMALL_TLBS: dict[str, object] = {
 }  # fmt: skip
 """So small that the L3 TLB evicts, at smoke scale."""
 SHORT: dict[str, object] = {"iterations": 4}
+SHORTER: dict[str, dict[str, object]] = {"atax": SHORT, "matrix_transpose": {}}
+
+
+@cache
+def short_base() -> Result:
+    return run("a100-mig", "atax", overrides=SMALL_TLBS, parameters=SHORT)
 
 
 def evictions(result: Result, app: str) -> tuple[int, int]:
@@ -27,10 +36,13 @@ def evictions(result: Result, app: str) -> tuple[int, int]:
 ONE_BASE = {"policy": "star", "bases": 1}
 
 
-@pytest.mark.parametrize("workload", ["atax", "matrix_transpose"])
+@pytest.mark.parametrize("workload", quick(["atax", "matrix_transpose"], "atax"))
 def test_one_base_is_the_plain_array(workload: str) -> None:
-    base = run("a100-mig", workload, overrides=SMALL_TLBS)
-    one = run("a100-mig", workload, overrides=SMALL_TLBS | {"tlb.L3.array": ONE_BASE})
+    base = run("a100-mig", workload, overrides=SMALL_TLBS, parameters=SHORTER[workload])
+    one = run(
+        "a100-mig", workload, overrides=SMALL_TLBS | {"tlb.L3.array": ONE_BASE},
+        parameters=SHORTER[workload],
+    )  # fmt: skip
     own = assert_same(base, one)
     assert not any(own.values())
     if workload == "atax":
@@ -40,16 +52,13 @@ def test_one_base_is_the_plain_array(workload: str) -> None:
 
 @pytest.mark.parametrize(
     "variant",
-    [
-        "star", "stride-only", "star-4-base",
-        *(
-            pytest.param(one, marks=pytest.mark.long)
-            for one in ("sequential-only", "star-stride-2", "star-stride-4")
-        ),
-    ],
+    quick(
+        ["star", "stride-only", "star-4-base", "sequential-only", "star-stride-2", "star-stride-4"],
+        "star", "star-4-base",
+    ),
 )  # fmt: skip
 def test_shared_entries_do_the_same_work(variant: str) -> None:
-    base = run("a100-mig", "atax", overrides=SMALL_TLBS, parameters=SHORT)
+    base = short_base()
     shared = run("a100-mig", "atax", variant, overrides=SMALL_TLBS, parameters=SHORT)
     again = run("a100-mig", "atax", variant, overrides=SMALL_TLBS, parameters=SHORT)
     assert shared.digest == again.digest
@@ -67,8 +76,11 @@ def test_shared_entries_do_the_same_work(variant: str) -> None:
 
 @pytest.mark.parametrize(
     "variant",
-    ["star", "star-4-base", "half-sub-double-set", "half-sub-double-way-para",
-     "half-sub-double-way-seq", "static-ways", "star+static"],
+    quick(
+        ["star", "star-4-base", "half-sub-double-set", "half-sub-double-way-para",
+         "half-sub-double-way-seq", "static-ways", "star+static"],
+        "star", "half-sub-double-way-para", "star+static",
+    ),
 )  # fmt: skip
 def test_each_goes_with_huge_pages(variant: str) -> None:
     assert run("a100-mig", "matrix_transpose", variant, "huge-pages").summary["cycles"] > 0

@@ -9,10 +9,11 @@ from rich.console import Console
 
 from gpusim.cli.summary import print_summary
 from gpusim.core.datafiles import data_names
+from tests.quick import quick
 from tests.whole.running import run
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", quick([80, 120], 80))
 @pytest.mark.parametrize("model", data_names("models"))
 def test_nothing_is_cut_off(model: str, width: int) -> None:
     shown = io.StringIO()

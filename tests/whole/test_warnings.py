@@ -79,6 +79,7 @@ def test_a_policy_of_ones_own_is_asked_once_for_all_that_were_made() -> None:
     assert result.warnings == (f"tlb.L1.array: {model.config.sm.count} of us for atax",)
 
 
+@pytest.mark.long
 def test_a_mechanism_of_a_mix_that_never_acts_is_no_secret() -> None:
     """Its run is exactly the one without it, and says so."""
     star = run("a100-mig", "W1", "star")

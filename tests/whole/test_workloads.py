@@ -7,16 +7,13 @@ import gpusim
 from gpusim.programs.library import find_workload, paper_names, read_paper, workload_names
 from gpusim.programs.sizes import size_of
 from gpusim.programs.workload import load_workload
+from tests.quick import quick
 
 MIXES = [
     f"{paper}/{name}"
     for paper in paper_names()
     for name, table in read_paper(paper).workloads.items()
     if len(table["applications"]) > 1
-]
-EACH_MIX = [
-    name if number % 20 == 0 else pytest.param(name, marks=pytest.mark.long)
-    for number, name in enumerate(MIXES)
 ]
 PROGRAMS_OF_PAPERS = [
     f"{paper}/{name}"
@@ -26,20 +23,62 @@ PROGRAMS_OF_PAPERS = [
 ]
 
 
-@pytest.mark.parametrize("name", workload_names())
-def test_every_workload_runs(name: str) -> None:
-    workload = load_workload(name, "smoke")
+def transactions(name: str) -> int:
+    """At smoke scale."""
     size = size_of(find_workload(name), "smoke")
     assert size is not None
-    buffers = [buffer for spec in workload.applications for buffer in spec.start().buffers]
+    assert size.transactions is not None
+    return size.transactions
+
+
+SHORT = [name for name in workload_names() if transactions(name) < 7000]
+
+
+@pytest.mark.parametrize("name", workload_names())
+def test_every_workload_has_its_footprint(name: str) -> None:
+    size = size_of(find_workload(name), "smoke")
+    assert size is not None
+    applications = load_workload(name, "smoke").applications
+    buffers = [buffer for spec in applications for buffer in spec.start().buffers]
     assert sum(buffer.bytes for buffer in buffers) == size.footprint
+
+
+@pytest.mark.parametrize("name", quick(workload_names(), *SHORT))
+def test_every_workload_runs(name: str) -> None:
+    workload = load_workload(name, "smoke")
     with gpusim.simulate(gpusim.load_model("kepler-uvm"), workload) as result:
-        assert result.summary["transactions"] == size.transactions
+        assert result.summary["transactions"] == transactions(name)
         assert set(result.launches.app) == {spec.name for spec in workload.applications}
 
 
-@pytest.mark.parametrize("name", EACH_MIX)
-def test_every_mix_runs(name: str) -> None:
+def parts(name: str) -> list[str]:
+    """The workloads of a mix."""
+    paper, _, short = name.partition("/")
+    return [one["workload"] for one in read_paper(paper).workloads[short]["applications"]]
+
+
+def with_all_applications() -> list[str]:
+    """Mixes, the shortest first, each with an application that none before it has."""
+    found: list[str] = []
+    seen: set[str] = set()
+    for name in sorted(MIXES, key=transactions):
+        if not seen.issuperset(parts(name)):
+            found.append(name)
+            seen.update(parts(name))
+    return found
+
+
+EACH_APPLICATION = with_all_applications()
+
+
+@pytest.mark.parametrize("name", MIXES)
+def test_a_mix_is_as_large_as_its_applications(name: str) -> None:
+    assert len(load_workload(name, "smoke").applications) == len(parts(name))
+    assert transactions(name) == sum(map(transactions, parts(name)))
+
+
+@pytest.mark.parametrize("name", quick(EACH_APPLICATION, *EACH_APPLICATION[:3]))
+def test_mixes_run(name: str) -> None:
     """Each application once; that they start again is in test_relaunch.py, and costs more."""
     model = gpusim.load_model(read_paper(name.partition("/")[0]).model)
     workload = load_workload(name, "smoke")
@@ -47,9 +86,7 @@ def test_every_mix_runs(name: str) -> None:
     workload = evolve(workload, relaunch=False)
     with gpusim.simulate(model, workload) as result:
         assert set(result.launches.app) == {spec.name for spec in workload.applications}
-        size = size_of(find_workload(name), "smoke")
-        assert size is not None
-        assert result.summary["transactions"] == size.transactions
+        assert result.summary["transactions"] == transactions(name)
 
 
 @pytest.mark.parametrize("name", PROGRAMS_OF_PAPERS)
