@@ -48,9 +48,9 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from gpusim.core.version import __version__
+        from gpusim.core.version import __version__, form
 
-        print(f"gpusim {__version__}")
+        print(f"gpusim {__version__} ({form()})")
         raise typer.Exit
 
 
@@ -66,7 +66,7 @@ app = typer.Typer(
 @app.callback()
 def _options(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version."
+        False, "--version", callback=_version, is_eager=True, help="Print version and form."
     ),
 ) -> None:
     """Options of gpusim itself."""

@@ -101,11 +101,11 @@ def metrics_of(components: Iterable[Component], apps: int) -> list[Metric]:
         UserError: a policy counts something under a name that its component uses.
         ValueError: two numbers have the same name.
     """
-    counted = dict.fromkeys(
-        (component.path, component.label, cls)
-        for component in components
-        for cls in component.counter_classes(apps)
-    )
+    stated: Iterable[Any] = components  # a class of a user's own may state its path
+    counted: dict[tuple[str, str, type], None] = {}
+    for component in stated:
+        for cls in component.counter_classes(apps):
+            counted[component.path, component.label, cls] = None
     names: dict[tuple[str, str], type] = {}
     for path, _, cls in counted:
         for name in fields_dict(cls):

@@ -134,7 +134,6 @@ class Requester:
     warp_slot: int
 
 
-@trait
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Access(Requester):
     """The warp instruction behind a data request, as the memory system sees it."""

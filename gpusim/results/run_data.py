@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.counters import CounterRow
 from gpusim.core.states import families
+from gpusim.core.version import form
 
 
 @frozen
@@ -30,6 +31,7 @@ class Provenance:
     seed: int
     variants: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
+    form: str = field(factory=form)
     python: str = field(factory=platform.python_version)
     numpy: str = np.__version__
     simpy: str = simpy.__version__

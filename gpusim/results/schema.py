@@ -16,14 +16,17 @@ SCHEMA_VERSION = 1
 """The attribute `schema`.  A change that an older reader would misread raises it."""
 
 
-def _text(name: str, description: str, many: bool = False) -> Column:
-    return Column(name, TEXT, "", description, many)
+def _text(
+    name: str, description: str, many: bool = False, older: str | None = None
+) -> Column:  # fmt: skip
+    return Column(name, TEXT, "", description, many, older)
 
 
 PROVENANCE = Table(
     "What was run with what; lists have one element an entry, all others exactly one.",
     (
         _text("gpusim", "version of gpusim"),
+        _text("form", "'compiled' or 'pure Python', with the same numbers", older="pure Python"),
         _text("model", "model file or name"),
         _text("variants", "variants in the order in which they were applied", many=True),
         _text("overrides", "keys that were set, 'key=value' or 'workload.key=value'", many=True),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.results.schema import FORMAT, SCHEMA_VERSION
 from gpusim.results.storage.columns import Table
-from gpusim.results.storage.hdf5 import get_text, read_column
+from gpusim.results.storage.hdf5 import get_text, read_column, read_record
 
 
 class Source:
@@ -75,11 +75,8 @@ class Source:
 
     def record(self, group: str, table: Table) -> dict[str, Any]:
         """A table that is one record, its lists as tuples."""
-        found: dict[str, Any] = {}
-        for column in table.columns:
-            values = self.column(group, column.name).tolist()
-            found[column.name] = tuple(values) if column.many else values[0]
-        return found
+        with self.reading() as file:
+            return read_record(file[group], table)
 
     def tables(self) -> dict[str, dict[str, int]]:
         """Rows of each column of each event table."""

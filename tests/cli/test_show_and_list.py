@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
-from gpusim.core.version import __version__
+from gpusim.core.version import __version__, form
 from gpusim.machine.load import load_model
 
 MODELS = [
@@ -19,7 +19,7 @@ def gpusim(*arguments, code=0):
 
 
 def test_version():
-    assert gpusim("--version").stdout == f"gpusim {__version__}\n"
+    assert gpusim("--version").stdout == f"gpusim {__version__} ({form()})\n"
 
 
 def test_without_a_command_it_explains_itself():

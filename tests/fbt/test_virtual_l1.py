@@ -6,7 +6,7 @@ from gpusim.config.schema import L1Config
 from gpusim.config.units import Bytes, Hertz, cycles
 from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, MERGED, NEW
-from gpusim.core.request import Kind, VirtualRequest
+from gpusim.core.request import Access, Kind, VirtualRequest
 from gpusim.hardware.cache import VirtualL1Cache
 
 SHIFT = 5
@@ -14,10 +14,11 @@ PAGE, OTHER = 7, 9
 CONFIG = L1Config(size=Bytes(1024), ways=2, latency=cycles(4), translation="after-l2")
 
 
-class Access:
+class Counted(Access):
     """A warp instruction that counts its answers."""
 
-    slot = warp_slot = answers = 0
+    def __init__(self) -> None:
+        self.slot = self.warp_slot = self.answers = 0
 
     def answered(self, request: object) -> None:
         self.answers += 1
@@ -27,7 +28,7 @@ def cache() -> VirtualL1Cache:
     return VirtualL1Cache(Environment(), 0, CONFIG, Hertz(1), 1, SHIFT)
 
 
-def load(page: int, access: Access, leading: int | None = None) -> VirtualRequest:
+def load(page: int, access: Counted, leading: int | None = None) -> VirtualRequest:
     line = page << SHIFT | 3
     request = VirtualRequest(Kind.LOAD, 0, 0, 0, page, -1, line, 1, 0, access, [8, 0])
     request.leading = line if leading is None else leading << SHIFT | 3
@@ -35,7 +36,7 @@ def load(page: int, access: Access, leading: int | None = None) -> VirtualReques
 
 
 def test_a_line_outstanding_at_an_invalidation_answers_but_stays_not() -> None:
-    l1, access = cache(), Access()
+    l1, access = cache(), Counted()
     first, second = load(PAGE, access), load(PAGE, access)
     assert l1.admit(first, first.line) == NEW
     assert l1.admit(second, second.line) == MERGED
@@ -49,7 +50,7 @@ def test_a_line_outstanding_at_an_invalidation_answers_but_stays_not() -> None:
 
 
 def test_a_synonym_outstanding_does_not_bring_back_an_invalid_leading_page() -> None:
-    l1, access = cache(), Access()
+    l1, access = cache(), Counted()
     synonym, more = load(OTHER, access, leading=PAGE), load(OTHER, access)
     l1.admit(synonym, synonym.line)
     l1.invalidate(frozenset((PAGE,)))
@@ -60,7 +61,7 @@ def test_a_synonym_outstanding_does_not_bring_back_an_invalid_leading_page() -> 
 
 
 def test_an_invalidation_of_all_leaves_nothing() -> None:
-    l1, access = cache(), Access()
+    l1, access = cache(), Counted()
     kept, outstanding = load(PAGE, access), load(OTHER, access)
     l1.admit(kept, kept.line)
     l1.fill(kept)
@@ -74,7 +75,7 @@ def test_an_invalidation_of_all_leaves_nothing() -> None:
 
 
 def test_the_filter_spares_caches_without_lines_of_the_page() -> None:
-    l1, access = cache(), Access()
+    l1, access = cache(), Counted()
     kept = load(PAGE, access)
     l1.admit(kept, kept.line)
     l1.fill(kept)

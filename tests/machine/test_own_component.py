@@ -9,7 +9,7 @@ from attrs import define
 
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import Port, Wakeable
+from gpusim.core.engine import Port, Sink, Wakeable
 from gpusim.core.law import Law
 from gpusim.core.metrics import Metric, PerKiloInstruction, Ratio, Total, declare_metrics
 from gpusim.core.request import Translation
@@ -37,15 +37,12 @@ declare_metrics(
 )
 
 
-class Gate(Component):
-    """Lets translations pass to the walkers, `CYCLES` later."""
+class Way(Sink):
+    """Leads through a gate."""
 
-    name = path = "gate"
-    states = ("gate",)
-    laws = (Law("passed", "walk.requests", "passed", "walks asked for"),)
-
-    def __init__(self, port: Port[Translation], apps: int) -> None:
-        self.counters = [GateCounters() for _ in range(apps)]
+    def __init__(self, gate: Gate, port: Port[Translation]) -> None:
+        self.name = gate.name
+        self._gate = gate
         self._port = port
 
     @property
@@ -56,12 +53,24 @@ class Gate(Component):
         self._port.when_free(sender)
 
     def send(self, translation: Translation, extra_cycles: int = 0) -> None:
-        counters = self.counters[translation.app]
+        counters = self._gate.counters[translation.app]
         counters.passed += 1
         counters.toll_cycles += CYCLES
         arrival = self._port.env.now + extra_cycles
-        translation.trail += (self.state_numbers[0], arrival)
+        translation.trail += (self._gate.state_numbers[0], arrival)
         self._port.send(translation, extra_cycles + CYCLES)
+
+
+class Gate(Component):
+    """Lets translations pass to the walkers, `CYCLES` later."""
+
+    name = path = "gate"
+    states = ("gate",)
+    laws = (Law("passed", "walk.requests", "passed", "walks asked for"),)
+
+    def __init__(self, port: Port[Translation], apps: int) -> None:
+        self.counters = [GateCounters() for _ in range(apps)]
+        self.way = Way(self, port)
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)
@@ -82,7 +91,7 @@ def machine_with(*kinds: type[Gate]) -> tuple[Machine, list[Gate]]:
     machine = Machine(SMALL, [Tenant("a", ScriptedApplication([launch]), range(1))], seed=0)
     last: TlbLevel = list(machine.tlbs.values())[-1][0]
     gates = [kind(last.below, apps=1) for kind in kinds]
-    last.below = gates[0]
+    last.below = gates[0].way
     for gate in gates:
         machine.add(gate)
     return machine, gates

@@ -11,8 +11,11 @@ import pytest
 from gpusim.config.schema import GpuConfig, WalkConfig
 from gpusim.config.units import cycles
 from gpusim.core.errors import DeadlockError, WrongMappingError
+from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Purpose
 from gpusim.core.warp_program import Buffer
+from gpusim.hardware.walk import FirstComeFirstServed
+from gpusim.hardware.walk.walk import Walk
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.own_stages import EACH_WAY, NextPage, with_stage
@@ -184,22 +187,26 @@ def test_a_demand_that_meets_a_prefetch_merges_with_it() -> None:
     assert run.latencies[1] < MISS_EVERYWHERE + 5
 
 
+class Listening(FirstComeFirstServed):
+    """Keeps page and kind of the walks that came."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, int]] = []
+
+    def arrived(self, walk: Walk, cycle: int) -> None:
+        self.heard.append((walk.tag - VPN, walk.kind))
+
+
 def test_walkers_and_tlbs_know_a_prefetch() -> None:
-    heard: list[tuple[int, int]] = []
-    config = machine("NextPage", "before the L2 TLB")
+    order = PolicyConfig(f"{__name__}:Listening")
+    config = change(machine("NextPage", "before the L2 TLB"), walk={"order": order})
     application = ScriptedApplication(
         [ScriptedLaunch([[pages(0)]])], buffers=(Buffer("a", BASE, 2 * PAGE),)
     )
-
-    def attach(machine: object) -> None:
-        walkers = machine.systems[0].walkers  # type: ignore[attr-defined]
-        arrived = walkers.order.arrived
-        walkers.order.arrived = lambda walk, cycle: (
-            heard.append((walk.tag - VPN, walk.kind)), arrived(walk, cycle)
-        )  # fmt: skip
-
-    run = Run.of(config, [Tenant("scripted", application, range(1))], attach)
-    assert heard == [(0, Purpose.DEMAND), (1, Purpose.PREFETCH)]
+    run = Run.of(config, [Tenant("scripted", application, range(1))])
+    listening = run.machine.systems[0].walkers.order
+    assert isinstance(listening, Listening)
+    assert listening.heard == [(0, Purpose.DEMAND), (1, Purpose.PREFETCH)]
     (stage,) = run.machine.stages[1]
     assert isinstance(stage, NextPage)
     assert stage.kinds == [Purpose.DEMAND], "its own prefetches do not come to it"

@@ -12,17 +12,16 @@ from gpusim.config.schema import L1Config
 from gpusim.config.units import Bytes, Hertz
 from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, MERGED, NEW
-from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.request import Access, Kind, MemoryRequest
 from gpusim.hardware.cache import L1Cache
 from tests.examples import examples
 
 
-class Answers:
+class Answers(Access):
     """Who was answered, in order."""
 
-    slot = warp_slot = 0
-
     def __init__(self) -> None:
+        self.slot = self.warp_slot = 0
         self.requests: list[MemoryRequest] = []
 
     def answered(self, request: MemoryRequest) -> None:

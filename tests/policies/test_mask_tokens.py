@@ -16,27 +16,21 @@ from hypothesis import strategies as st
 from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.request import Translation
 from gpusim.core.signals import SignalBoard, Signals
 from gpusim.hardware.tlb import AlwaysFill, MaskTokens
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
 from tests.examples import examples
+from tests.policies.requesters import requester
 
 APPS, SMS, WARPS = 2, 4, 6
 SMS_OF = {0: (0, 2), 1: (1, 3)}
 
 
 @attrs.frozen
-class Warp:
-    app: int
-    sm: int
-    warp_slot: int
-    slot: int = 0
-
-
-@attrs.frozen
 class Seen:
     cycle: int
-    warp: Warp
+    warp: Translation
     hit: bool
 
 
@@ -57,7 +51,7 @@ class Naive:
         numbers = sorted({one.cycle // self.o["epoch"] for one in own} - {now})
         return [[one for one in own if one.cycle // self.o["epoch"] == n] for n in numbers]
 
-    def holds(self, warp: Warp, cycle: int) -> bool:
+    def holds(self, warp: Translation, cycle: int) -> bool:
         epochs = self.epochs(warp.app, cycle)
         if not epochs:
             return True
@@ -104,7 +98,7 @@ class Naive:
                 return entry[1]
         return None
 
-    def admits(self, tag: int, mapping: Mapping, warps: list[Warp], cycle: int) -> bool:
+    def admits(self, tag: int, mapping: Mapping, warps: list[Translation], cycle: int) -> bool:
         asked = warps if self.o["any_waiter"] else warps[:1]
         if any(self.holds(warp, cycle) for warp in asked):
             return True
@@ -160,7 +154,7 @@ def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]
             app, page, later, who = event
             cycle += later
             tag = app << ASID_SHIFT | page
-            warps = [Warp(app, SMS_OF[app][sm], slot) for sm, slot in who]
+            warps = [requester(app, SMS_OF[app][sm], slot) for sm, slot in who]
             counters = expected[app]
             hit = tag in array
             if not hit:
@@ -214,7 +208,7 @@ def test_refused(options: dict[str, Any], words: list[str]) -> None:
 
 def test_always_fills_and_keeps_nothing() -> None:
     always = AlwaysFill(APPS, SMS, WARPS)
-    warp = Warp(0, 0, 0)
+    warp = requester(0, 0, 0)
     assert always.admits(7, Mapping(7, 8), [warp], 0)
     assert always.find(7, warp) is None
     assert always.counters(0) == ()

@@ -51,7 +51,7 @@ def test_a_class_by_its_module() -> None:
         ("gpusim.hardware.sm.schedulers:NoSuch", "has no attribute 'NoSuch'"),
         (":Class", "cannot load"),
         ("gpusim.hardware.sm.schedulers:", "cannot load"),
-        ("gpusim.hardware.sm.schedulers:policy", "is not a class"),
+        ("gpusim.core.registry:policy", "is not a class"),
     ],
 )
 def test_a_class_that_is_not_there(name: str, why: str) -> None:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
-from gpusim.hardware.sm.block_scheduler import RecordedSm, RoundRobinPlacement
+from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.hardware.sm.recorded_placement import RecordedSm
 from gpusim.hardware.sm.schedulers import GreedyThenOldest, LooseRoundRobin
 from gpusim.programs.kernel import Kernel
 from gpusim.programs.tracer import BlockTracer, Shape

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import attrs
-
 from gpusim.core.policy import Ending, Policy
 from gpusim.hardware.cache import NeverBypass, TranslationAwareBypass
 from gpusim.hardware.dram.golden_silver_normal import GoldenSilverNormal
 from gpusim.hardware.sm.thrashing_aware import ThrashingAwarePlacement
 from gpusim.hardware.tlb import MaskTokens
+from tests.policies.requesters import requester
 from tests.policies.test_schedulers import Placed
-
-
-@attrs.frozen
-class Warp:
-    app: int
-    sm: int = 0
-    warp_slot: int = 0
-    slot: int = 0
 
 
 def told(*made: Policy, cycles: int = 500, apps: tuple[str, ...] = ("a", "b")) -> str:
@@ -27,7 +18,7 @@ def told(*made: Policy, cycles: int = 500, apps: tuple[str, ...] = ("a", "b")) -
 
 def looked_up(policy: MaskTokens, app: int, *cycles: int) -> MaskTokens:
     for cycle in cycles:
-        policy.looked_up(Warp(app), False, cycle)
+        policy.looked_up(requester(app), False, cycle)
     return policy
 
 

@@ -57,7 +57,7 @@ def make_run(**changes: Any) -> RunData:
     run = RunData(
         provenance=Provenance(
             gpusim="0.1", model="kepler-uvm", workload="atax", scale="smoke", seed=7,
-            variants=("l1-tlb-256",), python="3.11.7", numpy="2.0", simpy="4.1",
+            variants=("l1-tlb-256",), form="compiled", python="3.11.7", numpy="2.0", simpy="4.1",
             command_line=("gpusim", "run", "kepler-uvm", "atax"),
         ),
         config_toml=CONFIG,

@@ -57,6 +57,7 @@ CHANGES: dict[str, Callable[[RunData], dict[str, Any]]] = {
 SAME: dict[str, Callable[[RunData], dict[str, Any]]] = {
     "wall clock": lambda _: {"wall": WallClock(9.0, "later", "elsewhere", "other", 64)},
     "command line": lambda run: {"provenance": evolve(run.provenance, command_line=("x",))},
+    "compiled or not": lambda run: {"provenance": evolve(run.provenance, form="other")},
     "versions": lambda run: {"provenance": evolve(run.provenance, python="3.12", numpy="3")},
     "origins": lambda _: {"origins": {}},
     "order of counters": lambda run: {"counters": run.counters[::-1]},

@@ -58,6 +58,7 @@ def test_what_was_run(old: Result) -> None:
     assert old.digest == "74c3149523052edf25ba92479d0e67c9bffb5067070cef127a3eb06f2af66163"
     assert (run.gpusim, run.model, run.workload, run.scale) == ("0.1.0", "tiny", "atax", "smoke")
     assert (run.seed, run.variants, run.overrides) == (7, ("ideal-crossbar",), ("sm.count=2",))
+    assert run.form == "pure Python"
     assert (run.python, run.numpy, run.simpy) == ("3.11.7", "2.4.6", "4.1.2")
     assert run.command_line[:4] == ("gpusim", "run", "tiny", "atax")
     assert (old.wall.seconds, old.wall.host, old.wall.processors) == (0.05, "host", 2)

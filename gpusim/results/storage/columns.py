@@ -18,6 +18,8 @@ class Column:
         unit: ``"1"`` for plain numbers, empty for names and texts.
         description: what it tells.
         many: in a table that is one record: whether it is a list.
+        older: in a table that is one record: what it is in older files, which lack it; None: none
+            lacks it.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Column:
     unit: str
     description: str
     many: bool = False
+    older: str | None = None
 
 
 @frozen

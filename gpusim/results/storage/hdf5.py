@@ -104,6 +104,18 @@ def read_column(
     return np.asarray(dataset[rows])
 
 
+def read_record(group: h5py.Group, table: Table) -> dict[str, Any]:
+    """A table that is one record, its lists as tuples."""
+    found: dict[str, Any] = {}
+    for column in table.columns:
+        if column.older is not None and column.name not in group:
+            found[column.name] = column.older
+            continue
+        values = read_column(group, column.name).tolist()
+        found[column.name] = tuple(values) if column.many else values[0]
+    return found
+
+
 def _encode(values: Values) -> NDArray[np.bytes_]:
     texts = [str(value).encode("utf-8", "backslashreplace") for value in values]
     width = max((len(text) for text in texts), default=1)

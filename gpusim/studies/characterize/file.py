@@ -14,7 +14,14 @@ import numpy as np
 
 from gpusim.core.errors import UserError
 from gpusim.results.run_data import Provenance
-from gpusim.results.storage.hdf5 import Values, get_text, read_column, set_text, write_table
+from gpusim.results.storage.hdf5 import (
+    Values,
+    get_text,
+    read_column,
+    read_record,
+    set_text,
+    write_table,
+)
 from gpusim.results.storage.target import Target
 from gpusim.studies.characterize.characterization import (
     DISTRIBUTIONS,
@@ -143,14 +150,11 @@ def _distribution(apps: Sequence[ApplicationCharacterization], name: str) -> dic
 
 
 def _read(file: h5py.File) -> Characterization:
+    provenance = read_record(file["provenance"], TABLES["provenance"])
     tables = {
         name: {c.name: read_column(file[name], c.name) for c in table.columns}
         for name, table in TABLES.items()
-    }
-    many = {c.name for c in TABLES["provenance"].columns if c.many}
-    provenance: dict[str, Any] = {
-        name: tuple(values) if name in many else values.tolist()[0]
-        for name, values in tables["provenance"].items()
+        if name != "provenance"
     }
     geometry = {name: int(values[0]) for name, values in tables["geometry"].items()}
     apps = tuple(

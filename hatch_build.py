@@ -1,0 +1,189 @@
+"""Compiles the hot half of gpusim with mypyc while a wheel is built, where there is a C compiler.
+
+`GPUSIM_COMPILE` decides: ``0`` leaves the wheel pure Python, ``1`` makes it an error that it
+cannot be compiled, and without it a wheel that cannot be compiled is pure Python, and a line says
+so.  Editable installs are never compiled.  What is compiled stands in `pyproject.toml`, under
+``[tool.hatch.build.targets.wheel.hooks.custom]``.
+
+The sources stay in the wheel beside the extensions: they tell what compiled classes no longer do.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+VARIABLE = "GPUSIM_COMPILE"
+PACKAGE = "gpusim"
+
+NEEDS = ["mypy[mypyc]>=2.4,<3", "mypy-extensions>=1.0", "attrs>=23.2"]
+"""What a build that compiles needs; attrs for its types."""
+
+SETTINGS = """
+[mypy]
+python_version = 3.11
+ignore_missing_imports = True
+follow_imports = skip
+
+[mypy-gpusim.config.*,gpusim.core.*,gpusim.hardware.*]
+follow_imports = silent
+
+[mypy-numpy.*]
+follow_imports_for_stubs = True
+"""
+"""Of mypy: the same types, and so the same code, whatever else is installed."""
+
+
+class CompileHook(BuildHookInterface[Any]):
+    """See the module's docstring."""
+
+    def dependencies(self) -> list[str]:
+        return NEEDS if self._obstacle() is None else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable" or self._wanted() == "0":
+            return
+        self._work = TemporaryDirectory(prefix="gpusim-")
+        work = Path(self._work.name)
+        obstacle = self._obstacle() or self._compile(work)
+        if obstacle is not None:
+            self._go_without(obstacle)
+            return
+        built = work / "built"
+        for extension in _extensions(built):
+            build_data["force_include"][str(extension)] = extension.relative_to(built).as_posix()
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if hasattr(self, "_work"):
+            self._work.cleanup()
+
+    def _wanted(self) -> str:
+        """``"0"``, ``"1"``, or ``""``: if it can be."""
+        wanted = os.environ.get(VARIABLE, "")
+        if wanted not in {"", "0", "1"}:
+            self.app.abort(
+                f"{VARIABLE}={wanted!r} is not allowed; allowed: 0 (pure Python), 1 (compiled, or "
+                "an error), or no such variable (compiled where there is a C compiler)"
+            )
+        return wanted
+
+    def _obstacle(self) -> str | None:
+        """Why nothing can or shall be compiled, as far as that is known beforehand."""
+        if self._wanted() == "0":
+            return f"{VARIABLE}=0"
+        if sys.implementation.name != "cpython":
+            return f"mypyc compiles for CPython, not for {sys.implementation.name}"
+        compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
+        if compiler and shutil.which(shlex.split(compiler)[0]) is None:
+            return f"there is no C compiler ({compiler})"
+        return None  # on Windows, setuptools finds it, or does not
+
+    def _compile(self, work: Path) -> str | None:
+        """Compile into ``built`` in a folder; returns why that failed, or None."""
+        modules = list(self._modules())
+        for module in Path(self.root, PACKAGE).rglob("*.py"):
+            copy = work / module.relative_to(self.root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(module, copy)
+        (work / "mypy.ini").write_text(SETTINGS, encoding="utf-8")
+        command = [sys.executable, "-P", str(Path(__file__).resolve()), *modules]
+        done = subprocess.run(  # noqa: S603  (this file, with paths of the project)
+            command, cwd=work, text=True, check=False, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        if done.returncode == 0:
+            return None
+        sys.stderr.write(done.stdout)
+        return next(reversed(done.stdout.split("\n")[:-1]), f"exit code {done.returncode}")
+
+    def _modules(self) -> Iterator[str]:
+        """Paths of what is compiled, from the root of the project."""
+        root, stay = Path(self.root), set(self.config["interpreted"])
+        for folder in self.config["compiled"]:
+            for module in sorted((root / folder).rglob("*.py")):
+                path = module.relative_to(root).as_posix()
+                if module.name != "__init__.py" and path not in stay:
+                    yield path
+
+    def _go_without(self, obstacle: str) -> None:
+        if self._wanted() == "1":
+            self.app.abort(f"{VARIABLE}=1, but gpusim cannot be compiled: {obstacle}")
+        line = f"gpusim is built as pure Python, which simulates several times slower: {obstacle}"
+        self.app.display_warning(line)
+        _tell_terminal(line)
+
+
+def _extensions(folder: Path) -> list[Path]:
+    suffixes = tuple(EXTENSION_SUFFIXES)
+    return sorted(path for path in folder.rglob("*") if path.name.endswith(suffixes))
+
+
+def _tell_terminal(line: str) -> None:
+    """Tell whoever sits there: pip shows nothing of a build that succeeds."""
+    if not sys.stderr.isatty():
+        with suppress(OSError):  # nobody does
+            Path("/dev/tty").write_text(f"\n{line}\n", encoding="utf-8")
+
+
+def compile_modules(modules: list[str]) -> None:
+    """Compile modules of the package in the current folder into its folder ``built``."""
+    from mypyc.build import mypycify
+    from setuptools import setup
+    from setuptools.command.build_ext import build_ext
+
+    cores = os.cpu_count() or 1
+
+    class BuildOnAllCores(build_ext):
+        """Hands every C file to a pool; an extension is linked when all that were are compiled."""
+
+        def build_extensions(self) -> None:
+            compile_one, link = self.compiler._compile, self.compiler.link
+            running: list[Future[None]] = []
+
+            def link_compiled(*args: Any, **options: Any) -> None:
+                while running:
+                    running.pop().result()
+                link(*args, **options)
+
+            with ThreadPoolExecutor(cores) as pool:
+                self.compiler._compile = lambda *args: running.append(
+                    pool.submit(compile_one, *args)
+                )
+                self.compiler.link = link_compiled
+                super().build_extensions()
+
+    extensions = mypycify(
+        ["--config-file", "mypy.ini", *modules],
+        opt_level="2",
+        debug_level="0",
+        multi_file=True,
+        group_name=f"{PACKAGE}.native",
+    )
+    for extension in extensions:
+        extension.include_dirs.append(f"build/{PACKAGE}")  # headers of a group with a dotted name
+    setup(
+        name=PACKAGE,
+        packages=[],
+        ext_modules=extensions,
+        cmdclass={"build_ext": BuildOnAllCores},
+        script_args=["--quiet", "build_ext", "--build-lib", "built"],
+    )
+
+
+if __name__ == "__main__":
+    compile_modules(sys.argv[1:])
