@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-QUICK, LONG = 15, 75
+QUICK, LONG = 10, 50
 """Where a test does not say, in the two profiles."""
 
 

@@ -16,7 +16,7 @@ from tests.whole.running import run
 def recorded(request: pytest.FixtureRequest) -> Iterator[Result]:
     """Runs with few page walks, and with many that queue."""
     model, _, workload = request.param.rpartition("-")
-    parameters: dict[str, object] = {"iterations": 4} if workload == "atax" else {}
+    parameters: dict[str, object] = {"n": 512, "iterations": 4} if workload == "atax" else {}
     with run(model, workload, parameters=parameters, record=tuple(RECORDS)) as result:
         yield result
 

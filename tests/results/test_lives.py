@@ -15,6 +15,7 @@ from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
 from gpusim.results import Result, follow, slowest_requests
 from gpusim.simulate import simulate
+from tests.quick import quick
 
 CONFLICTING = {"n": "64", "iterations": "1"}
 
@@ -24,7 +25,7 @@ def run(model: str, record: tuple[str, ...], **overrides: str) -> Result:
     return simulate(load_model(model), work, record=record)
 
 
-@pytest.fixture(scope="module", params=["tiny", "apu-hsa", "a100-mig"])
+@pytest.fixture(scope="module", params=quick(["tiny", "apu-hsa", "a100-mig"], "tiny", "a100-mig"))
 def result(request: pytest.FixtureRequest) -> Iterator[Result]:
     with run(request.param, ("requests", "walks")) as result:
         yield result

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.recipe_table import Outcome, load, run, table, written
+from experiments.recipe_table import RUNS, Outcome, load, run, table, written
 from gpusim.config.recipe import recipe_names
 from gpusim.core.datafiles import data_names
 from gpusim.machine.load import load_model
@@ -17,6 +17,16 @@ TOLD = written(PAGE.read_text(encoding="utf-8"))
 REWRITE = "python -m experiments.recipe_table --doc docs/mechanisms.md"
 
 
+@pytest.mark.parametrize("model", ["a100-mig", "kepler-uvm"])
+def test_what_runs_on_a_model_runs_in_the_table(model: str) -> None:
+    _, *models = (one.strip(" |") for one in TOLD.partition("\n")[0].split(" |"))
+    for recipe in recipe_names():
+        row = TOLD.partition(f"| `{recipe}` |")[2].partition("\n")[0]
+        told = row.split("|")[models.index(model)].strip()
+        assert (told == RUNS) == (not isinstance(load(model, recipe), Outcome)), recipe
+
+
+@pytest.mark.long
 def test_refusals_are_those_of_the_table() -> None:
     found = ((pair, load(pair[1], pair[0])) for pair in PAIRS)
     outcomes = {pair: one if isinstance(one, Outcome) else Outcome("") for pair, one in found}
