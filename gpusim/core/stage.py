@@ -7,7 +7,7 @@ model lists the stages, from the SM outward (``stages = ["L1", "L2", "walk"]``).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -85,7 +85,7 @@ class StageSite:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Stage(Component, ABC):
+class Stage(Component):
     """What the machine, and the stage above, need of any stage.
 
     Args:

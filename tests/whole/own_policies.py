@@ -1,371 +1,56 @@
-"""A user's own policy for every slot, in plain Python: named as "tests.whole.own_policies:...".
-
-Each has an option, listens to the machine, and does what a policy of gpusim's does: `LIKE` says
-which, so that a run with one must count what a run with the other counts.
-"""
+"""Policies as users write them, most of them wrong; named in tests as "tests.whole...:Class"."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from gpusim.config.schema import TlbConfig
+from gpusim.core.mapping import Mapping
+from gpusim.hardware.dram.queue import FrFcfs
+from gpusim.hardware.dram.waiting import Waiting
+from gpusim.hardware.tlb import SetAssociativeArray
+from gpusim.hardware.walk import FrameAllocator
 
-from gpusim.core.registry import Slot
-from gpusim.plugin import (
-    BlockPlacement,
-    CacheBypass,
-    DramQueue,
-    Entry,
-    FillPolicy,
-    Fits,
-    FrameAllocator,
-    Launch,
-    Mapping,
-    MemoryRequest,
-    PlainSet,
-    Replacement,
-    Requester,
-    Schedulable,
-    SetAssociativeArray,
-    SetKind,
-    Signals,
-    StageProcess,
-    StageSite,
-    TlbArray,
-    TlbConfig,
-    TlbSet,
-    Translation,
-    Waiting,
-    Walk,
-    WalkOrder,
-    WarpScheduler,
-)
-
-ATTACHED: list[tuple[str, int]] = []
-"""Name of the class, and cycle, of each policy that was attached; a test empties it."""
+NOT_A_CLASS = 3
 
 
-def listen(policy: Any, signals: Signals) -> None:
-    """What `attach` and the option are to each of them."""
-    assert signals.apps == 1
-    assert policy.level == 3
-    ATTACHED.append((type(policy).__name__, signals.now))
+class NoMethods:
+    pass
 
 
-class Placement(BlockPlacement):
-    def __init__(self, *, level: int = 0) -> None:
-        self.level = level
-        self.next = 0
-
-    attach = listen
-
-    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
-        for step in range(count):
-            index = (self.next + step) % count
-            if fits(index):
-                self.next = (index + 1) % count
-                return index
-        return None
+class Unfinished(FrameAllocator):
+    """Lacks both methods."""
 
 
-class Oldest(WarpScheduler):
-    """The oldest ready warp; what a class states, `greedy`, is up to its subclasses."""
-
-    def __init__(self, *, level: int = 0) -> None:
-        self.level = level
-        self.ready: list[Schedulable] = []
-
-    attach = listen
-
-    def add(self, warp: Schedulable) -> None:
-        self.ready.append(warp)
-        self.ready.sort(key=lambda one: one.age)
-
-    def pick(self) -> Schedulable | None:
-        return self.ready.pop(0) if self.ready else None
-
-    def __len__(self) -> int:
-        return len(self.ready)
+class OtherArguments(SetAssociativeArray):
+    def __init__(self, entries: int, ways: int) -> None:
+        pass
 
 
-class GreedyOldest(Oldest):
-    greedy = True
+class Optioned(SetAssociativeArray):
+    def __init__(self, config: TlbConfig, *, depth: int = 1) -> None:
+        super().__init__(config)
 
 
-class PatientOldest(Oldest):
-    greedy = False
+class FailsWhenMade(SetAssociativeArray):
+    def __init__(self, config: TlbConfig) -> None:
+        raise ZeroDivisionError("no such luck")
 
 
-class Array(TlbArray):
-    """Sets of least recently used translations."""
+class FailsLater(SetAssociativeArray):
+    """Raises at its hundredth fill."""
 
-    def __init__(self, config: TlbConfig, *, level: int = 0) -> None:
-        self.level = level
-        self.ways = config.ways
-        self.sets: list[dict[int, Mapping]] = [{} for _ in range(config.entries // config.ways)]
-
-    attach = listen
-
-    def _set(self, tag: int) -> dict[int, Mapping]:
-        return self.sets[tag % len(self.sets)]
-
-    def lookup(self, tag: int, slot: int) -> Mapping | None:
-        found = self._set(tag).pop(tag, None)
-        if found is not None:
-            self._set(tag)[tag] = found
-        return found
+    def __init__(self, config: TlbConfig) -> None:
+        super().__init__(config)
+        self.fills = 0
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
-        entries = self._set(tag)
-        there = entries.pop(tag, None)
-        evicted = there is None and len(entries) == self.ways
-        if evicted:
-            del entries[next(iter(entries))]
-        entries[tag] = mapping
-        return int(evicted)
-
-    def invalidate(self, tag: int) -> bool:
-        return self._set(tag).pop(tag, None) is not None
-
-    def flush(self) -> None:
-        for one in self.sets:
-            one.clear()
+        self.fills += 1
+        if self.fills == 100:
+            raise KeyError("lost my way")
+        return super().insert(tag, mapping, slot)
 
 
-class Set:
-    """One set, which is no subclass of anything."""
-
-    def __init__(self, ways: PlainSet) -> None:
-        self.ways = ways
-
-    def find(self, tag: int) -> Entry | None:
-        return self.ways.find(tag)
-
-    def ways_for(self, tag: int, pfn: int) -> PlainSet:
-        return self.ways
-
-    def insert(self, entry: Entry) -> int:
-        return self.ways.put(entry.tag, entry)
-
-    def remove(self, tag: int) -> bool:
-        return self.ways.take(tag) is not None
-
-    def clear(self) -> None:
-        self.ways.clear()
-
-
-class Sets(SetKind):
-    def __init__(self, config: TlbConfig, *, level: int = 0) -> None:
-        super().__init__(config)
-        self.level = level
-        self.capacity = config.ways
-
-    def attach(self, signals: Signals) -> None:
-        super().attach(signals)
-        listen(self, signals)
-
-    def make(self, index_bits: int) -> TlbSet:
-        return Set(PlainSet(self.capacity, self.replacement))
-
-
-class Fill(FillPolicy):
-    def __init__(self, apps: int, sms: int, warps: int, *, level: int = 0) -> None:
-        self.level = level
-        self.lookups = 0
-
-    attach = listen
-
-    def admits(
-        self, tag: int, mapping: Mapping, requesters: Sequence[Requester], cycle: int
-    ) -> bool:
-        assert all(0 <= one.app < 1 for one in requesters)
-        return True
-
-    def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:
-        self.lookups += 1
-
-
-class Bypass(CacheBypass):
-    """Is asked, and says no."""
-
-    def __init__(self, *, level: int = 0) -> None:
-        self.level = level
-
-    attach = listen
-
-    def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:
-        return False
-
-
-class IdleBypass(Bypass):
-    """Is never asked."""
-
-    idle = True
-
-    def bypasses(self, depth: int, app: int, line: int, cycle: int) -> bool:
-        raise AssertionError("it is idle")
-
-
-class Queue(DramQueue):
-    """Row hits first, then the oldest."""
-
-    def __init__(self, entries: int, banks: int, *, level: int = 0) -> None:
-        self.level = level
-        self.entries = entries
-        self.size = 0
-        self.changed = []
-        self.banks: list[list[Waiting]] = [[] for _ in range(banks)]
-
-    attach = listen
-
-    def full(self, request: MemoryRequest) -> bool:
-        return self.size >= self.entries
-
-    def add(self, waiting: Waiting, now: int) -> None:
-        self.size += 1
-        self.banks[waiting.bank].append(waiting)
-        self.banks[waiting.bank].sort(key=lambda one: one.rank)
-
-    def remove(self, waiting: Waiting) -> None:
-        self.size -= 1
-        self.banks[waiting.bank].remove(waiting)
+class NeverPicks(FrFcfs):
+    """A DRAM queue that takes requests in and serves none."""
 
     def best(self, bank: int, row: int) -> Waiting | None:
-        waiting = self.banks[bank]
-        return next((one for one in waiting if one.row == row), waiting[0] if waiting else None)
-
-    def requests(self) -> list[Waiting]:
-        return [one for bank in self.banks for one in bank]
-
-
-class QueueOfReads(Queue):
-    """Must not be asked about writes."""
-
-    reads_only = True
-
-    def add(self, waiting: Waiting, now: int) -> None:
-        assert not waiting.write
-        super().add(waiting, now)
-
-
-class Frames(FrameAllocator):
-    """In the order of the first touch."""
-
-    def __init__(self, frames: int, seed: int, *, level: int = 0) -> None:
-        super().__init__(frames, seed)
-        self.level = level
-        self.used = 0
-
-    attach = listen
-
-    def allocate(self, asid: int, vpn: int) -> int:
-        self.used += 1
-        return self.used - 1
-
-    def free(self, asid: int, vpn: int, pfn: int, pages: int) -> None:
-        raise AssertionError("nothing is unmapped here")
-
-
-class EagerFrames(Frames):
-    eager = True
-
-
-class Order(WalkOrder):
-    def __init__(self, *, level: int = 0) -> None:
-        self.level = level
-
-    attach = listen
-
-    def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
-        return 0
-
-
-class LeastRecent(Replacement):
-    def __init__(self, *, level: int = 0) -> None:
-        super().__init__()
-        self.level = level
-
-    attach = listen
-
-    def touch(self, index: int, key: int) -> None:
-        entries = self.sets[index]
-        entries[key] = entries.pop(key)
-
-    def insert(self, index: int, key: int) -> None:
-        """It is at the end."""
-
-    def victim(self, index: int) -> int:
-        return next(iter(self.sets[index]))
-
-    def forget(self, index: int, key: int) -> None:
-        """The others stay as they are."""
-
-
-class Passes(StageProcess):
-    """Passes everything on at once, each way; a warp that waits for it is in a state of its own."""
-
-    states: ClassVar[tuple[str, ...]] = ("passing",)
-
-    def __init__(self, site: StageSite, *, level: int = 0) -> None:
-        super().__init__(site)
-        self.level = level
-
-    attach = listen
-
-    def asked(self, translation: Translation) -> bool:
-        if self.room:
-            self.send_on(translation)
-            return True
-        return False
-
-    def warnings(self) -> Iterator[str]:
-        yield f"{self.name} passed {self.counters[0].received}"
-
-
-# -- what a class states beside its methods -------------------------------------------------------
-
-
-def stated(base: Any, **facts: Any) -> tuple[type, type]:
-    """Two classes: one says what it has to say in its body, the other one in `__init__`."""
-
-    class OfClass(base):
-        locals().update(facts)
-
-    class OfObject(base):
-        def __init__(self, config: TlbConfig, *, level: int = 0) -> None:
-            super().__init__(config, level=level)
-            for name, value in facts.items():
-                setattr(self, name, value)
-
-    return OfClass, OfObject
-
-
-SlowArray, SlowArrayToo = stated(Array, extra_cycles=6, pipelined_cycles=2)
-EachArray, EachArrayToo = stated(Array, fills_every_slot=True)
-SlowSets, SlowSetsToo = stated(Sets, extra_cycles=4)
-
-
-class Inherited(SetAssociativeArray):
-    """States what its base sets anew in `__init__`: that of the base holds, in both forms."""
-
-    extra_cycles = 9
-
-    def __init__(self, config: TlbConfig, *, level: int = 0) -> None:
-        super().__init__(config)
-
-
-LIKE: dict[str, tuple[Slot, str, str]] = {
-    "Placement": (Slot.BLOCK_SCHEDULER, "block_scheduler", "round-robin"),
-    "GreedyOldest": (Slot.WARP_SCHEDULER, "sm.scheduler", "gto"),
-    "Array": (Slot.TLB_ARRAY, "tlb.L2.array", "set-associative"),
-    "Sets": (Slot.TLB_SET, "tlb.L2.sets", "plain"),
-    "Fill": (Slot.TLB_FILL, "tlb.L2.fill", "always"),
-    "Bypass": (Slot.CACHE_BYPASS, "l2.bypass", "never"),
-    "IdleBypass": (Slot.CACHE_BYPASS, "l2.bypass", "never"),
-    "Queue": (Slot.DRAM_QUEUE, "dram.scheduler", "fr-fcfs"),
-    "QueueOfReads": (Slot.DRAM_QUEUE, "dram.scheduler", "fr-fcfs"),
-    "Frames": (Slot.FRAMES, "memory.frames", "first-touch"),
-    "EagerFrames": (Slot.FRAMES, "memory.frames", "contiguous"),
-    "Order": (Slot.WALK_ORDER, "walk.order", "fcfs"),
-    "LeastRecent": (Slot.REPLACEMENT, "tlb.L2.replacement", "lru"),
-}
-"""By the class: its slot, the key of the model, and the policy of gpusim's that it is like."""
+        return None

@@ -1,88 +1,88 @@
-"""A user's own policy for every slot, in plain Python also where gpusim is compiled."""
+"""Users' own policies: refused if they cannot fill their slot, blamed if they fail."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from gpusim.core.registry import Slot
-from gpusim.results.result import Result
-from tests.whole import own_policies
-from tests.whole.own_policies import ATTACHED, LIKE
-from tests.whole.running import run
+from gpusim.core.engine.watchdog import DeadlockError
+from gpusim.core.errors import UserError
+from tests.whole.running import command, run
 
-STAGE = {"stages": ["L1", "own", "L2", "walk"], "stage.own.scope": "gpu", "stage.own.queue": 16}
+HOME = "tests.whole.own_policies"
+RUN = ("run", "tiny", "atax", "--scale", "smoke", "--set", "workload.n=256")
 
 
 @pytest.fixture(autouse=True)
-def nobody_attached() -> Iterator[None]:
-    ATTACHED.clear()
-    yield
-    ATTACHED.clear()
-
-
-def with_own(key: str, name: str, workload: str = "atax", **more: object) -> Result:
-    """A run with a policy of one's own, whose option is set."""
-    kind = f"{own_policies.__name__}:{name}"
-    return run(
-        "tiny", workload, overrides={f"{key}.policy": kind, f"{key}.level": 3, **more},
-        parameters={"n": 48},
-    )  # fmt: skip
-
-
-def with_shipped(key: str, name: str, **more: object) -> Result:
-    return run("tiny", "atax", overrides={key: name, **more}, parameters={"n": 48})
-
-
-def counted(result: Result) -> tuple[Any, ...]:
-    """All numbers of a run."""
-    return dict(result.summary), result.counter_tree(), result.to_json()["stalls"]
-
-
-def test_there_is_one_for_every_slot() -> None:
-    assert {slot for slot, _, _ in LIKE.values()} | {Slot.STAGE} == set(Slot)
-
-
-@pytest.mark.parametrize("name", LIKE)
-def test_it_counts_what_one_of_gpusims_counts(name: str) -> None:
-    _, key, like = LIKE[name]
-    mine, shipped = with_own(key, name), with_shipped(key, like)
-    assert counted(mine) == counted(shipped)
-    assert set(ATTACHED) == {(name, 0)}
-
-
-def test_a_scheduler_that_is_not_greedy_gives_others_their_turn() -> None:
-    greedy, patient = (with_own("sm.scheduler", f"{one}Oldest") for one in ("Greedy", "Patient"))
-    assert greedy.summary["instructions"] == patient.summary["instructions"]
-    assert greedy.digest != patient.digest
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.mark.parametrize(
-    ("key", "name"), [("tlb.L2.array", "Array"), ("tlb.L1.array", "Array"), ("tlb.L2.sets", "Sets")]
+    ("setting", "words"),
+    [
+        ("tlb.L2.array=no.such:Array", ["tlb.L2.array", "cannot load", "No module named 'no'"]),
+        (f"tlb.L2.array={HOME}:Absent", ["cannot load", "has no attribute 'Absent'"]),
+        (f"tlb.L2.array={HOME}:NOT_A_CLASS", ["is not a class"]),
+        ("tlb.L2.array=:", ["cannot load"]),
+        (f"tlb.L2.array={HOME}:NoMethods", ["NoMethods lacks", "lookup", "TlbArray"]),
+        (f"memory.frames={HOME}:Unfinished", ["Unfinished lacks allocate, free", "FrameAllocator"]),
+        (
+            f"tlb.L2.array={HOME}:OtherArguments",
+            ["OtherArguments.__init__: ways is positional", "(self, entries, *, ways)"],
+        ),
+        (
+            f"tlb.L2.array={{policy='{HOME}:Optioned', deepth=2}}",
+            ["no option 'deepth'", "did you mean 'depth'"],
+        ),
+        (
+            f"tlb.L2.array={{policy='{HOME}:Optioned', depth='2'}}",
+            ["tlb.L2.array.depth", "of type int"],
+        ),
+        (f"tlb.L2.array={HOME}:FailsWhenMade", ["own_policies.py", "ZeroDivisionError", "luck"]),
+    ],
 )
-def test_what_a_class_states_is_what_an_object_states(key: str, name: str) -> None:
-    plain, of_class, of_object = (
-        with_own(key, one) for one in (name, f"Slow{name}", f"Slow{name}Too")
-    )
-    assert counted(of_class) == counted(of_object)
-    assert of_class.summary["cycles"] > plain.summary["cycles"]
+def test_refused(setting: str, words: list[str], folder: Path) -> None:
+    outcome = command(*RUN, "--set", setting, "-o", "run.h5", code=2)
+    assert [word for word in words if word not in outcome.stderr] == []
+    assert "Traceback" not in outcome.stderr
+    assert list(folder.iterdir()) == []
 
 
-def test_a_page_that_several_blocks_wait_for_is_filled_for_each() -> None:
-    of_class, of_object = (with_own("tlb.L2.array", f"EachArray{one}") for one in ("", "Too"))
-    assert counted(of_class) == counted(of_object)
+def test_a_module_that_cannot_be_imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "half_written.py").write_text("class Mine(:\n")
+    monkeypatch.syspath_prepend(folder)
+    outcome = command(*RUN, "--set", "tlb.L2.array=half_written:Mine", code=2)
+    assert "half_written.py, line 1" in outcome.stderr
+    assert "SyntaxError" in outcome.stderr
 
 
-def test_what_a_base_sets_anew_holds() -> None:
-    assert counted(with_own("tlb.L2.array", "Inherited")) == counted(
-        with_shipped("tlb.L2.array", "set-associative")
-    )
+def test_a_policy_that_fails_in_mid_run_is_blamed(folder: Path) -> None:
+    setting = f"tlb.L2.array={HOME}:FailsLater"
+    outcome = command(*RUN, "--set", setting, "--record", "walks", "-o", "run.h5", code=2)
+    for word in ("own_policies.py, line", "FailsLater.insert", "KeyError", "lost my way"):
+        assert word in outcome.stderr
+    assert list(folder.iterdir()) == []
 
 
-def test_a_stage() -> None:
-    mine = with_own("stage.own.kind", "Passes", **STAGE)
-    assert set(ATTACHED) == {("Passes", 0)}
-    assert mine.states[-1] == "passing"
-    assert any("own[0] passed" in one for one in mine.warnings)
+def test_python_users_keep_the_cause() -> None:
+    with pytest.raises(UserError, match="lost my way") as caught:
+        run("tiny", "atax", overrides={"tlb.L2.array": f"{HOME}:FailsLater"})
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_standstill_is_reported_with_who_waits_for_whom(folder: Path) -> None:
+    setting = f"dram.scheduler={HOME}:NeverPicks"
+    outcome = command(*RUN, "--set", setting, "-o", "run.h5", code=3)
+    for words in ("deadlock at cycle", "warps", "MSHRs wait for walkers", "walks under way",
+                  "l2[", "dram"):  # fmt: skip
+        assert words in outcome.stderr, words
+    assert list(folder.iterdir()) == []
+
+
+def test_the_patience_is_the_models() -> None:
+    overrides = {"dram.scheduler": f"{HOME}:NeverPicks", "watchdog": "7000 cycles"}
+    with pytest.raises(DeadlockError, match=r"no event is left|nothing moved in 7000 cycles"):
+        run("tiny", "atax", overrides=overrides)

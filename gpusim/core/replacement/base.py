@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Container
 from typing import Any
 
@@ -14,7 +14,7 @@ from gpusim.core.registry import Slot, make_policy, open_slot
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Replacement(Policy, ABC):
+class Replacement(Policy):
     """Decides which entry of a set goes when another needs its place.
 
     One instance serves all sets of one structure: a TLB, a cache, a walk cache.  The array keeps

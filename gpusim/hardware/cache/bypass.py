@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from mypy_extensions import mypyc_attr
@@ -13,7 +13,7 @@ from gpusim.core.structures import Dimensions, Storage
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class CacheBypass(Policy, ABC):
+class CacheBypass(Policy):
     """Decides which page-table reads go straight to DRAM; one for all banks of the L2 cache.
 
     Only page-table reads are asked about: they come from the walkers and end there, and

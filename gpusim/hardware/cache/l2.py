@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from typing import Final
 
@@ -70,7 +70,7 @@ LOOKUPS = Law("lookups", "hits + misses")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class MissPath(ABC):
+class MissPath:
     """What becomes of the requests of an L2 bank that do not find their line.
 
     The bank looks up, counts, merges misses in its MSHRs and answers; its miss path brings the
@@ -131,7 +131,7 @@ class MissPath(ABC):
     def found(self, request: MemoryRequest, name: int) -> None:
         """A request has found the line `name`; in a physical cache, only if it changes it."""
 
-    def replay(self, request: VirtualRequest) -> None:  # noqa: B027 (there may be none)
+    def replay(self, request: VirtualRequest) -> None:
         """Look for the line of one of the `second_lookups`."""
 
     @abstractmethod

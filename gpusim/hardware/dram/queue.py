@@ -6,7 +6,7 @@ controller knows time and banks and asks the queue; the queue knows neither.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from bisect import insort
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
@@ -24,7 +24,7 @@ _rank = attrgetter("rank")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class DramQueue(Policy, ABC):
+class DramQueue(Policy):
     """The slot: a policy for the requests of one direction of one channel.
 
     Args of every policy: `entries`, how many may wait (a policy with queues of its own may take

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from attrs import define
@@ -26,7 +26,7 @@ Fits = Callable[[int], bool]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class BlockPlacement(Policy, ABC):
+class BlockPlacement(Policy):
     """Decides which SM gets the next thread block; blocks are placed in the order of the grid."""
 
     def attach(self, signals: Signals) -> None:

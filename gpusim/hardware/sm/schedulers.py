@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from bisect import bisect_right, insort
 from heapq import heappop, heappush
 from typing import ClassVar, Protocol
@@ -23,7 +23,7 @@ class Schedulable(Protocol):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class WarpScheduler(Policy, ABC):
+class WarpScheduler(Policy):
     """Keeps the ready warps of one scheduler and chooses among them.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -29,7 +29,7 @@ REFERENCES: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-class LookupCounts(ABC):
+class LookupCounts:
     """An entry of the table: hits and lookups of the TLB of one SM."""
 
     __slots__ = ("hits", "total")
@@ -42,7 +42,7 @@ class LookupCounts(ABC):
     def add(self, hit: bool, cycle: int) -> None:
         """A lookup; cycles never go back."""
 
-    def forget(self, cycle: int) -> None:  # noqa: B027 (only a window in cycles does)
+    def forget(self, cycle: int) -> None:
         """Leave out what was too long before `cycle`."""
 
 

@@ -6,7 +6,7 @@ virtual one; `AfterL2` translates nothing on this side of a virtual L2 cache.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -30,7 +30,7 @@ _STORE: Final = int(Kind.STORE)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class TranslationPoint(ABC):
+class TranslationPoint:
     """Where virtual becomes physical; takes transactions through the first TLB and the L1 cache.
 
     Args:

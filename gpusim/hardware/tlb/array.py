@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from gpusim.core.structures import Dimensions, Storage
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class TlbArray(Policy, ABC):
+class TlbArray(Policy):
     """Decides hit or miss, where a translation goes, and what it evicts.
 
     A page is named by its *tag*, ``asid << ASID_SHIFT | vpn`` (`gpusim.core.mapping`), in the

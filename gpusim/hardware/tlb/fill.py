@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from mypy_extensions import mypyc_attr
@@ -16,7 +16,7 @@ from gpusim.core.structures import Dimensions, Storage
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class FillPolicy(Policy, ABC):
+class FillPolicy(Policy):
     """Decides what a TLB is filled with; what it keeps out, it may keep in a buffer of its own.
 
     Lookups probe that buffer in parallel with the array: a page found there is a hit, in the same

@@ -46,7 +46,8 @@ class ArrayOfSets(TlbArray):
             made = type(self._sets[0]).__name__
             raise OptionError("sets", f"makes sets of type {made}, which lack {', '.join(lacking)}")
         stated: Any = kind  # it may state that on its class, too
-        self.extra_cycles = self.pipelined_cycles = stated.extra_cycles
+        mine: Any = self  # as may a subclass, of which this holds
+        mine.extra_cycles = mine.pipelined_cycles = stated.extra_cycles
 
     def attach(self, signals: Signals) -> None:
         self._kind.attach(signals)
@@ -81,7 +82,8 @@ class SetAssociativeArray(ArrayOfSets):
         self._large: list[int] = []
         """Sizes of larger pages that have come, as powers of two."""
         if self._plain:
-            self.large_pages = "whole"
+            mine: Any = self
+            mine.large_pages = "whole"
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         index = tag & self._mask

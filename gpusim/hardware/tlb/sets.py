@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -120,7 +120,7 @@ class TlbSet(Protocol):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class SetKind(Policy, ABC):
+class SetKind(Policy):
     """Makes the sets of one TLB.
 
     Args:

@@ -6,7 +6,7 @@ cycle and notice themselves when an epoch is over.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import NamedTuple
 
 from mypy_extensions import mypyc_attr
@@ -30,7 +30,7 @@ class Epoch(NamedTuple):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Tokens(ABC):
+class Tokens:
     """Those of one application: as a share of its warps, since their number changes [our choice].
 
     After each epoch that share of the warps seen in it, one a SM at least, get tokens.  Until the

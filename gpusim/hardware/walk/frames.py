@@ -5,7 +5,7 @@ Compression, DRAM rows and the reach of TLBs depend on it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,7 +31,7 @@ class Frames:
     pages: int
 
 
-class FrameAllocator(Policy, ABC):
+class FrameAllocator(Policy):
     """Hands out the frames ``0 .. frames - 1`` of one memory, none of them twice at a time.
 
     Frames are counted in the smallest pages of the machine (``memory.page``).

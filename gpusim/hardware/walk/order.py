@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from mypy_extensions import mypyc_attr
@@ -13,7 +13,7 @@ from gpusim.hardware.walk.walk import Walk
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class WalkOrder(Policy, ABC):
+class WalkOrder(Policy):
     """Chooses among the walks that wait; one instance for all walkers that share a queue."""
 
     def arrived(self, walk: Walk, cycle: int) -> None:
