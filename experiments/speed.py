@@ -59,13 +59,17 @@ def measure(case: str, repeats: int) -> list[Price]:
     runs: dict[str, list[dict[str, Any]]] = {}
     for _ in range(repeats):
         for options in ((), ("--interpreted",)):
-            found = _run(case, *options)
+            found = run_case(case, *options)
             runs.setdefault(found["form"], []).append(found)
     return [_price(case, form, found) for form, found in runs.items()]
 
 
-def _run(case: str, *options: str) -> dict[str, Any]:
+def run_case(case: str, *options: str) -> dict[str, Any]:
     """Run a case in a process of its own, which finds the gpusim that is installed.
+
+    Args:
+        case: its name.
+        options: of `experiments.speed_case`.
 
     Raises:
         RuntimeError: it failed; the message is what it wrote.

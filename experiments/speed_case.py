@@ -2,7 +2,8 @@
 
 Run with ``python experiments/speed_case.py CASE [--interpreted]``: it prints one JSON object.  With
 ``--interpreted``, the modules of gpusim are imported from their sources, although compiled ones may
-lie beside them.
+lie beside them.  Other options make a case longer, or its machine another one
+(`experiments.growth`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
+from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import simpy
@@ -132,14 +134,21 @@ def bare_timeout_seconds() -> float:
     return (time.process_time() - started) / TIMEOUTS
 
 
-def machine_of(name: str) -> Machine:
-    """The machine of a case, ready to run."""
+def machine_of(name: str, iterations: int = 0, settings: Sequence[str] = ()) -> Machine:
+    """The machine of a case, ready to run.
+
+    Args:
+        name: of the case.
+        iterations: of its kernel; 0: as many as the case has.
+        settings: of the model, ``"KEY=VALUE"`` each.
+    """
     case = CASES[name]
-    model = load_model(case.model, case.variants)
+    overrides = dict(setting.split("=", 1) for setting in settings)
+    model = load_model(case.model, case.variants, overrides)
     if case.workload:
         workload = load_workload(case.workload, "smoke", overrides=dict(case.overrides))
         return Machine(model.config, assign_sms(model, workload), workload.seed)
-    program = Stream(name, case.iterations)
+    program = Stream(name, iterations or case.iterations)
     return Machine(model.config, [Tenant(name, program, range(model.config.sm.count))], seed=0)
 
 
@@ -148,9 +157,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--interpreted", action="store_true")
-    name = parser.parse_args().case
+    parser.add_argument("--iterations", type=int, default=0)
+    parser.add_argument("--set", action="append", default=[])
+    arguments = parser.parse_args()
     before = bare_timeout_seconds()
-    machine = machine_of(name)
+    machine = machine_of(arguments.case, arguments.iterations, arguments.set)
+    memory = getrusage(RUSAGE_SELF).ru_maxrss
     started = time.process_time()
     run(machine)
     seconds = time.process_time() - started
@@ -160,6 +172,7 @@ def main() -> None:
         "transactions": machine.transactions,
         "events": machine.env.events,
         "cycles": machine.env.now,
+        "kilobytes": getrusage(RUSAGE_SELF).ru_maxrss - memory,
         "timeout_seconds": (before + bare_timeout_seconds()) / 2,
     }
     print(json.dumps(found))
