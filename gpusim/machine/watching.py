@@ -179,8 +179,7 @@ class _WatchedCache(CacheArray):
     __slots__ = ("_lives",)
 
     def __init__(self, array: CacheArray, lives: _Lives) -> None:
-        for name in CacheArray.__slots__:
-            setattr(self, name, getattr(array, name))
+        self.take_over(array)
         self._lives = lives
 
     def missing(self, line: int, sectors: int) -> int:

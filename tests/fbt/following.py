@@ -12,7 +12,6 @@ from typing import Any
 
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
-from gpusim.core.mshr import Mshrs
 from gpusim.core.request import Kind, VirtualRequest, page_of_line
 from gpusim.hardware.cache import L2Bank, RemappingL1Cache, TranslatedMisses, VirtualL1Cache
 from gpusim.hardware.cache.array import DIRTY
@@ -224,40 +223,28 @@ class Follower:
 
     def _follow_l1(self, l1: VirtualL1Cache) -> None:
         copies: dict[int, Copy] = {}
-        arriving: list[Copy] = []
         fill = l1.fill
 
         def follow_fill(filled: VirtualRequest) -> None:
             _, copy = self.answers.pop(id(filled))
-            arriving[:] = [copy]
             renamed = filled.name != filled.line
+            waiting = {key: [*those] for key, those in l1._mshrs.pending.items()}
             fill(filled)
+            for key in waiting.keys() - l1._mshrs.pending.keys():
+                for waiter in waiting[key]:
+                    self._check_frame(waiter, copy[0], _issued(waiter))
             if renamed and filled.leading >= 0:
                 self.renamed += 1
                 self._check_frame(filled, copy[0], self.machine.env.now)
             if l1.array.state(filled.leading):
                 copies[filled.leading] = copy
 
-        class FollowedMshrs(Mshrs[Any]):
-            def release(mshrs, key: int) -> list[Any]:  # noqa: N805
-                waiters = super().release(key)
-                for waiter in waiters:
-                    self._check_frame(waiter, arriving[0][0], _issued(waiter))
-                return waiters
-
         l1.fill = follow_fill  # type: ignore[assignment,method-assign]
-        l1._mshrs = FollowedMshrs(l1._mshrs.capacity, l1._mshrs.merge)
         l1.copies = copies  # type: ignore[attr-defined]
 
     def _note_issue(self, lsu: Any) -> None:
         lookup = lsu.l1.lookup
         remapping = isinstance(lsu.l1, RemappingL1Cache)
-        start = lsu._point.start
-        starting: list[Any] = [None]
-
-        def follow_start(access: Any, now: int) -> bool:
-            starting[0] = access
-            return bool(start(access, now))
 
         def follow_lookup(line: int, sectors: int, app: int) -> bool:
             hit = bool(lookup(line, sectors, app))
@@ -266,11 +253,10 @@ class Follower:
                 name = lsu.l1.leading_name(line) if remapping else line
                 where, _ = lsu.l1.copies[name]
                 page = page_of_line(line, self.page_shift)
-                allowed = self._frames(page).since(starting[0].issued)
+                allowed = self._frames(page).since(lsu._accesses[0].issued)  # it starts that one
                 assert where >> self.page_shift in allowed, "an L1 cache hits a stale line"
             return hit
 
-        lsu._point.start = follow_start
         lsu.l1.lookup = follow_lookup
 
     def _check_frame(self, request: VirtualRequest, line: int, since: int) -> None:

@@ -13,10 +13,10 @@ from gpusim.config.schema import FbtConfig, GpuConfig, RemappingConfig, TlbConfi
 from gpusim.config.units import Bytes, cycles
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.policy import PolicyConfig
-from gpusim.machine import Machine
 from gpusim.simulate import run
 from tests.fbt.following import Follower
 from tests.machine.bench import SMALL, change
+from tests.opened import opened_machine
 from tests.sm.test_random import Program, tenants
 from tests.sm.tiny_machines import BASE, few, some
 
@@ -130,7 +130,7 @@ def page_tag(config: GpuConfig, page: int, asid: int = 0) -> int:
 
 def followed(config: GpuConfig, apps: Sequence[Program], script: Sequence[Event]) -> Follower:
     """A run with events, of which everything was checked."""
-    machine = Machine(config, tenants(config, *apps), seed=1)
+    machine = opened_machine(config, tenants(config, *apps), 1)
     follower = Follower(machine)
     machine.env.start(_play(follower, script))
     machine.env.start(follower.watch(17))

@@ -180,6 +180,7 @@ def test_an_installed_gpusim_finds_its_figures(tmp_path):
     package = tmp_path / "site" / "gpusim"
     unwanted = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(gpusim.__file__).parent, package, ignore=unwanted)
+    shutil.rmtree(package / "data", ignore_errors=True)  # what a wheel has there
     for kind in ("models", "workloads", "experiments"):
         shutil.copytree(ROOT / kind, package / "data" / kind, ignore=unwanted)
     empty = tmp_path / "empty"

@@ -10,13 +10,20 @@ import pytest
 from gpusim.core.engine import Probe
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import Kind, MemoryRequest, Translation
+from gpusim.core.request import Access, Kind, MemoryRequest, Translation
 from gpusim.core.states import State
 from gpusim.results import RECORDS, Recorder, ResultWriter, RunData, check_records
 
 
+class Instruction(Access):
+    """Of a warp, of which the recorder wants the number."""
+
+    def __init__(self, warp: int) -> None:
+        self.warp = SimpleNamespace(uid=warp)
+
+
 def make_request(trail: list[int], warp: int | None) -> MemoryRequest:
-    access: Any = None if warp is None else SimpleNamespace(warp=SimpleNamespace(uid=warp))
+    access = None if warp is None else Instruction(warp)
     return MemoryRequest(Kind.LOAD, 0, 1, 3, 0, 0, 0x77, 0b1111, 0, access, trail)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import gpusim
 from gpusim import load_model, load_workload
 from gpusim.core import registry
 from gpusim.core.errors import UserError
@@ -249,7 +250,8 @@ def test_semantics_covers_the_simulator_and_not_its_onlookers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "gpusim"
-    shutil.copytree(ROOT / "gpusim", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    package = Path(gpusim.__file__).parent
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(code, "__file__", str(copy / "studies" / "sweep" / "code.py"))
 
     def of_copy() -> str:

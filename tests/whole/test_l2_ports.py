@@ -10,9 +10,10 @@ import pytest
 from gpusim.core.engine import Port
 from gpusim.core.request import MemoryRequest, VirtualRequest
 from gpusim.hardware.cache import L2Bank
-from gpusim.machine import Machine, Tenant
+from gpusim.machine import Tenant
 from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
+from tests.opened import opened_machine
 
 PHYSICAL = ("tiny", (), {"walk.cache": "none"})
 VIRTUAL = ("apu-hsa", ("vc",), {"crossbar.ideal": True})  # all SMs ask in the same cycle
@@ -29,7 +30,7 @@ def test_lookups_in_one_cycle(
     config = load_model(model, variants, all_overrides).config
     (spec,) = load_workload("gups", "smoke", overrides={"updates": 1}).applications
     sms = range(config.sm.count)
-    machine = Machine(config, [Tenant("gups", spec.start(), sms)], 0)
+    machine = opened_machine(config, [Tenant("gups", spec.start(), sms)], 0)
     (bank,) = machine.systems[0].banks
     found = served(bank)
     if machine.fbt is not None:

@@ -47,6 +47,14 @@ class CacheArray:
         for one in self._sets:  # numbered in this order
             self.replacement.adopt(one, ways)
 
+    def take_over(self, other: CacheArray) -> None:
+        """Hold the very lines of another array, in its place."""
+        self._ways = other._ways
+        self._interleave = other._interleave
+        self._sets = other._sets
+        self.sets = other.sets
+        self.replacement = other.replacement
+
     def missing(self, line: int, sectors: int) -> int:
         """Mask of the wanted sectors that are not there (0: hit); counts as a use of the line."""
         index = line // self._interleave % self.sets

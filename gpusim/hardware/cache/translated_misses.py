@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import attr
 from attrs import frozen
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Port, Sink
@@ -71,6 +72,7 @@ class Translator(Protocol):
         """The bank has done what a message of the table asked for."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TranslatedMisses(MissPath):
     """A miss is translated first; lines are named by address space and virtual line.
 
