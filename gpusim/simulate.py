@@ -121,19 +121,13 @@ def run(machine: Machine) -> None:
 
 @contextmanager
 def _rare_garbage_collection() -> Iterator[None]:
-    """Look for reference cycles seldom, and not in what was there before.
-
-    Transactions make none, and every look costs.
-    """
-    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    """Look for reference cycles seldom: transactions make none, and every look costs."""
+    before = gc.get_threshold()
     gc.set_threshold(GARBAGE_OBJECTS, *before[1:])
-    gc.freeze()
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        if not frozen:
-            gc.unfreeze()
 
 
 def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
