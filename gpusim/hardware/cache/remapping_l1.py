@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config, RemappingConfig
 from gpusim.config.units import Hertz
@@ -26,6 +27,7 @@ class RemappingCounters:
     sent_again: int = count("of the latter, those overtaken by an invalidation, and sent again")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RemappingL1Cache(VirtualL1Cache):
     """Loads of pages that are known to be synonyms look under the leading names (VC §4.3).
 
