@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,6 +67,7 @@ def test_full_queues_equal_a_look_in_every_clock(stream: list[tuple[int, int, bo
 
 @settings(max_examples=examples(20), deadline=None)
 @given(scattered())
+@pytest.mark.long
 def test_two_buses_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:
     config = evolve(PSEUDO, row_bus=True, read_queue=32, write_queue=32)
     check_same(config, stream, protects_hits=True)

@@ -27,6 +27,7 @@ def reproduce(*arguments):
     return CliRunner().invoke(app, ["reproduce", *arguments, "--scale", "smoke", "-j", "1"])
 
 
+@pytest.mark.long
 def test_all_of_a_paper(mine, tmp_path):
     told = reproduce("-o", "runs", "--docs", "pages")
     assert told.exit_code == 0, told.output
@@ -175,6 +176,7 @@ def test_a_module_is_a_command(tmp_path):
     assert (tmp_path / "pages" / "pictures" / "orch.table2.png").exists()
 
 
+@pytest.mark.long
 def test_an_installed_gpusim_finds_its_figures(tmp_path):
     """As in a wheel; a package of the user's that has the same name does not come between."""
     package = tmp_path / "site" / "gpusim"

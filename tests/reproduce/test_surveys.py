@@ -49,6 +49,7 @@ def command(tmp_path: Path) -> tuple[str, ...]:
     return (str(tmp_path / "runs"), *(str(tmp_path / f"{name}.toml") for name in NAMES))
 
 
+@pytest.mark.long
 def test_workers_end_with_a_command_that_is_killed(
     tmp_path: Path, gate: Gate, command: tuple[str, ...]
 ) -> None:

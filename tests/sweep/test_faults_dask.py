@@ -202,6 +202,7 @@ def test_a_scheduler_that_is_gone_and_a_worker_with_threads(
     assert_same_runs(folder, serial)
 
 
+@pytest.mark.long
 def test_no_scheduler(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens

@@ -52,6 +52,7 @@ def test_killed_workers_cost_nothing_but_time(
     assert_same_runs(folder, serial)
 
 
+@pytest.mark.long
 def test_a_killed_sweep_goes_on_where_it_was(
     tmp_path: Path, folder: Path, gate: Gate, serial: Path
 ) -> None:
