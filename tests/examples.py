@@ -2,10 +2,12 @@
 
 from hypothesis import settings
 
-QUICK, LONG = 10, 50
+QUICK, LONG = 10, 30
 """Where a test does not say, in the two profiles."""
 
+_WHOLE = 50
 
-def examples(long: int) -> int:
-    """So many in the profile `long`, and a fifth of them, but at least 5, in `quick`."""
-    return max(min(long, 5), long * settings.default.max_examples // LONG)
+
+def examples(whole: int) -> int:
+    """So many of `whole` as the profile tries of 50 where a test does not say, but at least 5."""
+    return max(min(whole, 5), whole * settings.default.max_examples // _WHOLE)
