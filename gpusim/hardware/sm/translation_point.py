@@ -121,6 +121,32 @@ class TranslationPoint:
             self._done.send(access, latency)
         return True
 
+    def _translate(self, request: MemoryRequest, delay: int) -> bool:
+        """Ask the first TLB for the page of a request; False if it has to wait.
+
+        Args:
+            request: its answer comes to `_answered` if the TLB has it, else to `translated`.
+            delay: cycles that it takes before the lookup.
+        """
+        tlb, access = self._tlb, request.access
+        assert access is not None
+        if not tlb.claim():
+            return self._stall.note(_TLB)
+        mapping = tlb.lookup(request.tag, access)
+        if mapping is not None:
+            tlb.check(request.tag, mapping)
+            request.mapping = mapping
+            return self._answered(request, mapping, delay + tlb.latency + tlb.extra_cycles)
+        if tlb.refuses(request.tag, request.app):
+            return self._stall.until_free(tlb, _TLB)
+        request.path.append(self.translated)
+        tlb.miss(request, delay)
+        return True
+
+    @abstractmethod
+    def _answered(self, request: MemoryRequest, mapping: Mapping, delay: int) -> bool:
+        """The TLB had the page of a request, after `delay`; False if it has to wait."""
+
     def _missed(self, requester: Requester | None, line: int) -> None:
         """A load has missed the L1 cache."""
         if self._on_l1_miss.listeners and requester is not None:
@@ -174,8 +200,8 @@ class BeforeL1(TranslationPoint):
 
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         """A request that has been translated, or had to wait, meets the L1 cache (again)."""
-        if request.mapping is None:
-            return self._translate_again(request)
+        if request.mapping is None:  # its page went away while it was translated: ask again
+            return self._translate(request, 0)
         line = request.address >> self._line_shift
         latency = self._l1.latency
         if request.trail[-2] != _CACHE:
@@ -186,22 +212,8 @@ class BeforeL1(TranslationPoint):
             return self._hit(access, request.tag, line, now, latency, request)
         return self._leave_l1(request, line, latency)
 
-    def _translate_again(self, request: MemoryRequest) -> bool:
-        """Its page went away while it was translated: ask again; False if it has to wait."""
-        tlb, access = self._tlb, request.access
-        assert access is not None
-        if not tlb.claim():
-            return self._stall.note(_TLB)
-        mapping = tlb.lookup(request.tag, access)
-        if mapping is not None:
-            tlb.check(request.tag, mapping)
-            request.mapping = mapping
-            self.translated.send(request, tlb.latency + tlb.extra_cycles)
-            return True
-        if tlb.refuses(request.tag, request.app):
-            return self._stall.until_free(tlb, _TLB)
-        request.path.append(self.translated)
-        tlb.miss(request, 0)
+    def _answered(self, request: MemoryRequest, mapping: Mapping, delay: int) -> bool:
+        self.translated.send(request, delay)
         return True
 
     def _leave_l1(self, request: MemoryRequest, line: int, latency: int) -> bool:
@@ -250,24 +262,9 @@ class AfterL1(TranslationPoint):
             return self._translate(request, 0)
         return self._leave(request, 0)
 
-    def _translate(self, request: MemoryRequest, delay: int) -> bool:
-        """Translate what leaves the L1 cache and send it on; False if it has to wait."""
-        tlb = self._tlb
-        access = request.access
-        assert access is not None
-        if not tlb.claim():
-            return self._stall.note(_TLB)
-        mapping = tlb.lookup(request.tag, access)
-        if mapping is not None:
-            tlb.check(request.tag, mapping)
-            request.mapping = mapping
-            request.address = self.physical(mapping, request.vline)
-            return self._leave(request, delay + tlb.latency + tlb.extra_cycles)
-        if tlb.refuses(request.tag, request.app):
-            return self._stall.until_free(tlb, _TLB)
-        request.path.append(self.translated)
-        tlb.miss(request, delay)
-        return True
+    def _answered(self, request: MemoryRequest, mapping: Mapping, delay: int) -> bool:
+        request.address = self.physical(mapping, request.vline)
+        return self._leave(request, delay)
 
     def _leave(self, request: MemoryRequest, delay: int) -> bool:
         """Send on a request that needs no translation (any more); False if it has to wait."""
