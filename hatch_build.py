@@ -114,8 +114,9 @@ class CompileHook(BuildHookInterface[Any]):
     def _modules(self) -> Iterator[str]:
         """Paths of what is compiled, from the root of the project."""
         root, stay = Path(self.root), set(self.config["interpreted"])
-        for folder in self.config["compiled"]:
-            for module in sorted((root / folder).rglob("*.py")):
+        for place in self.config["compiled"]:
+            modules = [root / place] if place.endswith(".py") else (root / place).rglob("*.py")
+            for module in sorted(modules):
                 path = module.relative_to(root).as_posix()
                 if module.name != "__init__.py" and path not in stay:
                     yield path
@@ -175,6 +176,8 @@ def compile_modules(modules: list[str]) -> None:
         group_name=f"{PACKAGE}.native",
     )
     for extension in extensions:
+        if os.name == "posix":  # nobody calls into it from elsewhere: calls within it go straight
+            extension.extra_compile_args += ["-fvisibility=hidden", "-fno-semantic-interposition"]
         extension.include_dirs.append(f"build/{PACKAGE}")  # headers of a group with a dotted name
     setup(
         name=PACKAGE,

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
 from gpusim.programs.device import DeviceArray, Scalar
 
-Dim3 = tuple[int, int, int]
-Lanes = NDArray[np.int64]
-Index = NDArray[np.int32] | NDArray[np.int64] | int
-Mask = NDArray[np.bool_]
+Dim3: TypeAlias = tuple[int, int, int]
+Lanes: TypeAlias = NDArray[np.int64]
+Index: TypeAlias = NDArray[np.int32] | NDArray[np.int64] | int
+Mask: TypeAlias = NDArray[np.bool_]
 Number = TypeVar("Number", np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64)
+
+# Plain ints: enum's members cost more to look up, and to put into an array.
+_COMPUTE: Final = int(Op.COMPUTE)
+_LOAD: Final = int(Op.LOAD)
+_STORE: Final = int(Op.STORE)
+_ATOMIC: Final = int(Op.ATOMIC)
+_REDUCE: Final = int(Op.REDUCE)
+_SHARED: Final = int(Op.SHARED)
+_BARRIER: Final = int(Op.BARRIER)
+_WAIT: Final = int(Op.WAIT)
 
 _IS_MEMORY = np.zeros(256, dtype=bool)
 _IS_MEMORY[list(MEMORY_OPS)] = True
@@ -28,8 +37,7 @@ _FIRST_ROWS = 32
 """Memory instructions for which a block has room at first."""
 
 
-@frozen
-class Shape:
+class Shape(NamedTuple):
     """Grid and block of a launch, (x, y, z) each.
 
     Attributes:
@@ -111,7 +119,7 @@ class BlockTracer:
         Returns:
             (threads,) values, or (1,) if `index` is an int; arbitrary outside `where`.
         """
-        elements = self._access(Op.LOAD, array, index, where)
+        elements = self._access(_LOAD, array, index, where)
         if isinstance(elements, int):
             return array.data[elements : elements + 1].copy()
         return array.data.take(elements)
@@ -124,7 +132,7 @@ class BlockTracer:
         where: Mask | None = None,
     ) -> None:
         """Write ``array[index] = value``; of threads with one address, the last one wins."""
-        self._access(Op.STORE, array, index, where)
+        self._access(_STORE, array, index, where)
         if isinstance(index, int):
             if where is None or where.any():
                 lanes = np.broadcast_to(value, self.threads)
@@ -162,7 +170,7 @@ class BlockTracer:
         value: NDArray[Number] | int | float,
         where: Mask | None,
     ) -> None:
-        self._access(Op.REDUCE, array, index, where)
+        self._access(_REDUCE, array, index, where)
         if where is None:
             combine.at(array.data, index, value)
         else:
@@ -180,7 +188,7 @@ class BlockTracer:
         Returns:
             (threads,) the values before each thread's addition; 0 outside `where`.
         """
-        self._access(Op.ATOMIC, array, index, where)
+        self._access(_ATOMIC, array, index, where)
         old = np.zeros(self.threads, dtype=array.data.dtype)
         amount = np.broadcast_to(value, self.threads)
         for thread in range(self.threads) if where is None else np.flatnonzero(where):
@@ -191,23 +199,23 @@ class BlockTracer:
 
     def compute(self, instructions: int, where: Mask | None = None) -> None:
         """Arithmetic: a number of instructions that touch no memory."""
-        self._record(Op.COMPUTE, instructions, where)
+        self._record(_COMPUTE, instructions, where)
 
     def shared(self, passes: int, where: Mask | None = None) -> None:
         """A shared-memory access that takes `passes` conflict-free passes, 1 at best."""
-        self._record(Op.SHARED, passes, where)
+        self._record(_SHARED, passes, where)
 
     def barrier(self) -> None:
         """Wait for all warps of the block."""
-        self._record(Op.BARRIER, 0, None)
+        self._record(_BARRIER, 0, None)
 
     def wait(self, outstanding: int = 0, where: Mask | None = None) -> None:
         """Wait until at most `outstanding` loads and atomics, the youngest, have no value yet."""
-        self._record(Op.WAIT, outstanding, where)
+        self._record(_WAIT, outstanding, where)
 
     # Recording ------------------------------------------------------------------------------
 
-    def _record(self, op: Op, arg: int, where: Mask | None) -> None:
+    def _record(self, op: int, arg: int, where: Mask | None) -> None:
         if where is not None:
             self._partial.append(len(self._kind))
             self._masks.append(where.copy())
@@ -215,7 +223,7 @@ class BlockTracer:
         self._arg.append(arg)
 
     def _access(
-        self, op: Op, array: DeviceArray[Scalar], index: Index, where: Mask | None
+        self, op: int, array: DeviceArray[Scalar], index: Index, where: Mask | None
     ) -> Index:  # fmt: skip
         """Record a memory instruction; returns `index`, which is 0 outside `where`."""
         if where is not None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from attrs import define, field, frozen
+from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
 from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
 from gpusim.hardware.sm.recorded_placement import RecordedSm
-from gpusim.hardware.sm.schedulers import GreedyThenOldest, LooseRoundRobin
+from gpusim.hardware.sm.schedulers import GreedyThenOldest, LooseRoundRobin, Schedulable
 from gpusim.programs.kernel import Kernel
 from gpusim.programs.tracer import BlockTracer, Shape
 from tests.examples import examples
 
 
-@frozen
-class Ready:
-    age: int
-    warp_slot: int
+def ready_warp(age: int, slot: int) -> Schedulable:
+    return Schedulable(uid=0, warp_slot=slot, app=0, state=0, now=0, age=age)
 
 
 @define(kw_only=True, eq=False)
@@ -52,16 +50,17 @@ calls = st.lists(st.one_of(st.none(), st.integers(0, 15)), max_size=80)
 @given(st.permutations(range(16)), calls)
 def test_oldest_first(ages: list[int], steps: list[int | None]) -> None:
     scheduler = GreedyThenOldest()
-    ready: set[Ready] = set()
+    ready: dict[int, Schedulable] = {}
     assert scheduler.greedy
     for slot in steps:
         if slot is None:
-            oldest = min(ready, key=lambda warp: warp.age, default=None)
-            assert scheduler.pick() == oldest
-            ready.discard(oldest)  # type: ignore[arg-type]
-        elif (warp := Ready(ages[slot], slot)) not in ready:
-            scheduler.add(warp)
-            ready.add(warp)
+            oldest = min(ready.values(), key=lambda warp: warp.age, default=None)
+            assert scheduler.pick() is oldest
+            if oldest is not None:
+                del ready[oldest.warp_slot]
+        elif slot not in ready:
+            ready[slot] = ready_warp(ages[slot], slot)
+            scheduler.add(ready[slot])
         assert len(scheduler) == len(ready)
 
 
@@ -69,7 +68,7 @@ def test_oldest_first(ages: list[int], steps: list[int | None]) -> None:
 @given(st.permutations(range(16)), calls)
 def test_round_robin(ages: list[int], steps: list[int | None]) -> None:
     scheduler = LooseRoundRobin()
-    ready: dict[int, Ready] = {}
+    ready: dict[int, Schedulable] = {}
     last = 15
     assert not scheduler.greedy
     for slot in steps:
@@ -80,7 +79,7 @@ def test_round_robin(ages: list[int], steps: list[int | None]) -> None:
             assert scheduler.pick() == (None if chosen is None else ready.pop(chosen))
             last = last if chosen is None else chosen
         elif slot not in ready:
-            ready[slot] = Ready(ages[slot], slot)
+            ready[slot] = ready_warp(ages[slot], slot)
             scheduler.add(ready[slot])
         assert len(scheduler) == len(ready)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -39,11 +39,26 @@ class _ByOrder(Replacement):
 class Lru(_ByOrder):
     """The least recently used entry goes: the first one, as each use moves an entry to the end."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._latest: list[int] = []
+        """By set, what was used or put in last: it is at the end, if it is still there."""
+
+    def adopt(self, entries: dict[int, Any], ways: int) -> int:
+        self._latest.append(0)
+        return super().adopt(entries, ways)
+
     def touch(self, index: int, key: int) -> None:
+        if self._latest[index] == key:
+            return
+        self._latest[index] = key
         entries = self.sets[index]
         entry = entries[key]
         del entries[key]
         entries[key] = entry
+
+    def insert(self, index: int, key: int) -> None:
+        self._latest[index] = key
 
 
 register_policy(Slot.REPLACEMENT, "lru", Lru)

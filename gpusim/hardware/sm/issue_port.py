@@ -32,8 +32,8 @@ class IssuePort:
     """
 
     __slots__ = (
-        "_counters", "_issue_cycles", "_ledger", "_wake", "current", "free_at", "run_from",
-        "scheduler",
+        "_counters", "_greedy", "_issue_cycles", "_ledger", "_wake", "current", "free_at",
+        "run_from", "scheduler",
     )  # fmt: skip
 
     def __init__(
@@ -41,6 +41,7 @@ class IssuePort:
         issue_cycles: int, wake: Wake,
     ) -> None:  # fmt: skip
         self.scheduler = scheduler
+        self._greedy = bool(scheduler.greedy)
         self.free_at = NEVER
         self.current: Warp | None = None
         self.run_from = -1
@@ -55,7 +56,7 @@ class IssuePort:
         if self.free_at == NEVER:
             self.free_at = now
             self._wake.at(now)
-        elif self.run_from >= 0 and not self.scheduler.greedy:
+        elif self.run_from >= 0 and not self._greedy:
             self._cut_run(now)
 
     def issue(self, now: int) -> None:
@@ -63,7 +64,7 @@ class IssuePort:
         scheduler = self.scheduler
         warp: Warp | None = self.current
         self.run_from = -1
-        if warp is not None and not scheduler.greedy and len(scheduler):
+        if warp is not None and not self._greedy and len(scheduler):
             self._ledger.enter(warp, _READY, now)
             scheduler.add(warp)
             warp = None
@@ -91,7 +92,7 @@ class IssuePort:
             The issue cycles that they take.
         """
         scheduler = self.scheduler
-        run = warp.left if scheduler.greedy or not len(scheduler) else 1
+        run = warp.left if self._greedy or not len(scheduler) else 1
         warp.left -= run
         self.run_from = now
         self._ledger.enter(warp, _COMPUTING, now)

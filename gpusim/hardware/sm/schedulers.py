@@ -5,21 +5,30 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right, insort
 from heapq import heappop, heappush
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
+from gpusim.hardware.sm.ledger import Accountable
 
 
-class Schedulable(Protocol):
-    """What a scheduler knows of a warp."""
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Schedulable(Accountable):
+    """What a scheduler knows of a warp.
 
-    age: int
-    """Order in which the warps came to this SM."""
-    warp_slot: int
-    """Its warp slot on the SM."""
+    Attributes:
+        age: order in which the warps came to this SM.
+    """
+
+    __slots__ = ("age",)
+
+    def __init__(
+        self, uid: int, warp_slot: int, app: int, state: int, now: int, age: int
+    ) -> None:  # fmt: skip
+        super().__init__(uid, warp_slot, app, state, now)
+        self.age = age
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -11,10 +11,10 @@ from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, MemoryRequest, Traveller
 from gpusim.core.states import State
-from gpusim.core.warp_program import Launch, Segment
+from gpusim.core.warp_program import LaneChunk, Launch, Segment
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.hardware.sm.history import History
-from gpusim.hardware.sm.ledger import Accountable
+from gpusim.hardware.sm.schedulers import Schedulable
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -72,13 +72,14 @@ class Block:
         self.ended = ended
         self.live = len(warp_slots)
         self.at_barrier: list[Warp] = []
-        self._chunks: Iterator[list[Segment]] = iter(())
+        self._chunks: Iterator[LaneChunk] = iter(())
+        self._line_bytes = 0
         self._segments: list[list[Segment]] = [[] for _ in warp_slots]
 
     def open(self, warp_size: int, line_bytes: int) -> None:
         """Start to execute the block, piece by piece, as its warps ask for operations."""
-        chunks = self.launch.run_block(self.index, warp_size)
-        self._chunks = (coalesce(chunk, line_bytes) for chunk in chunks)
+        self._chunks = self.launch.run_block(self.index, warp_size)
+        self._line_bytes = line_bytes
 
     def next_segment(self, warp: int) -> Segment | None:
         """The next piece of the program of the block's warp number `warp`; None at its end."""
@@ -87,17 +88,18 @@ class Block:
             chunk = next(self._chunks, None)
             if chunk is None:
                 return None
-            for queue, segment in zip(self._segments, chunk, strict=True):
+            for queue, segment in zip(
+                self._segments, coalesce(chunk, self._line_bytes), strict=True
+            ):
                 if segment.kinds:
                     queue.append(segment)
         return segments.pop(0)
 
 
-class Warp(Accountable):
+class Warp(Schedulable):
     """A warp: its life, and what it waits for.
 
     Attributes:
-        age: order in which warps came to this SM.
         issue_port: number of the issue port that issues for it.
         issued: loads and atomics that it has issued.
         left: compute instructions that it has yet to issue before the next operation.
@@ -110,17 +112,16 @@ class Warp(Accountable):
     """
 
     __slots__ = (
-        "age", "block", "ending", "index", "issue_port", "issued", "left", "needs", "outstanding",
+        "block", "ending", "index", "issue_port", "issued", "left", "needs", "outstanding",
         "resume", "stores",
     )  # fmt: skip
 
     def __init__(
         self, uid: int, block: Block, index: int, age: int, issue_port: int, now: int
     ) -> None:
-        super().__init__(uid, block.warp_slots[index], block.app, _READY, now)
+        super().__init__(uid, block.warp_slots[index], block.app, _READY, now, age)
         self.block = block
         self.index = index
-        self.age = age
         self.issue_port = issue_port
         self.issued = 0
         self.left = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -163,6 +163,8 @@ class TlbLevel(Stage, FirstTlb):
         self.env = env
         self.array = array
         self._stated: Any = array  # what an array states it may state on its class, too
+        made, plain = cast("Any", type(array)), cast("Any", TlbArray)
+        self._states_extra = made.extra_cycles is not plain.extra_cycles
         self.fill_policy = fill_policy
         self.latency = config.latency.cycles(clock)
         self.extra_cycles = 0
@@ -236,13 +238,17 @@ class TlbLevel(Stage, FirstTlb):
             counters.hits += 1
             if self.on_lookup.listeners:
                 self.on_lookup(self._level, self._index, tag, True, self.env._now)
-        self.extra_cycles = self._stated.extra_cycles
-        if self.extra_cycles:
-            self._hold_port()
+        self._take_extra_cycles()
         return mapping
 
-    def _hold_port(self) -> None:
-        """The lookup of this cycle takes longer than usual, and its port with it."""
+    def _take_extra_cycles(self) -> None:
+        """The lookup of this cycle may take longer than usual, and its port with it."""
+        if self._states_extra:
+            self.extra_cycles = self._stated.extra_cycles
+        else:
+            self.extra_cycles = self.array.extra_cycles
+        if not self.extra_cycles:
+            return
         held: int = self.extra_cycles - self._stated.pipelined_cycles
         if held:
             self._cycle = self.env._now + held
@@ -351,9 +357,7 @@ class TlbLevel(Stage, FirstTlb):
             counters = self.prefetches[translation.app]
             counters.lookups += 1
             counters.hits += 1
-        self.extra_cycles = self._stated.extra_cycles
-        if self.extra_cycles:
-            self._hold_port()
+        self._take_extra_cycles()
         return mapping
 
     def _miss(self, waiter: Traveller, requester: Requester, delay: int) -> None:
