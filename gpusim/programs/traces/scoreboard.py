@@ -32,8 +32,8 @@ class Scoreboard:
 
     def touch(self, registers: Iterable[int]) -> None:
         """An instruction reads or overwrites these: wait for exactly the loads that fill them."""
-        needed = max((self._pending.get(register, -1) for register in registers), default=-1)
-        self._wait(needed)
+        if self._pending:
+            self._wait(max((self._pending.get(register, -1) for register in registers), default=-1))
 
     def access(self, base: str, space: Space, registers: Iterable[int], size: int) -> None:
         """The memory instruction just recorded: what loads from global or local memory is pending.

@@ -15,7 +15,7 @@ from gpusim.core.warp_program import Buffer, LaneChunk
 from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE
 from gpusim.programs.traces.text import Line, plain_name, plain_stem, read_lines
-from gpusim.programs.traces.traceg_block import parse_block
+from gpusim.programs.traces.traceg_block import Known, parse_block
 from gpusim.programs.traces.traceg_header import KernelHeader, read_header
 
 FORMAT = "Accel-Sim traceg"
@@ -126,6 +126,7 @@ class TracegLaunch(TraceLaunch):
     header: KernelHeader
     _blocks: Iterator[tuple[int, list[Line]]] = field(init=False)
     _passed: dict[int, list[Line]] = field(factory=dict, init=False)
+    _known: Known = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._blocks = _read_blocks(self.header)
@@ -139,7 +140,8 @@ class TracegLaunch(TraceLaunch):
                     "(x runs fastest); it is truncated or was filtered"
                 )
             self._passed[number] = lines
-        yield from parse_block(self, self.header, block, self._passed.pop(block)).chunks()
+        lines = self._passed.pop(block)
+        yield from parse_block(self, self.header, block, lines, self._known).chunks()
 
 
 def _read_blocks(header: KernelHeader) -> Iterator[tuple[int, list[Line]]]:

@@ -14,19 +14,23 @@ from gpusim.core.warp_program import INACTIVE, Op
 from gpusim.programs.traces.application import TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.programs.traces.lanes import WINDOW_BYTES
-from gpusim.programs.traces.sass import MEMORY_OPCODES, Space, access_bytes, base_opcode, moves_data
+from gpusim.programs.traces.sass import Space
 from gpusim.programs.traces.scoreboard import Scoreboard
 from gpusim.programs.traces.text import Line
+from gpusim.programs.traces.traceg_decode import Instruction, decode
 from gpusim.programs.traces.traceg_header import KernelHeader
 
 _FIRST_WITHOUT_BLOCK = 3
 """Before this tracer version, block and warp number (4 fields) precede each instruction."""
 
-_FIRST_WITH_IMMEDIATES = 5
+Known = dict[str, Instruction]
+"""Instructions of a kernel that were decoded, by their program counters as the trace has them."""
+
+_MOST_KNOWN = 1 << 16
 
 
 def parse_block(
-    launch: TraceLaunch, header: KernelHeader, number: int, lines: Sequence[Line]
+    launch: TraceLaunch, header: KernelHeader, number: int, lines: Sequence[Line], known: Known
 ) -> BlockTrace:
     """What a block did.
 
@@ -35,11 +39,12 @@ def parse_block(
         header: of its kernel's file.
         number: of the block in the grid.
         lines: between the begin and the end of the block, none of them empty.
+        known: of this kernel; grows.
 
     Raises:
         UserError: a line is wrong.
     """
-    parser = _Parser(header, BlockTrace(launch, number))
+    parser = _Parser(header, BlockTrace(launch, number), known)
     for line, text in lines:
         try:
             parser.line(text)
@@ -57,8 +62,9 @@ def parse_block(
 class _Parser:
     """Reads a block line by line; a wrong one raises ValueError, IndexError or OverflowError."""
 
-    def __init__(self, header: KernelHeader, block: BlockTrace) -> None:
+    def __init__(self, header: KernelHeader, block: BlockTrace, known: Known) -> None:
         self.block = block
+        self._known = known
         self.missing = 0
         self._header = header
         self._skipped = (4 if header.version < _FIRST_WITHOUT_BLOCK else 0) + header.line_info
@@ -76,7 +82,7 @@ class _Parser:
             if not self.missing:
                 raise ValueError("more instructions than 'insts = N' of its warp tells")
             self.missing -= 1
-            self._instruction(text.split())
+            self._instruction(text.split(None, self._skipped + 2)[self._skipped :])
 
     def _begin_warp(self, number: int) -> None:
         if self.missing:
@@ -89,45 +95,44 @@ class _Parser:
         self._scoreboard = Scoreboard(self.block.warps[number])
 
     def _instruction(self, fields: list[str]) -> None:
-        at = self._skipped
-        place, mask = int(fields[at], 16), int(fields[at + 1], 16)
-        at += 3 + int(fields[at + 2])
-        destinations = _registers(fields[self._skipped + 3 : at])
-        opcode = fields[at]
-        first = at + 2
-        at = first + int(fields[at + 1])
-        self._scoreboard.touch((*_registers(fields[first:at]), *destinations))
-        has_address = int(fields[at]) > 0
-        rest = fields[at + 1 :]
-        base = base_opcode(opcode)
-        if has_address and moves_data(base):
-            if not mask:
-                self.block.idle_access(self._warp, MEMORY_OPCODES[base][0])
-                return
-            lanes = _lanes(mask)
-            address = np.full(WARP_SIZE, INACTIVE)
-            address[lanes] = _addresses(rest, len(lanes))
-            self._memory(place, opcode, address, destinations)
-        elif base == "BAR" and mask:
-            self.block.warps[self._warp].add(Op.BARRIER, 0)
+        """Program counter, mask, and the rest of the line."""
+        place, mask, text = fields[0], int(fields[1], 16), fields[2]
+        instruction = self._known.get(place)
+        if instruction is None or not instruction.begins(text):
+            if len(self._known) == _MOST_KNOWN:
+                self._known.clear()
+            int(place, 16)  # must be a number
+            instruction = self._known[place] = decode(text, self._header.version)
+            text = " ".join(text.split())
+        self._scoreboard.touch(instruction.registers)
+        if instruction.space is None:
+            self._plain(instruction, mask)
+        elif mask:
+            self._memory(int(place, 16), mask, instruction, text)
         else:
-            self.block.warps[self._warp].add(Op.COMPUTE, 1)
-            if base == "LDGDEPBAR":
-                self._scoreboard.commit()
-            elif base == "DEPBAR":
-                told = self._header.version >= _FIRST_WITH_IMMEDIATES and rest
-                self._scoreboard.wait_groups(int(rest[0]) if told else 0)
+            self.block.idle_access(self._warp, instruction.space)
 
-    def _memory(
-        self, place: int, opcode: str, address: NDArray[np.int64], destinations: Sequence[int]
-    ) -> None:
-        base = base_opcode(opcode)
-        space, op = MEMORY_OPCODES[base]
+    def _plain(self, instruction: Instruction, mask: int) -> None:
+        """An instruction that accesses no memory; a barrier without lanes is none."""
+        if instruction.op == Op.BARRIER and mask:
+            self.block.warps[self._warp].add(Op.BARRIER, 0)
+            return
+        self.block.warps[self._warp].add(Op.COMPUTE, 1)
+        if instruction.base == "LDGDEPBAR":
+            self._scoreboard.commit()
+        elif instruction.base == "DEPBAR":
+            self._scoreboard.wait_groups(instruction.youngest)
+
+    def _memory(self, place: int, mask: int, instruction: Instruction, text: str) -> None:
+        lanes = _lanes(mask)
+        address = np.full(WARP_SIZE, INACTIVE)
+        address[lanes] = _addresses(text[len(instruction.text) :].split(), len(lanes))
+        space, size = instruction.space, instruction.size
+        assert space is not None
         if space == Space.GENERIC:
             space = self._space(int(address.max()))
-        size = access_bytes(opcode)
-        self.block.access(self._warp, place, space, op, address, size)
-        self._scoreboard.access(base, space, destinations, size)
+        self.block.access(self._warp, place, space, instruction.op, address, size)
+        self._scoreboard.access(instruction.base, space, instruction.destinations, size)
 
     def _space(self, address: int) -> Space:
         """Where a generic address lies.
@@ -138,13 +143,6 @@ class _Parser:
         if not shared or not local or 0 <= address - shared < WINDOW_BYTES:
             return Space.SHARED
         return Space.LOCAL if 0 <= address - local < WINDOW_BYTES else Space.GLOBAL
-
-
-def _registers(fields: Sequence[str]) -> tuple[int, ...]:
-    """Numbers of the general registers among the operands; others, such as UR4, do not count."""
-    return tuple(
-        int(field[1:]) for field in fields if field.startswith("R") and field[1:].isdecimal()
-    )
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
@@ -16,7 +15,6 @@ Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""
 
 
-@frozen(eq=False)
 class Access:
     """A memory operation of one warp.
 
@@ -28,10 +26,13 @@ class Access:
         size: bytes of each.
     """
 
-    place: int
-    op: Op
-    address: NDArray[np.int64]
-    size: int
+    __slots__ = ("address", "op", "place", "size")
+
+    def __init__(self, place: int, op: Op, address: NDArray[np.int64], size: int) -> None:
+        self.place = place
+        self.op = op
+        self.address = address
+        self.size = size
 
     @property
     def row(self) -> tuple[int, int, int]:
@@ -39,7 +40,6 @@ class Access:
         return self.place, self.op, self.size
 
 
-@define(eq=False)
 class WarpTrace:
     """What one warp did, in order, as a reader finds it.
 
@@ -49,9 +49,12 @@ class WarpTrace:
         loads: loads and atomics so far.
     """
 
-    steps: list[tuple[tuple[Plain, ...], Access]] = field(factory=list)
-    tail: list[Plain] = field(factory=list)
-    loads: int = 0
+    __slots__ = ("loads", "steps", "tail")
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[tuple[Plain, ...], Access]] = []
+        self.tail: list[Plain] = []
+        self.loads = 0
 
     def add(self, op: Op, argument: int) -> None:
         """An operation that accesses no global memory; arithmetic in a row becomes one."""
