@@ -21,6 +21,8 @@ several runs, so that all parts of the arrays are touched.
 
 def sampled_blocks(blocks: int, sample: int) -> list[int]:
     """One of `sample` blocks, at least one: the first ones of each of `STRETCHES` stretches."""
+    if not blocks:
+        return []
     count = -(-blocks // sample)
     stretches = min(STRETCHES, count)
     starts = np.arange(stretches) * blocks // stretches

@@ -53,10 +53,12 @@ def naive(chunk: LaneChunk, line_bytes: int) -> list[Lists]:
 
 @st.composite
 def chunks(draw: Any) -> LaneChunk:
-    """Rows of the usual shapes (one line, strided, broadcast, scattered) with holes."""
+    """Rows of the usual shapes (one line, strided, broadcast, scattered) with holes; also no
+    instructions, none that accesses memory, rows without a lane, and rows in which none is active.
+    """
     kinds = draw(st.lists(st.sampled_from(list(Op)), max_size=6))
     warps = draw(st.integers(1, 3))
-    lanes = draw(st.sampled_from([1, 4, 32, 64]))
+    lanes = draw(st.sampled_from([0, 1, 4, 32, 64]))
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     active = generator.random((len(kinds), warps)) < 0.8
     rows = []
@@ -71,12 +73,10 @@ def chunks(draw: Any) -> LaneChunk:
         if draw(st.booleans()):
             row = base + size * generator.integers(0, 64, (warps, lanes))
         row = row // size * size
-        row[generator.random(row.shape) < draw(st.sampled_from([0, 0.3, 0.95]))] = INACTIVE
+        row[generator.random(row.shape) < draw(st.sampled_from([0, 0.3, 0.95, 1]))] = INACTIVE
         row[~active[number]] = INACTIVE
         rows.append(row)
         sizes.append(size)
-    if not rows:
-        lanes = draw(st.sampled_from([0, lanes]))
     return LaneChunk(
         np.array(kinds, dtype=np.uint8),
         generator.integers(0, 9, len(kinds)),

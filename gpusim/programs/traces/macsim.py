@@ -86,8 +86,13 @@ class MacsimKernel:
 
     @property
     def threads_per_block(self) -> int:
-        """Threads of a block; those of its most warps, if nothing tells."""
-        return self.facts.threads or int(np.diff(self.begins).max()) * WARP_SIZE
+        """Threads of a block; those of its most warps, if nothing tells, and of one at least."""
+        return self.facts.threads or max(self.most_warps, 1) * WARP_SIZE
+
+    @property
+    def most_warps(self) -> int:
+        """Of a block; 0 if the kernel has no block."""
+        return int(np.diff(self.begins).max(initial=0))
 
     def files(self, block: int) -> Iterator[Path]:
         """The files of a block's warps, in order."""
@@ -200,7 +205,7 @@ def _read_kernel(path: Path, facts: dict[str, KernelFacts]) -> MacsimKernel:
         raise UserError(f"{path}: must be a kernel: its fourth line is the number of its warps")
     count = _number(path, lines[0])
     ids = sorted(_warp_id(path, line) for line in lines[1:])
-    if not ids or len(ids) != count:
+    if len(ids) != count:
         raise UserError(f"{path}: lists {len(ids)} warps; line {lines[0][0]} says {count}")
     for one, other in pairwise(ids):
         if one == other:
@@ -211,11 +216,10 @@ def _read_kernel(path: Path, facts: dict[str, KernelFacts]) -> MacsimKernel:
     kernel = MacsimKernel(
         path, kind, facts.get(folder, KernelFacts(folder)), warps, np.append(first, len(warps))
     )
-    most = int(np.diff(kernel.begins).max())
-    if most * WARP_SIZE >= kernel.threads_per_block + WARP_SIZE:
+    if kernel.most_warps * WARP_SIZE >= kernel.threads_per_block + WARP_SIZE:
         raise UserError(
-            f"{path}: a block has {most} warps, but {_NAMES} gives it {kernel.threads_per_block} "
-            "threads"
+            f"{path}: a block has {kernel.most_warps} warps, but {_NAMES} gives it "
+            f"{kernel.threads_per_block} threads"
         )
     return kernel
 

@@ -99,8 +99,12 @@ class TableLaunch(TraceLaunch):
 
 def _kernels(path: Path, facts: TableFacts, index: TableIndex) -> tuple[KernelFacts, ...]:
     """All launches; what the JSON file does not tell is taken from the rows."""
-    count = int(index.waves.block[-1] >> 32) + 1
+    count = index.launches
     told = facts.kernels or tuple(KernelFacts(f"kernel {number}") for number in range(count))
+    if not told:
+        raise UserError(
+            f"{path}: there are no rows, no wf_ columns, and no kernels in {facts.path}"
+        )
     if len(told) < count:
         raise UserError(
             f"{path}: column 'kernel' goes up to {count - 1}, but {facts.path} has "

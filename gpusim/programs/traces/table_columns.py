@@ -137,10 +137,12 @@ class TableFile:
             values = self._file.read(column.name)
         except DAMAGES as error:
             raise UserError(f"{where}: damaged: {error}") from error
+        if values.shape == (0,):
+            return np.zeros(0, dtype=np.int64)
         if values.ndim != 1 or values.dtype.kind not in "biu":
             shape = f"{values.dtype} of shape {values.shape}"
             raise UserError(f"{where}: {shape}; allowed: one integer a row")
-        if values.size and (values.min() < 0 or values.max() > column.highest):
+        if values.min() < 0 or values.max() > column.highest:
             row = int(np.flatnonzero((values < 0) | (values > column.highest))[0])
             raise UserError(
                 f"{where}, row {row}: {values[row]}; allowed: 0 to {column.highest} "

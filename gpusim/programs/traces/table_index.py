@@ -84,8 +84,6 @@ class TableIndex:
         file = TableFile(path)
         self.pages: Array = file.group(PAGES).get("page_vaddr", np.zeros(0, dtype=np.int64))
         rows = file.group(TRANSACTIONS)
-        if not len(rows["vaddr"]):
-            raise UserError(f"{path}: there are no rows")
         scalars = file.group(SCALARS)
         if len(scalars) < len(SCALARS) or "inst_idx" not in rows:
             scalars = {column.name: np.zeros(0, dtype=np.uint8) for column in SCALARS}
@@ -96,6 +94,11 @@ class TableIndex:
         self._first_sector, self._sectors = self._find_sectors(rows, by)
         vector = self._vector(by, wave_of_row[by], rows)
         self._instructions = self._merge(vector, wave_of_scalar, scalars)
+
+    @property
+    def launches(self) -> int:
+        """Launches up to the last that a row, or a wavefront, belongs to."""
+        return int(self.waves.block.max(initial=-1) >> _BLOCK_SHIFT) + 1
 
     # -- one block -------------------------------------------------------------------------------
 
@@ -229,7 +232,7 @@ class TableIndex:
         if "order" in rows:
             wrong[by[1:]] = same & (np.diff(rows["order"][by].astype(np.int64)) == 0)
             self._refuse(wrong, "order", rows["order"], "another value in each row of a wavefront")
-        step: Ints = np.ones(len(by) - 1, dtype=np.int64)
+        step: Ints = np.ones(len(same), dtype=np.int64)
         if "inst" in rows:
             inst: Ints = rows["inst"][by].astype(np.int64)
             step = inst[1:] - inst[:-1]

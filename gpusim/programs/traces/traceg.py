@@ -117,7 +117,8 @@ class TracegLaunch(TraceLaunch):
     """A kernel whose file is read forward, once.
 
     Blocks that are passed over on the way to the one that is asked for are kept as text until it is
-    their turn: none, if the file has them in increasing order.
+    their turn: none, if the file has them in increasing order.  In a file without any block all of
+    them do nothing; a file that has some must have the others too.
 
     Attributes:
         header: of the file.
@@ -127,6 +128,7 @@ class TracegLaunch(TraceLaunch):
     _blocks: Iterator[tuple[int, list[Line]]] = field(init=False)
     _passed: dict[int, list[Line]] = field(factory=dict, init=False)
     _known: Known = field(factory=dict, init=False)
+    _found: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._blocks = _read_blocks(self.header)
@@ -134,12 +136,15 @@ class TracegLaunch(TraceLaunch):
     def chunks(self, block: int) -> Iterator[LaneChunk]:
         while block not in self._passed:
             number, lines = next(self._blocks, (-1, []))
+            if number < 0 and not self._found:
+                return
             if number < 0:
                 raise UserError(
                     f"{self.header.path}: ends without thread block {block} of {self.blocks} "
                     "(x runs fastest); it is truncated or was filtered"
                 )
             self._passed[number] = lines
+            self._found += 1
         lines = self._passed.pop(block)
         yield from parse_block(self, self.header, block, lines, self._known).chunks()
 

@@ -74,7 +74,7 @@ def test_wrong_records(tmp_path, kind, records, reason):
         (["nvbit", "new", "16", "1", "0 0"], "trace.txt:2: 'new' must be a whole number"),
         (["nvbit", "14", "16"], "trace.txt: must be a kernel"),
         (["nvbit", "14", "16", "two", "0 0"], "trace.txt:4: 'two' must be a whole number"),
-        (["nvbit", "14", "16", "0"], "trace.txt: lists 0 warps; line 4 says 0"),
+        (["nvbit", "14", "16", "2"], "trace.txt: lists 0 warps; line 4 says 2"),
         (["nvbit", "14", "16", "3", "0 0", "1 0"], "trace.txt: lists 2 warps; line 4 says 3"),
         (["nvbit", "14", "16", "2", "1 0", "1 0"], "trace.txt: warp 1 comes twice"),
         (["nvbit", "14", "16", "1", "", "1 5"], "trace.txt:6: '1 5' must be the id of a warp"),
