@@ -7,6 +7,7 @@
 `DIR` is a folder of ``NAME.npz`` (a table of transactions) with ``NAME.json`` (MGPUSim's counters
 of that very run).  Each count must be within 10 % of MGPUSim's, or the difference must be what
 named differences of the two machines make of this trace; exit status 1 says that one is not.
+A trace that cannot be compared is named with the reason, and the others go on; status 2 says so.
 `docs/validation.md` explains the differences.
 """
 
@@ -16,254 +17,47 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from attrs import asdict, frozen
+from attrs import asdict
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from experiments.trace_counts import (
-    NAMES,
-    Figures,
-    Trace,
-    measured_figures,
-    read_trace,
-    reference_figures,
-    replayed_figures,
-)
-from experiments.trace_replay import (
-    LINE_SHIFT,
-    PAGE_SHIFT,
-    Columns,
-    Counts,
-    Replay,
-    other_lines,
-    reverse_instructions,
-)
-from gpusim.config.load import LoadedModel
+from experiments.each_trace import Failure, each
+from experiments.trace_comparison import Comparison, Row, compare
 from gpusim.core.errors import UserError
-from gpusim.machine.load import load_model
-
-MODEL = "r9-nano"
-TOLERANCE = 0.10
-"""Largest difference, relative to MGPUSim's count."""
-NOISE = 0.001
-"""A difference of so small a part of all requests of a unit is none."""
 
 
-@frozen
-class Difference:
-    """What one difference between the machines does to a count: at least `low`, at most `high`.
+def compare_all(
+    folder: Path, processes: int, console: Console
+) -> tuple[list[Comparison], list[Failure]]:
+    """All traces of a folder: those that could be compared, and those that could not.
 
-    Attributes:
-        name: as docs/validation.md explains it.
-        low, high: added to our count they give MGPUSim's; equal where they are exact.
+    Raises:
+        UserError: there is no trace.
     """
-
-    name: str
-    low: float
-    high: float
-
-
-@frozen
-class Row:
-    """One count of one trace.
-
-    Attributes:
-        name: one of `NAMES`.
-        ours, reference: the counts.
-        replayed: of an untimed replay of MGPUSim's order through the shapes of our machine.
-        requests: of the unit, in MGPUSim.
-        differences: all that concern this count.
-    """
-
-    name: str
-    ours: float
-    reference: float
-    replayed: float
-    requests: float
-    differences: tuple[Difference, ...]
-
-    @property
-    def relative(self) -> float:
-        """Our count relative to MGPUSim's."""
-        if not self.reference:
-            return 0.0 if not self.ours else float("inf")
-        return self.ours / self.reference - 1
-
-    @property
-    def verdict(self) -> str:
-        """``"ok"``; ``"explained"`` by differences; by these and ``"order"``; or ``"OUT"``."""
-        if self._meets(self.ours, ()):
-            return "ok"
-        if self._meets(self.ours, self.differences):
-            return "explained"
-        if self._meets(self.replayed, self.differences):
-            return "order"
-        return "OUT"
-
-    @property
-    def order(self) -> float:
-        """What the order of transactions does to our count."""
-        return self.replayed - self.ours
-
-    def _meets(self, count: float, differences: tuple[Difference, ...]) -> bool:
-        slack = max(TOLERANCE * self.reference, NOISE * self.requests)
-        low = count + sum(difference.low for difference in differences)
-        high = count + sum(difference.high for difference in differences)
-        return low - slack <= self.reference <= high + slack
-
-
-@frozen
-class Comparison:
-    """One trace: all counts, and the cycles of both machines, which are for information."""
-
-    trace: str
-    rows: tuple[Row, ...]
-    cycles: int
-    reference_cycles: int
-
-    @property
-    def passed(self) -> bool:
-        """Whether no count is left without an explanation."""
-        return all(row.verdict != "OUT" for row in self.rows)
-
-
-class Differences:
-    """The named differences, computed from the rows of a trace and MGPUSim's other counters."""
-
-    def __init__(self, trace: Trace, model: LoadedModel, reference: Figures) -> None:
-        self._trace = trace
-        self._group = model.config.sms_per_tpc
-
-        def replay(columns: Columns, group: int = 0, keep_l2: bool = True) -> Counts:
-            return Replay(model.config, keep_l2=keep_l2).run(columns, group)
-
-        ours = replay(trace.columns)
-        reverse = replay(reverse_instructions(trace.columns))
-        others = replay(trace.columns, self._group)
-        emptied = replay(trace.columns, self._group, keep_l2=False)
-        self.ours = replayed_figures(trace, ours, whole_stores_fetch=True)
-        self._plain, self._reverse, self._others, self._emptied = (
-            replayed_figures(trace, counts, whole_stores_fetch=False)
-            for counts in (ours, reverse, others, emptied)
-        )
-        self._whole = ours.l2_write_misses - ours.l2_partial_misses
-        self._copied = self._fraction_copied(reference["L2 read misses"])
-        self._left = emptied.dirty * self._copied + others.dirty * (1 - self._copied)
-
-    def _fraction_copied(self, read_misses: float) -> float:
-        """Before which part of its launches the host copied, which empties the L2 cache.
-
-        It is told by the L2 cache's read misses alone, and then holds for all other counts.
-        """
-        none, all_ = self._others["L2 read misses"], self._emptied["L2 read misses"]
-        if all_ - none <= TOLERANCE * none:
-            return 0.0
-        return min(max((read_misses - none) / (all_ - none), 0.0), 1.0)
-
-    def of(self, name: str) -> Iterator[Difference]:
-        """All differences that concern a count."""
-        if name == "DRAM reads":
-            yield _exactly("whole-line stores fetch nothing", -self._whole)
-        emptied = self._copied * (self._emptied[name] - self._others[name])
-        yield _exactly("L2 cache emptied by host copies", emptied)
-        yield _up_to("scalar and instruction lines", self._others[name] - self._plain[name])
-        yield _up_to("order within instructions", self._reverse[name] - self._plain[name])
-        yield from self._requests(name)
-        if name == "DRAM writes":
-            yield _exactly("dirty lines written at the end", self._left)
-        if name in ("DRAM reads", "DRAM writes"):
-            yield self._host_copies(name)
-
-    def _requests(self, name: str) -> Iterator[Difference]:
-        """Requests of the scalar and instruction paths, which our machine does not have."""
-        count = self._trace.counter
-        if name.startswith("L2 TLB") or name == "page walks":
-            pages = self._other_pages()
-            misses = count("L1STLB", "miss") + count("L1ITLB", "miss")
-            amount = misses - pages if name == "L2 TLB hits" else pages
-            yield _exactly("scalar and instruction requests", amount)
-        elif name == "L2 read hits":
-            requests = count("L1SCache", "read-miss") + count("L1ICache", "read-miss")
-            displaced = self._others["L2 read misses"] - self._plain["L2 read misses"]
-            yield _exactly("scalar and instruction requests", max(requests - displaced, 0.0))
-
-    def _other_pages(self) -> int:
-        """Pages that only scalar loads and instruction fetches touch."""
-        columns = self._trace.columns
-        lines = other_lines(columns, self._group)[:, 3]
-        vector = np.unique(columns["vaddr"] >> PAGE_SHIFT)
-        return len(np.setdiff1d(lines >> PAGE_SHIFT - LINE_SHIFT, vector))
-
-    def _host_copies(self, name: str) -> Difference:
-        """Copies between host and device, which DRAM counts but no cache sees.
-
-        The host has to write what a kernel reads before any has written it; it may write and read
-        whatever is mapped, once and again for each launch before which it copied.
-        """
-        columns = self._trace.columns
-        launches = int(columns["kernel"].max())
-        times = 1 + round(self._copied * launches)
-        mapped = times * len(columns["page_vaddr"]) << PAGE_SHIFT - LINE_SHIFT
-        if name == "DRAM reads":
-            return Difference("copies to the host", 0, mapped)
-        _, first = np.unique(columns["vaddr"] >> LINE_SHIFT, return_index=True)
-        inputs = int((columns["is_write"][first] == 0).sum())
-        return Difference("copies from the host", inputs, mapped)
-
-
-def _exactly(name: str, amount: float) -> Difference:
-    return Difference(name, amount, amount)
-
-
-def _up_to(name: str, amount: float) -> Difference:
-    return Difference(name, min(amount, 0.0), max(amount, 0.0))
-
-
-def compare(path: Path) -> Comparison:
-    """Replay one trace."""
-    trace, model = read_trace(path), load_model(MODEL)
-    reference = reference_figures(trace)
-    ours, cycles = measured_figures(trace, model)
-    differences = Differences(trace, model, reference)
-    requests: dict[str, float] = {}
-    for name, unit in NAMES.items():
-        if name != "page walks":
-            requests[unit] = requests.get(unit, 0) + reference[name]
-    rows = tuple(
-        Row(
-            name, ours[name], reference[name], differences.ours[name], requests[unit],
-            tuple(one for one in differences.of(name) if one.high - one.low + abs(one.low) >= 0.5),
-        )
-        for name, unit in NAMES.items()
-    )  # fmt: skip
-    return Comparison(trace.name, rows, cycles, trace.cycles)
-
-
-def compare_all(folder: Path, processes: int, console: Console) -> list[Comparison]:
-    """All traces of a folder that have counters beside them."""
-    paths = sorted(path for path in folder.glob("*.npz") if path.with_suffix(".json").is_file())
+    paths = sorted(folder.glob("*.npz"))
     if not paths:
         raise UserError(
-            f"{folder}: there is no NAME.npz with a NAME.json; --reference takes a folder of "
-            "traces of MGPUSim"
+            f"{folder}: there is no NAME.npz; --reference takes a folder of traces of MGPUSim"
         )
-    with ProcessPoolExecutor(min(processes, len(paths))) as pool:
-        return list(
-            track(
-                pool.map(compare, paths), "replaying traces", len(paths), console=console,
-                disable=not console.is_terminal, transient=True,
-            )
-        )  # fmt: skip
+    found = list(
+        track(
+            each(compare, paths, processes), "replaying traces", len(paths), console=console,
+            disable=not console.is_terminal, transient=True,
+        )
+    )  # fmt: skip
+    return (
+        [one for one in found if isinstance(one, Comparison)],
+        [one for one in found if isinstance(one, Failure)],
+    )
 
 
-def table_of(comparisons: list[Comparison]) -> Table:
+def table_of(comparisons: Sequence[Comparison]) -> Table:
     """All counts as a table."""
     table = Table(title="Replayed traces against MGPUSim; hits include merged misses")
     table.add_column("trace", no_wrap=True)
@@ -311,6 +105,26 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def report(found: Sequence[Comparison], failures: Sequence[Failure]) -> dict[str, Any]:
+    """Everything as one JSON object."""
+    return {
+        "passed": not failures and all(comparison.passed for comparison in found),
+        "failed": [asdict(failure) for failure in failures],
+        "traces": [to_json(comparison) for comparison in found],
+    }
+
+
+def print_tables(found: Sequence[Comparison], failures: Sequence[Failure]) -> None:
+    """Everything as tables."""
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    console.print(table_of(found))
+    verdicts = [row.verdict for comparison in found for row in comparison.rows]
+    for verdict in ("ok", "explained", "order", "OUT"):
+        console.print(f"{verdict}: {verdicts.count(verdict)} of {len(verdicts)}")
+    for failure in failures:
+        console.print(f"[red]failed[/red]: {escape(failure.trace)}: {escape(failure.message)}")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -326,20 +140,19 @@ def main(arguments: list[str] | None = None) -> int:
     if options.processes < 1:
         parser.error(f"-j {options.processes}: must be 1 or more")
     try:
-        found = compare_all(options.reference, options.processes, Console(stderr=True))
+        found, failures = compare_all(options.reference, options.processes, Console(stderr=True))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    passed = all(comparison.passed for comparison in found)
+    for failure in failures:
+        print(f"error: {failure.trace}: {failure.message}", file=sys.stderr)
     if options.json:
-        print(json.dumps({"passed": passed, "traces": [to_json(one) for one in found]}, indent=1))
-        return int(not passed)
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    console.print(table_of(found))
-    verdicts = [row.verdict for comparison in found for row in comparison.rows]
-    for verdict in ("ok", "explained", "order", "OUT"):
-        console.print(f"{verdict}: {verdicts.count(verdict)} of {len(verdicts)}")
-    return int(not passed)
+        print(json.dumps(report(found, failures), indent=1))
+    else:
+        print_tables(found, failures)
+    if failures:
+        return 2
+    return int(not all(comparison.passed for comparison in found))
 
 
 if __name__ == "__main__":

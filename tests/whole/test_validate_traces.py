@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from experiments.each_trace import Failure, each
 from experiments.trace_replay import Replay, other_lines, reverse_instructions
 from experiments.validate_traces import main
 from gpusim.machine.load import load_model
@@ -126,23 +129,65 @@ def test_a_table_counts_what_nothing_explains(
     assert "OUT: 1 of 15" in capsys.readouterr().out
 
 
-def test_bad_folders_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def refused() -> str:
-        assert main(["--reference", str(tmp_path), "-j", "1"]) == 2
-        return capsys.readouterr().err
+def test_an_empty_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--reference", str(tmp_path), "-j", "1"]) == 2
+    assert "there is no NAME.npz" in capsys.readouterr().err
 
-    assert "there is no NAME.npz with a NAME.json" in refused()
+
+BAD: dict[str, tuple[dict[str, Any] | None, str | None, str]] = {
+    "alone": (_table(), None, "alone.json: No such file"),
+    "cut": (None, json.dumps({"mgpusim_counters": _counters()}), "cut.npz: damaged, or without"),
+    "few": (_table(), '{"mgpusim_counters": {"Driver": {"kernel_cycles_1GHz": 1}}}',
+            "few.json: mgpusim_counters.L1VTLB has no number"),
+    "no_cu": ({name: values for name, values in _table().items() if name != "s_cu"},
+              json.dumps({"mgpusim_counters": _counters()}),
+              "without a column of MGPUSim's: 's_cu"),
+    "text": (_table(), "{", "text.json: damaged"),
+    "wrong": ({**_table(), "barriers": np.full(16, 999)},
+              json.dumps({"mgpusim_counters": _counters()}),
+              "wrong.npz: column 'barriers', row 0: 999; allowed: 0 to 255"),
+}  # fmt: skip
+"""Of each the table (None: cut short), the text beside it, and what is said."""
+
+
+def test_bad_traces_stop_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _folder(tmp_path)
-    (tmp_path / "toy.json").write_text(
-        '{"mgpusim_counters": {"Driver": {"kernel_cycles_1GHz": 1}}}'
+    for name, (table, text, _) in BAD.items():
+        np.savez_compressed(tmp_path / f"{name}.npz", **(table or _table()))
+        if table is None:
+            path = tmp_path / f"{name}.npz"
+            path.write_bytes(path.read_bytes()[:500])
+        if text is not None:
+            (tmp_path / f"{name}.json").write_text(text)
+    assert main(["--reference", str(tmp_path), "--json", "-j", "1"]) == 2
+    captured = capsys.readouterr()
+    told = json.loads(captured.out)
+    assert ([one["trace"] for one in told["traces"]], told["passed"]) == (["toy"], False)
+    assert told["traces"][0]["passed"]
+    assert [one["trace"] for one in told["failed"]] == list(BAD)
+    for failure, (_, _, message) in zip(told["failed"], BAD.values(), strict=True):
+        assert message in failure["message"]
+        assert failure["message"] in captured.err
+
+
+def _find(path: Path) -> str:
+    """Work that ends its process, raises, or finds the name."""
+    if path.name == "dies":
+        os._exit(1)
+    if path.name == "raises":
+        raise ZeroDivisionError("of nothing")
+    return path.name
+
+
+def test_whatever_a_trace_does_stops_no_other() -> None:
+    first, died, raised, *others = each(
+        _find, [Path(name) for name in ("a", "dies", "raises", "b")], 2
     )
-    assert "toy.json: mgpusim_counters.L1VTLB has no number" in refused()
-    (tmp_path / "toy.json").write_text("{")
-    assert "toy.json: damaged" in refused()
-    _folder(tmp_path)
-    table = {name: values for name, values in _table().items() if name != "s_cu"}
-    np.savez_compressed(tmp_path / "toy.npz", **table)
-    assert "toy.npz: damaged, or without a column of MGPUSim's: 's_cu" in refused()
+    assert (first, others) == ("a", ["b"])
+    assert isinstance(died, Failure)
+    assert died.message == "dies: its process died; was there enough memory?"
+    assert isinstance(raised, Failure)
+    assert re.match(r"raises: ZeroDivisionError: of nothing \(.*py:\d+\)", raised.message)
 
 
 def test_replays_differ_where_machines_do() -> None:

@@ -1,0 +1,226 @@
+"""One trace of MGPUSim on our machine: what both count, and what named differences make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from attrs import frozen
+
+from experiments.trace_counts import (
+    NAMES,
+    Figures,
+    Trace,
+    measured_figures,
+    read_trace,
+    reference_figures,
+    replayed_figures,
+)
+from experiments.trace_replay import (
+    LINE_SHIFT,
+    PAGE_SHIFT,
+    Columns,
+    Counts,
+    Replay,
+    other_lines,
+    reverse_instructions,
+)
+from gpusim.config.load import LoadedModel
+from gpusim.machine.load import load_model
+
+MODEL = "r9-nano"
+TOLERANCE = 0.10
+"""Largest difference, relative to MGPUSim's count."""
+NOISE = 0.001
+"""A difference of so small a part of all requests of a unit is none."""
+
+
+@frozen
+class Difference:
+    """What one difference between the machines does to a count: at least `low`, at most `high`.
+
+    Attributes:
+        name: as docs/validation.md explains it.
+        low, high: added to our count they give MGPUSim's; equal where they are exact.
+    """
+
+    name: str
+    low: float
+    high: float
+
+
+@frozen
+class Row:
+    """One count of one trace.
+
+    Attributes:
+        name: one of `NAMES`.
+        ours, reference: the counts.
+        replayed: of an untimed replay of MGPUSim's order through the shapes of our machine.
+        requests: of the unit, in MGPUSim.
+        differences: all that concern this count.
+    """
+
+    name: str
+    ours: float
+    reference: float
+    replayed: float
+    requests: float
+    differences: tuple[Difference, ...]
+
+    @property
+    def relative(self) -> float:
+        """Our count relative to MGPUSim's."""
+        if not self.reference:
+            return 0.0 if not self.ours else float("inf")
+        return self.ours / self.reference - 1
+
+    @property
+    def verdict(self) -> str:
+        """``"ok"``; ``"explained"`` by differences; by these and ``"order"``; or ``"OUT"``."""
+        if self._meets(self.ours, ()):
+            return "ok"
+        if self._meets(self.ours, self.differences):
+            return "explained"
+        if self._meets(self.replayed, self.differences):
+            return "order"
+        return "OUT"
+
+    @property
+    def order(self) -> float:
+        """What the order of transactions does to our count."""
+        return self.replayed - self.ours
+
+    def _meets(self, count: float, differences: tuple[Difference, ...]) -> bool:
+        slack = max(TOLERANCE * self.reference, NOISE * self.requests)
+        low = count + sum(difference.low for difference in differences)
+        high = count + sum(difference.high for difference in differences)
+        return low - slack <= self.reference <= high + slack
+
+
+@frozen
+class Comparison:
+    """One trace: all counts, and the cycles of both machines, which are for information."""
+
+    trace: str
+    rows: tuple[Row, ...]
+    cycles: int
+    reference_cycles: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether no count is left without an explanation."""
+        return all(row.verdict != "OUT" for row in self.rows)
+
+
+class Differences:
+    """The named differences, computed from the rows of a trace and MGPUSim's other counters."""
+
+    def __init__(self, trace: Trace, model: LoadedModel, reference: Figures) -> None:
+        self._trace = trace
+        self._group = model.config.sms_per_tpc
+
+        def replay(columns: Columns, group: int = 0, keep_l2: bool = True) -> Counts:
+            return Replay(model.config, keep_l2=keep_l2).run(columns, group)
+
+        ours = replay(trace.columns)
+        reverse = replay(reverse_instructions(trace.columns))
+        others = replay(trace.columns, self._group)
+        emptied = replay(trace.columns, self._group, keep_l2=False)
+        self.ours = replayed_figures(trace, ours, whole_stores_fetch=True)
+        self._plain, self._reverse, self._others, self._emptied = (
+            replayed_figures(trace, counts, whole_stores_fetch=False)
+            for counts in (ours, reverse, others, emptied)
+        )
+        self._whole = ours.l2_write_misses - ours.l2_partial_misses
+        self._copied = self._fraction_copied(reference["L2 read misses"])
+        self._left = emptied.dirty * self._copied + others.dirty * (1 - self._copied)
+
+    def _fraction_copied(self, read_misses: float) -> float:
+        """Before which part of its launches the host copied, which empties the L2 cache.
+
+        It is told by the L2 cache's read misses alone, and then holds for all other counts.
+        """
+        none, all_ = self._others["L2 read misses"], self._emptied["L2 read misses"]
+        if all_ - none <= TOLERANCE * none:
+            return 0.0
+        return min(max((read_misses - none) / (all_ - none), 0.0), 1.0)
+
+    def of(self, name: str) -> Iterator[Difference]:
+        """All differences that concern a count."""
+        if name == "DRAM reads":
+            yield _exactly("whole-line stores fetch nothing", -self._whole)
+        emptied = self._copied * (self._emptied[name] - self._others[name])
+        yield _exactly("L2 cache emptied by host copies", emptied)
+        yield _up_to("scalar and instruction lines", self._others[name] - self._plain[name])
+        yield _up_to("order within instructions", self._reverse[name] - self._plain[name])
+        yield from self._requests(name)
+        if name == "DRAM writes":
+            yield _exactly("dirty lines written at the end", self._left)
+        if name in ("DRAM reads", "DRAM writes"):
+            yield self._host_copies(name)
+
+    def _requests(self, name: str) -> Iterator[Difference]:
+        """Requests of the scalar and instruction paths, which our machine does not have."""
+        count = self._trace.counter
+        if name.startswith("L2 TLB") or name == "page walks":
+            pages = self._other_pages()
+            misses = count("L1STLB", "miss") + count("L1ITLB", "miss")
+            amount = misses - pages if name == "L2 TLB hits" else pages
+            yield _exactly("scalar and instruction requests", amount)
+        elif name == "L2 read hits":
+            requests = count("L1SCache", "read-miss") + count("L1ICache", "read-miss")
+            displaced = self._others["L2 read misses"] - self._plain["L2 read misses"]
+            yield _exactly("scalar and instruction requests", max(requests - displaced, 0.0))
+
+    def _other_pages(self) -> int:
+        """Pages that only scalar loads and instruction fetches touch."""
+        columns = self._trace.columns
+        lines = other_lines(columns, self._group)[:, 3]
+        vector = np.unique(columns["vaddr"] >> PAGE_SHIFT)
+        return len(np.setdiff1d(lines >> PAGE_SHIFT - LINE_SHIFT, vector))
+
+    def _host_copies(self, name: str) -> Difference:
+        """Copies between host and device, which DRAM counts but no cache sees.
+
+        The host has to write what a kernel reads before any has written it; it may write and read
+        whatever is mapped, once and again for each launch before which it copied.
+        """
+        columns = self._trace.columns
+        launches = int(columns["kernel"].max())
+        times = 1 + round(self._copied * launches)
+        mapped = times * len(columns["page_vaddr"]) << PAGE_SHIFT - LINE_SHIFT
+        if name == "DRAM reads":
+            return Difference("copies to the host", 0, mapped)
+        _, first = np.unique(columns["vaddr"] >> LINE_SHIFT, return_index=True)
+        inputs = int((columns["is_write"][first] == 0).sum())
+        return Difference("copies from the host", inputs, mapped)
+
+
+def _exactly(name: str, amount: float) -> Difference:
+    return Difference(name, amount, amount)
+
+
+def _up_to(name: str, amount: float) -> Difference:
+    return Difference(name, min(amount, 0.0), max(amount, 0.0))
+
+
+def compare(path: Path) -> Comparison:
+    """Replay one trace."""
+    trace, model = read_trace(path), load_model(MODEL)
+    reference = reference_figures(trace)
+    ours, cycles = measured_figures(trace, model)
+    differences = Differences(trace, model, reference)
+    requests: dict[str, float] = {}
+    for name, unit in NAMES.items():
+        if name != "page walks":
+            requests[unit] = requests.get(unit, 0) + reference[name]
+    rows = tuple(
+        Row(
+            name, ours[name], reference[name], differences.ours[name], requests[unit],
+            tuple(one for one in differences.of(name) if one.high - one.low + abs(one.low) >= 0.5),
+        )
+        for name, unit in NAMES.items()
+    )  # fmt: skip
+    return Comparison(trace.name, rows, cycles, trace.cycles)
