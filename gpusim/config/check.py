@@ -123,6 +123,8 @@ def _check_tlb(tlb: TlbConfig, key: Key) -> Iterator[Problem]:
             )
     if tlb.sub_entries >= 1 and not _is_power(tlb.sub_entries):
         yield Problem((*key, "sub_entries"), "must be a power of two")
+    if tlb.hash is not None:
+        yield from _one_of(tlb.hash, ("xor", "none"), (*key, "hash"))
 
 
 def _check_walk(walk: WalkConfig) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -37,6 +37,11 @@ FOLLOWS = "follows"
 DEFAULT = "default"
 """Origin of a value that no layer sets."""
 
+
+OPTIONAL = (
+    "fbt", "fbt.remapping", "tlb.*", "tlb.*.hash", "stage.*", "walk.cache", "dram.partition",
+)  # fmt: skip
+"""Tables and keys that a machine may do without: `NONE` takes them away."""
 
 Check = Callable[[GpuConfig], Iterable[Problem]]
 """Finds what is wrong with a machine."""
@@ -121,17 +126,19 @@ def _remove_absent(tree: Tree) -> None:
         tree[STAGES] = evolve(
             stages, value=[name for name in stages.value if not is_gone(tree, name)]
         )
-    absent = (
-        ("", ("fbt",)), ("fbt", ("remapping",)), ("tlb", None), ("stage", None),
-        ("walk", ("cache",)), ("dram", ("partition",)),
-    )  # fmt: skip
-    for table, names in absent:
-        inner = tree.get(table) if table else tree
-        if isinstance(inner, dict):
-            for name in names or tuple(inner):
-                leaf = inner.get(name)
-                if isinstance(leaf, Setting) and leaf.value == NONE:
-                    del inner[name]
+    for key in OPTIONAL:
+        _remove(tree, key.split("."))
+
+
+def _remove(tree: Tree, key: Sequence[str]) -> None:
+    """Take a key away where it is set to `NONE`; ``*`` stands for any name."""
+    name, *rest = key
+    for one in list(tree) if name == "*" else [name]:
+        inner = tree.get(one)
+        if rest and isinstance(inner, dict):
+            _remove(inner, rest)
+        elif not rest and isinstance(inner, Setting) and inner.value == NONE:
+            del tree[one]
 
 
 def _plain(tree: Tree) -> dict[str, Any]:

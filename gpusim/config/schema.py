@@ -98,6 +98,8 @@ class TlbConfig:
         trip: latency of the way to it from the level before.
         array: TLB array policy: in which set a translation may be.
         sets: TLB set policy: what a set of an array of sets can hold.
+        hash: ``"xor"``: all bits of the page number, folded, choose the set; None (``"none"`` in a
+            model): the lowest ones do.
         fill: TLB fill policy: which translations that come back may go into the array.
         replacement: replacement policy: which entry of a set goes.
         ideal: every lookup hits, at the lookup latency.
@@ -114,6 +116,7 @@ class TlbConfig:
     trip: Duration = cycles(0)
     array: PolicyConfig = policy_of(Slot.TLB_ARRAY, "set-associative")
     sets: PolicyConfig = policy_of(Slot.TLB_SET, "plain")
+    hash: str | None = None
     fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
     ideal: bool = False

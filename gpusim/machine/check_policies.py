@@ -27,7 +27,7 @@ from gpusim.core.replacement import make_replacement
 from gpusim.core.request import Translation
 from gpusim.core.stage import StageSite
 from gpusim.hardware.dram import build_dram
-from gpusim.hardware.tlb import ArrayOfSets, TlbArray
+from gpusim.hardware.tlb import ArrayOfSets, TlbArray, make_array
 from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable
 from gpusim.machine.declared import signature
 from gpusim.machine.pages import Pages
@@ -177,7 +177,7 @@ def _check_tlb(config: GpuConfig, key: Key, tlb: TlbConfig) -> Iterator[Problem]
     ]
     yield from problems
     if not problems:
-        yield from _check_made(config, (*key, "array"), Slot.TLB_ARRAY, tlb.array, tlb)
+        yield from _refusals(config, (*key, "array"), array, partial(make_array, tlb))
 
 
 def _check_replaces(key: Key, tlb: TlbConfig, array: type[TlbArray]) -> Iterator[Problem]:

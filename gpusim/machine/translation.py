@@ -25,6 +25,7 @@ from gpusim.hardware.tlb import (
     TlbArray,
     TlbLevel,
     forward_table_level,
+    make_array,
 )
 from gpusim.hardware.walk import PageTable
 from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
@@ -146,7 +147,7 @@ class TranslationStages:
         if config.ideal:
             return IdealArray(lambda asid, vpn: self._page_table.walk(asid, vpn).mapping)
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self._config.clock)))
-        array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, in_cycles)
+        array = make_array(in_cycles)
         if 0 < array.most_spaces < self._apps:
             raise UserError(
                 f"tlb.{name}.array: {config.array.policy!r} serves {array.most_spaces} "

@@ -28,8 +28,11 @@ class NaiveTlb:
 
     def _find(self, tag: int) -> tuple[list[tuple[int, dict[int, int]]], int, int]:
         base = tag // self.pages
-        entries = self.sets[base % len(self.sets)]
+        entries = self.sets[self.index(base)]
         return entries, base, next((i for i, e in enumerate(entries) if e[0] == base), -1)
+
+    def index(self, base: int) -> int:
+        return base % len(self.sets)
 
     def lookup(self, tag: int) -> int:
         entries, _, at = self._find(tag)

@@ -5,8 +5,10 @@ from gpusim.hardware.tlb.base_delta import BaseDeltaSets
 from gpusim.hardware.tlb.cluster import ClusterArray
 from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
+from gpusim.hardware.tlb.hashed import HashedArray
 from gpusim.hardware.tlb.ideal import IdealArray
 from gpusim.hardware.tlb.level import TlbCounters, TlbLevel
+from gpusim.hardware.tlb.make import make_array
 from gpusim.hardware.tlb.mask_tokens import MaskTokens
 from gpusim.hardware.tlb.set_associative import ArrayOfSets, SetAssociativeArray
 from gpusim.hardware.tlb.sets import Entry, PlainSet, PlainSets, SetKind, TlbSet, Ways
@@ -26,6 +28,7 @@ __all__ = [
     "FillPolicy",
     "ForwardTableArray",
     "GroupedSubEntryArray",
+    "HashedArray",
     "IdealArray",
     "MaskTokens",
     "PlainSet",
@@ -44,4 +47,5 @@ __all__ = [
     "TlbSet",
     "Ways",
     "forward_table_level",
+    "make_array",
 ]

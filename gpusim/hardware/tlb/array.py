@@ -37,6 +37,8 @@ class TlbArray(Policy):
             (`gpusim.core.replacement.make_replacement`); otherwise a model may not name one.
         large_pages: what becomes of a page larger than the smallest: ``"whole"``: an entry maps
             all of it; ``"splintered"``: an entry maps the one small page in it that was asked for.
+        hashable: pages are nothing but names to it, of which low bits choose the set, so that
+            ``tlb.NAME.hash`` can give it others (`HashedArray`).
     """
 
     extra_cycles: int = 0
@@ -46,6 +48,7 @@ class TlbArray(Policy):
     most_spaces: int = 0
     replaces: ClassVar[bool] = False
     large_pages: str = "splintered"
+    hashable: bool = False
 
     @abstractmethod
     def lookup(self, tag: int, slot: int) -> Mapping | None:

@@ -84,6 +84,7 @@ class SetAssociativeArray(ArrayOfSets):
         if self._plain:
             mine: Any = self
             mine.large_pages = "whole"
+            mine.hashable = True
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         index = tag & self._mask

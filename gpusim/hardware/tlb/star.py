@@ -96,6 +96,7 @@ class StarArray(TlbArray):
     """
 
     replaces = True
+    hashable = True
 
     def __init__(
         self, config: TlbConfig, *, bases: int = 2, layouts: str = "both", stride: int = 1,

@@ -43,6 +43,7 @@ class StaticWaysArray(TlbArray):
         self.most_spaces = len(self._parts)
         first: Any = self._parts[0]
         self.large_pages = first.large_pages
+        self.hashable = first.hashable
         if first.by_block_slot:
             raise OptionError("of", "must be an array that pages index, not slots of blocks")
 

@@ -27,6 +27,7 @@ class SubEntryArray(TlbArray):
     """
 
     replaces = True
+    hashable = True
 
     def __init__(self, config: TlbConfig) -> None:
         sets = config.entries // config.ways
