@@ -11,6 +11,7 @@ from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkC
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
 from gpusim.core.errors import nearest
+from gpusim.core.interleaving import HASHES, hash_refusal
 from gpusim.core.warp_program import SECTOR_BYTES
 
 SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
@@ -28,6 +29,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from check_stages(config, SCOPES)
     yield from _check_walk(config.walk)
     yield from _check_l2(config.l2)
+    yield from _check_hash(config)
     yield from _check_memory(config)
     if config.l2.line < config.l1.line or config.l2.line % config.l1.line:
         yield Problem(
@@ -72,6 +74,24 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
     yield from _one_of(l2.partition, ("none", "ways"), ("l2", "partition"))
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
+
+
+def _check_hash(config: GpuConfig) -> Iterator[Problem]:
+    """A hash fits the number of L2 banks, and likewise in each MIG instance."""
+    if config.l2.hash is not None:
+        yield from _one_of(config.l2.hash, ("none", *HASHES), ("l2", "hash"))
+        if refusal := hash_refusal(config.l2.hash, config.l2.banks):
+            yield Problem(("l2", "hash"), refusal)
+    if config.mig is None or config.mig.slices < 1:
+        return
+    whole, sizes = config.mig.slices, config.mig.sizes
+    dealt_out = ("l2", config.l2.hash, config.l2.banks), (
+        "dram", config.dram.hash, config.dram.channels
+    )  # fmt: skip
+    for table, name, parts in dealt_out:
+        refusals = {size: hash_refusal(name or "", parts * size // whole) for size in sizes}
+        if size := next((size for size in sizes if refusals[size]), 0):
+            yield Problem((table, "hash"), f"{refusals[size]} (in an instance of {size}g)")
 
 
 def _check_cache(cache: L1Config | L2Config, key: Key, banks: int) -> Iterator[Problem]:

@@ -58,6 +58,10 @@ def _check_caches(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(("l1", "sector"), "must be l1.line: virtual caches fetch whole lines")
     if config.l2.bypass.policy != "never":
         yield Problem(("l2", "bypass"), 'must be "never": no page walk reads a virtual L2 cache')
+    if config.l2.hash is not None:
+        yield Problem(
+            ("l2", "hash"), 'must be "none": a hash would part the names of a line among banks'
+        )
     if config.l2.partition != "none":
         yield Problem(
             ("l2", "partition"), 'must be "none": lines of a virtual L2 cache lie in all its ways'

@@ -73,6 +73,8 @@ class DramConfig:
             ``bank-group``, ``pseudo-channel``, ``channel``, ``column``.  ``column:1`` stands for
             the lowest column bit alone, to keep a cache line in one channel:
             ``"row bank bank-group column channel column:1"``.
+        hash: how the channel field is hashed with the address bits above it: None (``"none"`` in a
+            model): it is the channel; ``"xor"`` or ``"ipoly"``: see `gpusim.core.interleaving`.
         partition: ``"channels"``: each application that shares the DRAM has an equal part of the
             channels to itself, and all its memory there; None (``"none"`` in a model): all
             channels for all.
@@ -98,6 +100,7 @@ class DramConfig:
     scheduler: PolicyConfig = policy_of(Slot.DRAM_QUEUE, "fr-fcfs")
     page_policy: str = "open"
     mapping: str = "row bank bank-group column channel"
+    hash: str | None = None
     partition: str | None = None
     ideal: bool = False
     ideal_latency: Duration = cycles(100)

@@ -246,6 +246,9 @@ class L2Config:
         size: of all banks together.
         ways, line: shape.
         banks: interleaved by line.
+        hash: which bank a line goes to: None (``"none"`` in a model): consecutive lines to
+            consecutive banks; ``"xor"`` or ``"ipoly"``: upper address bits are folded in
+            (`gpusim.core.interleaving`).
         ports: requests that a bank starts a cycle.
         latency: of a hit.
         mshrs: lines of a bank that may be outstanding.
@@ -261,6 +264,7 @@ class L2Config:
     ways: int
     line: Bytes = Bytes(128)
     banks: int = 8
+    hash: str | None = None
     ports: int = 1
     latency: Duration = cycles(10)
     mshrs: int = 64

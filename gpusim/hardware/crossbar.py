@@ -15,6 +15,7 @@ from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, Wakeable
+from gpusim.core.interleaving import HashedInterleaving
 from gpusim.core.neighbours import Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES
@@ -207,8 +208,17 @@ def reply_bytes(request: MemoryRequest) -> int:
     return _HEADER_BYTES
 
 
-def by_line(shift: int, links: int) -> Callable[[MemoryRequest], int]:
-    """Lines of ``1 << shift`` bytes go to the links in turn."""
+def by_line(
+    shift: int, links: int, interleaving: HashedInterleaving | None = None
+) -> Callable[[MemoryRequest], int]:
+    """Lines of ``1 << shift`` bytes go to the links in turn, or as an interleaving says."""
+    if interleaving is not None:
+        part = interleaving.part
+
+        def hashed_link_of(request: MemoryRequest) -> int:
+            return part(request.address >> shift)
+
+        return hashed_link_of
 
     def link_of(request: MemoryRequest) -> int:
         return (request.address >> shift) % links

@@ -8,8 +8,10 @@ from functools import partial
 
 from attrs import evolve
 
+from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Sink, Wakeable
+from gpusim.core.interleaving import HashedInterleaving
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Translation
 from gpusim.core.signals import SignalBoard
@@ -66,10 +68,11 @@ class MemorySystem:
         fbt = self.fbt = build_fbt(env, config, table, apps, channel)
         line_shift = config.l2.line.bit_length() - 1
         banks, sms, first_sm = config.l2.banks, config.sm.count, domain.sms.start
+        hashing = self._hash = _bank_hash(config.l2)
         self.requests = Network(
             env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, sms, banks,
-            by_line(line_shift, banks) if fbt is None else by_virtual_line(banks), request_bytes,
-            path="crossbar/requests", instance=domain.index,
+            by_line(line_shift, banks, hashing) if fbt is None else by_virtual_line(banks),
+            request_bytes, path="crossbar/requests", instance=domain.index,
         )  # fmt: skip
         self.replies = Network(
             env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, sms,
@@ -92,10 +95,15 @@ class MemorySystem:
         ports = [bank.requests for bank in self.banks]
         way = way_to_dram(channel)
         if config.walk.memory == "l2":
-            way = self._past_the_cache(levels, way_to_bank(ports, line_shift), way)
+            way = self._past_the_cache(levels, way_to_bank(ports, line_shift, hashing), way)
         self.walkers = Walkers(
             env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}", domain.index
         )
+
+    def bank_of(self, line: int) -> L2Bank:
+        """The bank that a physical line belongs to."""
+        hashing, banks = self._hash, self.banks
+        return banks[line % len(banks) if hashing is None else hashing.part(line)]
 
     def offer(self, board: SignalBoard) -> None:
         """Make the probes of its components known."""
@@ -160,6 +168,11 @@ class MemorySystem:
         """All of them, from the walkers to DRAM."""
         fbt = () if self.fbt is None else (self.fbt,)
         return (*fbt, self.walkers, self.requests, self.replies, *self.banks, *self.channels)
+
+
+def _bank_hash(l2: L2Config) -> HashedInterleaving | None:
+    """How lines are dealt out to the banks of a domain; None: in turn."""
+    return None if l2.hash is None else HashedInterleaving(l2.hash, l2.banks)
 
 
 class WalkersOfDomains(Sink):

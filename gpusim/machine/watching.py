@@ -52,8 +52,7 @@ def _place(machine: Machine, request: MemoryRequest) -> int:
     if l1.array.state(l1.key(request) if l1.virtual else line):
         return IN_L1
     of_l2 = line * config.l1.line // config.l2.line
-    banks = machine.system_of[request.sm].banks
-    return IN_L2 if banks[of_l2 % len(banks)].holds(of_l2) else NOWHERE
+    return IN_L2 if machine.system_of[request.sm].bank_of(of_l2).holds(of_l2) else NOWHERE
 
 
 def watch_sharing(

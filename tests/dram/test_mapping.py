@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Bytes
 from gpusim.core.errors import UserError
+from gpusim.hardware.dram.hashed_mapping import mapping_of
 from gpusim.hardware.dram.mapping import AddressMapping, Place
 from gpusim.hardware.dram.presets import GDDR5, HBM2
 
@@ -58,12 +59,16 @@ def tables(draw: st.DrawFn) -> DramConfig:
     low = draw(st.integers(0, 2))
     after = draw(st.integers(order.index("column") + 1, len(order)))
     order.insert(after, f"column:{low}")
-    return evolve(TINY, channels=draw(st.integers(1, 7)), mapping=" ".join(order))
+    channels = draw(st.integers(1, 8))
+    power = channels & (channels - 1) == 0
+    hashes = (None,) if order[0] == "channel" else (None, "xor", *(["ipoly"] * power))
+    hashing = draw(st.sampled_from(hashes))
+    return evolve(TINY, channels=channels, mapping=" ".join(order), hash=hashing)
 
 
 @given(tables())
 def test_every_burst_lies_in_exactly_one_place(config: DramConfig) -> None:
-    mapping = AddressMapping(config)
+    mapping = mapping_of(config)
     bursts = config.channels * 2 * 2 * 4 * 8 * 4
     places = [mapping.place(32 * burst + burst % 32) for burst in range(bursts)]
     assert len({astuple(place) for place in places}) == bursts
@@ -81,7 +86,7 @@ def test_every_burst_lies_in_exactly_one_place(config: DramConfig) -> None:
 def test_as_many_bytes_as_the_channels_hold_fill_them_wherever_they_begin(
     config: DramConfig, first: int
 ) -> None:
-    mapping = AddressMapping(config)
+    mapping = mapping_of(config)
     bursts = config.channels * 2 * 2 * 4 * 8 * 4
     places = {astuple(mapping.place(32 * (first + burst))) for burst in range(bursts)}
     assert len(places) == bursts
@@ -89,11 +94,26 @@ def test_as_many_bytes_as_the_channels_hold_fill_them_wherever_they_begin(
 
 @given(tables(), st.integers(0, 1 << 20))
 def test_contiguous_bytes_lie_in_one_row(config: DramConfig, number: int) -> None:
-    mapping = AddressMapping(config)
+    mapping = mapping_of(config)
     first = number * mapping.contiguous_bytes
     last = first + mapping.contiguous_bytes - 1
     assert mapping.channel(first) == mapping.channel(last)
     assert mapping.bank_and_row(first) == mapping.bank_and_row(last)
+
+
+@pytest.mark.parametrize("hashing", ["xor", "ipoly"])
+def test_a_hash_moves_channels_only(hashing: str) -> None:
+    """GDDR5 of 8 channels: 3 channel bits above 6 bits of a burst, 23 bits above them."""
+    config = evolve(GDDR5, channels=8)
+    plain, hashed = AddressMapping(config), mapping_of(evolve(config, hash=hashing))
+    for address in range(0, 1 << 32, 123_456_789):
+        block = address >> 6
+        channel = block % 8
+        for place in range(3, 26):  # x^3 = x + 1, so x^n = x^(n-2) + x^(n-3)
+            bit = block >> place & 1
+            terms = {0: 1, 1: 2, 2: 4, 3: 3, 4: 6, 5: 7, 6: 5}[place % 7]
+            channel ^= bit * (terms if hashing == "ipoly" else 1 << place % 3)
+        assert hashed.place(address) == evolve(plain.place(address), channel=channel)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +129,14 @@ def test_contiguous_bytes_lie_in_one_row(config: DramConfig, number: int) -> Non
         ({"row": 4000}, "dram.row: 4000 bytes"),
         ({"channels": 0}, "dram.channels: 0"),
         ({"burst": 0}, "burst of 0 bytes"),
+        ({"hash": "xnor"}, "dram.hash: 'xnor'; did you mean 'xor'.*allowed: none, xor, ipoly"),
+        ({"hash": "ipoly", "channels": 6}, "dram.hash: .* power of two up to 1024, not 6"),
+        (
+            {"hash": "xor", "mapping": "channel row bank bank-group column"},
+            "dram.hash: .* nothing stands above 'channel'",
+        ),
     ],
 )
 def test_impossible_mappings_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        AddressMapping(evolve(GDDR5, **change))
+        mapping_of(evolve(GDDR5, **change))

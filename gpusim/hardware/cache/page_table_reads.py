@@ -10,6 +10,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Port
+from gpusim.core.interleaving import HashedInterleaving
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.bypass import CacheBypass
@@ -71,8 +72,17 @@ class PageTableLevel(Component):
         return (self._levels[app][self.depth - 1],)
 
 
-def way_to_bank(ports: list[Port[MemoryRequest]], shift: int) -> Way:
-    """To the L2 bank of a line of ``1 << shift`` bytes."""
+def way_to_bank(
+    ports: list[Port[MemoryRequest]], shift: int, interleaving: HashedInterleaving | None = None
+) -> Way:
+    """To the L2 bank of a line of ``1 << shift`` bytes, in turn or as an interleaving says."""
+    if interleaving is not None:
+        part = interleaving.part
+
+        def hashed_way(read: MemoryRequest) -> Port[MemoryRequest]:
+            return ports[part(read.address >> shift)]
+
+        return hashed_way
 
     def way(read: MemoryRequest) -> Port[MemoryRequest]:
         return ports[(read.address >> shift) % len(ports)]

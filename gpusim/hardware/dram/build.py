@@ -10,6 +10,7 @@ from gpusim.core.engine import EventLoop, Port
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.dram.controller import DramChannel
+from gpusim.hardware.dram.hashed_mapping import mapping_of
 from gpusim.hardware.dram.ideal import IdealDramChannel
 from gpusim.hardware.dram.mapping import AddressMapping
 
@@ -38,7 +39,7 @@ def build_dram(
     Raises:
         UserError: an impossible table.
     """
-    mapping = AddressMapping(config)
+    mapping = mapping_of(config)
     size = request_bytes or config.burst
     if size % config.burst or size > mapping.contiguous_bytes:
         raise UserError(

@@ -47,7 +47,7 @@ class AddressMapping:
 
     __slots__ = (
         "_bank_cut", "_bank_cuts", "_below", "_channel_mask", "_column_cuts", "_index_cuts",
-        "_row_cut", "banks", "channels", "contiguous_bytes",
+        "_row_cut", "above", "banks", "channels", "contiguous_bytes",
     )  # fmt: skip
 
     def __init__(self, config: DramConfig) -> None:
@@ -81,6 +81,9 @@ class AddressMapping:
                 self.contiguous_bytes = 1 << position
             if name != "channel" or self._channel_mask >= 0:
                 position += width
+        channel_bits = self._channel_mask.bit_length() if self._channel_mask >= 0 else 0
+        self.above = 1 << (position - self._below - channel_bits)
+        """What the fields above the channel can tell apart."""
         self._bank_cut = _merged(self._bank_cuts)
 
     def channel(self, address: int) -> int:

@@ -1,0 +1,112 @@
+"""How numbered blocks of memory are dealt out to banks or channels: in turn, or hashed.
+
+Block *n* of *p* parts is block number ``q = n // p`` of the part ``hash(n % p, q)``.  For each *q*
+the hash is a permutation of the parts, so no part has two blocks with the same *q*: what a part
+holds is numbered by *q* alone, whatever the hash, and all of its sets or rows are used.
+
+- ``"xor"``: the bits of *q*, cut into groups as wide as a part number, are XORed into it.  This is
+  the bitwise hash of GPGPU-Sim, which takes the lowest group only; with all groups no power-of-two
+  stride finds one part alone.  If *p* is no power of two, the groups are XORed with each other and
+  then *added* to ``n % p`` modulo *p* [our choice], which is a permutation, too.
+- ``"ipoly"``: the part is the remainder of *n*, read as a polynomial over GF(2), by a primitive
+  polynomial of degree ``log2(p)`` (B. R. Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991; the
+  IPOLY hash of GPGPU-Sim and Accel-Sim, with the same polynomials for 16, 32 and 64 parts).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import mypyc_attr
+
+XOR: Final = "xor"
+IPOLY: Final = "ipoly"
+HASHES: Final = (XOR, IPOLY)
+"""Names of the hashes."""
+
+POLYNOMIALS: Final[dict[int, int]] = {
+    1: 0b11,
+    2: 0b111,
+    3: 0b1011,
+    4: 0b10011,
+    5: 0b100101,
+    6: 0b1000011,
+    7: 0b10000011,
+    8: 0b100011101,
+    9: 0b1000010001,
+    10: 0b10000001001,
+}
+"""By degree, a primitive polynomial over GF(2): bit *i* is the coefficient of x^i."""
+
+_BYTES: Final = 8
+"""Of the largest number that is folded."""
+
+
+def hash_refusal(name: str, parts: int) -> str:
+    """Why blocks cannot be dealt out to `parts` parts by the hash `name`; empty if they can."""
+    if name == IPOLY and (parts < 1 or parts & (parts - 1) or parts.bit_length() - 1 > 10):
+        return f'"{IPOLY}" needs a power of two up to 1024, not {parts}; "{XOR}" takes any number'
+    return ""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class HashedInterleaving:
+    """Deals out blocks by a hash.
+
+    Args:
+        name: one of `HASHES`, which does not refuse `parts`.
+        parts: how many there are.
+        wraps: if not 0, a power of two: *q* is taken modulo this, so that the hash repeats when
+            each part has had so many blocks.
+    """
+
+    def __init__(self, name: str, parts: int, wraps: int = 0) -> None:
+        self._parts = parts
+        width = (parts - 1).bit_length()
+        self._shift = width if parts == 1 << width else -1
+        self._wraps = wraps - 1 if wraps else -1
+        self._folds = _tables(name, width)
+
+    def part(self, block: int) -> int:
+        """The part that a block belongs to."""
+        shift = self._shift
+        if shift >= 0:
+            return self._fold(block >> shift & self._wraps) ^ block & self._parts - 1
+        turn = block // self._parts
+        return (self._fold(turn & self._wraps) + block) % self._parts
+
+    def _fold(self, turn: int) -> int:
+        """A number folded to the width of a part number, a byte at a time."""
+        folded = 0
+        for table in self._folds:
+            if not turn:
+                break
+            folded ^= table[turn & 0xFF]
+            turn >>= 8
+        return folded
+
+
+def _tables(name: str, width: int) -> list[list[int]]:
+    """For each byte of a number, what its 256 values fold to: sums of what their bits do."""
+    bits = [_bit(name, width, place) for place in range(8 * _BYTES)]
+    tables = []
+    for first in range(0, len(bits), 8):
+        table = [0]
+        for bit in bits[first : first + 8]:
+            table += [bit ^ before for before in table]
+        tables.append(table)
+    return tables
+
+
+def _bit(name: str, width: int, place: int) -> int:
+    """What bit number `place` of a turn adds to the part number."""
+    if not width:
+        return 0
+    if name == XOR:
+        return 1 << place % width
+    polynomial, power = POLYNOMIALS[width], 1
+    for _ in range(width + place):  # x^(width + place): the bit stands above the part number
+        power <<= 1
+        if power >> width:
+            power ^= polynomial
+    return power

@@ -1,0 +1,42 @@
+"""What a model may say of real caches, and what is refused."""
+
+import pytest
+
+from gpusim.config.check import check_machine
+from gpusim.core.errors import UserError
+from gpusim.machine.load import load_model
+from tests.machine.bench import SMALL, change
+from tests.machine.instances import in_slices
+
+REFUSED = [
+    ("tiny", {"l2.hash": "ipol"}, "l2.hash = 'ipol': not allowed; did you mean 'ipoly'?"),
+    ("kepler-uvm", {"l2.hash": "ipoly"}, 'power of two up to 1024, not 12; "xor" takes any'),
+    ("kepler-uvm", {"dram.hash": "ipoly"}, 'power of two up to 1024, not 6; "xor" takes any'),
+    ("tiny", {"dram.hash": "xro"}, "did you mean 'xor'?; allowed: none, xor, ipoly"),
+    ("a100-mig", {"l2.hash": "ipoly", "l2.banks": 56}, "power of two up to 1024, not 56"),
+    ("apu-hsa+vc", {"l2.hash": "xor"}, "a hash would part the names of a line among banks"),
+]
+
+
+@pytest.mark.parametrize(("model", "overrides", "words"), REFUSED)
+def test_what_is_refused(model, overrides, words):
+    name, *variants = model.split("+")
+    with pytest.raises(UserError) as error:
+        load_model(name, variants, overrides)
+    assert words in str(error.value)
+
+
+def test_instances_of_every_size_are_looked_at():
+    config = in_slices(change(SMALL, l2={"hash": "ipoly"}, dram={"hash": "ipoly"}), 4)
+    problems = [problem for problem in check_machine(config) if problem.key[-1] == "hash"]
+    assert [problem.key for problem in problems] == [("l2", "hash"), ("dram", "hash")]
+    for problem in problems:
+        assert "not 3" in problem.message
+        assert "an instance of 3g" in problem.message
+
+
+def test_what_is_allowed():
+    config = load_model("kepler-uvm", [], {"l2.hash": "xor", "dram.hash": "xor"}).config
+    assert (config.l2.hash, config.dram.hash) == ("xor", "xor")
+    config = load_model("kepler-uvm", [], {"l2.hash": "none", "dram.hash": "none"}).config
+    assert config == load_model("kepler-uvm").config
