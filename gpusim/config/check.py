@@ -67,6 +67,7 @@ def _check_l1(l1: L1Config) -> Iterator[Problem]:
     yield from _one_of(l1.sector, sectors, ("l1", "sector"), size=True)
     points = ("parallel", "before", "after", "after-l2")
     yield from _one_of(l1.translation, points, ("l1", "translation"))
+    yield from _one_of(l1.at_launch, ("invalidate", "keep"), ("l1", "at_launch"))
 
 
 def _check_l2(l2: L2Config) -> Iterator[Problem]:

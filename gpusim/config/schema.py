@@ -69,6 +69,8 @@ class L1Config:
         translation: where virtual becomes physical: ``"parallel"`` (virtually indexed, physically
             tagged), ``"before"`` (TLB first), ``"after"`` (virtual cache, TLB on a miss) or
             ``"after-l2"`` (the L2 cache is virtual, too: its misses are translated).
+        at_launch: ``"invalidate"``: each launch begins with an empty cache, as stores of other SMs
+            do not reach it; ``"keep"``: with what the launch before has left.
         replacement: replacement policy: which line of a set goes.
     """
 
@@ -80,6 +82,7 @@ class L1Config:
     mshrs: int = 32
     mshr_merge: int = 64
     translation: str = "parallel"
+    at_launch: str = "invalidate"
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
 
 
@@ -334,6 +337,7 @@ class GpuConfig:
         fbt: the forward–backward table of virtual L2 caches.
         watchdog: cycles without progress after which a run is stopped; those in which it only waits
             for the next event do not count.
+        launch_overhead: cycles between a launch and its first block.
         mig: into which instances it can be cut, if any; workloads without instances have it whole.
     """
 
@@ -352,6 +356,7 @@ class GpuConfig:
     tpcs_per_gpc: int = 1
     fbt: FbtConfig | None = None
     watchdog: Duration = cycles(200_000)
+    launch_overhead: Duration = cycles(0)
     stages: tuple[str, ...] = ()
     stage: Mapping[str, StageConfig] = field(factory=dict)
     mig: MigConfig | None = None

@@ -14,6 +14,8 @@ Plain = None | bool | int | float | str | Sequence["Plain"] | Mapping[str, "Plai
 """What can be encoded."""
 
 LATER: Mapping[str, Plain] = {
+    "launch_overhead": "0 cycles",
+    "l1.at_launch": "invalidate",
     "l1.replacement": "lru",
     "l2.replacement": "lru",
     "tlb.*.replacement": "lru",

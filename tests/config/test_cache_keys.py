@@ -14,6 +14,8 @@ REFUSED = [
     ("kepler-uvm", {"dram.hash": "ipoly"}, 'power of two up to 1024, not 6; "xor" takes any'),
     ("tiny", {"dram.hash": "xro"}, "did you mean 'xor'?; allowed: none, xor, ipoly"),
     ("a100-mig", {"l2.hash": "ipoly", "l2.banks": 56}, "power of two up to 1024, not 56"),
+    ("tiny", {"l1.at_launch": "invalid"}, "did you mean 'invalidate'?; allowed: invalidate, keep"),
+    ("tiny", {"launch_overhead": 5000}, "must be a time with its unit"),
     ("apu-hsa+vc", {"l2.hash": "xor"}, "a hash would part the names of a line among banks"),
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
+from gpusim.config.dram import DramConfig
 from gpusim.config.schema import GpuConfig, TlbConfig, WalkCacheConfig, WalkConfig
 from gpusim.config.units import Bytes, cycles
 from gpusim.core.policy import PolicyConfig
@@ -113,6 +114,20 @@ def tlbs(draw: Any) -> dict[str, TlbConfig]:
 
 
 @st.composite
+def real_caches(
+    draw: Any, config: GpuConfig, dram: DramConfig
+) -> tuple[GpuConfig, DramConfig]:  # fmt: skip
+    """The same with what real caches have and papers do not name."""
+    hashes = st.sampled_from([None, "xor", "ipoly"])
+    config = change(
+        config, l1={"at_launch": draw(st.sampled_from(["invalidate", "keep"]))},
+        l2={"hash": draw(hashes)},
+    )  # fmt: skip
+    config = attrs.evolve(config, launch_overhead=cycles(draw(st.sampled_from([0, 1, 100]))))
+    return config, attrs.evolve(dram, hash=draw(hashes))
+
+
+@st.composite
 def machines(draw: Any) -> GpuConfig:
     """Every arrangement of translation, every walk cost, ideal and real DRAM."""
     sector = draw(st.sampled_from([32, 64, 128]))
@@ -146,6 +161,8 @@ def machines(draw: Any) -> GpuConfig:
         scheduler=draw(st.sampled_from(DRAM_QUEUES)),
         page_policy=draw(st.sampled_from(["open", "closed"])),
     )  # fmt: skip
+    if draw(st.booleans()):
+        config, real = draw(real_caches(config, real))
     return attrs.evolve(
         config, tlb=draw(tlbs()), walk=draw(walks()), sms_per_tpc=2, watchdog=cycles(20_000),
         dram=draw(st.sampled_from([SMALL.dram, real, real])),

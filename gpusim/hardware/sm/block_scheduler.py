@@ -94,6 +94,7 @@ class BlockScheduler(Component):
 
     Args:
         app, asid: index and address space of the application.
+        overhead: cycles between a launch and its first block.
         first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
         run_ended: told when a run has ended; returns what is to be run next, if anything.
     """
@@ -103,7 +104,7 @@ class BlockScheduler(Component):
     def __init__(
         self, env: EventLoop, app: int, asid: int, application: Application, config: SmConfig,
         placement: BlockPlacement, first_warp: Callable[[int], int],
-        run_ended: Callable[[int], Application | None],
+        run_ended: Callable[[int], Application | None], overhead: int = 0,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = f"blocks[{application.name}]"
@@ -120,6 +121,7 @@ class BlockScheduler(Component):
         self._placement = placement
         self._first_warp = first_warp
         self._run_ended = run_ended
+        self._overhead = overhead
         self._stopped = False
         self._sms: Sequence[Sm] = ()
         self._rooms: list[Occupancy] = []
@@ -155,6 +157,8 @@ class BlockScheduler(Component):
             begin = self.env._now
             warps = self._rooms[0].warps_of(launch)
             self.warps_known += warps * launch.blocks
+            while (left := begin + self._overhead - self.env._now) > 0:
+                yield left
             for sm in self._sms:
                 sm.begin_kernel(blocks)
             yield from self._run_launch(launch)

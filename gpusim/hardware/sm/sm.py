@@ -73,6 +73,7 @@ class Sm(Component, Owner):
         self._config = config.sm
         self._max_loads = config.sm.max_loads
         self._line_bytes = int(config.l1.line)
+        self._keeps_lines = config.l1.at_launch == "keep"
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)
         self._shared_free = 0
@@ -291,8 +292,9 @@ class Sm(Component, Owner):
             self.on_kernel(self.index, blocks, self.env._now)
 
     def end_kernel(self) -> None:
-        """A kernel has drained: the L1 cache is emptied."""
-        self.lsu.l1.clear()
+        """A kernel has drained: the L1 cache is emptied, unless it keeps its lines."""
+        if not self._keeps_lines:
+            self.lsu.l1.clear()
 
     def offer(self, board: SignalBoard) -> None:
         """Make the probes of this SM known."""

@@ -1,0 +1,70 @@
+"""What is left of a launch when the next one begins, and how long that one takes to begin."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from gpusim.config.schema import GpuConfig
+from gpusim.config.units import cycles
+from gpusim.machine import Tenant
+from tests.fbt.virtual_machines import VIRTUAL
+from tests.machine.bench import SMALL, Run, ScriptedApplication, change
+from tests.machine.instances import in_slices
+from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB
+from tests.sm.observed import Observed, launch, tenant
+
+LOAD = [("load", BASE), ("wait",)]
+
+
+def twice(config: GpuConfig) -> Run:
+    return Run.of(config, [tenant(config, *[launch(config, [LOAD])] * 2)])
+
+
+@pytest.mark.parametrize("translation", ["before", "parallel", "after"])
+def test_lines_are_kept(translation: str) -> None:
+    config = change(SMALL, l1={"at_launch": "keep", "translation": translation})
+    run = twice(config)
+    before = L1_TLB if translation == "before" else 0
+    assert run.latencies[1] == ISSUE + before + L1
+    assert (run.count("l1", "lookups"), run.count("l1", "hits")) == (2, 1)
+    emptied = twice(change(config, l1={"at_launch": "invalidate"}))
+    assert (emptied.count("l1", "lookups"), emptied.count("l1", "hits")) == (2, 0)
+
+
+def test_virtual_caches_keep_lines_too() -> None:
+    assert twice(VIRTUAL).count("l1", "hits") == 0
+    run = twice(change(VIRTUAL, l1={"at_launch": "keep"}))
+    assert run.count("l1", "hits") == 1
+    assert run.latencies[1] == ISSUE + L1
+
+
+def test_the_first_block_of_each_launch_waits_for_the_overhead() -> None:
+    kernels = [launch(SMALL, [[("compute", 10)]]), launch(SMALL, [LOAD], [LOAD])]
+    plain = Observed(SMALL, tenant(SMALL, *kernels))
+    late = Observed(
+        attrs.evolve(SMALL, launch_overhead=cycles(5000)), tenant(SMALL, *kernels)
+    )  # fmt: skip
+    for number, warp in enumerate([0, 1, 2]):
+        later = 5000 * (1 if number == 0 else 2)
+        assert late.life(warp) == tuple(cycle + later for cycle in plain.life(warp))
+        assert late.of(warp) == [(state, a + later, b + later) for state, a, b in plain.of(warp)]
+    begins, ends = zip(
+        *((one.begin, one.end) for one in late.machine.schedulers[0].records), strict=True
+    )
+    assert begins == (0, ends[0])
+    assert ends[0] == plain.machine.schedulers[0].records[0].end + 5000
+
+
+def test_each_instance_pays_for_its_own_launches() -> None:
+    config = attrs.evolve(in_slices(SMALL, 2), launch_overhead=cycles(700))
+    tenants = [
+        Tenant(name, ScriptedApplication([launch(config, [LOAD])] * n, name), [n - 1], instance=1)
+        for n, name in enumerate(("once", "twice"), 1)
+    ]
+    run = Run.of(config, tenants)
+    ends = [scheduler.finished_at for scheduler in run.machine.schedulers]
+    plain = Run.of(attrs.evolve(config, launch_overhead=cycles(0)), tenants)
+    assert [scheduler.finished_at for scheduler in plain.machine.schedulers] == [
+        ends[0] - 700, ends[1] - 1400
+    ]  # fmt: skip
