@@ -78,6 +78,8 @@ class DramConfig:
         partition: ``"channels"``: each application that shares the DRAM has an equal part of the
             channels to itself, and all its memory there; None (``"none"`` in a model): all
             channels for all.
+        trip: of the way from L2 banks and walkers to a channel, through the controller's clock
+            crossings and its interface to the DRAM; None (``"none"`` in a model): it takes no time.
         ideal: answer every request after `ideal_latency`, with no limit on bandwidth.
         ideal_latency: in DRAM clocks or ns.
     """
@@ -102,6 +104,7 @@ class DramConfig:
     mapping: str = "row bank bank-group column channel"
     hash: str | None = None
     partition: str | None = None
+    trip: Duration | None = None
     ideal: bool = False
     ideal_latency: Duration = cycles(100)
 

@@ -14,7 +14,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.units import cycles
+from gpusim.config.units import cycles, parse_duration
 from gpusim.core.engine import Environment
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
@@ -246,3 +246,16 @@ def test_impossible_tables_are_refused(change: dict[str, Any], message: str) -> 
 def test_lines_that_would_be_cut_are_refused() -> None:
     with pytest.raises(UserError, match="cuts requests of 128 bytes"):
         build_dram(Environment(), evolve(GDDR5, channels=8), GDDR5.clock, request_bytes=128)
+
+
+@pytest.mark.parametrize("trip", ["13 cycles", "8ns"])
+@pytest.mark.parametrize("ideal", [False, True])
+def test_the_way_to_a_channel_takes_its_time(trip: str, ideal: bool) -> None:
+    """13 clocks of 1625 MHz, and 8 ns, are 8 core cycles of 1 GHz; the answer comes without."""
+    core = 1_000_000_000
+    near = Driven(evolve(GDDR5, ideal=ideal), [(18, 0, False)], core=core)
+    config = evolve(GDDR5, ideal=ideal, trip=parse_duration(trip))
+    far = Driven(config, [(10, 0, False)], core=core)
+    assert far.answered == near.answered
+    trail = far.requests[0].trail
+    assert trail[3] == 10  # the way counts as DRAM's, not as that of who sent the request

@@ -64,7 +64,7 @@ def test_a_row_streams_at_the_spacing_of_one_bank_group() -> None:
 
 @pytest.mark.parametrize("part", [HBM2E, GDDR6])
 def test_a_stream_over_all_bank_groups_loses_what_refreshes_take(part: DramConfig) -> None:
-    """While a pseudo channel is refreshed the queue fills with its requests: the other waits too."""
+    """While one pseudo channel is refreshed the queue fills with its requests: both wait."""
     count = 6000
     config = evolve(part, mapping=INTERLEAVED[part.pseudo_channels])
     driven = Driven(config, [(0, 32 * n, False) for n in range(count)], listen=False)

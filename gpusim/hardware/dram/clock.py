@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import gcd
+from math import ceil, gcd
 
-from gpusim.config.units import Hertz
+from gpusim.config.units import Duration, Hertz
 
 
 class ClockRatio:
@@ -29,3 +29,12 @@ class ClockRatio:
     def cycle(self, clock: int) -> int:
         """The first core cycle at or after DRAM clock `clock`."""
         return -(-clock * self.core // self.dram)
+
+
+def core_cycles(duration: Duration | None, core: Hertz, dram: Hertz) -> int:
+    """A time of a DRAM table, in DRAM clocks or seconds, as core cycles, rounded up; None: none."""
+    if duration is None:
+        return 0
+    if duration.in_seconds:
+        return duration.cycles(core)
+    return ceil(duration.amount * core / dram)

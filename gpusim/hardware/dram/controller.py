@@ -14,7 +14,7 @@ from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
-from gpusim.hardware.dram.clock import ClockRatio
+from gpusim.hardware.dram.clock import ClockRatio, core_cycles
 from gpusim.hardware.dram.commands import Commands
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
@@ -71,7 +71,10 @@ class DramChannel(Component):
         self.instance = index
         self.name = f"dram[{index}]"
         self.config = config
-        self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", depth=depth)
+        self._trip = core_cycles(config.trip, core_clock, config.clock)
+        self.requests: Port[MemoryRequest] = Port(
+            env, f"{self.name}.requests", self._trip, depth=depth
+        )
         self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
         self._apps = [DramCounters() for _ in range(apps)]
         self._bytes = request_bytes
@@ -90,7 +93,7 @@ class DramChannel(Component):
         env, requests, commands = self.env, self.requests, self._commands
         reads, writes = self.queues
         core, dram = self._ratio.core, self._ratio.dram
-        mapping, bursts = self._mapping, self._bursts
+        mapping, bursts, trip = self._mapping, self._bursts, self._trip
         while True:
             now = env._now
             if now < self._waits:
@@ -107,7 +110,7 @@ class DramChannel(Component):
                     break
                 requests.take()
                 request.trail.append(_DRAM_QUEUE)
-                request.trail.append(now)
+                request.trail.append(now - trip)
                 bank, row = mapping.bank_and_row(request.address)
                 waiting = Waiting(request, bank, row, queue is writes, bursts, now)
                 commands.accept(waiting, clock)

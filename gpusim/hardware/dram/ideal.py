@@ -12,7 +12,7 @@ from gpusim.core.component import Component
 from gpusim.core.engine import EventLoop, Port, Probe
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
-from gpusim.hardware.dram.clock import ClockRatio
+from gpusim.hardware.dram.clock import ClockRatio, core_cycles
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
@@ -37,7 +37,8 @@ class IdealDramChannel(Component):
         self.env = env
         self.instance = index
         self.name = f"dram[{index}]"
-        self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests")
+        self._trip = core_cycles(config.trip, core_clock, config.clock)
+        self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", self._trip)
         self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
         self._apps = [DramCounters() for _ in range(apps)]
         self._bytes = request_bytes
@@ -69,7 +70,7 @@ class IdealDramChannel(Component):
         else:
             counters.data_reads += 1
             counters.data_latency_cycles += finished - now
-        request.trail += (State.DRAM, now)
+        request.trail += (State.DRAM, now - self._trip)
         request.answer(finished - now)
 
     def app_counters(self, app: int) -> Iterable[object]:
