@@ -26,6 +26,7 @@ from gpusim.machine.page_events import play, read_events
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 from gpusim.programs.sampling import SampledProgram
+from gpusim.programs.traces.warp_width import told_of_width
 from gpusim.programs.workload import Workload
 from gpusim.results.recorder import Recorder, check_records
 from gpusim.results.result import Result
@@ -270,9 +271,16 @@ def _run_data(
         applications=applications,
         launches=_launches(machine),
         wall=WallClock.since(started),
-        warnings=warnings_of(machine, cycles),
+        warnings=[*warnings_of(machine, cycles), *_of_other_width(model, workload)],
         families=machine.families,
     )
+
+
+def _of_other_width(model: LoadedModel, workload: Workload) -> Iterator[str]:
+    """Applications whose warps were traced with another number of threads."""
+    for spec in workload.applications:
+        if spec.warp_size and (told := told_of_width(spec.warp_size, model.config.sm.warp_size)):
+            yield f"{spec.name}: {told}"
 
 
 def _applications(machine: Machine) -> list[ApplicationFacts]:

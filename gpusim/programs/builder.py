@@ -42,6 +42,7 @@ class ApplicationSpec:
         instance: slices of its MIG instance, in a workload for multi-instance GPUs.
         origin: what it is, for the record: its program with all parameters, or its trace.
         inputs: files, and folders of files, that it reads.
+        warp_size: threads of a warp, as traced; None: it runs with warps of any size.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ApplicationSpec:
     instance: int | None = None
     origin: Mapping[str, object] = field(factory=dict)
     inputs: tuple[Path, ...] = ()
+    warp_size: int | None = None
 
 
 @frozen(eq=False)

@@ -53,6 +53,7 @@ class Workload:
                 "name": spec.name,
                 "share": spec.share,
                 "instance": spec.instance,
+                "warp_size": spec.warp_size,
                 **spec.origin,
             }
             applications.append({key: value for key, value in facts.items() if value is not None})
@@ -116,7 +117,9 @@ def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
     trace = open_trace(path)
     origin = {"trace": path.name}
     specs = tuple(
-        ApplicationSpec(one.name, one.start, one.share, one.instance, origin, (path,))
+        ApplicationSpec(
+            one.name, one.start, one.share, one.instance, origin, (path,), trace.warp_size
+        )
         for one in trace.applications
     )
     return Workload(trace.name, trace.scale, trace.seed, specs, trace.relaunch)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
+from gpusim.programs.traces.warp_width import rewarp
 
 
 @define(kw_only=True, eq=False)
@@ -28,6 +28,8 @@ class TraceLaunch(ABC):
         warp_size: threads of a warp, as recorded.
         registers_per_thread: 32-bit registers.
         shared_bytes: shared memory of a block.
+        by_thread: whether a lane of a chunk is a thread of its warp, as long as there are as many;
+            otherwise lanes are what a warp accessed, in order.
         idle_accesses: memory instructions without an active lane in the blocks read so far, by
             memory space; they count as arithmetic.
     """
@@ -38,6 +40,7 @@ class TraceLaunch(ABC):
     warp_size: int
     registers_per_thread: int = 0
     shared_bytes: int = 0
+    by_thread: bool = True
     idle_accesses: Counter[str] = field(factory=Counter, init=False)
 
     @property
@@ -48,15 +51,16 @@ class TraceLaunch(ABC):
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """What thread block `block` did; yields its chunks in order, all warps together.
 
+        Warps of another size than was recorded are cut, or put together, from those that were.
+
         Raises:
-            UserError: the trace was recorded with another warp size, or its file is damaged.
+            UserError: the file is damaged.
         """
+        chunks = self.chunks(block)
         if warp_size != self.warp_size:
-            raise UserError(
-                f"kernel {self.name!r} was traced with warps of {self.warp_size} threads; "
-                f"the model has sm.warp_size = {warp_size}"
-            )
-        yield from self.chunks(block)
+            traced, threads = self.warp_size, self.threads_per_block
+            chunks = rewarp(chunks, threads, traced, warp_size, self.by_thread)
+        yield from chunks
 
     @abstractmethod
     def chunks(self, block: int) -> Iterator[LaneChunk]:
@@ -101,6 +105,7 @@ class TraceFile:
         name: of the workload that it holds.
         applications: in the order of their address spaces.
         warp_size: threads of a warp, as recorded.
+        by_thread: as in `TraceLaunch`.
         scale, seed: of the workload that it holds; of little meaning where nobody recorded them.
         relaunch: whether an application that has ended starts again until all have run once.
     """
@@ -110,6 +115,7 @@ class TraceFile:
     name: str
     applications: tuple[TraceApplication, ...]
     warp_size: int = 32
+    by_thread: bool = True
     scale: str = "trace"
     seed: int = 0
     relaunch: bool = False

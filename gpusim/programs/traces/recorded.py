@@ -47,6 +47,7 @@ def open_recorded(path: Path) -> TraceFile:
         applications = source.rows("applications", APPLICATIONS)
         buffers = source.rows("buffers", BUFFERS)
         launches = list(enumerate(source.rows("launches", LAUNCHES)))
+        by_thread = bool(attributes.get("by_thread", 1))
         first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
         return TraceFile(
             path=path,
@@ -56,6 +57,7 @@ def open_recorded(path: Path) -> TraceFile:
             seed=int(attributes["seed"]),
             relaunch=bool(attributes["relaunch"]),
             warp_size=int(attributes["warp_size"]),
+            by_thread=by_thread,
             applications=tuple(
                 RecordedApplication(
                     name=row["name"],
@@ -68,6 +70,7 @@ def open_recorded(path: Path) -> TraceFile:
                     ),
                     path=path,
                     warp_size=int(attributes["warp_size"]),
+                    by_thread=by_thread,
                     rows=[
                         (launch, first_block[number])
                         for number, launch in launches
@@ -86,11 +89,13 @@ class RecordedApplication(TraceApplication):
     Attributes:
         path: the file.
         warp_size: threads of a warp.
+        by_thread: as in `TraceLaunch`.
         rows: of its launches: the row of the table of launches, and of the index of blocks.
     """
 
     path: Path
     warp_size: int
+    by_thread: bool
     rows: list[tuple[dict[str, Any], int]]
 
     def launches(self) -> Iterator[TraceLaunch]:
@@ -103,6 +108,7 @@ class RecordedApplication(TraceApplication):
                 warp_size=self.warp_size,
                 registers_per_thread=row["registers_per_thread"],
                 shared_bytes=row["shared_bytes"],
+                by_thread=self.by_thread,
                 source=source,
                 first_block=first_block,
             )

@@ -134,6 +134,8 @@ class _Recorder:
         file.attrs["seed"] = np.int64(workload.seed)
         file.attrs["relaunch"] = np.int64(workload.relaunch)
         file.attrs["warp_size"] = np.int64(self._warp_size)
+        by_thread = not isinstance(workload, TraceFile) or workload.by_thread
+        file.attrs["by_thread"] = np.int64(by_thread)
         specs = workload.applications
         write_table(
             file.create_group("applications"), APPLICATIONS,

@@ -44,6 +44,7 @@ def open_table(path: str | os.PathLike[str]) -> TraceFile:
         name=facts.name,
         applications=(application,),
         warp_size=facts.warp_size,
+        by_thread=False,
     )
 
 
@@ -70,6 +71,7 @@ class TableApplication(TraceApplication):
                 warp_size=self.warp_size,
                 registers_per_thread=kernel.registers,
                 shared_bytes=kernel.shared_bytes,
+                by_thread=False,
                 index=self.index,
                 number=number,
             )

@@ -97,13 +97,18 @@ def test_an_imported_trace_runs_like_the_original(tmp_path):
         assert run.summary["memory_instructions"] == 3 * 3
 
 
-def test_another_warp_size_is_refused(tmp_path):
+@pytest.mark.parametrize("warp_size", [16, 64])
+def test_another_warp_size(tmp_path, warp_size):
+    workload = load_workload("bfs", "smoke", 1)
     path = tmp_path / "trace.h5"
-    record_trace(load_workload("atax", "smoke", 0), path, warp_size=16)
-    trace = open_trace(path)
-    assert trace.warp_size == 16
-    with pytest.raises(UserError, match=r"warps of 16 threads; the model has sm.warp_size = 32"):
-        simulate(load_model("tiny"), load_workload(str(path)))
+    record_trace(workload, path, warp_size=warp_size)
+    assert open_trace(path).warp_size == warp_size
+    model = load_model("tiny")
+    with simulate(model, workload) as run, simulate(model, load_workload(str(path))) as again:
+        for name in ("transactions", "memory_instructions"):
+            assert again.summary[name] == run.summary[name]
+        assert warp_size > 32 or again.digest == run.digest
+        assert "threads are" in again.warnings[-1]
 
 
 def test_nothing_is_left_of_a_recording_that_fails(tmp_path):
