@@ -250,4 +250,19 @@ def _problems(error: Exception, key: Key) -> Iterator[Problem]:
     elif isinstance(error, KeyError):
         yield Problem(key, "is missing")
     else:
-        yield Problem(key, str(error))
+        yield _invalid(error, key)
+
+
+def _invalid(error: Exception, key: Key) -> Problem:
+    """What a converter or validator says; those of attrs give the field and more beside it."""
+    if len(error.args) < 2:
+        return Problem(key, str(error))
+    message, attribute, *rest = error.args
+    if isinstance(attribute, attrs.Attribute):
+        key = (*key, attribute.name)
+    if rest and isinstance(rest[0], tuple):  # `in_`
+        allowed = [repr(one) for one in rest[0] if one != ""]
+        wrong = rest[-1]
+        near = nearest(str(wrong), [str(one) for one in rest[0]])
+        return Problem(key, f"must be one of {', '.join(allowed)}, not {wrong!r}{near}")
+    return Problem(key, str(message))

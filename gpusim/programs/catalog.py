@@ -43,8 +43,8 @@ class ProgramKind:
 
 _PROGRAMS: dict[str, ProgramKind] = {}
 _SUITES = (
-    "amd_sdk", "cuda_sdk", "dnn_mark", "hetero_mark", "ispass", "pannotia", "parboil", "polybench",
-    "proxy_apps", "rodinia", "shoc",
+    "amd_sdk", "cuda_sdk", "dnn_mark", "hetero_mark", "ispass", "micro", "pannotia", "parboil",
+    "polybench", "proxy_apps", "rodinia", "shoc",
 )  # fmt: skip
 """Packages of `gpusim.programs` with a module a program."""
 

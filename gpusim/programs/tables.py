@@ -14,7 +14,7 @@ SCALES = ("smoke", "quick", "paper")
 PATTERNS = (
     "streaming", "strided", "stencil", "tiled dense", "separable filter", "layered stream",
     "butterfly", "wavefront", "reduction", "histogram scatter", "uniform random", "graph gather",
-    "tree gather", "unstructured gather", "sparse matrix", "clustering scan",
+    "tree gather", "unstructured gather", "sparse matrix", "clustering scan", "pointer chase",
 )  # fmt: skip
 """Classes of access patterns."""
 

@@ -57,7 +57,7 @@ def test_smoke_scale_is_small(name: str) -> None:
             lines = np.sort(chunk.address // 128, axis=2)
             new = np.diff(lines, axis=2, prepend=-1) != 0
             transactions += int((new & (lines >= 0)).sum())
-    assert 1000 < transactions <= 20_000
+    assert (0 if name == "launches" else 1001) <= transactions <= 20_000
 
 
 def test_every_start_is_fresh() -> None:
@@ -171,8 +171,8 @@ BAD = [
      "applications.0.quick.n = 16: unknown key; allowed: source"),
     (GOOD.replace('"atax"', '"atax"\ninstance = "8g"'), "'instance' must match regex"),
     (GOOD.replace('"atax"', '"atax"\ninstance = "3g"\nshare = 0.5'), "at most one of the keys sha"),
-    ('pattern = "stream"\n' + GOOD, "'pattern' must be in .*'streaming'"),
-    ('relaunch = "always"\n' + GOOD, "'relaunch' must be in .*'never', 'until-all-have-run'"),
+    ('pattern = "stream"\n' + GOOD, "pattern: must be one of 'streaming'"),
+    ('relaunch = "always"\n' + GOOD, "relaunch: must be one of 'never', 'until-all-have-run'"),
     (GOOD[: GOOD.index("[[app")], "applications: is missing"),
     ("applications = []\n" + GOOD[: GOOD.index("[[app")], "applications: is empty"),
     (GOOD + GOOD[GOOD.index("[[app") :], "two applications 'atax'"),

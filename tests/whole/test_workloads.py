@@ -119,6 +119,6 @@ def test_footprints_of_larger_scales_are_known(name: str, scale: str) -> None:
     size = size_of(find_workload(name), scale)
     assert size is not None
     assert size.footprint > 0
-    if scale == "quick":
+    if scale == "quick" and name != "launches":  # of kernels that do nothing
         assert size.transactions is not None
         assert 5_000 < size.transactions < 3_000_000

@@ -1,0 +1,1 @@
+"""Microbenchmarks: programs that ask one question of a machine."""

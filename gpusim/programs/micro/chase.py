@@ -1,0 +1,168 @@
+"""chase: loads each of which needs the one before it, to tell how long a load takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import define, field, frozen
+from attrs.validators import ge, in_, le
+from numpy.typing import NDArray
+
+from gpusim.core.warp_program import Launch
+from gpusim.programs.catalog import program
+from gpusim.programs.device import DeviceArray
+from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.micro.unread import allocate_unread
+from gpusim.programs.tracer import BlockTracer, Shape
+
+NODE = 8
+"""Bytes of a pointer."""
+
+WARP = 32
+WARMING = 256
+"""Threads of a block that warms."""
+
+ORDERS = ("random", "sequential")
+
+Nodes = NDArray[np.int64]
+
+
+@define(kw_only=True, eq=False)
+class WarmKernel(Kernel):
+    """Every thread loads one pointer: of the chain's nodes, those that come first are loaded first.
+
+    Attributes:
+        nodes: the array.
+        index: elements, one a thread.
+    """
+
+    nodes: DeviceArray[np.int8]
+    index: Nodes
+    name: str = "warm"
+    registers_per_thread: int = 16
+
+    def body(self, k: BlockTracer) -> None:
+        inside = k.t < len(self.index)
+        k.load(self.nodes, self.index.take(k.t, mode="clip"), inside)
+        k.wait(0, inside)
+
+
+@define(kw_only=True, eq=False)
+class ChaseKernel(Kernel):
+    """One warp, of which some lanes follow a chain of their own: load, wait, load.
+
+    Attributes:
+        nodes: the array.
+        index: (loads, lanes) elements.
+    """
+
+    nodes: DeviceArray[np.int8]
+    index: Nodes
+    name: str = "chase"
+    registers_per_thread: int = 16
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        lanes = self.index.shape[1]
+        where = k.tid < lanes
+        lane = np.minimum(k.tid, lanes - 1)
+        for step in self.index:
+            k.load(self.nodes, step[lane], where)
+            k.wait(0, where)
+            yield
+
+
+@frozen
+class ChaseParameters:
+    """What is chased through.
+
+    Attributes:
+        footprint: bytes, all nodes together.
+        stride: bytes from one node to the next one in memory.
+        skew: bytes by which each node lies further than `stride` says, so that nodes that are pages
+            apart are not in one set of a cache; as a whole less than a stride.
+        lanes: of the warp that have a chain of their own.
+        order: of the nodes in a chain.
+        loads: whose time is measured.
+        lead: loads before these, which warm what is emptied between kernels: a lap, if the chain is
+            not longer.
+        warm: nodes that come before them in the chain and are loaded by all SMs together.
+        page: bytes; before anything else, one node in each is loaded, so that no page is new.
+    """
+
+    footprint: int = field(default=1 << 20, validator=[ge(NODE), le(1 << 37)])
+    stride: int = field(default=128, validator=[ge(NODE), le(1 << 30)])
+    skew: int = field(default=0, validator=ge(0))
+    lanes: int = field(default=1, validator=[ge(1), le(WARP)])
+    order: str = field(default="random", validator=in_(ORDERS))
+    loads: int = field(default=256, validator=[ge(1), le(1 << 24)])
+    lead: int = field(default=4096, validator=[ge(0), le(1 << 20)])
+    warm: int = field(default=1 << 19, validator=[ge(0), le(1 << 26)])
+    page: int = field(default=1 << 21, validator=ge(1024))
+
+    @stride.validator
+    def _divides(self, _: object, stride: int) -> None:
+        if stride % NODE or self.footprint < stride:
+            raise ValueError(
+                f"'stride' must be a multiple of {NODE} up to footprint = {self.footprint}: "
+                f"{stride}"
+            )
+
+    @skew.validator
+    def _aligned(self, _: object, skew: int) -> None:
+        if skew % NODE:
+            raise ValueError(f"'skew' must be a multiple of {NODE}: {skew}")
+
+
+@program("chase", ChaseParameters)
+class Chase(Program):
+    """Pointers through an array, as all published latency tests chase them.
+
+    Launches: ``pages`` and ``warm`` make everything warm that lasts; ``lead`` chases through the
+    lead alone; ``chase`` through another lead and the loads that are measured.  The difference of
+    the last two is the time of those loads: what a launch costs, and what is cold in each, is in
+    both.  The pointers are not read from memory: the chain is known.
+    """
+
+    def __init__(self, parameters: ChaseParameters, seed: int) -> None:
+        super().__init__("chase")
+        self.parameters = parameters
+        self.count = parameters.footprint // parameters.stride
+        self.nodes = allocate_unread(self.memory, "nodes", parameters.footprint, NODE)
+        self._random = np.random.default_rng(seed)
+
+    @property
+    def lead(self) -> int:
+        """Loads of a lead: a lap warms all that it can; of a longer chain nothing stays anyhow."""
+        return min(self.parameters.lead, self.count) if self.count <= self.parameters.lead else 0
+
+    def launches(self) -> Iterator[Launch]:
+        parameters = self.parameters
+        chases = 2 * self.lead + parameters.loads
+        warm = min(parameters.warm, self.count)
+        chain = self._chain(warm + chases * parameters.lanes)
+        pages = np.arange(0, parameters.footprint, parameters.page) // NODE
+        yield self._warming("pages", pages)
+        yield self._warming("warm", chain[:warm])
+        steps = chain[warm:].reshape(chases, parameters.lanes)
+        one_warp = Shape.linear(WARP, WARP)
+        for name, first, last in (("lead", 0, self.lead), ("chase", self.lead, chases)):
+            yield ChaseKernel(
+                shape=one_warp, name=name, nodes=self.nodes, index=steps[first:last]
+            )  # fmt: skip
+
+    def _warming(self, name: str, index: Nodes) -> WarmKernel:
+        shape = Shape.linear(max(len(index), 1), WARMING)
+        return WarmKernel(shape=shape, name=name, nodes=self.nodes, index=index)
+
+    def _chain(self, length: int) -> Nodes:
+        """The first elements of the chain, which goes round."""
+        parameters, count = self.parameters, self.count
+        distinct = min(length, count)
+        if parameters.order == "random":
+            order = self._random.choice(count, distinct, replace=False)
+        else:
+            order = np.arange(distinct)
+        numbers = order[np.arange(length) % distinct]
+        offsets = numbers * parameters.stride + numbers * parameters.skew % parameters.stride
+        return offsets // NODE

@@ -1,0 +1,164 @@
+"""Microbenchmarks: what their warps do, and what it takes on a machine known by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpusim
+from gpusim.core.errors import UserError
+from gpusim.programs.micro.atomic_adds import AtomicAdds, AtomicAddsParameters
+from gpusim.programs.micro.bandwidth import Bandwidth, BandwidthParameters
+from gpusim.programs.micro.chase import NODE, Chase, ChaseParameters
+from gpusim.programs.micro.launches import Launches, LaunchesParameters
+from tests.examples import examples
+from tests.programs.drain import drain, warp_operations
+
+
+def chased(program: Chase, number: int) -> list[int]:
+    """Bytes from the begin of the array that the chase loads, in the third or fourth launch."""
+    launch = list(program.launches())[number]
+    operations = warp_operations(launch, program)
+    assert [op for op, _, _ in operations] == ["LOAD", "WAIT"] * (len(operations) // 2)
+    return [offset * NODE for op, _, lanes in operations if op == "LOAD" for offset in lanes]
+
+
+def test_a_lap_visits_every_node_once() -> None:
+    parameters = ChaseParameters(footprint=8192, stride=128, loads=64, lead=64, warm=0)
+    lead, chase = chased(Chase(parameters, 0), 2), chased(Chase(parameters, 0), 3)
+    assert sorted(lead) == list(range(0, 8192, 128))
+    assert lead != sorted(lead)
+    assert chase == lead + lead, "round and round"
+
+
+def test_a_chain_longer_than_the_lead_is_measured_cold() -> None:
+    parameters = ChaseParameters(footprint=8192, stride=64, loads=8, lead=64, warm=100)
+    program = Chase(parameters, 1)
+    launches = list(program.launches())
+    assert [launch.name for launch in launches] == ["pages", "warm", "lead", "chase"]
+    assert not chased(program, 2)
+    assert len(chased(program, 3)) == 8
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(
+    st.integers(1, 64), st.integers(1, 32), st.sampled_from(["random", "sequential"]),
+    st.integers(0, 3),
+)  # fmt: skip
+def test_lanes_have_chains_of_their_own(nodes: int, lanes: int, order: str, skew: int) -> None:
+    parameters = ChaseParameters(
+        footprint=nodes * 1024, stride=1024, skew=skew * 8, lanes=lanes, order=order, loads=5,
+        warm=0, lead=0,
+    )  # fmt: skip
+    loaded = chased(Chase(parameters, 3), 3)
+    assert len(loaded) == 5 * lanes
+    numbers = [place // 1024 for place in loaded]
+    assert all(
+        place % 1024 == number * skew * 8 % 1024
+        for place, number in zip(loaded, numbers, strict=True)
+    )
+    lap = min(nodes, len(numbers))
+    assert len(set(numbers[:lap])) == lap
+    assert numbers[lap:] == numbers[: len(numbers) - lap]
+
+
+def test_an_array_of_gigabytes_takes_no_memory() -> None:
+    program = Chase(ChaseParameters(footprint=1 << 36, stride=1 << 21, loads=4), 0)
+    assert program.nodes.bytes == 1 << 36
+    assert program.nodes.data.strides == (0,)
+    assert drain(program) == ["pages", "warm", "lead", "chase"]
+
+
+def chase_cycles(stride: int, loads: int) -> int:
+    workload = gpusim.load_workload(
+        "chase", "smoke", overrides={"footprint": 4096, "stride": stride, "loads": loads}
+    )
+    with gpusim.simulate(gpusim.load_model("kepler-uvm"), workload) as result:
+        launches = result.launches.set_index("kernel")
+        spent = launches.end - launches.begin
+        return int(spent["chase"] - spent["lead"])
+
+
+def test_a_load_that_hits_takes_what_its_parts_take() -> None:
+    """L1 hit of kepler-uvm: issued, in the unit a cycle later, 4 cycles of the L1 cache."""
+    assert chase_cycles(128, 512) - chase_cycles(128, 256) == 256 * 5
+
+
+@pytest.mark.parametrize(
+    ("operation", "loads", "stores"), [("read", 1, 0), ("write", 0, 1), ("triad", 2, 1)]
+)
+def test_every_byte_is_streamed_twice(operation: str, loads: int, stores: int) -> None:
+    parameters = BandwidthParameters(
+        footprint=65536, operation=operation, blocks=8, threads=64, piece=8192
+    )
+    program = Bandwidth(parameters, 0)
+    assert program.bytes_moved == 65536 * (loads + stores)
+    seen: list[int] = []
+    for block in range(8):
+        for warp in range(2):
+            for op, _, lanes in warp_operations(next(program.launches()), program, block, warp):
+                seen += lanes if op in {"LOAD", "STORE"} else []
+    assert sorted(seen) == sorted([*range(8192)] * (loads + stores))
+    assert drain(program) == ["warm", "stream"]
+
+
+def test_blocks_together_read_the_same() -> None:
+    program = Bandwidth(
+        BandwidthParameters(footprint=4096, blocks=3, threads=32, piece=8192, together=True), 0
+    )
+    launch = next(program.launches())
+    first, last = (warp_operations(launch, program, block) for block in (0, 2))
+    assert first == last
+    loads = [lanes for op, _, lanes in first if op == "LOAD"]
+    assert len(loads) == 32
+    assert loads[:16] == loads[16:], "round and round"
+
+
+def test_words_far_apart() -> None:
+    program = Bandwidth(BandwidthParameters(footprint=1 << 20, stride=4096, threads=32), 0)
+    (_, _, lanes), *_ = warp_operations(next(program.launches()), program)
+    assert lanes == [512 * lane % (1 << 17) for lane in range(32)]
+
+
+@pytest.mark.parametrize("returning", [False, True])
+def test_nothing_is_lost_in_atomics(returning: bool) -> None:
+    program = AtomicAdds(
+        AtomicAddsParameters(cells=5, stride=8, blocks=3, threads=40, times=2, returning=returning),
+        0,
+    )
+    assert drain(program) == ["add"]
+    assert program.words.data[::2].sum() == 3 * 40 * 2
+    assert not program.words.data[1::2].any()
+    ops = [op for op, _, _ in warp_operations(next(program.launches()), program)]
+    assert ops == (["ATOMIC", "WAIT"] * 2 if returning else ["REDUCE"] * 2)
+
+
+def test_launches_do_nothing() -> None:
+    program = Launches(LaunchesParameters(count=3, blocks=2, threads=64), 0)
+    assert drain(program) == ["empty"] * 3
+    assert warp_operations(next(program.launches()), program) == [("COMPUTE", 1, [])]
+
+
+@pytest.mark.parametrize(
+    ("program", "key", "value", "message"),
+    [
+        ("chase", "stride", 12, "'stride' must be a multiple of 8"),
+        ("chase", "order", "randm", "must be one of 'random', 'sequential', not 'randm'; did"),
+        ("chase", "skew", 4, "'skew' must be a multiple of 8: 4"),
+        ("bandwidth", "operation", "copy", "must be one of 'read', 'write', 'scale', 'triad'"),
+        ("bandwidth", "stride", 4, "'stride' must be a multiple of word = 8: 4"),
+        ("atomic_adds", "stride", 6, "'stride' must be a multiple of 4: 6"),
+    ],
+)
+def test_what_is_refused(program: str, key: str, value: object, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        gpusim.load_workload(program, "smoke", overrides={key: value})
+
+
+def test_chains_depend_on_the_seed_alone() -> None:
+    parameters = ChaseParameters(footprint=1 << 16, loads=16)
+    one, same, other = (chased(Chase(parameters, seed), 2) for seed in (5, 5, 6))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
