@@ -63,16 +63,22 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
 
 def _check_l1(l1: L1Config) -> Iterator[Problem]:
     yield from _check_cache(l1, ("l1",), banks=1)
-    sectors = tuple(size for size in (32, 64, 128, 256) if size <= l1.line)
-    yield from _one_of(l1.sector, sectors, ("l1", "sector"), size=True)
+    yield from _one_of(l1.sector, _sectors(l1.line), ("l1", "sector"), size=True)
     points = ("parallel", "before", "after", "after-l2")
     yield from _one_of(l1.translation, points, ("l1", "translation"))
     yield from _one_of(l1.at_launch, ("invalidate", "keep"), ("l1", "at_launch"))
 
 
+def _sectors(line: int) -> Iterable[int]:
+    """Sizes of sectors that a line may have."""
+    return (size for size in (32, 64, 128, 256) if size <= line)
+
+
 def _check_l2(l2: L2Config) -> Iterator[Problem]:
     yield from _at_least(1, l2, ("l2",), ("banks", "ports", "queue"))
     yield from _one_of(l2.partition, ("none", "ways"), ("l2", "partition"))
+    if l2.sector is not None:
+        yield from _one_of(l2.sector, _sectors(l2.line), ("l2", "sector"), size=True)
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
 

@@ -56,6 +56,8 @@ def _check_caches(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(("l2", "line"), "must be l1.line, so that both caches name lines alike")
     if config.l1.sector != config.l1.line:
         yield Problem(("l1", "sector"), "must be l1.line: virtual caches fetch whole lines")
+    if config.l2.sectored:
+        yield Problem(("l2", "sector"), "must be l2.line: virtual caches fetch whole lines")
     if config.l2.bypass.policy != "never":
         yield Problem(("l2", "bypass"), 'must be "never": no page walk reads a virtual L2 cache')
     if config.l2.hash is not None:

@@ -249,6 +249,7 @@ class L2Config:
         size: of all banks together.
         ways, line: shape.
         banks: interleaved by line.
+        sector: bytes fetched and written back at once; None (``"none"`` in a model): a whole line.
         hash: which bank a line goes to: None (``"none"`` in a model): consecutive lines to
             consecutive banks; ``"xor"`` or ``"ipoly"``: upper address bits are folded in
             (`gpusim.core.interleaving`).
@@ -266,6 +267,7 @@ class L2Config:
     size: Bytes
     ways: int
     line: Bytes = Bytes(128)
+    sector: Bytes | None = None
     banks: int = 8
     hash: str | None = None
     ports: int = 1
@@ -276,6 +278,11 @@ class L2Config:
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")
     partition: str = "none"
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
+
+    @property
+    def sectored(self) -> bool:
+        """Whether lines are fetched and written back in parts."""
+        return self.sector is not None and self.sector < self.line
 
 
 SUB_PAGE = 4096
@@ -362,6 +369,11 @@ class GpuConfig:
     mig: MigConfig | None = None
     description: str = ""
     source: str = ""
+
+    @property
+    def knows_covered(self) -> bool:
+        """Whether a cache asks which sectors a store writes in whole."""
+        return self.l2.sectored
 
     @property
     def stage_names(self) -> tuple[str, ...]:

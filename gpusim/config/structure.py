@@ -74,7 +74,7 @@ def unstructure(config: attrs.AttrsInstance) -> dict[str, Any]:
     for attribute in attrs.fields(type(config)):
         value = getattr(config, attribute.name)
         if value is not None:
-            tables[attribute.name] = _unstructured(value, attribute.type)
+            tables[attribute.name] = _unstructured(value, _present(attribute.type))
     return tables
 
 

@@ -154,7 +154,8 @@ class MemoryRequest(Traveller):
         address: physical byte address, aligned to the requester's line (WALK: to the entry);
             -1 until it is translated.
         vline: virtual line number (data requests).
-        sectors: bit mask of the 32-byte sectors of the line that are touched.
+        sectors: bit mask of the 32-byte sectors of the line that are touched; of stores also those
+            that are covered (`gpusim.core.warp_program.COVERED_SHIFT`).
         depth: 0 for data, 1..n for the level of a page walk, counted from the root.
         access: the warp instruction that it is a part of; None for walks and write-backs.
     """

@@ -43,6 +43,13 @@ MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
 SECTOR_BYTES: Final = 32
 """The grain of transactions: what a lane of an instruction does not cross."""
 
+COVERED_SHIFT: Final = 8
+"""Stores tell, this far above the sectors that they touch, those that they write in whole, if a
+cache of the machine asks for that."""
+
+SECTORS: Final = (1 << COVERED_SHIFT) - 1
+"""All sectors that a line can have."""
+
 INACTIVE: Final = -1
 """The address of a lane that takes no part in an instruction."""
 
@@ -76,7 +83,8 @@ class Segment:
         kinds, args: one `Op` and argument an operation.
         lines: virtual line numbers of all transactions, in order; each memory operation takes as
             many as its argument says.
-        sectors: for each of them, the bit mask of the 32-byte sectors it touches.
+        sectors: for each of them, the bit mask of the 32-byte sectors it touches; of stores also
+            those that it covers (`COVERED_SHIFT`).
     """
 
     __slots__ = ("args", "kinds", "lines", "sectors")

@@ -18,7 +18,7 @@ from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, W
 from gpusim.core.interleaving import HashedInterleaving
 from gpusim.core.neighbours import Inbound
 from gpusim.core.request import Kind, MemoryRequest
-from gpusim.core.warp_program import SECTOR_BYTES
+from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
 
 _LOAD: Final = int(Kind.LOAD)
 _ATOMIC: Final = int(Kind.ATOMIC)
@@ -199,6 +199,13 @@ def request_bytes(request: MemoryRequest) -> int:
     if request.kind == _LOAD:
         return _HEADER_BYTES
     return SECTOR_BYTES * request.sectors.bit_count()
+
+
+def request_bytes_beside_covered(request: MemoryRequest) -> int:
+    """The same where stores also tell which sectors they cover."""
+    if request.kind == _LOAD:
+        return _HEADER_BYTES
+    return SECTOR_BYTES * (request.sectors & SECTORS).bit_count()
 
 
 def reply_bytes(request: MemoryRequest) -> int:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from gpusim.core.law import Law
 from gpusim.core.stage import Prefetches, Stage
+from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache import RemappingL1Cache
 from gpusim.machine.machine import Machine
 
@@ -29,6 +30,21 @@ def laws_between(machine: Machine) -> Iterator[Law]:
         "DRAM reads", "L2 fills + page-table reads that went past the L2 cache",
     )  # fmt: skip
     yield Law("dram.writes", "l2.writebacks", "DRAM writes", "L2 write-backs")
+    if machine.config.l2.sectored and machine.config.dram.burst <= SECTOR_BYTES:
+        yield from _sectors(past_l2)
+
+
+def _sectors(past_l2: str) -> Iterator[Law]:
+    """Bytes moved by DRAM whose bursts are not larger than sectors."""
+    past = past_l2.replace("+ ", f"+ {SECTOR_BYTES} * ")
+    yield Law(
+        "dram.data_read_bytes + dram.walk_read_bytes", f"{SECTOR_BYTES} * l2.sectors_fetched{past}",
+        "bytes read from DRAM", "those of the sectors that were fetched, or read past the L2 cache",
+    )  # fmt: skip
+    yield Law(
+        "dram.write_bytes", f"{SECTOR_BYTES} * l2.sectors_written_back",
+        "bytes written to DRAM", "those of the sectors that were written back",
+    )  # fmt: skip
 
 
 def _translations(machine: Machine) -> Iterator[Law]:

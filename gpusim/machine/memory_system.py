@@ -15,7 +15,15 @@ from gpusim.core.interleaving import HashedInterleaving
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Translation
 from gpusim.core.signals import SignalBoard
-from gpusim.hardware.cache import CacheBypass, DramMisses, L2Bank, MissPath, TranslatedMisses
+from gpusim.hardware.cache import (
+    CacheBypass,
+    DramMisses,
+    L2Bank,
+    MissPath,
+    SectoredL2Bank,
+    SectoredMisses,
+    TranslatedMisses,
+)
 from gpusim.hardware.cache.page_table_reads import (
     Levels,
     Way,
@@ -30,6 +38,7 @@ from gpusim.hardware.crossbar import (
     by_virtual_line,
     reply_bytes,
     request_bytes,
+    request_bytes_beside_covered,
 )
 from gpusim.hardware.dram import DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import Route, route
@@ -72,22 +81,17 @@ class MemorySystem:
         self.requests = Network(
             env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, sms, banks,
             by_line(line_shift, banks, hashing) if fbt is None else by_virtual_line(banks),
-            request_bytes, path="crossbar/requests", instance=domain.index,
+            request_bytes_beside_covered if config.knows_covered else request_bytes,
+            path="crossbar/requests", instance=domain.index,
         )  # fmt: skip
         self.replies = Network(
             env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, sms,
             by_sm(first_sm), reply_bytes,
             path="crossbar/replies", instance=domain.index,
         )  # fmt: skip
-        misses: Callable[[L2Bank], MissPath] = partial(DramMisses, channel=channel)
-        if fbt is not None:
-            misses = partial(
-                TranslatedMisses, channel=channel, table=fbt, lines_shift=fbt.lines_shift
-            )
+        make, misses = self._kind_of_bank(channel)
         self.banks = [
-            L2Bank(
-                env, number, config.l2, config.clock, domain.apps, levels, link, entrance, misses
-            )
+            make(env, number, config.l2, config.clock, domain.apps, levels, link, entrance, misses)
             for number, link, entrance in zip(
                 domain.banks, self.requests.links, self.replies.entrances, strict=True
             )
@@ -99,6 +103,17 @@ class MemorySystem:
         self.walkers = Walkers(
             env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}", domain.index
         )
+
+    def _kind_of_bank(self, channel: Route) -> tuple[type[L2Bank], Callable[[L2Bank], MissPath]]:
+        """What an L2 bank is, and what makes its miss path."""
+        fbt, l2 = self.fbt, self.domain.config.l2
+        if fbt is not None:
+            return L2Bank, partial(
+                TranslatedMisses, channel=channel, table=fbt, lines_shift=fbt.lines_shift
+            )
+        if l2.sectored and l2.sector is not None:
+            return SectoredL2Bank, partial(SectoredMisses, channel=channel, sector=int(l2.sector))
+        return L2Bank, partial(DramMisses, channel=channel)
 
     def bank_of(self, line: int) -> L2Bank:
         """The bank that a physical line belongs to."""
@@ -155,6 +170,7 @@ class MemorySystem:
                 request_bytes=config.l2.line,
                 depth=config.l2.mshrs * -(-config.l2.banks // count),
                 first=part.channels.start,
+                sectored=config.l2.sectored,
             )
             channels += made
             routes.append(route(mapping, [channel.requests for channel in made]))

@@ -16,6 +16,9 @@ REFUSED = [
     ("a100-mig", {"l2.hash": "ipoly", "l2.banks": 56}, "power of two up to 1024, not 56"),
     ("tiny", {"l1.at_launch": "invalid"}, "did you mean 'invalidate'?; allowed: invalidate, keep"),
     ("tiny", {"launch_overhead": 5000}, "must be a time with its unit"),
+    ("tiny", {"l2.sector": "48B"}, "l2.sector = '48B': not allowed"),
+    ("tiny", {"l2.sector": "256B"}, "allowed: 32B, 64B, 128B"),
+    ("apu-hsa+vc", {"l2.sector": "32B"}, "must be l2.line: virtual caches fetch whole lines"),
     ("apu-hsa+vc", {"l2.hash": "xor"}, "a hash would part the names of a line among banks"),
 ]
 
@@ -40,5 +43,11 @@ def test_instances_of_every_size_are_looked_at():
 def test_what_is_allowed():
     config = load_model("kepler-uvm", [], {"l2.hash": "xor", "dram.hash": "xor"}).config
     assert (config.l2.hash, config.dram.hash) == ("xor", "xor")
-    config = load_model("kepler-uvm", [], {"l2.hash": "none", "dram.hash": "none"}).config
+    loaded = load_model("kepler-uvm", [], {"l2.sector": "32B"})
+    assert loaded.config.l2.sectored
+    assert 'sector = "32B"' in loaded.to_toml()
+    assert not load_model("kepler-uvm", [], {"l2.sector": "128B"}).config.l2.sectored
+    config = load_model(
+        "kepler-uvm", [], {"l2.hash": "none", "dram.hash": "none", "l2.sector": "none"}
+    ).config
     assert config == load_model("kepler-uvm").config

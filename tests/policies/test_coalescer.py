@@ -20,11 +20,12 @@ Lists = tuple[list[int], list[int], list[int], list[int]]
 """Kinds, arguments, lines and sectors of a segment."""
 
 
-def coalesced(chunk: LaneChunk, line_bytes: int) -> list[Lists]:
-    return [(one.kinds, one.args, one.lines, one.sectors) for one in coalesce(chunk, line_bytes)]
+def coalesced(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[Lists]:
+    segments = coalesce(chunk, line_bytes, covered)
+    return [(one.kinds, one.args, one.lines, one.sectors) for one in segments]
 
 
-def naive(chunk: LaneChunk, line_bytes: int) -> list[Lists]:
+def naive(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[Lists]:
     """One lane after the other."""
     segments = []
     for warp in range(chunk.active.shape[1]):
@@ -34,12 +35,19 @@ def naive(chunk: LaneChunk, line_bytes: int) -> list[Lists]:
         for number, op in enumerate(chunk.kind.tolist()):
             arg = int(chunk.arg[number])
             touched: dict[int, int] = {}
+            written: set[int] = set()
             if op in MEMORY_OPS:
                 for address in chunk.address[memory, warp].tolist():
                     if address != INACTIVE:
                         line = address // line_bytes
                         sector = address % line_bytes // 32
                         touched[line] = touched.get(line, 0) | 1 << sector
+                        written |= set(range(address, address + int(chunk.size[memory])))
+                for line in touched:
+                    for sector in range(line_bytes // 32):
+                        first = line * line_bytes + 32 * sector
+                        if covered and op == Op.STORE and written >= set(range(first, first + 32)):
+                            touched[line] |= 1 << sector + 8
                 memory += 1
                 arg = len(touched)
             if chunk.active[number, warp]:
@@ -87,9 +95,11 @@ def chunks(draw: Any) -> LaneChunk:
 
 
 @settings(max_examples=examples(250), deadline=None)
-@given(chunks(), st.sampled_from(LINES))
-def test_against_the_lane_by_lane_oracle(chunk: LaneChunk, line_bytes: int) -> None:
-    assert coalesced(chunk, line_bytes) == naive(chunk, line_bytes)
+@given(chunks(), st.sampled_from(LINES), st.booleans())
+def test_against_the_lane_by_lane_oracle(
+    chunk: LaneChunk, line_bytes: int, covered: bool
+) -> None:  # fmt: skip
+    assert coalesced(chunk, line_bytes, covered) == naive(chunk, line_bytes, covered)
 
 
 def load(*addresses: int) -> LaneChunk:

@@ -121,7 +121,7 @@ def real_caches(
     hashes = st.sampled_from([None, "xor"])  # "ipoly" is not for every number of slices
     config = change(
         config, l1={"at_launch": draw(st.sampled_from(["invalidate", "keep"]))},
-        l2={"hash": draw(hashes)},
+        l2={"hash": draw(hashes), "sector": draw(st.sampled_from([None, Bytes(32), Bytes(64)]))},
     )  # fmt: skip
     config = attrs.evolve(config, launch_overhead=cycles(draw(st.sampled_from([0, 1, 100]))))
     return config, attrs.evolve(dram, hash=draw(hashes))

@@ -7,6 +7,7 @@ from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1Cache, L1Counters
 from gpusim.hardware.cache.l2 import L2Bank, L2Counters, MissPath
 from gpusim.hardware.cache.remapping_l1 import RemappingL1Cache
+from gpusim.hardware.cache.sectored_l2 import SectorCounters, SectoredL2Bank, SectoredMisses
 from gpusim.hardware.cache.synonym_table import SynonymTable
 from gpusim.hardware.cache.translated_misses import TranslatedMisses
 from gpusim.hardware.cache.translation_aware import TranslationAwareBypass
@@ -24,6 +25,9 @@ __all__ = [
     "MissPath",
     "NeverBypass",
     "RemappingL1Cache",
+    "SectorCounters",
+    "SectoredL2Bank",
+    "SectoredMisses",
     "SynonymTable",
     "TranslatedMisses",
     "TranslationAwareBypass",

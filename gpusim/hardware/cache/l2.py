@@ -298,26 +298,34 @@ class L2Bank(Component):
         else:
             way = self.misses.way(request)
             if way.full:
-                counters.stalls += 1
-                self._stall.active = True
-                way.when_free(self._stall)
-                return False
+                return self._needs_way(counters, way)
             if self.mshrs.admit(line, request) == FULL:
                 return self._needs_fill(counters)
             counters.misses += 1
             self.misses.send(request, way)
-        counters.lookups += 1
-        if request.kind != _LOAD:
-            self._count_kind(request, counters, hit)
-        if self.on_lookup.listeners:
-            self.on_lookup(request.depth, request.app, hit, self.env._now)
+        self._count_lookup(request, counters, hit)
         return True
+
+    def _needs_way(self, counters: L2Counters, way: Sink) -> bool:
+        """The way of a miss is full: look up nothing until it has room."""
+        counters.stalls += 1
+        self._stall.active = True
+        way.when_free(self._stall)
+        return False
 
     def _needs_fill(self, counters: L2Counters) -> bool:
         """No MSHR, or no room in the right one: look up nothing until a line has come back."""
         counters.stalls += 1
         self._stall.active = self._no_mshr = True
         return False
+
+    def _count_lookup(self, request: MemoryRequest, counters: L2Counters, hit: bool) -> None:
+        """Count and announce a lookup that had its outcome."""
+        counters.lookups += 1
+        if request.kind != _LOAD:
+            self._count_kind(request, counters, hit)
+        if self.on_lookup.listeners:
+            self.on_lookup(request.depth, request.app, hit, self.env._now)
 
     def _count_kind(self, request: MemoryRequest, counters: L2Counters, hit: bool) -> None:
         """Count a lookup that is not a plain load."""

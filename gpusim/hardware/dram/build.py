@@ -23,7 +23,7 @@ _PARTITIONS = ("none", "channels")
 
 def build_dram(
     env: EventLoop, config: DramConfig, core_clock: Hertz, *, apps: int = 1,
-    request_bytes: int = 0, depth: int = 16, first: int = 0,
+    request_bytes: int = 0, depth: int = 16, first: int = 0, sectored: bool = False,
 ) -> tuple[list[DramChannel | IdealDramChannel], AddressMapping]:  # fmt: skip
     """Channels and the mapping that tells which of them, counted from 0, an address belongs to.
 
@@ -35,6 +35,7 @@ def build_dram(
         request_bytes: bytes that each request moves, such as an L2 line; 0: one burst.
         depth: requests that fit into the port of a channel, those under way included.
         first: number of the first channel, where these are a part of the machine's.
+        sectored: requests are of sectors of so many bytes.
 
     Raises:
         UserError: an impossible table.
@@ -51,7 +52,7 @@ def build_dram(
     _check(config)
     make = IdealDramChannel if config.ideal else DramChannel
     return [
-        make(env, first + index, config, mapping, core_clock, apps, size, depth)
+        make(env, first + index, config, mapping, core_clock, apps, size, depth, sectored)
         for index in range(config.channels)
     ], mapping
 

@@ -22,6 +22,7 @@ from gpusim.hardware.dram.plan import ACTIVATE, PRECHARGE, REFRESH, BankPlan
 from gpusim.hardware.dram.queue import DramQueue
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
 from gpusim.hardware.dram.refresh import Refresh
+from gpusim.hardware.dram.sectors import SectoredQueues
 from gpusim.hardware.dram.timing import Timing
 from gpusim.hardware.dram.waiting import FORWARDED, RANK_BITS, Waiting
 
@@ -38,6 +39,7 @@ class Commands:
     Args:
         config: the DRAM table.
         mapping: for the numbering of the banks.
+        sectored: requests are of sectors, and not all of one size.
 
     Attributes:
         queues: of reads and of writes.
@@ -51,11 +53,14 @@ class Commands:
         "counters", "done", "queues",
     )  # fmt: skip
 
-    def __init__(self, config: DramConfig, mapping: AddressMapping) -> None:
+    def __init__(
+        self, config: DramConfig, mapping: AddressMapping, sectored: bool = False
+    ) -> None:  # fmt: skip
         timing = Timing.of(config)
         ranks, banks = make_banks(mapping)
         clocks = config.activate_clocks
-        self.queues = ReadWriteQueues(config, mapping.banks)
+        make = SectoredQueues if sectored else ReadWriteQueues
+        self.queues: ReadWriteQueues = make(config, mapping.banks)
         self._bus = bus = CommandBus(config.row_bus)
         self._refresh = refresh = Refresh(ranks, timing.REFI)
         self._plan = plan = BankPlan(banks, self.queues)

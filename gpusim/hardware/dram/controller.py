@@ -19,6 +19,7 @@ from gpusim.hardware.dram.commands import Commands
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
+from gpusim.hardware.dram.sectors import SectorBursts
 from gpusim.hardware.dram.waiting import CONFLICT, HIT, MISS, Waiting
 
 _WRITEBACK: Final = int(Kind.WRITEBACK)
@@ -48,6 +49,7 @@ class DramChannel(Component):
         apps: number of applications, for counters.
         request_bytes: bytes that each request moves; they lie in one row.
         depth: requests that fit into the port, in front of the queues.
+        sectored: a request moves the bursts that its sectors lie in, not `request_bytes`.
 
     Attributes:
         on_request: announces ``(channel, bank, row, kind, app, depth, accepted, issued,
@@ -65,7 +67,7 @@ class DramChannel(Component):
 
     def __init__(
         self, env: EventLoop, index: int, config: DramConfig, mapping: AddressMapping,
-        core_clock: Hertz, apps: int, request_bytes: int, depth: int,
+        core_clock: Hertz, apps: int, request_bytes: int, depth: int, sectored: bool = False,
     ) -> None:  # fmt: skip
         self.env = env
         self.instance = index
@@ -81,7 +83,8 @@ class DramChannel(Component):
         self._bursts = request_bytes // config.burst
         self._mapping = mapping
         self._ratio = ClockRatio(core_clock, config.clock)
-        self._commands = Commands(config, mapping)
+        self._commands = Commands(config, mapping, sectored)
+        self._sectors = SectorBursts(config.burst) if sectored else None
         self._waits = 0
         """Core cycle in which there is room for the first request in the port."""
         self._deadline = 0
@@ -93,7 +96,8 @@ class DramChannel(Component):
         env, requests, commands = self.env, self.requests, self._commands
         reads, writes = self.queues
         core, dram = self._ratio.core, self._ratio.dram
-        mapping, bursts, trip = self._mapping, self._bursts, self._trip
+        mapping, bursts, sectors = self._mapping, self._bursts, self._sectors
+        trip = self._trip
         while True:
             now = env._now
             if now < self._waits:
@@ -111,6 +115,8 @@ class DramChannel(Component):
                 requests.take()
                 request.trail.append(_DRAM_QUEUE)
                 request.trail.append(now - trip)
+                if sectors is not None:
+                    bursts = sectors.take_in(request, self._apps[request.app])
                 bank, row = mapping.bank_and_row(request.address)
                 waiting = Waiting(request, bank, row, queue is writes, bursts, now)
                 commands.accept(waiting, clock)
@@ -184,7 +190,8 @@ class DramChannel(Component):
     # -- reports ---------------------------------------------------------------------------------
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self._apps[app].with_bytes(self._bytes),)
+        counters = self._apps[app]
+        return (counters if self._sectors is not None else counters.with_bytes(self._bytes),)
 
     def shared_counters(self) -> Iterator[object]:
         """Of the channel, and of its queue of reads."""

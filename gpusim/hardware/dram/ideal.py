@@ -16,6 +16,7 @@ from gpusim.hardware.dram.clock import ClockRatio, core_cycles
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
+from gpusim.hardware.dram.sectors import SectorBursts
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -32,7 +33,7 @@ class IdealDramChannel(Component):
 
     def __init__(
         self, env: EventLoop, index: int, config: DramConfig, mapping: AddressMapping,
-        core_clock: Hertz, apps: int, request_bytes: int, depth: int,
+        core_clock: Hertz, apps: int, request_bytes: int, depth: int, sectored: bool = False,
     ) -> None:  # fmt: skip
         self.env = env
         self.instance = index
@@ -42,6 +43,7 @@ class IdealDramChannel(Component):
         self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
         self._apps = [DramCounters() for _ in range(apps)]
         self._bytes = request_bytes
+        self._sectors = SectorBursts(config.burst) if sectored else None
         self._latency = config.ideal_latency.cycles(config.clock)
         self._ratio = ClockRatio(core_clock, config.clock)
         self.process = env.start(self._run())
@@ -57,6 +59,8 @@ class IdealDramChannel(Component):
 
     def _answer(self, request: MemoryRequest, now: int, finished: int) -> None:
         counters = self._apps[request.app]
+        if self._sectors is not None:
+            self._sectors.take_in(request, counters)
         if self.on_request.listeners:
             self.on_request(
                 self.instance, 0, 0, request.kind, request.app, request.depth, now, now, finished
@@ -74,7 +78,8 @@ class IdealDramChannel(Component):
         request.answer(finished - now)
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self._apps[app].with_bytes(self._bytes),)
+        counters = self._apps[app]
+        return (counters if self._sectors is not None else counters.with_bytes(self._bytes),)
 
     def in_flight(self) -> int:
         """Requests that are not answered."""

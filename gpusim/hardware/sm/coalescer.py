@@ -5,14 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, SECTOR_BYTES, LaneChunk, Segment
+from gpusim.core.warp_program import (
+    COVERED_SHIFT,
+    INACTIVE,
+    MEMORY_OPS,
+    SECTOR_BYTES,
+    LaneChunk,
+    Op,
+    Segment,
+)
 
 _IS_MEMORY = np.zeros(256, dtype=bool)
 _IS_MEMORY[list(MEMORY_OPS)] = True
 _SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
+_WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
+"""All bytes of a sector, a bit each."""
 
 
-def coalesce(chunk: LaneChunk, line_bytes: int) -> list[Segment]:
+def coalesce(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[Segment]:
     """One segment per warp.
 
     The lanes of one instruction that touch one line share a transaction; transactions are in the
@@ -21,8 +31,10 @@ def coalesce(chunk: LaneChunk, line_bytes: int) -> list[Segment]:
     Args:
         chunk: instructions of all warps of a block.
         line_bytes: line size of the L1 cache, 32 to 256.
+        covered: stores also tell which sectors they write in whole (`COVERED_SHIFT`).
     """
-    counts, found_lines, found_sectors = _transactions(chunk.address, line_bytes)
+    whole = _covered(chunk) if covered else None
+    counts, found_lines, found_sectors = _transactions(chunk.address, line_bytes, whole)
     args = np.tile(chunk.arg, (len(counts), 1))
     args[:, _IS_MEMORY[chunk.kind]] = counts
     lines, sectors = found_lines.tolist(), found_sectors.tolist()
@@ -40,10 +52,41 @@ def coalesce(chunk: LaneChunk, line_bytes: int) -> list[Segment]:
     return segments
 
 
+def _covered(chunk: LaneChunk) -> NDArray[np.bool_]:
+    """Which lanes of each memory operation lie in a sector that all of them write in whole."""
+    stores = chunk.kind[_IS_MEMORY[chunk.kind]] == Op.STORE
+    address = chunk.address[stores]
+    covered = np.zeros(chunk.address.shape, dtype=bool)
+    if not address.size:
+        return covered
+    lanes = address.shape[-1]
+    rows = address.reshape(-1, lanes)
+    size = np.repeat(chunk.size[stores], address.shape[1])[:, None]
+    written = np.left_shift(np.left_shift(1, size) - 1, rows & SECTOR_BYTES - 1)
+    order = np.argsort(rows, axis=1, kind="stable")
+    sector = np.take_along_axis(rows, order, axis=1) >> _SECTOR_SHIFT
+    starts = np.ones(sector.shape, dtype=bool)
+    starts[:, 1:] = sector[:, 1:] != sector[:, :-1]
+    group = np.cumsum(starts.ravel()) - 1
+    masks = np.bitwise_or.reduceat(
+        np.take_along_axis(written, order, axis=1).ravel(), np.flatnonzero(starts)
+    )
+    whole = (masks == _WHOLE_SECTOR)[group].reshape(sector.shape) & (sector >= 0)
+    found = np.zeros(rows.shape, dtype=bool)
+    np.put_along_axis(found, order, whole, axis=1)
+    covered[stores] = found.reshape(address.shape)
+    return covered
+
+
 def _transactions(
-    address: NDArray[np.int64], line_bytes: int
+    address: NDArray[np.int64], line_bytes: int, covered: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Transactions of (m, warps, lanes) addresses, ordered by warp, then instruction, then lane.
+
+    Args:
+        address: the addresses.
+        line_bytes: line size.
+        covered: for each of them, whether its sector is written in whole; None: nobody asks.
 
     Returns:
         (warps, m) transactions of each instruction; virtual line numbers; sector masks.
@@ -55,6 +98,8 @@ def _transactions(
         return np.zeros((warps, instructions), dtype=np.int64), empty, empty
     line = rows >> line_bytes.bit_length() - 1  # INACTIVE stays what it is
     bit = np.left_shift(1, rows >> _SECTOR_SHIFT & line_bytes // SECTOR_BYTES - 1)
+    if covered is not None:
+        bit |= bit << COVERED_SHIFT & -covered.transpose(1, 0, 2).reshape(rows.shape).astype(int)
     high = line.max(axis=1)
     low = line.min(axis=1)
     if (low == INACTIVE).any():

@@ -74,10 +74,18 @@ class Block:
         self.at_barrier: list[Warp] = []
         self._chunks: Iterator[LaneChunk] = iter(())
         self._line_bytes = 0
+        self._covered = False
         self._segments: list[list[Segment]] = [[] for _ in warp_slots]
 
-    def open(self, warp_size: int, line_bytes: int) -> None:
-        """Start to execute the block, piece by piece, as its warps ask for operations."""
+    def open(self, warp_size: int, line_bytes: int, covered: bool = False) -> None:
+        """Start to execute the block, piece by piece, as its warps ask for operations.
+
+        Args:
+            warp_size: lanes of a warp.
+            line_bytes: lines of the L1 cache.
+            covered: stores tell which sectors they write in whole.
+        """
+        self._covered = covered
         self._chunks = self.launch.run_block(self.index, warp_size)
         self._line_bytes = line_bytes
 
@@ -89,7 +97,7 @@ class Block:
             if chunk is None:
                 return None
             for queue, segment in zip(
-                self._segments, coalesce(chunk, self._line_bytes), strict=True
+                self._segments, coalesce(chunk, self._line_bytes, self._covered), strict=True
             ):
                 if segment.kinds:
                     queue.append(segment)

@@ -1,0 +1,81 @@
+"""Requests of single sectors: what they move, and which of them find their data in a write."""
+
+from __future__ import annotations
+
+from gpusim.config.dram import DramConfig
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
+from gpusim.hardware.dram.counters import DramCounters
+from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
+from gpusim.hardware.dram.waiting import Waiting
+
+
+class SectorBursts:
+    """The bursts that the sectors of a request lie in; a burst that is touched is moved whole.
+
+    Args:
+        burst: bytes of a burst, a power of two.
+    """
+
+    def __init__(self, burst: int) -> None:
+        self._burst = burst
+        sectors = max(burst // SECTOR_BYTES, 1)
+        bursts = SECTOR_BYTES * sectors // burst
+        group = (1 << sectors) - 1
+        groups = [group << first for first in range(0, SECTORS.bit_length(), sectors)]
+        self._bursts = [
+            bursts * sum(1 for one in groups if one & mask) for mask in range(SECTORS + 1)
+        ]
+
+    def take_in(self, request: MemoryRequest, counters: DramCounters) -> int:
+        """How many bursts a request moves, which are counted."""
+        bursts = self._bursts[request.sectors]
+        moved = bursts * self._burst
+        if request.kind == Kind.WRITEBACK:
+            counters.write_bytes += moved
+        elif request.depth > 0:
+            counters.walk_read_bytes += moved
+        else:
+            counters.data_read_bytes += moved
+        return bursts
+
+
+class SectoredQueues(ReadWriteQueues):
+    """A read finds its data in waiting writes if they write all of its sectors.
+
+    A sector of which a write has only some bytes counts like any other [our choice].
+    """
+
+    def __init__(self, config: DramConfig, banks: int) -> None:
+        super().__init__(config, banks)
+        self._written: dict[int, int] = {}
+        """How many writes of a sector wait."""
+
+    def add(self, waiting: Waiting, now: int) -> bool:
+        sectors, written = _sectors(waiting.request), self._written
+        if waiting.write:
+            for sector in sectors:
+                written[sector] = written.get(sector, 0) + 1
+            self.writes.add(waiting, now)
+        elif all(sector in written for sector in sectors):
+            return False
+        else:
+            self.reads.add(waiting, now)
+        return True
+
+    def remove(self, waiting: Waiting) -> None:
+        if not waiting.write:
+            self.reads.remove(waiting)
+            return
+        self.writes.remove(waiting)
+        for sector in _sectors(waiting.request):
+            if self._written[sector] == 1:
+                del self._written[sector]
+            else:
+                self._written[sector] -= 1
+
+
+def _sectors(request: MemoryRequest) -> list[int]:
+    """Numbers of the sectors of a request, counted from address 0."""
+    first = request.address // SECTOR_BYTES
+    return [first + i for i in range(SECTORS.bit_length()) if request.sectors >> i & 1]
