@@ -35,7 +35,7 @@ def build_dram(
         request_bytes: bytes that each request moves, such as an L2 line; 0: one burst.
         depth: requests that fit into the port of a channel, those under way included.
         first: number of the first channel, where these are a part of the machine's.
-        sectored: requests are of sectors of so many bytes.
+        sectored: requests are of sectors, and not all of one size.
 
     Raises:
         UserError: an impossible table.
