@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpusim.config.check_stages import check_stages
+from gpusim.config.check_unified import check_unified
 from gpusim.config.document import Key
 from gpusim.config.mig import MigConfig
 from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkConfig
@@ -25,6 +26,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     """Everything in a machine that cannot be, except policies and DRAM."""
     yield from _check_sm(config)
     yield from _check_l1(config.l1)
+    yield from check_unified(config)
     yield from _check_tlbs(config)
     yield from check_stages(config, SCOPES)
     yield from _check_walk(config.walk)
@@ -67,6 +69,7 @@ def _check_l1(l1: L1Config) -> Iterator[Problem]:
     points = ("parallel", "before", "after", "after-l2")
     yield from _one_of(l1.translation, points, ("l1", "translation"))
     yield from _one_of(l1.at_launch, ("invalidate", "keep"), ("l1", "at_launch"))
+    yield from _one_of(l1.writes, ("update", "allocate", "evict"), ("l1", "writes"))
 
 
 def _sectors(line: int) -> Iterable[int]:

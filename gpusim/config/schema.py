@@ -7,13 +7,13 @@ are in DRAM clocks, all others in core cycles, unless they are given in ns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
-from gpusim.config.units import Bytes, Duration, Hertz, cycles
+from gpusim.config.units import Bytes, Duration, Hertz, cycles, parse_bytes
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
 
@@ -58,7 +58,7 @@ class SmConfig:
 
 @frozen
 class L1Config:
-    """The L1 data cache of an SM: write-through, no allocation on stores.
+    """The L1 data cache of an SM: write-through.
 
     Attributes:
         size, line, ways: its shape.
@@ -71,6 +71,14 @@ class L1Config:
             ``"after-l2"`` (the L2 cache is virtual, too: its misses are translated).
         at_launch: ``"invalidate"``: each launch begins with an empty cache, as stores of other SMs
             do not reach it; ``"keep"``: with what the launch before has left.
+        writes: what a store does beside going on to the L2 cache: ``"update"``: changes its line if
+            it is there; ``"allocate"``: leaves the sectors that it writes in whole;
+            ``"evict"``: takes its line away.
+        unified: memory that is L1 cache and shared memory, divided at each launch: the cache has
+            what the smallest of `carve_outs` leaves that holds the shared memory of as many
+            blocks as an SM can hold at once.  The cache keeps its sets (those of `size` and `ways`)
+            and changes its ways.  None (``"none"`` in a model): the cache has its `size`.
+        carve_outs: sizes that shared memory can have, the smallest first: ``"0KiB 8KiB 16KiB"``.
         replacement: replacement policy: which line of a set goes.
     """
 
@@ -83,7 +91,26 @@ class L1Config:
     mshr_merge: int = 64
     translation: str = "parallel"
     at_launch: str = "invalidate"
+    writes: str = "update"
+    unified: Bytes | None = None
+    carve_outs: str | None = None
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
+
+    @property
+    def sets(self) -> int:
+        """Sets of lines."""
+        return self.size // self.line // self.ways
+
+    @property
+    def splits(self) -> Sequence[tuple[int, int]]:
+        """How unified memory can be divided: bytes of shared memory, and ways of the cache.
+
+        Raises:
+            ValueError: a carve-out is no size.
+        """
+        whole = self.unified or 0
+        sizes = [parse_bytes(word) for word in (self.carve_outs or "").split()]
+        return [(size, (whole - size) // self.line // self.sets) for size in sizes]
 
 
 @frozen
@@ -373,7 +400,7 @@ class GpuConfig:
     @property
     def knows_covered(self) -> bool:
         """Whether a cache asks which sectors a store writes in whole."""
-        return self.l2.sectored
+        return self.l2.sectored or self.l1.writes == "allocate"
 
     @property
     def stage_names(self) -> tuple[str, ...]:

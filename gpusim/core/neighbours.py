@@ -108,6 +108,10 @@ class FirstCache:
         """Forget all lines."""
         raise NotImplementedError
 
+    def begin_kernel(self, shared_bytes: int) -> None:
+        """A kernel begins that has so much shared memory on this SM."""
+        raise NotImplementedError
+
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when an MSHR is free."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ import gpusim.hardware.sm.schedulers
 import gpusim.hardware.sm.thrashing_aware
 import gpusim.hardware.tlb
 import gpusim.hardware.walk  # noqa: F401  (importing a room registers its policies)
+from gpusim.config.check_unified import check_unified
 from gpusim.config.document import Key
 from gpusim.config.schema import LRU, GpuConfig, StageConfig, TlbConfig
 from gpusim.config.structure import Problem
@@ -96,6 +97,9 @@ def policies_of(config: Any, key: Key = ()) -> Iterator[tuple[Key, Slot, PolicyC
 def _replaced(config: GpuConfig) -> Iterator[tuple[Key, PolicyConfig, int]]:
     """Replacement of the caches: its key, the policy, and the ways of a set."""
     yield ("l1", "replacement"), config.l1.replacement, config.l1.ways
+    if config.l1.unified is not None and not any(check_unified(config)):
+        for _, ways in config.l1.splits:
+            yield ("l1", "replacement"), config.l1.replacement, ways
     yield ("l2", "replacement"), config.l2.replacement, config.l2.ways
     cache = config.walk.cache
     if cache is not None:

@@ -17,6 +17,7 @@ LATER: Mapping[str, Plain] = {
     "launch_overhead": "0 cycles",
     "l1.at_launch": "invalidate",
     "l1.replacement": "lru",
+    "l1.writes": "update",
     "l2.replacement": "lru",
     "tlb.*.replacement": "lru",
     "walk.cache.replacement": "lru",

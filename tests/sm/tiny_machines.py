@@ -120,7 +120,11 @@ def real_caches(
     """The same with what real caches have and papers do not name."""
     hashes = st.sampled_from([None, "xor"])  # "ipoly" is not for every number of slices
     config = change(
-        config, l1={"at_launch": draw(st.sampled_from(["invalidate", "keep"]))},
+        config,
+        l1={
+            "at_launch": draw(st.sampled_from(["invalidate", "keep"])),
+            "writes": draw(st.sampled_from(["update", "allocate", "evict"])),
+        },
         l2={"hash": draw(hashes), "sector": draw(st.sampled_from([None, Bytes(32), Bytes(64)]))},
     )  # fmt: skip
     config = attrs.evolve(config, launch_overhead=cycles(draw(st.sampled_from([0, 1, 100]))))

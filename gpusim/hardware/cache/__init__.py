@@ -8,15 +8,19 @@ from gpusim.hardware.cache.l1 import L1Cache, L1Counters
 from gpusim.hardware.cache.l2 import L2Bank, L2Counters, MissPath
 from gpusim.hardware.cache.remapping_l1 import RemappingL1Cache
 from gpusim.hardware.cache.sectored_l2 import SectorCounters, SectoredL2Bank, SectoredMisses
+from gpusim.hardware.cache.storing_l1 import STORING_L1S, AllocatingL1Cache, EvictingL1Cache
 from gpusim.hardware.cache.synonym_table import SynonymTable
 from gpusim.hardware.cache.translated_misses import TranslatedMisses
 from gpusim.hardware.cache.translation_aware import TranslationAwareBypass
 from gpusim.hardware.cache.virtual_l1 import VirtualL1Cache
 
 __all__ = [
+    "STORING_L1S",
+    "AllocatingL1Cache",
     "CacheArray",
     "CacheBypass",
     "DramMisses",
+    "EvictingL1Cache",
     "InvalidationFilter",
     "L1Cache",
     "L1Counters",

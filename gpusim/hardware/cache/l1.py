@@ -1,4 +1,4 @@
-"""The L1 data cache of an SM: write-through, no allocation on stores, emptied at kernel end."""
+"""The L1 data cache of an SM: write-through, no allocation on stores."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gpusim.core.request import MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache.array import CacheArray
+from gpusim.hardware.cache.unified import Splits
 
 _SECTOR_KEY_BITS: Final = 8
 
@@ -72,6 +73,7 @@ class L1Cache(Component, FirstCache):
         self.counters = [L1Counters() for _ in range(apps)]
         self.on_evict: Probe[[int, int]] = Probe()
         """Line that a fill replaces, by its name in this cache, and cycle."""
+        self._splits = Splits(config) if config.unified is not None else None
         self._shift = config.line.bit_length() - 1
         self._sectored = config.sector < config.line
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
@@ -82,6 +84,8 @@ class L1Cache(Component, FirstCache):
     def attach(self, signals: Signals) -> None:
         """Hand its policy the signals of the machine."""
         self.array.replacement.attach(signals)
+        if self._splits is not None:
+            self._splits.attach(signals)
 
     def key(self, request: MemoryRequest) -> int:
         """The name of a request's line in this cache."""
@@ -128,8 +132,17 @@ class L1Cache(Component, FirstCache):
         self.counters[request.app].stores += 1
 
     def clear(self) -> None:
-        """Forget all lines: a kernel has ended."""
+        """Forget all lines."""
         self.array.clear()
+
+    def begin_kernel(self, shared_bytes: int) -> None:
+        """A kernel begins that has so much shared memory on this SM: divide unified memory."""
+        if self._splits is None:
+            return
+        array = self._splits.choose(shared_bytes)
+        if array is not None:
+            self.clear()
+            self.array.take_over(array)
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when an MSHR becomes free."""
@@ -180,6 +193,12 @@ class L1Cache(Component, FirstCache):
 
     def policies(self) -> Iterator[tuple[str, object]]:
         yield "l1.replacement", self.array.replacement
+        if self._splits is not None:
+            for replacement in self._splits.replacements():
+                yield "l1.replacement", replacement
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)
+
+    def shared_counters(self) -> Iterable[object]:
+        return () if self._splits is None else (self._splits.counters,)

@@ -116,4 +116,4 @@ class VirtualL1Cache(L1Cache):
 
     def shared_counters(self) -> Iterable[object]:
         """Invalidations belong to no application."""
-        return (self.invalidations,)
+        return (*super().shared_counters(), self.invalidations)

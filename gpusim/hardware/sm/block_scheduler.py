@@ -160,7 +160,7 @@ class BlockScheduler(Component):
             while (left := begin + self._overhead - self.env._now) > 0:
                 yield left
             for sm in self._sms:
-                sm.begin_kernel(blocks)
+                sm.begin_kernel(blocks, blocks * launch.shared_bytes)
             yield from self._run_launch(launch)
             for sm in self._sms:
                 sm.end_kernel()

@@ -287,8 +287,12 @@ class Sm(Component, Owner):
             self.ledger.enter_after_wait(warp, _READY, now, self.lsu.history)
             self.issue_ports[warp.issue_port].add(warp, now)
 
-    def begin_kernel(self, blocks: int) -> None:
-        """A kernel starts, of which this SM holds `blocks` blocks at once."""
+    def begin_kernel(self, blocks: int, shared_bytes: int) -> None:
+        """A kernel starts, of which this SM holds `blocks` blocks at once.
+
+        Together they have `shared_bytes` of shared memory.
+        """
+        self.lsu.l1.begin_kernel(shared_bytes)
         if self.on_kernel.listeners:
             self.on_kernel(self.index, blocks, self.env._now)
 

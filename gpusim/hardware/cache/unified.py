@@ -1,0 +1,55 @@
+"""The L1 cache's part of a memory that it shares with shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attr
+
+from gpusim.config.schema import L1Config
+from gpusim.core.counters import count
+from gpusim.core.replacement import Replacement
+from gpusim.core.signals import Signals
+from gpusim.hardware.cache.array import CacheArray
+
+
+@attr.s(auto_attribs=True)
+class SplitCounters:
+    """What became of a divided memory."""
+
+    resized: int = count("launches at which the cache changed its size, and was emptied")
+
+
+class Splits:
+    """Arrays of all sizes that a cache can have, the largest first.
+
+    Args:
+        config: a cache in unified memory.
+    """
+
+    def __init__(self, config: L1Config) -> None:
+        self.counters = SplitCounters()
+        self._sizes = [size for size, _ in config.splits]
+        self._arrays = [
+            CacheArray(config.sets * ways, ways, replacement=config.replacement)
+            for _, ways in config.splits
+        ]
+        self._now = -1
+
+    def choose(self, shared_bytes: int) -> CacheArray | None:
+        """The array beside so much shared memory; None: it is as large as it was."""
+        fitting = [index for index, size in enumerate(self._sizes) if size >= shared_bytes]
+        if fitting[0] == self._now:
+            return None
+        self.counters.resized += self._now >= 0
+        self._now = fitting[0]
+        return self._arrays[self._now]
+
+    def attach(self, signals: Signals) -> None:
+        """Hand the policies the signals of the machine."""
+        for replacement in self.replacements():
+            replacement.attach(signals)
+
+    def replacements(self) -> Iterator[Replacement]:
+        """The policies of all sizes."""
+        return iter([array.replacement for array in self._arrays])
