@@ -32,6 +32,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_walk(config.walk)
     yield from _check_l2(config.l2)
     yield from _check_hash(config)
+    yield from _check_partitions(config)
     yield from _check_memory(config)
     if config.l2.line < config.l1.line or config.l2.line % config.l1.line:
         yield Problem(
@@ -84,6 +85,28 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
         yield from _one_of(l2.sector, _sectors(l2.line), ("l2", "sector"), size=True)
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
+
+
+def _check_partitions(config: GpuConfig) -> Iterator[Problem]:
+    """Partitions of the L2 cache have as many banks each, and GPCs that are near them."""
+    parts, banks, far = config.l2.partitions, config.l2.banks, ("l2", "far")
+    yield from _at_least(1, config.l2, ("l2",), ("partitions",))
+    if parts < 1 or config.sms_per_tpc < 1 or config.tpcs_per_gpc < 1:
+        return
+    if parts == 1:
+        if config.l2.far is not None:
+            yield Problem(far, "is of no effect with one of l2.partitions")
+        return
+    if config.l2.far is None:
+        yield Problem(far, f"is missing: how far l2.partitions = {parts} are from each other")
+    if banks % parts:
+        yield Problem(("l2", "partitions"), f"must divide l2.banks, {banks}")
+    if config.gpcs < parts:
+        yield Problem(
+            ("l2", "partitions"),
+            f"must be at most the number of GPCs (sm.count / sms_per_tpc / tpcs_per_gpc), "
+            f"{config.gpcs}",
+        )
 
 
 def _check_hash(config: GpuConfig) -> Iterator[Problem]:

@@ -61,6 +61,10 @@ def _check_caches(config: GpuConfig) -> Iterator[Problem]:
         )
     if config.l1.sector != config.l1.line:
         yield Problem(("l1", "sector"), "must be l1.line: virtual caches fetch whole lines")
+    if config.l2.partitions != 1:
+        yield Problem(
+            ("l2", "partitions"), "must be 1: the table [fbt] is as far from all banks and SMs"
+        )
     if config.l2.sectored:
         yield Problem(("l2", "sector"), "must be l2.line: virtual caches fetch whole lines")
     if config.l2.bypass.policy != "never":

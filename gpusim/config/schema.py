@@ -277,6 +277,10 @@ class L2Config:
         ways, line: shape.
         banks: interleaved by line.
         sector: bytes fetched and written back at once; None (``"none"`` in a model): a whole line.
+        partitions: parts of the chip in which banks and SMs lie: banks in their order, and GPCs
+            of SMs in theirs, as many in each (`gpusim.machine.domains.Partitions`).
+        far: cycles that a request of an SM to a bank of another partition takes longer, there and
+            back together; None (``"none"`` in a model) with one partition.
         hash: which bank a line goes to: None (``"none"`` in a model): consecutive lines to
             consecutive banks; ``"xor"`` or ``"ipoly"``: upper address bits are folded in
             (`gpusim.core.interleaving`).
@@ -296,6 +300,8 @@ class L2Config:
     line: Bytes = Bytes(128)
     sector: Bytes | None = None
     banks: int = 8
+    partitions: int = 1
+    far: Duration | None = None
     hash: str | None = None
     ports: int = 1
     latency: Duration = cycles(10)
@@ -406,6 +412,11 @@ class GpuConfig:
     def stage_names(self) -> tuple[str, ...]:
         """The stages of translation, from the SM outward; the last one is `WALK_STAGE`."""
         return self.stages or (*self.tlb, WALK_STAGE)
+
+    @property
+    def gpcs(self) -> int:
+        """How many GPCs its SMs make; the last one may be smaller."""
+        return -(-self.sm.count // self.sms_of("gpc"))
 
     def tlb_users(self, tlb: TlbConfig, apps: int) -> tuple[int, int, int]:
         """Who shares one TLB of a level: applications, SMs, and warp slots of an SM."""

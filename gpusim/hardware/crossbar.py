@@ -99,16 +99,21 @@ class Link(Inbound):
 class Entrance(Sink):
     """Where one source puts its packets into a network; it passes one flit a cycle.
 
+    Args:
+        network: the network.
+        latencies: of a packet to each link.
+
     Attributes:
         inside: packets of this source in the network.
         blocked: who waits for room.
     """
 
-    __slots__ = ("_free_at", "_network", "blocked", "inside", "name")
+    __slots__ = ("_free_at", "_latencies", "_network", "blocked", "inside", "name")
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, latencies: list[int]) -> None:
         self.name = network.name
         self._network = network
+        self._latencies = latencies
         self._free_at = 0
         self.inside = 0
         self.blocked = Waiters()
@@ -131,7 +136,8 @@ class Entrance(Sink):
         counters.bytes += size
         self.inside += 1
         start = network.env._now + extra_cycles
-        link = network.links[network.link_of(item)]
+        index = network.link_of(item)
+        link = network.links[index]
         if network.ideal:
             link.put(start, item, self, 0)
             return
@@ -139,7 +145,7 @@ class Entrance(Sink):
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
-        link.put(start + flits - 1 + network.latency, item, self, flits)
+        link.put(start + flits - 1 + self._latencies[index], item, self, flits)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -157,24 +163,31 @@ class Network(Component):
         link_of: index of the link that a packet goes to.
         size: bytes of a packet.
         path, instance: see `Component`.
+        longer: by source and link, cycles that a packet takes longer than the latency (an ideal
+            network has none); None: none.
     """
 
     def __init__(
         self, env: EventLoop, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
         links: int, link_of: Callable[[MemoryRequest], int], size: Callable[[MemoryRequest], int],
-        path: str = "crossbar", instance: int = 0,
+        path: str = "crossbar", instance: int = 0, longer: list[list[int]] | None = None,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = name
         self.path = path
         self.instance = instance
         self.ideal = config.ideal
-        self.latency = config.latency.cycles(clock)
+        latency = config.latency.cycles(clock)
         self.queue = NEVER if config.ideal else config.queue
         self.flit_bytes = config.bytes_per_cycle
         self.size = size
         self.counters = NetworkCounters()
-        self.entrances = [Entrance(self) for _ in range(sources)]
+        self.entrances = [
+            Entrance(
+                self, [latency + (longer[source][link] if longer else 0) for link in range(links)]
+            )
+            for source in range(sources)
+        ]
         self.links = [Link(env, self.counters) for _ in range(links)]
         self.link_of = link_of
 

@@ -29,6 +29,46 @@ class Part:
 
 
 @frozen
+class Partitions:
+    """Which SMs and L2 banks of a GPU lie in the same part of the chip.
+
+    Banks are dealt out to the partitions in their order, and so are GPCs, whose SMs stay together:
+    of two partitions, each has half of both, as in an A100 (NVIDIA A100 white paper: the L2 cache
+    is divided into two partitions, each of which serves the GPCs that are connected to it).
+
+    Attributes:
+        of_sm, of_bank: partition of each.
+        far: cycles that the way to another partition and back takes longer.
+    """
+
+    of_sm: tuple[int, ...]
+    of_bank: tuple[int, ...]
+    far: int
+
+    @classmethod
+    def of(cls, config: GpuConfig) -> Partitions:
+        """Those of a whole GPU."""
+        parts, banks, gpcs = config.l2.partitions, config.l2.banks, config.gpcs
+        sms_of_gpc = config.sms_of("gpc")
+        return cls(
+            tuple(sm // sms_of_gpc * parts // gpcs for sm in range(config.sm.count)),
+            tuple(bank * parts // banks for bank in range(banks)),
+            0 if config.l2.far is None else config.l2.far.cycles(config.clock),
+        )
+
+    def ways_there(self, sms: range, banks: range) -> list[list[int]]:
+        """By SM and bank, by how many cycles a request takes longer: half of `far`."""
+        return [[self._longer(sm, bank) // 2 for bank in banks] for sm in sms]
+
+    def ways_back(self, sms: range, banks: range) -> list[list[int]]:
+        """By bank and SM, by how many cycles an answer takes longer: the other half."""
+        return [[-(-self._longer(sm, bank) // 2) for sm in sms] for bank in banks]
+
+    def _longer(self, sm: int, bank: int) -> int:
+        return self.far if self.of_sm[sm] != self.of_bank[bank] else 0
+
+
+@frozen
 class Domain:
     """SMs with a memory system of their own: the whole GPU, or a MIG instance.
 
@@ -37,6 +77,7 @@ class Domain:
         config: the GPU that it is by itself.
         apps: indices of the applications that run in it.
         sms, banks, channels: what is in it, numbered over the whole GPU.
+        partitions: of the whole GPU.
     """
 
     index: int
@@ -45,6 +86,7 @@ class Domain:
     sms: range
     banks: range
     channels: range
+    partitions: Partitions
 
     @property
     def parts(self) -> list[Part]:
@@ -77,17 +119,22 @@ def divide(config: GpuConfig, tenants: Sequence[Tenant]) -> list[Domain]:
 
     Instances lie side by side in the order of the applications; slices that none has are off.
     """
+    partitions = Partitions.of(config)
     if tenants[0].instance is None:
-        return [_domain(0, config, range(len(tenants)), None)]
+        return [_domain(0, config, range(len(tenants)), None, partitions)]
     domains: list[Domain] = []
     for index, tenant in enumerate(tenants):
         assert tenant.instance is not None
         part = config.instance(tenant.instance)
-        domains.append(_domain(index, part, (index,), domains[-1] if domains else None))
+        before = domains[-1] if domains else None
+        domains.append(_domain(index, part, (index,), before, partitions))
     return domains
 
 
-def _domain(index: int, config: GpuConfig, apps: Iterable[int], before: Domain | None) -> Domain:
+def _domain(
+    index: int, config: GpuConfig, apps: Iterable[int], before: Domain | None,
+    partitions: Partitions,
+) -> Domain:  # fmt: skip
     """A domain of which everything is numbered after the one before it."""
     sm, bank, channel = (
         (before.sms.stop, before.banks.stop, before.channels.stop) if before else (0, 0, 0)
@@ -99,4 +146,5 @@ def _domain(index: int, config: GpuConfig, apps: Iterable[int], before: Domain |
         range(sm, sm + config.sm.count),
         range(bank, bank + config.l2.banks),
         range(channel, channel + config.dram.channels),
+        partitions,
     )

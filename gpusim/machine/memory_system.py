@@ -83,11 +83,13 @@ class MemorySystem:
             by_line(line_shift, banks, hashing) if fbt is None else by_virtual_line(banks),
             request_bytes_beside_covered if config.knows_covered else request_bytes,
             path="crossbar/requests", instance=domain.index,
+            longer=domain.partitions.ways_there(domain.sms, domain.banks),
         )  # fmt: skip
         self.replies = Network(
             env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, sms,
             by_sm(first_sm), reply_bytes,
             path="crossbar/replies", instance=domain.index,
+            longer=domain.partitions.ways_back(domain.sms, domain.banks),
         )  # fmt: skip
         make, misses = self._kind_of_bank(channel)
         self.banks = [

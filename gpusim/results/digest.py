@@ -18,6 +18,7 @@ LATER: Mapping[str, Plain] = {
     "l1.at_launch": "invalidate",
     "l1.replacement": "lru",
     "l1.writes": "update",
+    "l2.partitions": 1,
     "l2.replacement": "lru",
     "tlb.*.replacement": "lru",
     "walk.cache.replacement": "lru",

@@ -33,15 +33,23 @@ sends = st.lists(
 )  # fmt: skip
 
 
+three = st.lists(st.integers(0, 9), min_size=3, max_size=3)
+distances = st.none() | st.lists(three, min_size=3, max_size=3)
+
+
 @settings(max_examples=examples(200), deadline=None)
-@given(st.integers(0, 9), st.booleans(), sends)
+@given(
+    st.integers(0, 9), st.booleans(), sends,
+    distances,
+)  # fmt: skip
 def test_every_packet_comes_out_when_it_should(
-    latency: int, ideal: bool, script: list[tuple[int, ...]]
+    latency: int, ideal: bool, script: list[tuple[int, ...]], longer: list[list[int]] | None
 ) -> None:
     env = Environment()
     network = Network(
         env, "network", CrossbarConfig(cycles(latency), 32, queue=1000, ideal=ideal), CLOCK, 3, 3,
         lambda request: script[request.address][2], lambda request: 32 * script[request.address][3],
+        longer=longer,
     )  # fmt: skip
     out: list[list[tuple[int, int]]] = [[], [], []]
 
@@ -65,14 +73,15 @@ def test_every_packet_comes_out_when_it_should(
     now = 0
     entrance_free = [0, 0, 0]
     arrivals: list[tuple[int, int]] = []
-    for number, (gap, source, _, flits, extra) in enumerate(script):
+    for number, (gap, source, to, flits, extra) in enumerate(script):
         now += gap
         if ideal:
             arrivals.append((now + extra, number))
             continue
         start = max(now + extra, entrance_free[source])
         entrance_free[source] = start + flits
-        arrivals.append((start + flits - 1 + latency, number))
+        far = longer[source][to] if longer else 0
+        arrivals.append((start + flits - 1 + latency + far, number))
     for index in range(3):
         free = 0
         expected = []
