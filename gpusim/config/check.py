@@ -71,6 +71,13 @@ def _check_l1(l1: L1Config) -> Iterator[Problem]:
     yield from _one_of(l1.translation, points, ("l1", "translation"))
     yield from _one_of(l1.at_launch, ("invalidate", "keep"), ("l1", "at_launch"))
     yield from _one_of(l1.writes, ("update", "allocate", "evict"), ("l1", "writes"))
+    yield from _one_of(l1.allocate, ("on-fill", "on-miss"), ("l1", "allocate"))
+    if l1.allocate == "on-miss" and (l1.writes != "update" or l1.unified is not None):
+        yield Problem(
+            ("l1", "allocate"),
+            'must be "on-fill" unless l1.writes = "update" and l1.unified = "none": places are '
+            "reserved for loads alone, in sets that keep their ways",
+        )
 
 
 def _sectors(line: int) -> Iterable[int]:

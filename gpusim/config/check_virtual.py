@@ -59,6 +59,10 @@ def _check_caches(config: GpuConfig) -> Iterator[Problem]:
             ("l1", "writes"),
             'must be "update": a store does not know under which name its line is cached',
         )
+    if config.l1.allocate != "on-fill":
+        yield Problem(
+            ("l1", "allocate"), 'must be "on-fill": lines of virtual caches may be renamed'
+        )
     if config.l1.sector != config.l1.line:
         yield Problem(("l1", "sector"), "must be l1.line: virtual caches fetch whole lines")
     if config.l2.partitions != 1:

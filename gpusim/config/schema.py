@@ -79,6 +79,8 @@ class L1Config:
             blocks as an SM can hold at once.  The cache keeps its sets (those of `size` and `ways`)
             and changes its ways.  None (``"none"`` in a model): the cache has its `size`.
         carve_outs: sizes that shared memory can have, the smallest first: ``"0KiB 8KiB 16KiB"``.
+        allocate: ``"on-fill"``: a line takes its place when it arrives; ``"on-miss"``: a miss
+            evicts at once, and its place is reserved until then.
         replacement: replacement policy: which line of a set goes.
     """
 
@@ -94,6 +96,7 @@ class L1Config:
     writes: str = "update"
     unified: Bytes | None = None
     carve_outs: str | None = None
+    allocate: str = "on-fill"
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
 
     @property

@@ -16,7 +16,13 @@ from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Prefetches
 from gpusim.core.states import FAMILIES, TLB_PREFIX, families, state_names
 from gpusim.core.warp_program import Application
-from gpusim.hardware.cache import STORING_L1S, L1Cache, RemappingL1Cache, VirtualL1Cache
+from gpusim.hardware.cache import (
+    STORING_L1S,
+    L1Cache,
+    OnMissL1Cache,
+    RemappingL1Cache,
+    VirtualL1Cache,
+)
 from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
@@ -176,7 +182,9 @@ class Machine:
         config = self.config
         common = self.env, index, config.l1, config.clock, len(self.tenants)
         if self.fbt is None or config.fbt is None:
-            return STORING_L1S[config.l1.writes](*common)
+            on_miss = config.l1.allocate == "on-miss"
+            kind = OnMissL1Cache if on_miss else STORING_L1S[config.l1.writes]
+            return kind(*common)
         if config.fbt.remapping is not None:
             return RemappingL1Cache(*common, self.fbt.lines_shift, config.fbt.remapping)
         return VirtualL1Cache(*common, self.fbt.lines_shift)

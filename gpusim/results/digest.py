@@ -15,6 +15,7 @@ Plain = None | bool | int | float | str | Sequence["Plain"] | Mapping[str, "Plai
 
 LATER: Mapping[str, Plain] = {
     "launch_overhead": "0 cycles",
+    "l1.allocate": "on-fill",
     "l1.at_launch": "invalidate",
     "l1.replacement": "lru",
     "l1.writes": "update",

@@ -127,6 +127,8 @@ def real_caches(
         },
         l2={"hash": draw(hashes), "sector": draw(st.sampled_from([None, Bytes(32), Bytes(64)]))},
     )  # fmt: skip
+    if config.l1.writes == "update":
+        config = change(config, l1={"allocate": draw(st.sampled_from(["on-fill", "on-miss"]))})
     if config.l2.banks == 2 and config.sm.count > 1:
         config = change(config, l2={"partitions": 2, "far": cycles(draw(st.integers(0, 9)))})
     config = attrs.evolve(config, launch_overhead=cycles(draw(st.sampled_from([0, 1, 100]))))

@@ -6,6 +6,7 @@ from gpusim.hardware.cache.dram_misses import DramMisses
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1Cache, L1Counters
 from gpusim.hardware.cache.l2 import L2Bank, L2Counters, MissPath
+from gpusim.hardware.cache.on_miss_l1 import OnMissL1Cache
 from gpusim.hardware.cache.remapping_l1 import RemappingL1Cache
 from gpusim.hardware.cache.sectored_l2 import SectorCounters, SectoredL2Bank, SectoredMisses
 from gpusim.hardware.cache.storing_l1 import STORING_L1S, AllocatingL1Cache, EvictingL1Cache
@@ -28,6 +29,7 @@ __all__ = [
     "L2Counters",
     "MissPath",
     "NeverBypass",
+    "OnMissL1Cache",
     "RemappingL1Cache",
     "SectorCounters",
     "SectoredL2Bank",

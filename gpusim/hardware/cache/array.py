@@ -87,6 +87,23 @@ class CacheArray:
         self.replacement.insert(index, line)
         return victim
 
+    def set_of(self, line: int) -> int:
+        """The set that a line belongs to."""
+        return line // self._interleave % self.sets
+
+    def used(self, line: int) -> int:
+        """Lines in the set of `line`."""
+        return len(self._sets[line // self._interleave % self.sets])
+
+    def evict(self, line: int) -> tuple[int, int]:
+        """Forget the line that goes first from the set of `line`; returns it and its state."""
+        index = line // self._interleave % self.sets
+        lines = self._sets[index]
+        gone = victim_of(self.replacement, index, lines)
+        state = lines.pop(gone)
+        self.replacement.forget(index, gone)
+        return gone, state
+
     def state(self, line: int) -> int:
         """Mask of the valid sectors of a line with its flags; 0: it is not there.  No use."""
         return self._sets[line // self._interleave % self.sets].get(line, 0)
