@@ -10,7 +10,7 @@ from attrs import frozen
 
 from experiments.trace_counts import (
     NAMES,
-    Figures,
+    Measured,
     Trace,
     measured_figures,
     read_trace,
@@ -28,6 +28,7 @@ from experiments.trace_replay import (
 )
 from gpusim.config.load import LoadedModel
 from gpusim.machine.load import load_model
+from gpusim.programs.workload import RECORDED
 
 MODEL = "r9-nano"
 TOLERANCE = 0.10
@@ -57,7 +58,6 @@ class Row:
     Attributes:
         name: one of `NAMES`.
         ours, reference: the counts.
-        replayed: of an untimed replay of MGPUSim's order through the shapes of our machine.
         requests: of the unit, in MGPUSim.
         differences: all that concern this count.
     """
@@ -65,7 +65,6 @@ class Row:
     name: str
     ours: float
     reference: float
-    replayed: float
     requests: float
     differences: tuple[Difference, ...]
 
@@ -78,24 +77,15 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """``"ok"``; ``"explained"`` by differences; by these and ``"order"``; or ``"OUT"``."""
-        if self._meets(self.ours, ()):
+        """``"ok"``; ``"explained"`` by differences; or ``"OUT"``."""
+        if self._meets(()):
             return "ok"
-        if self._meets(self.ours, self.differences):
-            return "explained"
-        if self._meets(self.replayed, self.differences):
-            return "order"
-        return "OUT"
+        return "explained" if self._meets(self.differences) else "OUT"
 
-    @property
-    def order(self) -> float:
-        """What the order of transactions does to our count."""
-        return self.replayed - self.ours
-
-    def _meets(self, count: float, differences: tuple[Difference, ...]) -> bool:
+    def _meets(self, differences: tuple[Difference, ...]) -> bool:
         slack = max(TOLERANCE * self.reference, NOISE * self.requests)
-        low = count + sum(difference.low for difference in differences)
-        high = count + sum(difference.high for difference in differences)
+        low = self.ours + sum(difference.low for difference in differences)
+        high = self.ours + sum(difference.high for difference in differences)
         return low - slack <= self.reference <= high + slack
 
 
@@ -117,47 +107,32 @@ class Comparison:
 class Differences:
     """The named differences, computed from the rows of a trace and MGPUSim's other counters."""
 
-    def __init__(self, trace: Trace, model: LoadedModel, reference: Figures) -> None:
+    def __init__(self, trace: Trace, model: LoadedModel, measured: Measured) -> None:
         self._trace = trace
         self._group = model.config.sms_per_tpc
+        self._measured = measured
 
-        def replay(columns: Columns, group: int = 0, keep_l2: bool = True) -> Counts:
-            return Replay(model.config, keep_l2=keep_l2).run(columns, group)
+        def replay(columns: Columns, group: int = 0) -> Counts:
+            return Replay(model.config, trace.copied).run(columns, group)
 
         ours = replay(trace.columns)
         reverse = replay(reverse_instructions(trace.columns))
         others = replay(trace.columns, self._group)
-        emptied = replay(trace.columns, self._group, keep_l2=False)
-        self.ours = replayed_figures(trace, ours, whole_stores_fetch=True)
-        self._plain, self._reverse, self._others, self._emptied = (
-            replayed_figures(trace, counts, whole_stores_fetch=False)
-            for counts in (ours, reverse, others, emptied)
+        self._plain, self._reverse, self._others = (
+            replayed_figures(trace, counts) for counts in (ours, reverse, others)
         )
         self._whole = ours.l2_write_misses - ours.l2_partial_misses
-        self._copied = self._fraction_copied(reference["L2 read misses"])
-        self._left = emptied.dirty * self._copied + others.dirty * (1 - self._copied)
-
-    def _fraction_copied(self, read_misses: float) -> float:
-        """Before which part of its launches the host copied, which empties the L2 cache.
-
-        It is told by the L2 cache's read misses alone, and then holds for all other counts.
-        """
-        none, all_ = self._others["L2 read misses"], self._emptied["L2 read misses"]
-        if all_ - none <= TOLERANCE * none:
-            return 0.0
-        return min(max((read_misses - none) / (all_ - none), 0.0), 1.0)
 
     def of(self, name: str) -> Iterator[Difference]:
         """All differences that concern a count."""
         if name == "DRAM reads":
             yield _exactly("whole-line stores fetch nothing", -self._whole)
-        emptied = self._copied * (self._emptied[name] - self._others[name])
-        yield _exactly("L2 cache emptied by host copies", emptied)
         yield _up_to("scalar and instruction lines", self._others[name] - self._plain[name])
         yield _up_to("order within instructions", self._reverse[name] - self._plain[name])
         yield from self._requests(name)
         if name == "DRAM writes":
-            yield _exactly("dirty lines written at the end", self._left)
+            yield _exactly("dirty lines written for host copies", self._measured.dropped)
+            yield _exactly("dirty lines written at the end", self._measured.dirty)
         if name in ("DRAM reads", "DRAM writes"):
             yield self._host_copies(name)
 
@@ -188,8 +163,7 @@ class Differences:
         whatever is mapped, once and again for each launch before which it copied.
         """
         columns = self._trace.columns
-        launches = int(columns["kernel"].max())
-        times = 1 + round(self._copied * launches)
+        times = 1 + len(self._trace.copied)
         mapped = times * len(columns["page_vaddr"]) << PAGE_SHIFT - LINE_SHIFT
         if name == "DRAM reads":
             return Difference("copies to the host", 0, mapped)
@@ -206,21 +180,21 @@ def _up_to(name: str, amount: float) -> Difference:
     return Difference(name, min(amount, 0.0), max(amount, 0.0))
 
 
-def compare(path: Path) -> Comparison:
-    """Replay one trace."""
+def compare(path: Path, pace: str = RECORDED) -> Comparison:
+    """Replay one trace, with MGPUSim's turns or, at a free pace, those of our machine."""
     trace, model = read_trace(path), load_model(MODEL)
     reference = reference_figures(trace)
-    ours, cycles = measured_figures(trace, model)
-    differences = Differences(trace, model, reference)
+    measured = measured_figures(trace, model, pace)
+    differences = Differences(trace, model, measured)
     requests: dict[str, float] = {}
     for name, unit in NAMES.items():
         if name != "page walks":
             requests[unit] = requests.get(unit, 0) + reference[name]
     rows = tuple(
         Row(
-            name, ours[name], reference[name], differences.ours[name], requests[unit],
+            name, measured.figures[name], reference[name], requests[unit],
             tuple(one for one in differences.of(name) if one.high - one.low + abs(one.low) >= 0.5),
         )
         for name, unit in NAMES.items()
     )  # fmt: skip
-    return Comparison(trace.name, rows, cycles, trace.cycles)
+    return Comparison(trace.name, rows, measured.cycles, trace.cycles)

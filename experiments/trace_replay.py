@@ -9,7 +9,7 @@ one difference between two machines amounts to on this very trace.
 from __future__ import annotations
 
 from collections import abc
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import groupby
 
 import numpy as np
@@ -66,12 +66,12 @@ class Replay:
 
     Args:
         config: of the machine.
-        keep_l2: whether the L2 cache keeps its lines from launch to launch; L1 caches do not.
+        emptied: launches before which all caches are emptied; others find what is left there.
     """
 
-    def __init__(self, config: GpuConfig, *, keep_l2: bool) -> None:
+    def __init__(self, config: GpuConfig, emptied: Container[int] = ()) -> None:
         self.counts = Counts()
-        self._keep_l2 = keep_l2
+        self._emptied = emptied
         first, *_, last = config.tlb.values()
         l1, l2 = config.l1, config.l2
         self._tlbs = [SetAssociativeArray(first) for _ in range(config.sm.count)]
@@ -83,8 +83,8 @@ class Replay:
     def run(self, columns: Columns, group: int) -> Counts:
         """Replay all rows; `group` SMs share scalar and instruction caches (0: there are none)."""
         for launch, events in groupby(_events(columns, group), key=lambda event: event[0]):
-            if launch:
-                self._new_launch()
+            if launch in self._emptied:
+                self._empty()
             for _, sm, line, frame_line, kind in events:
                 if kind == OTHER:
                     self._fetch(frame_line)
@@ -94,13 +94,12 @@ class Replay:
         self.counts.dirty = len(self._dirty)
         return self.counts
 
-    def _new_launch(self) -> None:
+    def _empty(self) -> None:
         for l1 in self._l1s:
             l1.clear()
-        if not self._keep_l2:
-            self.counts.writebacks += len(self._dirty)
-            self._dirty.clear()
-            self._l2.clear()
+        self.counts.writebacks += len(self._dirty)
+        self._dirty.clear()
+        self._l2.clear()
 
     def _translate(self, sm: int, page: int) -> None:
         tlb = self._tlbs[sm]

@@ -36,6 +36,12 @@ class Op(IntEnum):
     WAIT = 7
     """Wait until at most *argument* of the warp's own loads and atomics, the youngest, are
     outstanding (0: all values have arrived)."""
+    PACE = 8
+    """Do not go on before *argument* cycles after the launch began: a trace keeps its times."""
+
+
+NO_INSTRUCTION = (Op.WAIT, Op.PACE)
+"""Operations that take no issue cycle, and count as no instruction; the last ones in `Op`."""
 
 
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})

@@ -14,6 +14,9 @@ from gpusim.programs.builder import ApplicationBuilder, ApplicationSpec, applica
 from gpusim.programs.library import Entry, find_workload
 from gpusim.programs.tables import SCALES
 
+FREE, RECORDED = "free", "recorded"
+"""Paces of a trace: as fast as the machine can, or not before the times of its transactions."""
+
 
 @frozen(eq=False)
 class Workload:
@@ -112,17 +115,29 @@ def _is_trace(path: Path) -> bool:
 def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
     from gpusim.programs.traces.files import open_trace
 
-    if overrides:
-        raise UserError(f"--set workload.{next(iter(overrides))}: a trace has no parameters")
-    trace = open_trace(path)
-    origin = {"trace": path.name}
+    pace = _pace(overrides or {})
+    trace = open_trace(path, paced=pace == RECORDED)
+    origin = {"trace": path.name, **({"pace": pace} if pace == RECORDED else {})}
     specs = tuple(
         ApplicationSpec(
             one.name, one.start, one.share, one.instance, origin, (path,), trace.warp_size
         )
         for one in trace.applications
     )
-    return Workload(trace.name, trace.scale, trace.seed, specs, trace.relaunch)
+    return Workload(
+        trace.name, trace.scale, trace.seed, specs, trace.relaunch, dict(overrides or {})
+    )
+
+
+def _pace(overrides: Mapping[str, object]) -> object:
+    """Whether a trace keeps to its times: the one parameter of a trace."""
+    for key in overrides:
+        if key != "pace":
+            raise UserError(f"--set workload.{key}: a trace has no parameter but pace")
+    pace = overrides.get("pace", FREE)
+    if pace not in (FREE, RECORDED):
+        raise UserError(f"--set workload.pace={pace}: allowed: {FREE}, {RECORDED}")
+    return pace
 
 
 def _check_names(names: list[str], entry: Entry) -> None:

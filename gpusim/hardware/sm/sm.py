@@ -79,6 +79,7 @@ class Sm(Component, Owner):
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)
         self._shared_free = 0
         self._age = 0
+        self._launched_at = 0
         self._wants_lsu: list[Warp] = []
         self._timers: Port[Warp] = Port(env, f"sm[{index}].shared")
         self.process = env.start(self._run())
@@ -134,8 +135,8 @@ class Sm(Component, Owner):
     def _live(self, warp: Warp) -> Life:
         """Issue the program of `warp`, wait until all is answered, and end.
 
-        A wait of the program is no instruction: it takes no issue cycle.  Neither do operations
-        of zero instructions, or in which no lane takes part.
+        A wait of the program, and keeping its pace, is no instruction: it takes no issue cycle.
+        Neither do operations of zero instructions, or in which no lane takes part.
         """
         ledger, port = self.ledger, self.issue_ports[warp.issue_port]
         now = yield STALLED
@@ -144,9 +145,8 @@ class Sm(Component, Owner):
             lines, sectors, args = segment.lines, segment.sectors, segment.args
             for place, kind in enumerate(segment.kinds):
                 arg = args[place]
-                if kind == _WAIT:
-                    if warp.waits_for(warp.issued - 1 - arg):
-                        ledger.enter(warp, WAITING, now)
+                if kind >= _WAIT:
+                    if self._held(warp, kind, arg, now):
                         now = yield STALLED
                 elif kind == _BARRIER:
                     now = yield self._barrier(warp, port, now)
@@ -169,6 +169,19 @@ class Sm(Component, Owner):
             warp.ending = True
             now = yield STALLED
         self._retire(warp, now)
+
+    def _held(self, warp: Warp, kind: int, arg: int, now: int) -> bool:
+        """Whether a wait, or the pace of a trace, keeps the warp for some time."""
+        if kind == _WAIT:
+            held = warp.waits_for(warp.issued - 1 - arg)
+            if held:
+                self.ledger.enter(warp, WAITING, now)
+            return held
+        due = self._launched_at + arg
+        if due > now:
+            self.ledger.enter(warp, _READY, now)
+            self._timers.send(warp, due - now)
+        return due > now
 
     def _access(
         self, warp: Warp, kind: int, lines: list[int], sectors: list[int], first: int, end: int,
@@ -293,6 +306,7 @@ class Sm(Component, Owner):
         Together they have `shared_bytes` of shared memory.
         """
         self.lsu.l1.begin_kernel(shared_bytes)
+        self._launched_at = self.env._now
         if self.on_kernel.listeners:
             self.on_kernel(self.index, blocks, self.env._now)
 

@@ -33,13 +33,22 @@ FORMATS = (
 """What can be opened."""
 
 
-def open_trace(path: str | os.PathLike[str]) -> TraceFile:
+def open_trace(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
     """Open a trace file, or a folder with a list of kernels.
 
+    Args:
+        path: of the file, or folder.
+        paced: whether warps shall keep to recorded times, which only tables have.
+
     Raises:
-        UserError: there is no such file, its format is not known, or its header is wrong.
+        UserError: there is no such file, its format is not known, its header is wrong, or it has
+            no times.
     """
     path = Path(path)
+    if paced and path.suffix not in TABLE_SUFFIXES:
+        raise UserError(
+            f"{path}: has no times to keep to; a table ({', '.join(TABLE_SUFFIXES)}) may"
+        )
     if path.is_dir():
         path = _list_in(path)
     if not path.is_file():
@@ -51,7 +60,7 @@ def open_trace(path: str | os.PathLike[str]) -> TraceFile:
     if path.suffix in TABLE_SUFFIXES:
         from gpusim.programs.traces.table import open_table
 
-        return open_table(path)
+        return open_table(path, paced)
     begin = _begin(path)
     if begin.startswith(_HDF5):
         return open_recorded(path)

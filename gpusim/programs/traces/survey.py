@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpusim.core.warp_program import (
     INACTIVE,
     MEMORY_OPS,
+    NO_INSTRUCTION,
     SECTOR_BYTES,
     Application,
     LaneChunk,
@@ -144,7 +145,7 @@ class Survey:
         memory = np.isin(chunk.kind, _MEMORY_KINDS)
         compute = chunk.kind == Op.COMPUTE
         self.instructions += int(
-            (warps * np.where(compute, chunk.arg, chunk.kind != Op.WAIT)).sum()
+            (warps * np.where(compute, chunk.arg, ~np.isin(chunk.kind, NO_INSTRUCTION))).sum()
         )
         self.plain[Op.COMPUTE] += int((warps * chunk.arg)[compute].sum())
         for op in (Op.SHARED, Op.BARRIER):

@@ -20,17 +20,22 @@ from gpusim.programs.traces.warps import WarpTrace, chunks_of
 _PAGE_BYTES = 4096
 
 
-def open_table(path: str | os.PathLike[str]) -> TraceFile:
+def open_table(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
     """Open a table, ``NAME.npz`` or ``NAME.parquet``, with its ``NAME.json`` if there is one.
 
     `gpusim.programs.traces.table_columns` tells the columns, `table_facts` the JSON file.
+
+    Args:
+        path: of the table.
+        paced: whether warps shall issue no memory instruction before its time in the table,
+            counted from the first of its launch.
 
     Raises:
         UserError: it cannot be read, or contradicts itself; names file, column and row.
     """
     path = Path(path)
     facts = read_facts(path)
-    index = TableIndex(path)
+    index = TableIndex(path, paced)
     application = TableApplication(
         name=facts.name,
         buffers=_buffers(index.pages),

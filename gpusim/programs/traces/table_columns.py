@@ -67,6 +67,10 @@ TRANSACTIONS = (
 )  # fmt: skip
 """One row a transaction."""
 
+TIME = Column("issue_time", _ADDRESS, "cycle in which it was issued; asked for by "
+              'workload.pace = "recorded" alone', required=True)  # fmt: skip
+"""One row a transaction, too."""
+
 SCALARS = (
     Column("s_kernel", _U16, "launch"),
     Column("s_workgroup", _U32, "thread block"),

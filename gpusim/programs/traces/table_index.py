@@ -13,6 +13,7 @@ from gpusim.core.warp_program import SECTOR_BYTES, Op
 from gpusim.programs.traces.table_columns import (
     PAGES,
     SCALARS,
+    TIME,
     TRANSACTIONS,
     WAVEFRONTS,
     Array,
@@ -56,6 +57,8 @@ class Instructions:
         wait: before it, so many memory instructions may be outstanding.
         barriers: before it.
         row, rows: first transaction, and number of them; a scalar access has none.
+        time: when the first of them was issued, in cycles since the first of its launch; 0 if
+            times are not asked for, and of scalar accesses.
     """
 
     wave: Ints
@@ -66,10 +69,15 @@ class Instructions:
     barriers: NDArray[np.uint8]
     row: Ints
     rows: Ints
+    time: Ints
 
 
 class TableIndex:
-    """A table in memory: some 10 bytes a transaction, 50 an instruction.
+    """A table in memory: some 10 bytes a transaction, 60 an instruction.
+
+    Args:
+        path: of the file.
+        paced: whether warps shall keep to the times of the table, which arithmetic is a part of.
 
     Attributes:
         waves: its wavefronts.
@@ -79,11 +87,12 @@ class TableIndex:
         UserError: a column is missing, or contradicts another one.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, paced: bool = False) -> None:
         self._path = path
+        self._paced = paced
         file = TableFile(path)
         self.pages: Array = file.group(PAGES).get("page_vaddr", np.zeros(0, dtype=np.int64))
-        rows = file.group(TRANSACTIONS)
+        rows = file.group((*TRANSACTIONS, TIME) if paced else TRANSACTIONS)
         scalars = file.group(SCALARS)
         if len(scalars) < len(SCALARS) or "inst_idx" not in rows:
             scalars = {column.name: np.zeros(0, dtype=np.uint8) for column in SCALARS}
@@ -142,24 +151,27 @@ class TableIndex:
         lanes, ends = self._lanes(all_.row[part], all_.rows[part])
         loads: list[bool] = []
         issued = begin = 0
-        for index, place, write, wait, barriers, rows, end in zip(
+        for index, place, write, wait, barriers, rows, time, end in zip(
             all_.index[part].tolist(), all_.place[part].tolist(), all_.write[part].tolist(),
             all_.wait[part].tolist(), all_.barriers[part].tolist(), all_.rows[part].tolist(),
-            ends.tolist(), strict=True,
+            all_.time[part].tolist(), ends.tolist(), strict=True,
         ):  # fmt: skip
             if wait < min(_NO_LIMIT, len(loads)):
                 warp.add(Op.WAIT, sum(loads[len(loads) - wait :]))
             for _ in range(barriers):
                 warp.add(Op.BARRIER, 0)
             arithmetic = index - issued - barriers + (not rows)
-            if arithmetic > 0:
+            if arithmetic > 0 and not self._paced:
                 warp.add(Op.COMPUTE, arithmetic)
+            if time:
+                warp.add(Op.PACE, time)
             if rows:
                 op = Op.STORE if write else Op.LOAD
                 warp.access(place, op, lanes[begin:end], SECTOR_BYTES)
                 loads.append(not write)
             issued, begin = index + 1, end
-        if (left := int(self.waves.instructions[wave]) - issued) > 0:
+        left = int(self.waves.instructions[wave]) - issued
+        if left > 0 and not self._paced:
             warp.add(Op.COMPUTE, left)
 
     def _lanes(self, row: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -282,8 +294,19 @@ class TableIndex:
             _wait(rows["wait_vm"][at] if "wait_vm" in rows else zero + _NO_LIMIT,
                   rows["wait_lgkm"][at] if "wait_lgkm" in rows else zero + 1),
             rows["barriers"][at] if "barriers" in rows else zero,
-            first, np.diff(np.append(first, len(by))),
+            first, np.diff(np.append(first, len(by))), self._times(rows, wave, at),
         )  # fmt: skip
+
+    def _times(self, rows: dict[str, Array], wave: Ints, at: NDArray[np.intp]) -> Ints:
+        """When instructions were issued, whose first rows are these."""
+        if not self._paced:
+            return np.zeros(len(at), dtype=np.int64)
+        launch = self.waves.block[wave] >> _BLOCK_SHIFT
+        time = rows[TIME.name][at].astype(np.int64)
+        first = np.full(self.launches, np.iinfo(np.int64).max)
+        np.minimum.at(first, launch, time)
+        since: Ints = time - first[launch]
+        return since
 
     def _merge(self, vector: Instructions, wave: Ints, scalars: dict[str, Array]) -> Instructions:
         """Vector and scalar instructions together."""
@@ -296,7 +319,7 @@ class TableIndex:
         scalar = Instructions(
             wave[one], index[one], nothing, nothing.astype(bool),
             _wait(scalars["s_wait_vm"][one], scalars["s_wait_lgkm"][one]),
-            scalars["s_barriers"][one], nothing, nothing,
+            scalars["s_barriers"][one], nothing, nothing, nothing,
         )  # fmt: skip
         columns = [
             np.concatenate((getattr(vector, name), getattr(scalar, name)))

@@ -8,10 +8,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import MEMORY_OPS, Launch, Op
+from gpusim.core.warp_program import MEMORY_OPS, NO_INSTRUCTION, Launch, Op
 from gpusim.hardware.sm.coalescer import coalesce
 
 _MEMORY_KINDS = tuple(sorted(MEMORY_OPS))
+_NOT_ONE = (Op.COMPUTE, *NO_INSTRUCTION)
+"""Operations that are not exactly one instruction."""
 
 
 @frozen
@@ -83,7 +85,7 @@ def run_block(launch: Launch, block: int, geometry: Geometry) -> BlockAccesses:
         step[instruction][order].astype(np.int32),
         int(step.max(initial=-1)) + 1,
         warps,
-        int(arg[kind == Op.COMPUTE].sum() + ((kind != Op.COMPUTE) & (kind != Op.WAIT)).sum()),
+        int(arg[kind == Op.COMPUTE].sum() + (~np.isin(kind, _NOT_ONE)).sum()),
         distinct_per_group(instruction, page, instructions),
     )
 
