@@ -12,9 +12,10 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 HOOK = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
 
 
-def modules(folder: str) -> set[Path]:
-    """Of a folder of the project, from the package."""
-    found = (PACKAGE.parent / folder).rglob("*.py")
+def modules(place: str) -> set[Path]:
+    """Of a folder of the project, or the module that it is itself, from the package."""
+    path = PACKAGE.parent / place
+    found = [path] if path.is_file() else path.rglob("*.py")
     return {path.relative_to(PACKAGE) for path in found if path.name != "__init__.py"}
 
 
