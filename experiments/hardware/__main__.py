@@ -1,0 +1,131 @@
+"""Runs the microbenchmarks on models, beside measured curves if there are some.
+
+``python -m experiments.hardware --model v100 [--reference FOLDER] [--out FOLDER] [--tests NAMES]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from math import isnan
+from multiprocessing import get_context
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from experiments.hardware.held import Held, median_error
+from experiments.hardware.measure import PARAMETERS, TESTS, Point, measure, model_of
+from experiments.hardware.pictures import draw
+from experiments.hardware.plateaus import wanted
+from experiments.hardware.reference import GPUS, Measured, read_curves
+from gpusim.core.errors import UserError, nearest
+
+MIB = 1 << 20
+
+GRIDS: dict[str, list[int]] = {
+    "latency": [1 << shift for shift in range(13, 32)],
+    "tlb": [1 << shift for shift in range(22, 37)],
+    "l1-bandwidth": [1 << shift for shift in range(13, 20)],
+    "l2-bandwidth": [1 << shift for shift in range(20, 28)],
+    "stream-read": [64 * MIB, 256 * MIB],
+    "stream-triad": [192 * MIB],
+    "launch": [1, 64, 1024],
+    "atomics": [1, 32, 1024, 65536],
+    "camping": [128, 256, 1024, 4096, 16384],
+}
+"""What is measured without a reference."""
+
+LARGEST_STREAM = 128 * MIB
+"""Streams of more take minutes and tell nothing new: all is DRAM by then."""
+
+
+def points_of(tests: Iterable[str], curves: list[Measured], memory: int) -> list[Point]:
+    """What a model is asked for: our grid, or what the measured curves need."""
+    found: set[Point] = set()
+    for test in tests:
+        mine = [curve for curve in curves if curve.test == test]
+        for one in mine:
+            found.update(Point(test, x, one.stride) for x in wanted(one.curve))
+        if not mine:
+            found.update(Point(test, x) for x in GRIDS.get(test, ()))
+    return sorted(
+        (one for one in found if _affordable(one, memory)),
+        key=lambda one: (one.test, one.stride, one.footprint),
+    )
+
+
+def _affordable(point: Point, memory: int) -> bool:
+    if point.test in PARAMETERS:
+        return True
+    limit = memory // 2 if point.test in {"latency", "tlb"} else LARGEST_STREAM
+    return point.footprint <= limit
+
+
+def hold(model: str, tests: list[str], reference: Path | None, jobs: int) -> Held:
+    """Run a model's measurements, each in a process of a pool."""
+    curves = read_curves(reference, model) if reference else []
+    points = points_of(tests, curves, int(model_of(model).config.memory.size))
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(measure, model, point) for point in points]
+        done = track(futures, f"{model}: {len(points)} runs", console=Console(stderr=True))
+        taken = {point: future.result() for point, future in zip(points, done, strict=True)}
+    return Held(model, taken, [one for one in curves if one.test in tests])
+
+
+def show(held: Held) -> None:
+    """Print the comparison, or our points if there is nothing to compare with."""
+    compared = held.table()
+    frame = held.points() if compared.empty else compared
+    table = Table(title=held.model)
+    for column in frame:
+        table.add_column(str(column), justify="right")
+    for row in frame.itertuples(index=False):
+        table.add_row(*map(_written, row))
+    console = Console(width=max(120, Console().width))
+    console.print(table)
+    for what in ("plateau", "step"):
+        if not compared.empty and (error := median_error(compared, what)) is not None:
+            console.print(f"{held.model}: median error of {what}s {error:.1%}")
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return "" if isnan(value) else f"{value:,.3g}" if abs(value) < 10 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def main() -> None:
+    """Measure, compare, draw."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--model", action="append", help=f"default: all of {', '.join(GPUS)}; may come again"
+    )
+    parser.add_argument("--reference", type=Path, help="folder with curves/*.csv")
+    parser.add_argument("--out", type=Path, default=Path("hardware"), help="folder of the results")
+    parser.add_argument("--tests", default=",".join(TESTS), help=f"of {', '.join(TESTS)}")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="runs side by side (default 1)")
+    arguments = parser.parse_args()
+    tests = arguments.tests.split(",")
+    if unknown := [test for test in tests if test not in TESTS]:
+        parser.error(
+            f"there is no test {unknown[0]!r}{nearest(unknown[0], TESTS)}; "
+            f"allowed: {', '.join(TESTS)}"
+        )
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    try:
+        for model in arguments.model or GPUS:
+            held = hold(model, tests, arguments.reference, arguments.jobs)
+            held.points().to_csv(arguments.out / f"{model}_points.csv", index=False)
+            held.table().to_csv(arguments.out / f"{model}_compared.csv", index=False)
+            draw(held, arguments.out / f"{model}.png")
+            show(held)
+    except UserError as error:
+        sys.exit(f"experiments.hardware: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""One number from one run of a microbenchmark on a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+from attrs import frozen
+
+from gpusim.config.load import LoadedModel
+from gpusim.machine.load import load_model
+from gpusim.programs.workload import load_workload
+from gpusim.results.result import Result
+from gpusim.simulate import simulate
+
+KIB, MIB = 1 << 10, 1 << 20
+
+LATENCY_LOADS = 512
+L1_LAPS = 8
+BYTES_A_BLOCK = 64 * KIB
+BLOCKS_AN_SM = 2
+
+
+@frozen
+class Point:
+    """A measurement to take, or one taken: `value` in the unit of its test.
+
+    Attributes:
+        test: one of `TESTS`.
+        footprint: bytes of all arrays; what else is varied, where nothing has a footprint.
+        stride: bytes from one node of a chase to the next.
+    """
+
+    test: str
+    footprint: int
+    stride: int = 128
+
+
+@cache
+def model_of(name: str) -> LoadedModel:
+    """A model, read once a process."""
+    return load_model(name)
+
+
+def measure(name: str, point: Point) -> float:
+    """Take a measurement on the model of that name."""
+    return TESTS[point.test](model_of(name), point)
+
+
+def _run(model: LoadedModel, program: str, parameters: Mapping[str, object]) -> Result:
+    return simulate(model, load_workload(program, "smoke", overrides=parameters))
+
+
+def _cycles(result: Result, kernel: str) -> int:
+    """Of the launch of that name."""
+    launches = result.launches
+    (place,) = np.flatnonzero(launches["kernel"] == kernel)
+    begin, end = launches["begin"].to_numpy(), launches["end"].to_numpy()
+    return int(end[place] - begin[place])
+
+
+def latency(model: LoadedModel, point: Point) -> float:
+    """Cycles of a load in a random chase."""
+    return _chase(model, {"footprint": point.footprint, "stride": point.stride})
+
+
+def tlb_latency(model: LoadedModel, point: Point) -> float:
+    """Likewise with one node in each 2 MiB, all in different sets of the caches."""
+    page = 2 * MIB
+    return _chase(model, {"footprint": point.footprint, "stride": page, "skew": 128, "page": page})
+
+
+def _chase(model: LoadedModel, parameters: Mapping[str, object]) -> float:
+    warm = 2 * int(model.config.l2.size) // model.config.l2.line
+    settings = {"loads": LATENCY_LOADS, "lead": 4096, "warm": warm, **parameters}
+    with _run(model, "chase", settings) as result:
+        return (_cycles(result, "chase") - _cycles(result, "lead")) / LATENCY_LOADS
+
+
+def l1_bandwidth(model: LoadedModel, point: Point) -> float:
+    """GB/s of all SMs together, each reading the same array several times."""
+    laps = max(L1_LAPS, 64 * KIB // point.footprint)
+    return _bandwidth(
+        model, footprint=point.footprint, blocks=model.config.sm.count, threads=1024,
+        piece=laps * point.footprint, together=True,
+    )  # fmt: skip
+
+
+def l2_bandwidth(model: LoadedModel, point: Point) -> float:
+    """GB/s of all SMs together, whose blocks read one piece of the array after the other."""
+    return _streamed(model, "read", point.footprint)
+
+
+def stream_read(model: LoadedModel, point: Point) -> float:
+    """GB/s of reading."""
+    return _streamed(model, "read", point.footprint)
+
+
+def stream_scale(model: LoadedModel, point: Point) -> float:
+    """GB/s of a copy with a factor: two arrays."""
+    return _streamed(model, "scale", point.footprint // 2)
+
+
+def stream_triad(model: LoadedModel, point: Point) -> float:
+    """GB/s of a triad: three arrays."""
+    return _streamed(model, "triad", point.footprint // 3)
+
+
+def stream_write(model: LoadedModel, point: Point) -> float:
+    """GB/s of writing."""
+    return _streamed(model, "write", point.footprint)
+
+
+def _streamed(model: LoadedModel, operation: str, footprint: int) -> float:
+    """Enough blocks for all of the array, and for all SMs."""
+    footprint = max(footprint // 1024 * 1024, 1024)
+    blocks = max(-(-footprint // BYTES_A_BLOCK), BLOCKS_AN_SM * model.config.sm.count)
+    return _bandwidth(
+        model, footprint=footprint, operation=operation, blocks=blocks, threads=1024,
+        piece=BYTES_A_BLOCK,
+    )  # fmt: skip
+
+
+def _bandwidth(model: LoadedModel, **parameters: object) -> float:
+    workload = load_workload("bandwidth", "smoke", overrides=parameters)
+    (application,) = workload.applications
+    moved = application.start().bytes_moved  # type: ignore[attr-defined]
+    with simulate(model, workload) as result:
+        seconds = _cycles(result, "stream") / float(model.config.clock)
+    return float(moved / seconds / 1e9)
+
+
+def launch_cost(model: LoadedModel, point: Point) -> float:
+    """Cycles of an empty kernel of so many blocks, from one launch to the next."""
+    count = 4
+    with _run(model, "launches", {"count": count, "blocks": point.footprint}) as result:
+        begins = result.launches["begin"].to_numpy()
+        return float(begins[-1] - begins[0]) / (count - 1)
+
+
+def atomic_rate(model: LoadedModel, point: Point) -> float:
+    """Additions a cycle, of all SMs together, to so many neighbouring words."""
+    blocks, threads, times = 2 * model.config.sm.count, 256, 2
+    settings = {"cells": point.footprint, "blocks": blocks, "threads": threads, "times": times}
+    with _run(model, "atomic_adds", settings) as result:
+        return blocks * threads * times / _cycles(result, "add")
+
+
+def camping(model: LoadedModel, point: Point) -> float:
+    """GB/s of lines that are so many bytes apart: few banks and channels hold them, or all."""
+    stride = point.footprint
+    footprint = stride * 4096
+    return _bandwidth(
+        model, footprint=footprint, blocks=model.config.sm.count, threads=256,
+        piece=256 * 8 * 16, stride=stride,
+    )  # fmt: skip
+
+
+TESTS = {
+    "latency": latency,
+    "tlb": tlb_latency,
+    "l1-bandwidth": l1_bandwidth,
+    "l2-bandwidth": l2_bandwidth,
+    "stream-read": stream_read,
+    "stream-scale": stream_scale,
+    "stream-triad": stream_triad,
+    "stream-write": stream_write,
+    "launch": launch_cost,
+    "atomics": atomic_rate,
+    "camping": camping,
+}
+"""How each test measures."""
+
+UNITS = {
+    "latency": "cycles", "tlb": "cycles", "launch": "cycles", "atomics": "additions a cycle",
+}  # fmt: skip
+"""Of the tests whose unit is not GB/s."""
+
+PARAMETERS = {
+    "launch": "blocks", "atomics": "words", "camping": "stride in bytes",
+}  # fmt: skip
+"""What is varied in the tests that do not vary a footprint."""

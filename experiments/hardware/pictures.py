@@ -1,0 +1,44 @@
+"""Our curves over the measured ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from experiments.hardware.held import Held
+from experiments.hardware.measure import PARAMETERS, UNITS
+from gpusim.views import plots
+
+COLUMNS = 3
+
+
+def draw(held: Held, file: Path) -> None:
+    """One axes a test."""
+    tests = held.tests()
+    rows = -(-len(tests) // COLUMNS)
+    figure = plots.new_figure("page", 1.9 * rows)
+    every = figure.subplots(rows, COLUMNS, squeeze=False).ravel()
+    for axes, (test, stride) in zip(every, tests, strict=False):
+        _one(axes, held, test, stride)
+    for axes in every[len(tests) :]:
+        axes.set_visible(False)
+    figure.suptitle(held.model)
+    plots.save(figure, file)
+
+
+def _one(axes: Axes, held: Held, test: str, stride: int) -> None:
+    measured = [one for one in held.curves if (one.test, one.stride) == (test, stride)]
+    for number, one in enumerate(measured):
+        colour = plots.PALETTE[1 + number % (len(plots.PALETTE) - 1)]
+        axes.plot(*zip(*one.curve, strict=True), color=colour, linewidth=0.8, label=one.gpu)
+    axes.plot(
+        *zip(*held.own(test, stride), strict=True), color=plots.PALETTE[0], marker="o",
+        markersize=2.5, linestyle="none" if measured else "-", label=held.model,
+    )  # fmt: skip
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(bottom=0)
+    axes.set_title(f"{test}, {stride} B" if test == "latency" else test, fontsize=7)
+    axes.set_xlabel(PARAMETERS.get(test, "footprint in bytes"))
+    axes.set_ylabel(UNITS.get(test, "GB/s"))
+    axes.legend(fontsize=5)

@@ -1,0 +1,81 @@
+"""Measured curves of GPUs, from a folder of CSV files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from attrs import frozen
+
+from experiments.hardware.plateaus import Curve
+from gpusim.core.errors import UserError
+
+FILES = {
+    "latency_vs_footprint.csv": "latency",
+    "l1_bandwidth_vs_footprint.csv": "l1-bandwidth",
+    "l2_bandwidth_vs_footprint.csv": "l2-bandwidth",
+    "stream_bandwidth_vs_footprint.csv": "stream",
+}
+"""Files under ``curves/``, and the test of `measure.TESTS` that each is about."""
+
+GPUS = {
+    "v100": ("V100", "Tesla V100", "GV100"),
+    "a100": ("A100", "NVIDIA A100"),
+    "h100": ("H100", "GH200", "H200", "H800", "NVIDIA H100"),
+    "p100": ("P100", "Tesla P100"),
+    "k80": ("K80", "Tesla K80"),
+    "mi210": ("MI210", "AMD Instinct MI210"),
+    "rtx3070": ("RTX3070", "RTX 3070", "A40"),
+}
+"""Models, and with what the names of their GPUs begin; the A40 has the RTX 3070's kind of SM."""
+
+COLUMNS = ("gpu", "test", "footprint_bytes", "stride_bytes", "value", "unit")
+
+
+@frozen(eq=False)
+class Measured:
+    """A curve of a GPU.
+
+    Attributes:
+        gpu, name: whose, and the name of the test where it comes from.
+        test: ours that it is compared with.
+        stride: bytes from one node of a chase to the next; 128 where nothing is chased.
+        curve: the values.
+    """
+
+    gpu: str
+    name: str
+    test: str
+    stride: int
+    curve: Curve
+
+
+def read_curves(folder: Path, model: str) -> list[Measured]:
+    """All curves of the GPUs that a model stands for.
+
+    Raises:
+        UserError: there is no folder ``curves``, or a file lacks a column.
+    """
+    if not (folder / "curves").is_dir():
+        raise UserError(f"{folder}: has no folder curves")
+    found = []
+    for file, test in FILES.items():
+        path = folder / "curves" / file
+        if not path.is_file():  # a reference need not have all tests
+            continue
+        table = pd.read_csv(path)
+        if missing := [column for column in COLUMNS if column not in table]:
+            raise UserError(f"{path}: has no column {missing[0]}; it has {', '.join(table)}")
+        mine = table[table.gpu.str.startswith(GPUS.get(model, (model,)))]
+        for (gpu, name, stride), rows in mine.groupby(
+            ["gpu", "test", "stride_bytes"], dropna=False
+        ):
+            found.append(_measured(gpu, name, test, stride, rows))
+    return found
+
+
+def _measured(gpu: str, name: str, stride: float, test: str, rows: pd.DataFrame) -> Measured:
+    values = rows.groupby("footprint_bytes")["value"].median().sort_index()
+    curve = list(zip(values.index.astype(int).tolist(), values.tolist(), strict=True))
+    own = f"stream-{name.rpartition(' ')[2]}" if test == "stream" else test
+    return Measured(gpu, name, own, 128 if pd.isna(stride) else int(stride), curve)
