@@ -65,17 +65,19 @@ def read_curves(folder: Path, model: str) -> list[Measured]:
             continue
         table = pd.read_csv(path)
         if missing := [column for column in COLUMNS if column not in table]:
-            raise UserError(f"{path}: has no column {missing[0]}; it has {', '.join(table)}")
+            has = ", ".join(map(str, table.columns))
+            raise UserError(f"{path}: has no column {missing[0]}; it has {has}")
         mine = table[table.gpu.str.startswith(GPUS.get(model, (model,)))]
-        for (gpu, name, stride), rows in mine.groupby(
-            ["gpu", "test", "stride_bytes"], dropna=False
-        ):
-            found.append(_measured(gpu, name, test, stride, rows))
+        for _, rows in mine.groupby(["gpu", "test", "stride_bytes"], dropna=False):
+            found.append(_measured(test, rows))
     return found
 
 
-def _measured(gpu: str, name: str, stride: float, test: str, rows: pd.DataFrame) -> Measured:
+def _measured(test: str, rows: pd.DataFrame) -> Measured:
+    """The curve of rows that have GPU, test and stride in common."""
+    gpu, name, stride = (rows[column].iloc[0] for column in ("gpu", "test", "stride_bytes"))
     values = rows.groupby("footprint_bytes")["value"].median().sort_index()
     curve = list(zip(values.index.astype(int).tolist(), values.tolist(), strict=True))
-    own = f"stream-{name.rpartition(' ')[2]}" if test == "stream" else test
-    return Measured(gpu, name, own, 128 if pd.isna(stride) else int(stride), curve)
+    own = f"stream-{str(name).rpartition(' ')[2]}" if test == "stream" else test
+    whole = int(stride) if stride > 0 else 128
+    return Measured(str(gpu), str(name), own, whole, curve)
