@@ -1,0 +1,116 @@
+"""`experiments.hardware`: plateaus, steps, references; a model held against a curve of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.hardware.__main__ import hold, points_of
+from experiments.hardware.held import median_error
+from experiments.hardware.measure import Point, measure
+from experiments.hardware.pictures import draw
+from experiments.hardware.plateaus import Comparison, compare, crossing, plateaus, wanted
+from experiments.hardware.reference import read_curves
+from gpusim.core.errors import UserError
+from tests.examples import examples
+
+KIB = 1 << 10
+STAIRS = [(x * KIB, 30.0 if x <= 16 else 200.0 if x <= 256 else 500.0) for x in range(1, 2049)]
+"""30 cycles to 16 KiB, 200 to 256 KiB, 500 to 2 MiB."""
+
+HEADINGS = "gpu,test,footprint_bytes,stride_bytes,value,unit,p05,p95,clock_mhz,source,licence\n"
+
+
+def test_stairs_have_three_plateaus() -> None:
+    levels = plateaus(STAIRS)
+    assert [(level.first, level.last, level.value) for level in levels] == [
+        (KIB, 16 * KIB, 30.0), (17 * KIB, 256 * KIB, 200.0), (257 * KIB, 2048 * KIB, 500.0),
+    ]  # fmt: skip
+
+
+def test_a_slope_is_no_plateau() -> None:
+    assert not plateaus([(1 << i, 2.0**i) for i in range(20)])
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 1 << 30), st.floats(1, 1000)), unique_by=lambda p: p[0]))
+def test_plateaus_are_apart_and_flat(points: list[tuple[int, float]]) -> None:
+    curve = sorted(points)
+    last = 0
+    for level in plateaus(curve):
+        assert level.first > last
+        inside = [value for x, value in curve if level.first <= x <= level.last]
+        assert max(inside) <= 1.1 * min(inside)
+        assert all(level.first <= x <= level.last for x in level.inside(3))
+        last = level.last
+
+
+def test_where_a_curve_crosses() -> None:
+    assert crossing([(100, 10.0), (400, 1000.0)], 10.0, 1000.0) == pytest.approx(
+        100 * 4 ** (90 / 990)
+    )
+    assert crossing([(100, 10.0), (400, 20.0)], 10.0, 1000.0) is None
+    assert crossing([(100, 90.0), (400, 10.0)], 90.0, 10.0) == pytest.approx(100 * 4 ** (60 / 80))
+
+
+def test_a_curve_is_like_itself_and_a_slower_one_is_not() -> None:
+    values = dict(STAIRS)
+    itself = {x: values[min(max(round(x / KIB), 1), 2048) * KIB] for x in wanted(STAIRS)}
+    for found in compare(STAIRS, itself):
+        assert found.error is not None
+        assert abs(found.error) < (0.001 if found.what == "plateau" else 0.15)
+    slower = {x: 1.5 * value for x, value in itself.items()}
+    errors = [one.error for one in compare(STAIRS, slower) if one.what == "plateau"]
+    assert errors == pytest.approx([0.5] * 3)
+    assert compare(STAIRS, {})[0] == Comparison("plateau", KIB, 16 * KIB, 30.0, None)
+
+
+def write_reference(folder: Path, value: float) -> Path:
+    (folder / "curves").mkdir()
+    rows = "".join(
+        f"TINY 1,chase,{footprint},128,{value},cycles,,,1000,here,none\n"
+        for footprint in range(1024, 4096, 256)
+    )
+    (folder / "curves" / "latency_vs_footprint.csv").write_text(HEADINGS + rows)
+    return folder
+
+
+def test_a_model_is_held_against_its_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr("experiments.hardware.reference.GPUS", {"tiny": ("TINY",)})
+    own = measure("tiny", Point("latency", 2048))
+    held = hold("tiny", ["latency"], write_reference(tmp_path, own * 1.25), jobs=1)
+    table = held.table()
+    assert list(table.gpu) == ["TINY 1"]
+    assert table.error.iloc[0] == pytest.approx(-0.2, abs=0.02)
+    assert median_error(table, "plateau") == pytest.approx(0.2, abs=0.02)
+    assert median_error(table, "step") is None
+    assert set(held.points().test) == {"latency"}
+    draw(held, tmp_path / "tiny.png")
+    assert (tmp_path / "tiny.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_costs_a_launch_and_what_camps() -> None:
+    assert measure("tiny", Point("launch", 1)) > 1
+    neighbours = measure("tiny", Point("camping", 128))
+    assert measure("tiny", Point("camping", 4096)) < neighbours
+
+
+def test_nothing_larger_than_memory_is_asked_for() -> None:
+    asked = points_of(["latency", "tlb"], [], memory=1 << 24)
+    assert asked
+    assert max(point.footprint for point in asked) <= 1 << 23
+
+
+def test_wrong_references_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="has no folder curves"):
+        read_curves(tmp_path, "v100")
+    (tmp_path / "curves").mkdir()
+    assert not read_curves(tmp_path, "v100")
+    (tmp_path / "curves" / "latency_vs_footprint.csv").write_text("gpu,value\n")
+    with pytest.raises(UserError, match=r"latency_vs_footprint.csv: has no column test"):
+        read_curves(tmp_path, "v100")
