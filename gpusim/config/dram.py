@@ -80,6 +80,8 @@ class DramConfig:
             channels for all.
         trip: of the way from L2 banks and walkers to a channel, through the controller's clock
             crossings and its interface to the DRAM; None (``"none"`` in a model): it takes no time.
+        refresh: None (``"none"`` in a model): all channels are refreshed in the same clocks;
+            ``"staggered"``: one after another, evenly over the time between two refreshes.
         ideal: answer every request after `ideal_latency`, with no limit on bandwidth.
         ideal_latency: in DRAM clocks or ns.
     """
@@ -105,6 +107,7 @@ class DramConfig:
     hash: str | None = None
     partition: str | None = None
     trip: Duration | None = None
+    refresh: str | None = None
     ideal: bool = False
     ideal_latency: Duration = cycles(100)
 

@@ -8,7 +8,8 @@ from gpusim.core.version import __version__, form
 from gpusim.machine.load import load_model
 
 MODELS = [
-    "a100-mig", "apu-hsa", "fermi", "integrated", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny",
+    "a100", "a100-mig", "apu-hsa", "fermi", "h100", "integrated", "k80", "kepler-uvm",
+    "maxwell-mask", "mi210", "p100", "r9-nano", "rtx3070", "tiny", "v100",
 ]  # fmt: skip
 
 

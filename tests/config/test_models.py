@@ -10,7 +10,8 @@ from gpusim.machine.load import load_model
 from tests.config.citations import SOURCE
 
 MODELS = (
-    "a100-mig", "apu-hsa", "fermi", "integrated", "kepler-uvm", "maxwell-mask", "r9-nano", "tiny",
+    "a100", "a100-mig", "apu-hsa", "fermi", "h100", "integrated", "k80", "kepler-uvm",
+    "maxwell-mask", "mi210", "p100", "r9-nano", "rtx3070", "tiny", "v100",
 )  # fmt: skip
 CASES = [
     (model, variant)
@@ -116,3 +117,33 @@ def test_numbers_of_the_papers():
     assert star.instance(1).sm.count == 14
     assert star.instance(3).walk.walkers == 24
     assert star.memory.page == 64 << 10
+
+
+def bandwidth(config):
+    """Of all channels, in GB/s."""
+    dram = config.dram
+    bits = dram.channels * dram.pseudo_channels * dram.burst * dram.clock
+    return bits / dram.timing.BL.cycles(dram.clock) / 1e9
+
+
+@pytest.mark.parametrize(
+    ("model", "sms", "l2", "memory", "gigabytes", "reach"),
+    [  # what the makers state; the reach of the TLBs in pages of 2 MiB
+        ("v100", 80, 6 << 20, 16, 898, (16, 4096, 16384)),
+        ("rtx3070", 46, 4 << 20, 8, 448, (16, 16384, 32768)),
+        ("a100", 108, 40 << 20, 40, 1555, (16, 32768, 65536)),
+        ("h100", 132, 50 << 20, 80, 3351, (16, 32768, 65536)),
+        ("p100", 56, 4 << 20, 16, 732, (16, 1024)),
+        ("k80", 13, 1536 << 10, 12, 240, (1, 64, 1024)),
+        ("mi210", 104, 8 << 20, 64, 1638, (32, 8192)),
+    ],
+)
+def test_numbers_of_products(model, sms, l2, memory, gigabytes, reach):
+    config = load_model(model).config
+    assert (config.sm.count, config.l2.size, config.memory.size >> 30) == (sms, l2, memory)
+    assert bandwidth(config) == pytest.approx(gigabytes, rel=0.001)
+    pages = [one.entries * one.sub_entries * config.memory.page for one in config.tlb.values()]
+    assert tuple(size >> 21 for size in pages) == reach
+    dram = config.dram
+    channel = dram.banks_per_channel * dram.rows * dram.row
+    assert dram.channels * channel == config.memory.size

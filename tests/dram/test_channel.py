@@ -259,3 +259,21 @@ def test_the_way_to_a_channel_takes_its_time(trip: str, ideal: bool) -> None:
     assert far.answered == near.answered
     trail = far.requests[0].trail
     assert trail[3] == 10  # the way counts as DRAM's, not as that of who sent the request
+
+
+def test_staggered_channels_are_refreshed_one_after_another() -> None:
+    """Two channels of 64 bytes in turn; the second is refreshed half of REFI later."""
+    apart = 6338 // 2
+    for refresh, due in ((None, (6338, 6338)), ("staggered", (6338, 6338 + apart))):
+        config = evolve(GDDR5, channels=2, refresh=refresh)
+        for channel, clock in enumerate(due):
+            driven = Driven(config, [(clock, 64 * channel, False)])
+            # REF, ACT after RFC 147, RD after RCDRD 20, data after CL 20 and BL 2
+            assert driven.answered[0] == clock + 147 + 20 + 22
+    driven = Driven(evolve(GDDR5, channels=2, refresh="staggered"), [(6338, 64, False)])
+    assert driven.answered[0] == 6338 + 1 + 20 + 22  # nobody refreshes the second one now
+
+
+def test_an_unknown_refresh_is_refused() -> None:
+    with pytest.raises(UserError, match=r"dram\.refresh: 'stagered'; did you mean 'staggered'"):
+        build_dram(Environment(), evolve(GDDR5, refresh="stagered"), GDDR5.clock)

@@ -13,6 +13,9 @@ from tests.whole.running import base_run, run
 
 PARAMETERS = {"atax": {"n": 512, "iterations": 4}, "bfs": {"graph.vertices": 128}}
 MODELS = data_names("models")
+OF_PAPERS = (
+    "tiny", "kepler-uvm", "maxwell-mask", "fermi", "a100-mig", "apu-hsa", "integrated", "r9-nano",
+)  # fmt: skip
 
 
 def variants(model: str) -> tuple[str, ...]:
@@ -34,7 +37,7 @@ def test_every_variant_runs(model: str, workload: str) -> None:
         assert summary["cycles"] > 0
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", quick(MODELS, *OF_PAPERS, "v100"))
 def test_an_ideal_tlb_never_walks_nor_costs(model: str) -> None:
     base, ideal = (small(model, "atax", *names).summary for names in ((), ("ideal-tlb",)))
     assert ideal["walks"] == 0 < base["walks"]

@@ -19,6 +19,7 @@ Route = Callable[[int], Port[MemoryRequest]]
 
 _PAGE_POLICIES = ("open", "closed")
 _PARTITIONS = ("none", "channels")
+_REFRESHES = ("none", "staggered")
 
 
 def build_dram(
@@ -67,7 +68,10 @@ def route(mapping: AddressMapping, ports: list[Port[MemoryRequest]]) -> Route:
 
 
 def _check(config: DramConfig) -> None:
-    for key, allowed in (("page_policy", _PAGE_POLICIES), ("partition", _PARTITIONS)):
+    words = (
+        ("page_policy", _PAGE_POLICIES), ("partition", _PARTITIONS), ("refresh", _REFRESHES),
+    )  # fmt: skip
+    for key, allowed in words:
         word = getattr(config, key)
         if word is not None and word not in allowed:
             raise UserError(

@@ -40,6 +40,7 @@ class Commands:
         config: the DRAM table.
         mapping: for the numbering of the banks.
         sectored: requests are of sectors, and not all of one size.
+        channel: its number; channels may be refreshed one after another.
 
     Attributes:
         queues: of reads and of writes.
@@ -54,15 +55,18 @@ class Commands:
     )  # fmt: skip
 
     def __init__(
-        self, config: DramConfig, mapping: AddressMapping, sectored: bool = False
-    ) -> None:  # fmt: skip
+        self, config: DramConfig, mapping: AddressMapping, sectored: bool = False, channel: int = 0
+    ) -> None:
         timing = Timing.of(config)
         ranks, banks = make_banks(mapping)
         clocks = config.activate_clocks
         make = SectoredQueues if sectored else ReadWriteQueues
         self.queues: ReadWriteQueues = make(config, mapping.banks)
         self._bus = bus = CommandBus(config.row_bus)
-        self._refresh = refresh = Refresh(ranks, timing.REFI)
+        phase = 0
+        if config.refresh == "staggered":
+            phase = timing.REFI * (channel % config.channels) // config.channels
+        self._refresh = refresh = Refresh(ranks, timing.REFI, phase)
         self._plan = plan = BankPlan(banks, self.queues)
         self._chooser = Chooser(plan, self.queues, bus, refresh, ranks, banks, clocks)
         self._issuer = Issuer(

@@ -83,7 +83,7 @@ class DramChannel(Component):
         self._bursts = request_bytes // config.burst
         self._mapping = mapping
         self._ratio = ClockRatio(core_clock, config.clock)
-        self._commands = Commands(config, mapping, sectored)
+        self._commands = Commands(config, mapping, sectored, index)
         self._sectors = SectorBursts(config.burst) if sectored else None
         self._waits = 0
         """Core cycle in which there is room for the first request in the port."""

@@ -16,6 +16,7 @@ class Refresh:
     Args:
         ranks: all ranks of the channel.
         interval: DRAM clocks from one refresh to the next; 0: it is never refreshed.
+        phase: DRAM clocks by which all of them are later.
 
     Attributes:
         due: clock in which the next refresh is due.
@@ -24,10 +25,10 @@ class Refresh:
 
     __slots__ = ("_interval", "_ranks", "due", "pending")
 
-    def __init__(self, ranks: Sequence[Rank], interval: int) -> None:
+    def __init__(self, ranks: Sequence[Rank], interval: int, phase: int = 0) -> None:
         self._ranks = ranks
         self._interval = interval
-        self.due = interval or NEVER
+        self.due = interval + phase if interval else NEVER
         self.pending: list[Rank] = []
 
     def begin(self) -> None:
