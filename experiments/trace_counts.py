@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from attrs import evolve, frozen
 
-from experiments.trace_replay import Columns, Counts
+from experiments.trace_replay import Columns, Counts, Emptied
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
@@ -56,7 +56,7 @@ class Trace:
         columns: of the table, as far as replays need them.
         counters: by unit and name, summed over units.
         cycles: of all kernels.
-        copied: launches before which the host copied, whereby it emptied all caches.
+        copied: launches before which the host copied, which empties all caches.
     """
 
     path: Path
@@ -110,7 +110,8 @@ def _copied(kernels: Sequence[Mapping[str, int]]) -> frozenset[int]:
     return frozenset(
         number
         for number, (before, kernel) in enumerate(pairwise(kernels), start=1)
-        if kernel["first_wg_dispatch_cycle"] - before["last_wavefront_end_cycle"] > _LAUNCH_CYCLES
+        if "first_wg_dispatch_cycle" in kernel
+        and kernel["first_wg_dispatch_cycle"] - before["last_wavefront_end_cycle"] > _LAUNCH_CYCLES
     )
 
 
@@ -168,47 +169,46 @@ class Measured:
     dirty: int
 
 
-class _WithCopies:
-    """An application whose caches are emptied before some of its launches.
+class _WithCalls:
+    """An application before whose launches something is done.
 
     Args:
         application: as traced.
-        copied: those launches.
-        empty: empties the caches.
+        before: is given the number of the launch.
     """
 
-    def __init__(
-        self, application: Application, copied: frozenset[int], empty: Callable[[], None]
-    ) -> None:
+    def __init__(self, application: Application, before: Callable[[int], None]) -> None:
         self.name = application.name
         self.buffers = application.buffers
         self._application = application
-        self._copied = copied
-        self._empty = empty
+        self._before = before
 
     def launches(self) -> Iterator[Launch]:
         """The launches; each is asked for when the one before has drained."""
         for number, launch in enumerate(self._application.launches()):
-            if number in self._copied:
-                self._empty()
+            self._before(number)
             yield launch
 
 
-def measured_figures(trace: Trace, model: LoadedModel, pace: str = RECORDED) -> Measured:
+def measured_figures(
+    trace: Trace, model: LoadedModel, emptied: Emptied, pace: str = RECORDED
+) -> Measured:
     """What our machine counts, and the cycles that it takes, with MGPUSim's turns or its own."""
     workload = load_workload(str(trace.path), overrides={"pace": pace})
     dropped = 0
 
-    def empty() -> None:
+    def empty(launch: int) -> None:
         nonlocal dropped
-        for l1 in machine.l1s:
-            l1.clear()
-        dropped += _dirty(machine)
-        for array in _arrays(machine):
-            array.clear()
+        if launch in emptied.l1:
+            for l1 in machine.l1s:
+                l1.clear()
+        if launch in emptied.l2:
+            dropped += _dirty(machine)
+            for array in _arrays(machine):
+                array.clear()
 
     (tenant,) = assign_sms(model, workload)
-    application = _WithCopies(tenant.application, trace.copied, empty)
+    application = _WithCalls(tenant.application, empty)
     machine = Machine(model.config, [evolve(tenant, application=application)], workload.seed)
     l1 = model.config.l1
     watches = [_StoreWatch(l1.size // l1.line, l1.ways) for _ in machine.l1s]

@@ -9,11 +9,11 @@ one difference between two machines amounts to on this very trace.
 from __future__ import annotations
 
 from collections import abc
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Set
 from itertools import groupby
 
 import numpy as np
-from attrs import define
+from attrs import define, frozen
 from numpy.typing import NDArray
 
 from gpusim.config.schema import GpuConfig
@@ -61,15 +61,23 @@ class Counts:
     other_misses: float = 0
 
 
+@frozen
+class Emptied:
+    """Launches before which the L1 caches, and those before which the L2 cache, were emptied."""
+
+    l1: Set[int] = frozenset()
+    l2: Set[int] = frozenset()
+
+
 class Replay:
     """One machine's arrays.
 
     Args:
         config: of the machine.
-        emptied: launches before which all caches are emptied; others find what is left there.
+        emptied: launches before which caches are emptied; others find what is left there.
     """
 
-    def __init__(self, config: GpuConfig, emptied: Container[int] = ()) -> None:
+    def __init__(self, config: GpuConfig, emptied: Emptied) -> None:
         self.counts = Counts()
         self._emptied = emptied
         first, *_, last = config.tlb.values()
@@ -83,8 +91,13 @@ class Replay:
     def run(self, columns: Columns, group: int) -> Counts:
         """Replay all rows; `group` SMs share scalar and instruction caches (0: there are none)."""
         for launch, events in groupby(_events(columns, group), key=lambda event: event[0]):
-            if launch in self._emptied:
-                self._empty()
+            if launch in self._emptied.l1:
+                for l1 in self._l1s:
+                    l1.clear()
+            if launch in self._emptied.l2:
+                self.counts.writebacks += len(self._dirty)
+                self._dirty.clear()
+                self._l2.clear()
             for _, sm, line, frame_line, kind in events:
                 if kind == OTHER:
                     self._fetch(frame_line)
@@ -93,13 +106,6 @@ class Replay:
                     self._access(sm, frame_line, kind)
         self.counts.dirty = len(self._dirty)
         return self.counts
-
-    def _empty(self) -> None:
-        for l1 in self._l1s:
-            l1.clear()
-        self.counts.writebacks += len(self._dirty)
-        self._dirty.clear()
-        self._l2.clear()
 
     def _translate(self, sm: int, page: int) -> None:
         tlb = self._tlbs[sm]

@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
 from experiments.each_trace import Failure, each
+from experiments.trace_comparison import emptied_caches
 from experiments.trace_counts import measured_figures, read_trace
-from experiments.trace_replay import Replay, other_lines, reverse_instructions
+from experiments.trace_replay import Emptied, Replay, other_lines, reverse_instructions
 from experiments.validate_traces import main
 from gpusim.machine.load import load_model
 
@@ -200,8 +202,8 @@ def test_replays_differ_where_machines_do() -> None:
         if not name.startswith(("s_", "wf_", "page_"))
     }
     twice = {**table, **later}
-    kept = Replay(config).run(twice, 0)
-    emptied = Replay(config, emptied={1}).run(twice, 0)
+    kept = Replay(config, Emptied()).run(twice, 0)
+    emptied = Replay(config, Emptied({1}, {1})).run(twice, 0)
     assert (kept.l1_read_misses, emptied.l1_read_misses) == (2 * LINES, 4 * LINES)
     assert (kept.l2_write_misses, emptied.l2_write_misses) == (2 * LINES, 4 * LINES)
     assert (kept.writebacks, kept.dirty) == (0, 2 * LINES)
@@ -230,12 +232,19 @@ def test_copies_of_the_host_empty_the_caches(tmp_path: Path) -> None:
         ]
         (tmp_path / "toy.json").write_text(json.dumps(told))
         trace = read_trace(tmp_path / "toy.npz")
-        found.append(measured_figures(trace, model))
+        found.append(measured_figures(trace, model, Emptied(trace.copied, trace.copied)))
     kept, emptied = found
     assert (kept.figures["L1 read misses"], kept.figures["L2 write misses"]) == (8, 8)
     assert (emptied.figures["L1 read misses"], emptied.figures["L2 write misses"]) == (16, 16)
     assert (kept.dropped, kept.dirty) == (0, 8)
     assert (emptied.dropped, emptied.dirty) == (8, 8)
+
+    figures = {**emptied.figures, "L2 read misses": 8}
+    assert emptied_caches(trace, model, figures) == Emptied({1}, {1})
+    near = attrs.evolve(trace, copied=frozenset())
+    assert emptied_caches(near, model, figures) == Emptied({1}, frozenset())
+    assert emptied_caches(near, model, emptied.figures) == Emptied({1}, {1})
+    assert emptied_caches(near, model, kept.figures) == Emptied()
 
 
 def test_instructions_backward_and_other_lines() -> None:
