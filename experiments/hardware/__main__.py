@@ -1,6 +1,7 @@
 """Runs the microbenchmarks on models, beside measured curves if there are some.
 
 ``python -m experiments.hardware --model v100 [--reference FOLDER] [--out FOLDER] [--tests NAMES]``
+``python -m experiments.hardware --programs --reference FOLDER``
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from math import isnan
 from multiprocessing import get_context
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -21,6 +23,7 @@ from experiments.hardware.held import Held, median_error
 from experiments.hardware.measure import PARAMETERS, TESTS, Point, measure, model_of
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import wanted
+from experiments.hardware.programs import MODEL, PROGRAMS, beside_hardware, run_program
 from experiments.hardware.reference import GPUS, Measured, read_curves
 from gpusim.core.errors import UserError, nearest
 
@@ -76,20 +79,37 @@ def hold(model: str, tests: list[str], reference: Path | None, jobs: int) -> Hel
     return Held(model, taken, [one for one in curves if one.test in tests])
 
 
+def programs(names: list[str], reference: Path, out: Path, jobs: int) -> None:
+    """Run whole programs, and print them beside the hardware's."""
+    chosen = [one for one in PROGRAMS if not names or one.workload in names]
+    if not chosen:
+        allowed = ", ".join(dict.fromkeys(one.workload for one in PROGRAMS))
+        raise UserError(f"--programs {' '.join(names)}: none of them; allowed: {allowed}")
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(run_program, one) for one in chosen]
+        done = track(futures, f"{len(chosen)} programs", console=Console(stderr=True))
+        ran = {one: future.result() for one, future in zip(chosen, done, strict=True)}
+    table = beside_hardware(ran, reference)
+    table.to_csv(out / "programs.csv", index=False)
+    _print(table, f"{MODEL}: cycles of programs, simulated / hardware")
+
+
 def show(held: Held) -> None:
     """Print the comparison, or our points if there is nothing to compare with."""
     compared = held.table()
-    frame = held.points() if compared.empty else compared
-    table = Table(title=held.model)
+    _print(held.points() if compared.empty else compared, held.model)
+    for what in ("plateau", "step"):
+        if not compared.empty and (error := median_error(compared, what)) is not None:
+            Console().print(f"{held.model}: median error of {what}s {error:.1%}")
+
+
+def _print(frame: pd.DataFrame, title: str) -> None:
+    table = Table(title=title)
     for column in frame:
         table.add_column(str(column), justify="right")
     for row in frame.itertuples(index=False):
         table.add_row(*map(_written, row))
-    console = Console(width=max(120, Console().width))
-    console.print(table)
-    for what in ("plateau", "step"):
-        if not compared.empty and (error := median_error(compared, what)) is not None:
-            console.print(f"{held.model}: median error of {what}s {error:.1%}")
+    Console(width=max(120, Console().width)).print(table)
 
 
 def _written(value: object) -> str:
@@ -107,6 +127,10 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, help="folder with curves/*.csv")
     parser.add_argument("--out", type=Path, default=Path("hardware"), help="folder of the results")
     parser.add_argument("--tests", default=",".join(TESTS), help=f"of {', '.join(TESTS)}")
+    parser.add_argument(
+        "--programs", nargs="*", metavar="WORKLOAD",
+        help=f"run whole programs on {MODEL} instead: these, or all",
+    )  # fmt: skip
     parser.add_argument("-j", "--jobs", type=int, default=1, help="runs side by side (default 1)")
     arguments = parser.parse_args()
     tests = arguments.tests.split(",")
@@ -115,8 +139,13 @@ def main() -> None:
             f"there is no test {unknown[0]!r}{nearest(unknown[0], TESTS)}; "
             f"allowed: {', '.join(TESTS)}"
         )
+    if arguments.programs is not None and arguments.reference is None:
+        parser.error("--programs needs --reference")
     arguments.out.mkdir(parents=True, exist_ok=True)
     try:
+        if arguments.programs is not None:
+            programs(arguments.programs, arguments.reference, arguments.out, arguments.jobs)
+            return
         for model in arguments.model or GPUS:
             held = hold(model, tests, arguments.reference, arguments.jobs)
             held.points().to_csv(arguments.out / f"{model}_points.csv", index=False)
