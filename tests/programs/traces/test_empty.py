@@ -156,8 +156,9 @@ class IdleProgram(Program):
             yield Idle(shape=shape, name="idle", registers_per_thread=8, what=self._what)
 
 
-@pytest.mark.parametrize("what", BODIES)
-@pytest.mark.parametrize("grids", [(), (0,), (1, 0, 2)], ids=str)
+@pytest.mark.parametrize(
+    ("what", "grids"), [("nothing", ()), ("nothing", (0,)), *((what, (1, 0, 2)) for what in BODIES)]
+)
 def test_kernels_of_our_own(tmp_path: Path, what: str, grids: tuple[int, ...]) -> None:
     spec = ApplicationSpec("idle", lambda: IdleProgram(what, grids))
     workload = Workload("idle", "smoke", 0, (spec,))
@@ -214,7 +215,7 @@ def idle_chunks(draw: st.DrawFn) -> LaneChunk:
     )
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(idle_chunks(), max_size=3))
 def test_pieces_without_an_active_lane(pieces: list[LaneChunk]) -> None:
     spec = ApplicationSpec("chunks", lambda: ChunksApplication(pieces))
