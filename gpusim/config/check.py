@@ -185,6 +185,8 @@ def _check_tlb(tlb: TlbConfig, key: Key) -> Iterator[Problem]:
         yield Problem((*key, "sub_entries"), "must be a power of two")
     if tlb.hash is not None:
         yield from _one_of(tlb.hash, ("xor", "none"), (*key, "hash"))
+    if tlb.victims is not None:
+        yield from _at_least(1, tlb, key, ("victims",))
 
 
 def _check_walk(walk: WalkConfig) -> Iterator[Problem]:

@@ -39,8 +39,8 @@ DEFAULT = "default"
 
 
 OPTIONAL = (
-    "fbt", "fbt.remapping", "tlb.*", "tlb.*.hash", "stage.*", "walk.cache", "dram.partition",
-    "dram.hash", "dram.refresh", "dram.trip", "l2.hash", "l2.sector", "l2.far",
+    "fbt", "fbt.remapping", "tlb.*", "tlb.*.hash", "tlb.*.victims", "stage.*", "walk.cache",
+    "dram.hash", "dram.partition", "dram.refresh", "dram.trip", "l2.hash", "l2.sector", "l2.far",
     "l1.unified", "l1.carve_outs",
 )  # fmt: skip
 """Tables and keys that a machine may do without: `NONE` takes them away."""

@@ -133,6 +133,7 @@ class TlbConfig:
         sets: TLB set policy: what a set of an array of sets can hold.
         hash: ``"xor"``: all bits of the page number, folded, choose the set; None (``"none"`` in a
             model): the lowest ones do.
+        victims: entries of a victim buffer behind the array; None (``"none"``): there is none.
         fill: TLB fill policy: which translations that come back may go into the array.
         replacement: replacement policy: which entry of a set goes.
         ideal: every lookup hits, at the lookup latency.
@@ -150,6 +151,7 @@ class TlbConfig:
     array: PolicyConfig = policy_of(Slot.TLB_ARRAY, "set-associative")
     sets: PolicyConfig = policy_of(Slot.TLB_SET, "plain")
     hash: str | None = None
+    victims: int | None = None
     fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
     ideal: bool = False

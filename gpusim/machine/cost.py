@@ -15,7 +15,7 @@ from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
-from gpusim.hardware.tlb import FillPolicy, TlbArray
+from gpusim.hardware.tlb import FillPolicy, make_array
 from gpusim.machine.dimensions import dimensions
 
 
@@ -76,7 +76,7 @@ def storage(model: LoadedModel) -> list[Part]:
     parts = list(_parts("block_scheduler", 1, placement.storage(sizes)))
     for name, tlb in config.tlb.items():
         if not tlb.ideal:
-            array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
+            array = make_array(tlb)
             fill: FillPolicy = make_policy(Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1))
             instances = _instances(config, tlb)
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))

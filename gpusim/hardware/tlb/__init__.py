@@ -18,6 +18,7 @@ from gpusim.hardware.tlb.sub_entry import SubEntryArray
 from gpusim.hardware.tlb.sub_entry_groups import GroupedSubEntryArray
 from gpusim.hardware.tlb.tb_partitioned import TbPartitionedArray
 from gpusim.hardware.tlb.tb_shared import TbPartitionedSharedArray
+from gpusim.hardware.tlb.victims import VictimBuffer
 
 __all__ = [
     "AlwaysFill",
@@ -46,6 +47,7 @@ __all__ = [
     "TlbLevel",
     "TlbSet",
     "Ways",
+    "VictimBuffer",
     "forward_table_level",
     "make_array",
 ]

@@ -39,6 +39,8 @@ class TlbArray(Policy):
             all of it; ``"splintered"``: an entry maps the one small page in it that was asked for.
         hashable: pages are nothing but names to it, of which low bits choose the set, so that
             ``tlb.NAME.hash`` can give it others (`HashedArray`).
+        spills: it puts the pages of each entry that it evicts into `spilled`, if there is such a
+            list, for a victim buffer (``tlb.NAME.victims``).
     """
 
     extra_cycles: int = 0
@@ -49,6 +51,8 @@ class TlbArray(Policy):
     replaces: ClassVar[bool] = False
     large_pages: str = "splintered"
     hashable: bool = False
+    spills: bool = False
+    spilled: list[dict[int, Mapping]] | None = None
 
     @abstractmethod
     def lookup(self, tag: int, slot: int) -> Mapping | None:

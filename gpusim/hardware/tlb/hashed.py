@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -10,7 +11,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.signals import Signals
-from gpusim.core.structures import bits_for
+from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
 
 _DECIDED: Final = ("extra_cycles", "pipelined_cycles")
@@ -72,6 +73,9 @@ class HashedArray(TlbArray):
 
     def flush(self) -> None:
         self.array.flush()
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        return self.array.storage(dimensions)
 
     def counters(self) -> tuple[object, ...]:
         return self.array.counters()

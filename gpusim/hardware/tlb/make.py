@@ -6,6 +6,7 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.registry import Slot, make_policy
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.hashed import HashedArray
+from gpusim.hardware.tlb.victims import VictimBuffer
 
 
 def make_array(config: TlbConfig) -> TlbArray:
@@ -15,4 +16,6 @@ def make_array(config: TlbConfig) -> TlbArray:
         OptionError: the array cannot be made of the level's keys, or one of them is of no effect.
     """
     array: TlbArray = make_policy(Slot.TLB_ARRAY, config.array, config)
+    if config.victims is not None:
+        array = VictimBuffer(array, config)
     return array if config.hash is None else HashedArray(array, config)

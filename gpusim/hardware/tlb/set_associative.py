@@ -84,7 +84,7 @@ class SetAssociativeArray(ArrayOfSets):
         if self._plain:
             mine: Any = self
             mine.large_pages = "whole"
-            mine.hashable = True
+            mine.hashable = mine.spills = True
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         index = tag & self._mask
@@ -102,12 +102,34 @@ class SetAssociativeArray(ArrayOfSets):
         return None
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
+        if self.spilled is not None:
+            return self._insert_and_spill(tag, mapping, self.spilled)
         if mapping.pages == 1 or not self._plain:
             return self._sets[tag & self._mask].insert(Entry(tag, mapping))
         size = mapping.pages.bit_length() - 1
         if size not in self._large:
             self._large.append(size)
         return self._sets[tag >> size & self._mask].insert(Entry(_key(tag, size), mapping))
+
+    def _insert_and_spill(
+        self, tag: int, mapping: Mapping, spilled: list[dict[int, Mapping]]
+    ) -> int:  # fmt: skip
+        """Likewise, with a look at what goes; larger pages are not handed on."""
+        size = mapping.pages.bit_length() - 1
+        key = _key(tag, size) if size else tag
+        if size and size not in self._large:
+            self._large.append(size)
+        one = self._sets[tag >> size & self._mask]
+        assert isinstance(one, PlainSet)
+        evicted = 0
+        if one.full and key not in one.entries:
+            gone = one.victim()
+            one.take(gone.tag)
+            if gone.mapping.pages == 1:
+                spilled.append({gone.tag: gone.mapping})
+            evicted = 1
+        one.insert(Entry(key, mapping))
+        return evicted
 
     def invalidate(self, tag: int) -> bool:
         found = self._sets[tag & self._mask].remove(tag)

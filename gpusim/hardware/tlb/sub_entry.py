@@ -28,6 +28,7 @@ class SubEntryArray(TlbArray):
 
     replaces = True
     hashable = True
+    spills = True
 
     def __init__(self, config: TlbConfig) -> None:
         sets = config.entries // config.ways
@@ -102,8 +103,11 @@ class SubEntryArray(TlbArray):
 
     def _evict(self, index: int, victim: int) -> None:
         """The entry of a base goes from a set."""
-        self.evicted.add(victim << self._shift, len(self._sets[index].pop(victim)))
+        pages = self._sets[index].pop(victim)
+        self.evicted.add(victim << self._shift, len(pages))
         self._replacement.forget(index, victim)
+        if self.spilled is not None:
+            self.spilled.append(pages)
 
 
 register_policy(Slot.TLB_ARRAY, "sub-entry", SubEntryArray)
