@@ -106,10 +106,10 @@ def show(held: Held) -> None:
 def _print(frame: pd.DataFrame, title: str) -> None:
     table = Table(title=title)
     for column in frame:
-        table.add_column(str(column), justify="right")
+        table.add_column(str(column), justify="right", no_wrap=True)
     for row in frame.itertuples(index=False):
         table.add_row(*map(_written, row))
-    Console(width=max(120, Console().width)).print(table)
+    Console(width=max(180, Console().width)).print(table)
 
 
 def _written(value: object) -> str:

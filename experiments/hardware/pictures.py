@@ -11,14 +11,16 @@ from experiments.hardware.measure import PARAMETERS, UNITS
 from gpusim.views import plots
 
 COLUMNS = 3
+"""Axes side by side at most."""
 
 
 def draw(held: Held, file: Path) -> None:
     """One axes a test."""
     tests = held.tests()
-    rows = -(-len(tests) // COLUMNS)
-    figure = plots.new_figure("page", 1.9 * rows)
-    every = figure.subplots(rows, COLUMNS, squeeze=False).ravel()
+    columns = min(len(tests), COLUMNS)
+    rows = -(-len(tests) // columns)
+    figure = plots.new_figure("page", 1.9 * rows + 0.2)
+    every = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, (test, stride) in zip(every, tests, strict=False):
         _one(axes, held, test, stride)
     for axes in every[len(tests) :]:
