@@ -4,7 +4,7 @@
 
     python -m experiments.validate_sass --reference DIR [--model M] [--counts FILE] [--json] [-j N]
 
-`DIR` holds folders with a ``kernelslist.g``; those of which FILE (``accelsim_counts.toml`` here)
+`DIR` holds folders with a ``kernelslist.g``; those of which FILE (``accelsim/counts.toml`` here)
 tells what Accel-Sim counts are run on the model M (rtx3070).  L1 accesses must be equal, L2
 accesses within 2 %, L2 hits and DRAM reads within 10 %, all in sectors of 32 bytes.  Exit status 1
 says that a count is not, 2 that a trace could not be run; the others are compared all the same.
@@ -41,7 +41,7 @@ from gpusim.programs.traces.traceg import KERNELS_LIST
 from gpusim.programs.workload import Workload, load_workload
 from gpusim.simulate import assign_sms, run
 
-COUNTS = Path(__file__).with_name("accelsim_counts.toml")
+COUNTS = Path(__file__).with_name("accelsim") / "counts.toml"
 TOLERANCES = {"L1 accesses": 0.0, "L2 accesses": 0.02, "L2 hits": 0.10, "DRAM reads": 0.10}
 """Counts that are compared, and the largest difference, relative to Accel-Sim's."""
 NOISE = 0.001
