@@ -34,16 +34,17 @@ GRIDS: dict[str, list[int]] = {
     "tlb": [1 << shift for shift in range(22, 37)],
     "l1-bandwidth": [1 << shift for shift in range(13, 20)],
     "l2-bandwidth": [1 << shift for shift in range(20, 28)],
-    "stream-read": [64 * MIB, 256 * MIB],
-    "stream-triad": [192 * MIB],
+    "stream-read": [32 * MIB, 96 * MIB],
+    "stream-triad": [96 * MIB],
     "launch": [1, 64, 1024],
     "atomics": [1, 32, 1024, 65536],
     "camping": [128, 256, 1024, 4096, 16384],
 }
 """What is measured without a reference."""
 
-LARGEST_STREAM = 128 * MIB
-"""Streams of more take minutes and tell nothing new: all is DRAM by then."""
+LARGEST = {"latency": 1 << 36, "tlb": 1 << 37, "l1-bandwidth": 2 * MIB}
+LARGEST_STREAM = 96 * MIB
+"""Footprints of more take minutes and tell nothing new: of all SMs' L1 caches, and of DRAM."""
 
 
 def points_of(tests: Iterable[str], curves: list[Measured], memory: int) -> list[Point]:
@@ -64,8 +65,7 @@ def points_of(tests: Iterable[str], curves: list[Measured], memory: int) -> list
 def _affordable(point: Point, memory: int) -> bool:
     if point.test in PARAMETERS:
         return True
-    limit = memory // 2 if point.test in {"latency", "tlb"} else LARGEST_STREAM
-    return point.footprint <= limit
+    return point.footprint <= min(memory // 2, LARGEST.get(point.test, LARGEST_STREAM))
 
 
 def hold(model: str, tests: list[str], reference: Path | None, jobs: int) -> Held:
