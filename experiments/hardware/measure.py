@@ -72,14 +72,20 @@ def latency(model: LoadedModel, point: Point) -> float:
 
 
 def tlb_latency(model: LoadedModel, point: Point) -> float:
-    """Likewise with one node in each 2 MiB, all in different sets of the caches."""
-    page = 2 * MIB
-    return _chase(model, {"footprint": point.footprint, "stride": page, "skew": 128, "page": page})
+    """Likewise over as few lines as miss the L1 cache, so that what grows is due to pages alone."""
+    line = int(model.config.l1.line)
+    lines = 4 * int(model.config.l1.size) // line
+    stride = max(line, 1 << (point.footprint // lines).bit_length() - 1)
+    skew = line if stride > line else 0
+    return _chase(model, {"footprint": point.footprint, "stride": stride, "skew": skew})
 
 
 def _chase(model: LoadedModel, parameters: Mapping[str, object]) -> float:
     warm = 2 * int(model.config.l2.size) // model.config.l2.line
-    settings = {"loads": LATENCY_LOADS, "lead": 4096, "warm": warm, **parameters}
+    settings = {
+        "loads": LATENCY_LOADS, "lead": 4096, "warm": warm, "sms": model.config.sm.count,
+        "page": int(model.config.memory.page), **parameters,
+    }  # fmt: skip
     with _run(model, "chase", settings) as result:
         return (_cycles(result, "chase") - _cycles(result, "lead")) / LATENCY_LOADS
 

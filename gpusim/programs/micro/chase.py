@@ -49,6 +49,29 @@ class WarmKernel(Kernel):
 
 
 @define(kw_only=True, eq=False)
+class PagesKernel(Kernel):
+    """Every block loads a node of every page, so that the TLBs of its SM know them.
+
+    Attributes:
+        nodes: the array.
+        index: elements, one a page.
+    """
+
+    nodes: DeviceArray[np.int8]
+    index: Nodes
+    name: str = "pages"
+    registers_per_thread: int = 16
+
+    def body(self, k: BlockTracer) -> Iterator[None]:
+        for first in range(0, len(self.index), k.threads):
+            place = first + k.tid
+            inside = place < len(self.index)
+            k.load(self.nodes, self.index.take(place, mode="clip"), inside)
+            k.wait(0, inside)
+            yield
+
+
+@define(kw_only=True, eq=False)
 class ChaseKernel(Kernel):
     """One warp, of which some lanes follow a chain of their own: load, wait, load.
 
@@ -88,6 +111,8 @@ class ChaseParameters:
             not longer.
         warm: nodes that come before them in the chain and are loaded by all SMs together.
         page: bytes; before anything else, one node in each is loaded, so that no page is new.
+        sms: SMs that do so, each for itself: all, where they have TLBs of their own, as a launch of
+            one block need not be where the one before it was.
     """
 
     footprint: int = field(default=1 << 20, validator=[ge(NODE), le(1 << 37)])
@@ -99,6 +124,7 @@ class ChaseParameters:
     lead: int = field(default=4096, validator=[ge(0), le(1 << 20)])
     warm: int = field(default=1 << 19, validator=[ge(0), le(1 << 26)])
     page: int = field(default=1 << 21, validator=ge(1024))
+    sms: int = field(default=1, validator=[ge(1), le(4096)])
 
     @stride.validator
     def _divides(self, _: object, stride: int) -> None:
@@ -142,8 +168,9 @@ class Chase(Program):
         warm = min(parameters.warm, self.count)
         chain = self._chain(warm + chases * parameters.lanes)
         pages = np.arange(0, parameters.footprint, parameters.page) // NODE
-        yield self._warming("pages", pages)
-        yield self._warming("warm", chain[:warm])
+        blocks = Shape((parameters.sms, 1, 1), (WARMING, 1, 1))
+        yield PagesKernel(shape=blocks, nodes=self.nodes, index=pages)
+        yield self._warming(chain[:warm])
         steps = chain[warm:].reshape(chases, parameters.lanes)
         one_warp = Shape.linear(WARP, WARP)
         for name, first, last in (("lead", 0, self.lead), ("chase", self.lead, chases)):
@@ -151,9 +178,9 @@ class Chase(Program):
                 shape=one_warp, name=name, nodes=self.nodes, index=steps[first:last]
             )  # fmt: skip
 
-    def _warming(self, name: str, index: Nodes) -> WarmKernel:
+    def _warming(self, index: Nodes) -> WarmKernel:
         shape = Shape.linear(max(len(index), 1), WARMING)
-        return WarmKernel(shape=shape, name=name, nodes=self.nodes, index=index)
+        return WarmKernel(shape=shape, nodes=self.nodes, index=index)
 
     def _chain(self, length: int) -> Nodes:
         """The first elements of the chain, which goes round."""

@@ -64,6 +64,21 @@ def test_lanes_have_chains_of_their_own(nodes: int, lanes: int, order: str, skew
     assert numbers[lap:] == numbers[: len(numbers) - lap]
 
 
+def test_every_sm_knows_every_page() -> None:
+    program = Chase(ChaseParameters(footprint=1 << 20, page=4096, sms=3), 0)
+    pages = next(program.launches())
+    assert (pages.blocks, pages.threads_per_block) == (3, 256)
+    for block in range(3):
+        loaded = [
+            offset * NODE
+            for warp in range(8)
+            for op, _, lanes in warp_operations(pages, program, block, warp)
+            if op == "LOAD"
+            for offset in lanes
+        ]
+        assert sorted(loaded) == list(range(0, 1 << 20, 4096))
+
+
 def test_an_array_of_gigabytes_takes_no_memory() -> None:
     program = Chase(ChaseParameters(footprint=1 << 36, stride=1 << 21, loads=4), 0)
     assert program.nodes.bytes == 1 << 36
