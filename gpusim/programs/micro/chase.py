@@ -160,7 +160,7 @@ class Chase(Program):
     @property
     def lead(self) -> int:
         """Loads of a lead: a lap warms all that it can; of a longer chain nothing stays anyhow."""
-        return min(self.parameters.lead, self.count) if self.count <= self.parameters.lead else 0
+        return self.count if self.count <= self.parameters.lead else 0
 
     def launches(self) -> Iterator[Launch]:
         parameters = self.parameters
