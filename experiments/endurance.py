@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import psutil
 from attrs import frozen
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
 from gpusim.core.version import form
 from gpusim.core.warp_program import Launch
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.load import load_model
+from gpusim.machine.monitor import Progress, now_and_then, sample
 from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
@@ -33,7 +35,6 @@ from gpusim.views import plots
 
 MODEL = "kepler-uvm"
 LOOK_SECONDS = 15
-HEARTBEAT_CYCLES = 1000
 
 
 @frozen
@@ -83,33 +84,30 @@ def endure(graph: Graph, minutes: float) -> list[Look]:
     process = psutil.Process()
     looks: list[Look] = []
 
-    def look() -> None:
+    def look(progress: Progress) -> None:
         looks.append(
             Look(
                 minutes=(time.process_time() - began) / 60,
-                cycles=machine.env.now,
-                transactions=machine.transactions,
+                cycles=progress.cycle,
+                transactions=progress.transactions,
                 megabytes=process.memory_info().rss / 1e6,
             )
         )
 
     columns = (BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns) as bar:
+    with Bar(*columns) as bar:
         shown = bar.add_task("", total=minutes)
 
-        def watch() -> Generator[int, None, None]:
-            due = 0.0
-            while any(scheduler.in_flight() for scheduler in machine.schedulers):
-                if time.process_time() >= due:
-                    look()
-                    told = f"search {program.number}, {looks[-1].transactions:,} transactions"
-                    bar.update(shown, completed=looks[-1].minutes, description=told)
-                    due = time.process_time() + LOOK_SECONDS
-                yield HEARTBEAT_CYCLES
+        def report(progress: Progress) -> None:
+            if looks and time.process_time() < began + looks[-1].minutes * 60 + LOOK_SECONDS:
+                return
+            look(progress)
+            told = f"search {program.number}, {progress.transactions:,} transactions"
+            bar.update(shown, completed=looks[-1].minutes, description=told)
 
-        machine.env.start(watch(), onlooker=True)
+        machine.env.start(now_and_then(machine, report), onlooker=True)
         run(machine)
-        look()
+        look(sample(machine, done=True))
     return looks
 
 

@@ -190,6 +190,22 @@ class _WithCalls:
             yield launch
 
 
+def run_counting(
+    machine: Machine, note: Callable[[MemoryRequest, int, int], None]
+) -> Counter[tuple[str, str]]:
+    """Run a machine; the sums of its counters, by component and name.
+
+    `note` is told of every finished transaction (`LoadStoreUnit.on_request`).
+    """
+    for sm in machine.sms:
+        sm.lsu.on_request.listen(note)
+    run(machine)
+    sums: Counter[tuple[str, str]] = Counter()
+    for row in machine.counter_rows():
+        sums[row.component, row.name] += row.value
+    return sums
+
+
 def measured_figures(
     trace: Trace, model: LoadedModel, emptied: Emptied, pace: str = RECORDED
 ) -> Measured:
@@ -220,12 +236,7 @@ def measured_figures(
         nonlocal stores_missed
         stores_missed += request.kind == Kind.STORE and _reached_dram(request)
 
-    for sm in machine.sms:
-        sm.lsu.on_request.listen(note)
-    run(machine)
-    sums: Counter[tuple[str, str]] = Counter()
-    for row in machine.counter_rows():
-        sums[row.component, row.name] += row.value
+    sums = run_counting(machine, note)
     store_hits = sum(watch.hits for watch in watches)
     first, *_, last = (f"tlb/{name}" for name in machine.tlbs)
 

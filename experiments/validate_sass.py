@@ -29,6 +29,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from experiments.each_trace import Failure, each
+from experiments.trace_counts import run_counting
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
@@ -39,7 +40,7 @@ from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.programs.traces.traceg import KERNELS_LIST
 from gpusim.programs.workload import Workload, load_workload
-from gpusim.simulate import assign_sms, run
+from gpusim.simulate import assign_sms
 
 COUNTS = Path(__file__).with_name("accelsim") / "counts.toml"
 TOLERANCES = {"L1 accesses": 0.0, "L2 accesses": 0.02, "L2 hits": 0.10, "DRAM reads": 0.10}
@@ -111,12 +112,7 @@ def measured_figures(model: LoadedModel, workload: Workload) -> Figures:
         if State.L2 in request.trail[::2]:
             sent["L2"] += sectors
 
-    for sm in machine.sms:
-        sm.lsu.on_request.listen(note)
-    run(machine)
-    counted: Counter[tuple[str, str]] = Counter()
-    for row in machine.counter_rows():
-        counted[row.component, row.name] += row.value
+    counted = run_counting(machine, note)
     fetched = counted["l2", "sectors_fetched"]
     claimed = counted["l2", "claimed"] * sent["store sectors"] / max(sent["stores"], 1)
     return {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
 import numpy as np
 from attrs import frozen
 
 from gpusim.config.load import LoadedModel
 from gpusim.machine.load import load_model
+from gpusim.programs.micro.bandwidth import OPERATIONS
 from gpusim.programs.workload import load_workload
 from gpusim.results.result import Result
 from gpusim.simulate import simulate
@@ -106,34 +107,13 @@ def l1_bandwidth(model: LoadedModel, point: Point) -> float:
     return (twice[0] - once[0]) / (twice[1] - once[1]) / 1e9
 
 
-def l2_bandwidth(model: LoadedModel, point: Point) -> float:
-    """GB/s of all SMs together, whose blocks read one piece of the array after the other."""
-    return _streamed(model, "read", point.footprint)
+def streamed(model: LoadedModel, point: Point, operation: str) -> float:
+    """GB/s of all SMs together, whose blocks go through one piece of the arrays after the other.
 
-
-def stream_read(model: LoadedModel, point: Point) -> float:
-    """GB/s of reading."""
-    return _streamed(model, "read", point.footprint)
-
-
-def stream_scale(model: LoadedModel, point: Point) -> float:
-    """GB/s of a copy with a factor: two arrays."""
-    return _streamed(model, "scale", point.footprint // 2)
-
-
-def stream_triad(model: LoadedModel, point: Point) -> float:
-    """GB/s of a triad: three arrays."""
-    return _streamed(model, "triad", point.footprint // 3)
-
-
-def stream_write(model: LoadedModel, point: Point) -> float:
-    """GB/s of writing."""
-    return _streamed(model, "write", point.footprint)
-
-
-def _streamed(model: LoadedModel, operation: str, footprint: int) -> float:
-    """Enough blocks for all of the array, and for all SMs."""
-    footprint = max(footprint // 1024 * 1024, 1024)
+    There are enough blocks for all of the arrays, and for all SMs; `operation` is one of
+    `gpusim.programs.micro.bandwidth.OPERATIONS`.
+    """
+    footprint = max(point.footprint // sum(OPERATIONS[operation]) // 1024 * 1024, 1024)
     blocks = max(-(-footprint // BYTES_A_BLOCK), BLOCKS_AN_SM * model.config.sm.count)
     return _bandwidth(
         model, footprint=footprint, operation=operation, blocks=blocks, threads=1024,
@@ -181,15 +161,12 @@ def camping(model: LoadedModel, point: Point) -> float:
     )  # fmt: skip
 
 
-TESTS = {
+TESTS: dict[str, Callable[[LoadedModel, Point], float]] = {
     "latency": latency,
     "tlb": tlb_latency,
     "l1-bandwidth": l1_bandwidth,
-    "l2-bandwidth": l2_bandwidth,
-    "stream-read": stream_read,
-    "stream-scale": stream_scale,
-    "stream-triad": stream_triad,
-    "stream-write": stream_write,
+    "l2-bandwidth": partial(streamed, operation="read"),
+    **{f"stream-{name}": partial(streamed, operation=name) for name in OPERATIONS},
     "launch": launch_cost,
     "atomics": atomic_rate,
     "camping": camping,

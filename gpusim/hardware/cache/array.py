@@ -79,10 +79,7 @@ class CacheArray:
             return None
         victim = None
         if len(lines) >= self._ways:
-            gone = victim_of(self.replacement, index, lines)
-            victim = gone, lines[gone]
-            del lines[gone]
-            self.replacement.forget(index, gone)
+            victim = self._evict(index)
         lines[line] = new
         self.replacement.insert(index, line)
         return victim
@@ -93,14 +90,17 @@ class CacheArray:
 
     def used(self, line: int) -> int:
         """Lines in the set of `line`."""
-        return len(self._sets[line // self._interleave % self.sets])
+        return len(self._sets[self.set_of(line)])
 
     def evict(self, line: int) -> tuple[int, int]:
         """Forget the line that goes first from the set of `line`; returns it and its state."""
-        index = line // self._interleave % self.sets
+        return self._evict(self.set_of(line))
+
+    def _evict(self, index: int) -> tuple[int, int]:
         lines = self._sets[index]
         gone = victim_of(self.replacement, index, lines)
-        state = lines.pop(gone)
+        state = lines[gone]
+        del lines[gone]
         self.replacement.forget(index, gone)
         return gone, state
 

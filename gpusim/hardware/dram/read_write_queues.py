@@ -6,6 +6,7 @@ from math import ceil
 
 from gpusim.config.dram import DramConfig
 from gpusim.core.registry import Slot, find_policy
+from gpusim.core.request import MemoryRequest
 from gpusim.hardware.dram.queue import DramQueue, FrFcfs
 from gpusim.hardware.dram.waiting import Waiting
 
@@ -26,7 +27,7 @@ class ReadWriteQueues:
         draining: whether that is the queue of writes.
     """
 
-    __slots__ = ("_addresses", "_high", "_low", "draining", "reads", "served", "writes")
+    __slots__ = ("_high", "_low", "_written", "draining", "reads", "served", "writes")
 
     def __init__(self, config: DramConfig, banks: int) -> None:
         policy = find_policy(Slot.DRAM_QUEUE, config.scheduler.policy)
@@ -41,8 +42,8 @@ class ReadWriteQueues:
         self.draining = False
         self._high = int(config.drain_high * config.write_queue) + 1
         self._low = ceil(config.drain_low * config.write_queue) - 1
-        self._addresses: dict[int, int] = {}
-        """How many writes of an address wait."""
+        self._written: dict[int, int] = {}
+        """How many writes of a place wait."""
 
     def add(self, waiting: Waiting, now: int) -> bool:
         """Take a request into its queue at DRAM clock `now`.
@@ -50,11 +51,10 @@ class ReadWriteQueues:
         Returns:
             False for a read of what a waiting write is about to write, which need not wait.
         """
-        address = waiting.request.address
         if waiting.write:
             self.writes.add(waiting, now)
-            self._addresses[address] = self._addresses.get(address, 0) + 1
-        elif address in self._addresses:
+            self._note(waiting.request)
+        elif self._finds(waiting.request):
             return False
         else:
             self.reads.add(waiting, now)
@@ -66,11 +66,30 @@ class ReadWriteQueues:
             self.reads.remove(waiting)
             return
         self.writes.remove(waiting)
-        address = waiting.request.address
-        if self._addresses[address] == 1:
-            del self._addresses[address]
+        self._forget(waiting.request)
+
+    def _finds(self, read: MemoryRequest) -> bool:
+        """Whether waiting writes write all that a read wants: its address."""
+        return read.address in self._written
+
+    def _note(self, write: MemoryRequest) -> None:
+        """A write waits: of its address."""
+        self._count(write.address)
+
+    def _forget(self, write: MemoryRequest) -> None:
+        """It waits no longer."""
+        self._uncount(write.address)
+
+    def _count(self, place: int) -> None:
+        """One more write of a place waits."""
+        self._written[place] = self._written.get(place, 0) + 1
+
+    def _uncount(self, place: int) -> None:
+        """One less does."""
+        if self._written[place] == 1:
+            del self._written[place]
         else:
-            self._addresses[address] -= 1
+            self._written[place] -= 1
 
     def turn_is_due(self) -> bool:
         """Whether the other queue has to be served now."""

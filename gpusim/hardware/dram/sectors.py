@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from gpusim.config.dram import DramConfig
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
-from gpusim.hardware.dram.waiting import Waiting
 
 
 class SectorBursts:
@@ -46,33 +44,17 @@ class SectoredQueues(ReadWriteQueues):
     A sector of which a write has only some bytes counts like any other [our choice].
     """
 
-    def __init__(self, config: DramConfig, banks: int) -> None:
-        super().__init__(config, banks)
-        self._written: dict[int, int] = {}
-        """How many writes of a sector wait."""
+    def _finds(self, read: MemoryRequest) -> bool:
+        written = self._written
+        return all(sector in written for sector in _sectors(read))
 
-    def add(self, waiting: Waiting, now: int) -> bool:
-        sectors, written = _sectors(waiting.request), self._written
-        if waiting.write:
-            for sector in sectors:
-                written[sector] = written.get(sector, 0) + 1
-            self.writes.add(waiting, now)
-        elif all(sector in written for sector in sectors):
-            return False
-        else:
-            self.reads.add(waiting, now)
-        return True
+    def _note(self, write: MemoryRequest) -> None:
+        for sector in _sectors(write):
+            self._count(sector)
 
-    def remove(self, waiting: Waiting) -> None:
-        if not waiting.write:
-            self.reads.remove(waiting)
-            return
-        self.writes.remove(waiting)
-        for sector in _sectors(waiting.request):
-            if self._written[sector] == 1:
-                del self._written[sector]
-            else:
-                self._written[sector] -= 1
+    def _forget(self, write: MemoryRequest) -> None:
+        for sector in _sectors(write):
+            self._uncount(sector)
 
 
 def _sectors(request: MemoryRequest) -> list[int]:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
-
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import VPN_MASK, Mapping
-from gpusim.core.signals import Signals
-from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.core.structures import bits_for
+from gpusim.hardware.tlb.around import ArrayAround
 from gpusim.hardware.tlb.array import TlbArray
-
-_DECIDED: Final = ("extra_cycles", "pipelined_cycles")
-"""What an array tells anew with every lookup."""
-_STATED: Final = ("fills_every_slot", "most_spaces", "large_pages")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class HashedArray(TlbArray):
+class HashedArray(ArrayAround):
     """An array whose sets are chosen by an XOR-fold of the page number.
 
     Of a page number without its sub-index, groups of as many bits as tell the sets apart are
@@ -39,49 +32,26 @@ class HashedArray(TlbArray):
     """
 
     def __init__(self, array: TlbArray, config: TlbConfig) -> None:
-        inside: Any = array  # it may state what follows on its class
-        if not inside.hashable:
+        super().__init__(array)
+        if not self._inside.hashable:
             raise OptionError(
                 "hash", f"of no effect: the array {config.array.policy!r} chooses its sets in its "
                 "own way; leave it out",
             )  # fmt: skip
         if config.entries == config.ways:
             raise OptionError("hash", "of no effect: all entries are one set; leave it out")
-        self.array = array
-        self._inside = inside
         self._shift = bits_for(config.sub_entries)
         self._bits = bits_for(config.entries // config.ways)
         self._mask = (1 << self._bits) - 1
-        mine: Any = self
-        for name in (*_STATED, *_DECIDED):
-            setattr(mine, name, getattr(inside, name))
-
-    def attach(self, signals: Signals) -> None:
-        self.array.attach(signals)
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
-        mapping = self.array.lookup(self._renamed(tag), slot)
-        self.extra_cycles = self._inside.extra_cycles
-        self.pipelined_cycles = self._inside.pipelined_cycles
-        return mapping
+        return self._look_inside(self._renamed(tag), slot)
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         return self.array.insert(self._renamed(tag), mapping, slot)
 
     def invalidate(self, tag: int) -> bool:
         return self.array.invalidate(self._renamed(tag))
-
-    def flush(self) -> None:
-        self.array.flush()
-
-    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        return self.array.storage(dimensions)
-
-    def counters(self) -> tuple[object, ...]:
-        return self.array.counters()
-
-    def counters_of(self, asid: int) -> tuple[object, ...]:
-        return self.array.counters_of(asid)
 
     def _renamed(self, tag: int) -> int:
         """The name of a page inside: the low bits of its base are the index of its set."""

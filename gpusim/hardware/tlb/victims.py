@@ -12,8 +12,8 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
-from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.hardware.tlb.around import ArrayAround
 from gpusim.hardware.tlb.array import TlbArray
 
 
@@ -26,7 +26,7 @@ class VictimCounters:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class VictimBuffer(TlbArray):
+class VictimBuffer(ArrayAround):
     """A few fully associative entries that take what an array evicts, and give it back.
 
     It is looked up beside the array, in the same cycles [our choice].  An entry of which a page is
@@ -43,14 +43,12 @@ class VictimBuffer(TlbArray):
     """
 
     def __init__(self, array: TlbArray, config: TlbConfig) -> None:
-        inside: Any = array  # it may state what follows on its class
-        if not inside.spills:
+        super().__init__(array)
+        if not self._inside.spills:
             raise OptionError(
                 "victims", f"of no effect: the array {config.array.policy!r} does not hand on what "
                 "it evicts; leave it out",
             )  # fmt: skip
-        self.array = array
-        self._inside = inside
         self._spilled: list[dict[int, Mapping]] = []
         array.spilled = self._spilled
         self._capacity = config.victims or 0
@@ -59,17 +57,10 @@ class VictimBuffer(TlbArray):
         """Pages of each base, the one that came first in front."""
         self.buffer = VictimCounters()
         mine: Any = self
-        for name in ("fills_every_slot", "most_spaces", "large_pages", "hashable"):
-            setattr(mine, name, getattr(inside, name))
-        mine.extra_cycles, mine.pipelined_cycles = inside.extra_cycles, inside.pipelined_cycles
-
-    def attach(self, signals: Signals) -> None:
-        self.array.attach(signals)
+        mine.hashable = self._inside.hashable
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
-        mapping = self.array.lookup(tag, slot)
-        self.extra_cycles = self._inside.extra_cycles
-        self.pipelined_cycles = self._inside.pipelined_cycles
+        mapping = self._look_inside(tag, slot)
         if mapping is not None:
             return mapping
         pages = self._entries.get(tag >> self._shift)
@@ -100,11 +91,11 @@ class VictimBuffer(TlbArray):
         return True
 
     def flush(self) -> None:
-        self.array.flush()
+        super().flush()
         self._entries.clear()
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        told = self.array.storage(dimensions)
+        told = super().storage(dimensions)
         if told is None:
             return None
         fields = {
@@ -114,10 +105,7 @@ class VictimBuffer(TlbArray):
         return [*told, Storage("victim buffer", self._capacity, fields)]
 
     def counters(self) -> tuple[object, ...]:
-        return (*self.array.counters(), self.buffer)
-
-    def counters_of(self, asid: int) -> tuple[object, ...]:
-        return self.array.counters_of(asid)
+        return (*super().counters(), self.buffer)
 
     def _take_spilled(self) -> int:
         """Keep what the array has evicted; returns how many entries are lost for that."""

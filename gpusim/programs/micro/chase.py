@@ -30,42 +30,26 @@ Nodes = NDArray[np.int64]
 
 @define(kw_only=True, eq=False)
 class WarmKernel(Kernel):
-    """Every thread loads one pointer: of the chain's nodes, those that come first are loaded first.
+    """Every thread loads one pointer at a time: of those to load, the first ones first.
 
     Attributes:
         nodes: the array.
-        index: elements, one a thread.
+        index: elements to load.
+        everywhere: whether each block loads all of them (else: as many as it has threads, the
+            next ones), so that the TLBs of its SM know them.
     """
 
     nodes: DeviceArray[np.int8]
     index: Nodes
-    name: str = "warm"
-    registers_per_thread: int = 16
-
-    def body(self, k: BlockTracer) -> None:
-        inside = k.t < len(self.index)
-        k.load(self.nodes, self.index.take(k.t, mode="clip"), inside)
-        k.wait(0, inside)
-
-
-@define(kw_only=True, eq=False)
-class PagesKernel(Kernel):
-    """Every block loads a node of every page, so that the TLBs of its SM know them.
-
-    Attributes:
-        nodes: the array.
-        index: elements, one a page.
-    """
-
-    nodes: DeviceArray[np.int8]
-    index: Nodes
-    name: str = "pages"
+    everywhere: bool = False
     registers_per_thread: int = 16
 
     def body(self, k: BlockTracer) -> Iterator[None]:
-        for first in range(0, len(self.index), k.threads):
-            place = first + k.tid
-            inside = place < len(self.index)
+        count = len(self.index)
+        first, last = (0, count) if self.everywhere else (k.bx * k.threads, (k.bx + 1) * k.threads)
+        for start in range(first, min(last, count), k.threads):
+            place = start + k.tid
+            inside = place < count
             k.load(self.nodes, self.index.take(place, mode="clip"), inside)
             k.wait(0, inside)
             yield
@@ -168,19 +152,20 @@ class Chase(Program):
         warm = min(parameters.warm, self.count)
         chain = self._chain(warm + chases * parameters.lanes)
         pages = np.arange(0, parameters.footprint, parameters.page) // NODE
-        blocks = Shape((parameters.sms, 1, 1), (WARMING, 1, 1))
-        yield PagesKernel(shape=blocks, nodes=self.nodes, index=pages)
-        yield self._warming(chain[:warm])
+        yield WarmKernel(
+            name="pages", shape=Shape.linear(parameters.sms * WARMING, WARMING), nodes=self.nodes,
+            index=pages, everywhere=True,
+        )  # fmt: skip
+        yield WarmKernel(
+            name="warm", shape=Shape.linear(max(warm, 1), WARMING), nodes=self.nodes,
+            index=chain[:warm],
+        )  # fmt: skip
         steps = chain[warm:].reshape(chases, parameters.lanes)
         one_warp = Shape.linear(WARP, WARP)
         for name, first, last in (("lead", 0, self.lead), ("chase", self.lead, chases)):
             yield ChaseKernel(
                 shape=one_warp, name=name, nodes=self.nodes, index=steps[first:last]
             )  # fmt: skip
-
-    def _warming(self, index: Nodes) -> WarmKernel:
-        shape = Shape.linear(max(len(index), 1), WARMING)
-        return WarmKernel(shape=shape, nodes=self.nodes, index=index)
 
     def _chain(self, length: int) -> Nodes:
         """The first elements of the chain, which goes round."""

@@ -64,6 +64,12 @@ def test_lanes_have_chains_of_their_own(nodes: int, lanes: int, order: str, skew
     assert numbers[lap:] == numbers[: len(numbers) - lap]
 
 
+def test_nothing_need_be_warm() -> None:
+    program = Chase(ChaseParameters(footprint=4096, warm=0, lead=0, loads=3), 0)
+    assert drain(program) == ["pages", "warm", "lead", "chase"]
+    assert not warp_operations(list(program.launches())[1], program)
+
+
 def test_every_sm_knows_every_page() -> None:
     program = Chase(ChaseParameters(footprint=1 << 20, page=4096, sms=3), 0)
     pages = next(program.launches())
