@@ -44,7 +44,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Make figures of papers again, and hold their claims beside what is measured here."""
-    from gpusim.cli.reproduce_tables import print_outcome, print_unmeasured
+    from gpusim.cli.reproduce_tables import print_outcome, print_score, print_unmeasured
     from gpusim.cli.sweep_view import sweep_progress
     from gpusim.studies.reproduce.catalog import choose, means
     from gpusim.studies.reproduce.page import PICTURES, write_page
@@ -57,6 +57,7 @@ def reproduce(
     _make(docs / PICTURES)
     found: list[Outcome] = []
     told: list[dict[str, Any]] = []
+    left_out: list[Judged] = []
     for paper, figures in chosen:
         for outcome in run(
             paper, figures, output, scale, jobs=jobs, dask=dask, retry_failed=retry_failed,
@@ -70,12 +71,15 @@ def reproduce(
             else:
                 print_outcome(outcome, picture)
         reasons = [one for one in unmeasured(paper) if means(one.claim.id, wanted)]
+        left_out += reasons
         if as_json:
             told.append({"paper": paper.paper, "claims": [_judged(one) for one in reasons]})
         else:
             print_unmeasured(paper, reasons)
     if as_json:
         print(json.dumps(told))
+    else:
+        print_score([*(one for outcome in found for one in outcome.claims), *left_out])
     if any(outcome.failures for outcome in found) or (check and _wrong(found, wanted)):
         raise typer.Exit(1)
 
@@ -118,6 +122,7 @@ def _judged(one: Judged) -> dict[str, Any]:
     claim, measured = one.claim, one.measured
     return {
         "id": claim.id,
+        "role": claim.role,
         "statement": claim.statement,
         "headline": claim.headline,
         "paper": list(claim.values),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
-from gpusim.studies.reproduce.claims import Paper
+from gpusim.studies.reproduce.claims import Paper, Role
 from gpusim.studies.reproduce.page import cells_of, ours, told
 from gpusim.studies.reproduce.run import Judged, Outcome
 from gpusim.studies.reproduce.verdict import Verdict
@@ -46,6 +47,19 @@ def print_unmeasured(paper: Paper, claims: Iterable[Judged]) -> None:
     judged = list(claims)
     if judged:
         stdout_console().print(_claims(judged, f"{paper.paper}: not measured"))
+
+
+def print_score(claims: Iterable[Judged]) -> None:
+    """How many claims of each role have which verdict."""
+    judged = list(claims)
+    table = Table(title="claims", header_style="bold")
+    for name in ("role", "claims", *Verdict):
+        table.add_column(name, justify="left" if name == "role" else "right")
+    for role in Role:
+        mine = Counter(one.verdict for one in judged if one.claim.role == role)
+        counts = (str(mine[verdict] or "") for verdict in Verdict)
+        table.add_row(role, str(mine.total()), *counts)
+    stdout_console().print(table)
 
 
 def _claims(claims: Iterable[Judged], title: str | None = None) -> Table:

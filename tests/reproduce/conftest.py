@@ -24,6 +24,7 @@ intro = "Small."
 
 [[claim]]
 id = "mine.fig1.faster"
+role = "outcome"
 where = "Fig. 1"
 statement = "More entries make it faster"
 headline = true
@@ -36,6 +37,7 @@ cause = "Because."
 
 [[claim]]
 id = "mine.fig2.reuse"
+role = "calibration"
 where = "Fig. 2"
 statement = "Pages are reused"
 direction = "higher"
@@ -43,6 +45,7 @@ measured = "whether"
 
 [[claim]]
 id = "mine.sec1.area"
+role = "outcome"
 where = "§1"
 statement = "It is small"
 scope = "hardware"

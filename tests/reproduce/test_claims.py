@@ -73,6 +73,7 @@ figures = []
 intro = ""
 [[claim]]
 id = "mine.one"
+role = "outcome"
 where = "w"
 statement = "s"
 direction = "higher"
@@ -84,6 +85,7 @@ measured = "m"
     ("old", "new", "message"),
     [
         ('"mine.one"', '"other.one"', r"must begin with 'mine\.'"),
+        ('"outcome"', '"outcomes"', "role: 'outcomes'; did you mean 'outcome'"),
         ('"higher"', '"heigher"', "direction: 'heigher'; did you mean 'higher'"),
         ('measured = "m"', 'measured = "m"\nscope = "simulated"', "did you mean 'simulate'"),
         ('measured = "m"', "", "either `measured` or `reason`"),

@@ -35,7 +35,10 @@ def test_all_of_a_paper(mine, tmp_path):
     assert "the nw" in told.output
     assert "needs a chip" in told.output
     page = (tmp_path / "pages" / "mine.md").read_text()
-    assert "Of 3 claims: 2 *agrees*, 1 *not measured*." in page
+    assert "Of 1 calibration claims: 1 *agrees*." in page
+    assert "Of 2 outcome claims: 1 *agrees*, 1 *not measured*." in page
+    scores = [line.replace("│", "").split() for line in told.output.splitlines()[-3:-1]]
+    assert scores == [["calibration", "1", "1"], ["outcome", "2", "1", "1"]]
     assert "| More entries make it faster | agrees |" in page
     assert "*mine.fig1.faster*: Because." in page
     assert page.index("## Fig. 1") < page.index("## Fig. 2") < page.index("## Not measured")

@@ -6,7 +6,7 @@ from pathlib import Path
 import attrs
 
 from gpusim.studies.reproduce import Figure
-from gpusim.studies.reproduce.claims import DIRECTIONS, Claim
+from gpusim.studies.reproduce.claims import DIRECTIONS, Claim, Role
 from gpusim.studies.reproduce.verdict import Verdict
 from gpusim.views.plots import save
 from tests.reproduce.made import material
@@ -28,7 +28,7 @@ def test_the_example(tmp_path):
 def test_the_keys():
     for field in attrs.fields(Claim):
         assert f"`{field.name}`" in PAGE, field.name
-    for word in DIRECTIONS:
+    for word in (*DIRECTIONS, *Role):
         assert f"`{word}`" in PAGE, word
     for verdict in Verdict:
         assert f"\n| {verdict} |" in PAGE, verdict

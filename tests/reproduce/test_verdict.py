@@ -4,12 +4,15 @@ import math
 
 import pytest
 
-from gpusim.studies.reproduce.claims import Claim
+from gpusim.studies.reproduce.claims import Claim, Role
 from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
 
 
 def claim(direction, *values, **more):
-    return Claim(id="x.y", where="", statement="", direction=direction, values=values, **more)
+    return Claim(
+        id="x.y", role=Role.OUTCOME, where="", statement="", direction=direction, values=values,
+        **more,
+    )  # fmt: skip
 
 
 def verdict(said, *ours):

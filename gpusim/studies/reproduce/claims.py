@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,25 @@ DIRECTIONS = ("higher", "lower", "equal", "ordering", "at least")
 SCOPES = ("simulate", "analytic", "hardware")
 
 
+class Role(StrEnum):
+    """What a claim is for.
+
+    What a paper prints of its programs and of its baseline (counts, rates, reuse, footprints,
+    bandwidth) is what silent choices may be made by; what a mechanism or an ideal machine does, and
+    every comparison of times, is looked at only after that: the score.
+    """
+
+    CALIBRATION = "calibration"
+    OUTCOME = "outcome"
+
+
 @frozen(kw_only=True)
 class Claim:
     """A statement of a paper.
 
     Attributes:
         id: the paper's short name, a figure or section, a name.
+        role: one of `Role`.
         where: in the paper.
         statement: what it says.
         direction: one of `DIRECTIONS`; what `values` mean (`gpusim.studies.reproduce.verdict`).
@@ -40,6 +54,7 @@ class Claim:
     """
 
     id: str
+    role: str
     where: str
     statement: str
     direction: str
@@ -119,6 +134,7 @@ def read_claims(path: Path) -> Paper:
             raise UserError(f"{where}: the id must begin with '{paper.paper}.'")
         if ids.count(claim.id) > 1:
             raise UserError(f"{where}: there are several claims of that id")
+        _check_word(f"{where}: role", claim.role, [*map(str, Role)])
         _check_word(f"{where}: direction", claim.direction, DIRECTIONS)
         _check_word(f"{where}: scope", claim.scope, SCOPES)
         if bool(claim.measured) == bool(claim.reason):

@@ -7,6 +7,7 @@ remarks on claims, its end, are written anew whenever the page is.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isnan
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from gpusim.core.errors import WriteError
 from gpusim.results.storage.files import whole_file
 from gpusim.studies.reproduce.catalog import figures_of
-from gpusim.studies.reproduce.claims import Claim, Paper
+from gpusim.studies.reproduce.claims import Claim, Paper, Role
 from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
 from gpusim.studies.reproduce.verdict import Measured, Verdict
 
@@ -96,10 +97,12 @@ def _overview(paper: Paper, parts: dict[str, str]) -> Iterator[str]:
     there = [claim for claim in paper.claim if claim.id in verdicts]
     if not there:
         return
-    counts = {verdict: sum(verdicts[claim.id] == verdict for claim in there) for verdict in Verdict}
-    told = ", ".join(f"{count} *{verdict}*" for verdict, count in counts.items() if count)
-    yield f"Of {len(there)} claims: {told}."
-    yield ""
+    for role in Role:
+        mine = Counter(verdicts[claim.id] for claim in there if claim.role == role)
+        if mine:
+            counts = (f"{mine[verdict]} *{verdict}*" for verdict in Verdict if mine[verdict])
+            yield f"Of {mine.total()} {role} claims: {', '.join(counts)}."
+            yield ""
     yield from markdown(
         ("main result", "verdict"),
         [(claim.statement, verdicts[claim.id]) for claim in there if claim.headline],
