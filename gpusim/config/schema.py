@@ -246,7 +246,7 @@ class MemoryConfig:
     Attributes:
         page: 4 KiB, 64 KiB or 2 MiB.
         size: physical memory.
-        frames: frame allocation policy: ``contiguous``, ``first-touch`` or ``scattered``.
+        frames: frame allocation policy: ``contiguous``, ``region``, ``first-touch``, ``scattered``.
         levels: of the radix page table for 4 KiB and 64 KiB pages; 2 MiB pages take one less.
     """
 

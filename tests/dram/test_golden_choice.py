@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.core.errors import OptionError
 from gpusim.core.request import Kind, MemoryRequest
-from gpusim.hardware.dram.golden_silver_normal import GoldenSilverNormal
+from gpusim.hardware.dram.golden_silver_normal import GOLDEN, ROW_HITS, GoldenSilverNormal
 from gpusim.hardware.dram.pressure import TranslationPressure
 from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Waiting
 from tests.examples import examples
@@ -30,7 +30,11 @@ def waiting(bank: int, row: int, app: int, depth: int, cycle: int, number: int) 
 class Naive:
     """One list of ``(request, its queue)`` by arrival, and the rules as they are written."""
 
-    def __init__(self, apps: int, thresh_max: int, idle: int, patience: int) -> None:
+    def __init__(
+        self, apps: int, thresh_max: int, idle: int, patience: int, golden_order: str = "queue",
+        row_hits: str = "in-queue",
+    ) -> None:  # fmt: skip
+        self.golden_order, self.row_hits = golden_order, row_hits
         self.all: list[tuple[Waiting, str]] = []
         self.apps, self.thresh_max, self.idle, self.patience = apps, thresh_max, idle, patience
         self.turn, self.quota, self.last = -1, 0, 0
@@ -70,7 +74,14 @@ class Naive:
         return "silver"
 
     def best(self, bank: int, row: int) -> Waiting | None:
-        golden = self.of("golden")[:1]
+        golden = self.of("golden")
+        if self.golden_order == "queue":
+            golden = golden[:1]
+        if self.row_hits == "first":
+            for lane in LANES:
+                for one in self.of(lane):
+                    if one.bank == bank and one.row == row:
+                        return one
         candidates = [one for one in golden if one.bank == bank]
         for lane in ("silver", "normal"):
             of_bank = [one for one in self.of(lane) if one.bank == bank]
@@ -88,11 +99,19 @@ STEPS = st.lists(
 
 
 @settings(max_examples=examples(300), deadline=None)
-@given(STEPS, st.integers(1, 9), st.sampled_from([0, 0, 1, 10]))
-def test_it_chooses_as_a_naive_one(steps: list[Any], thresh_max: int, patience: int) -> None:
-    queue = GoldenSilverNormal(0, 8, **SIZES, thresh_max=thresh_max, idle=20, patience=patience)
+@given(
+    STEPS, st.integers(1, 9), st.sampled_from([0, 0, 1, 10]), st.sampled_from(GOLDEN),
+    st.sampled_from(ROW_HITS),
+)  # fmt: skip
+def test_it_chooses_as_a_naive_one(
+    steps: list[Any], thresh_max: int, patience: int, golden_order: str, row_hits: str
+) -> None:
+    readings = {"golden_order": golden_order, "row_hits": row_hits}
+    queue = GoldenSilverNormal(
+        0, 8, **SIZES, thresh_max=thresh_max, idle=20, patience=patience, **readings
+    )
     queue.watch(TranslationPressure(3, 100_000))
-    naive = Naive(3, thresh_max, 20, patience)
+    naive = Naive(3, thresh_max, 20, patience, **readings)
     cycle = 0
     for number, (action, bank, row, app, depth, later) in enumerate(steps):
         cycle += later
@@ -111,6 +130,7 @@ def test_it_chooses_as_a_naive_one(steps: list[Any], thresh_max: int, patience: 
             queue.remove(best)
             naive.all = [pair for pair in naive.all if pair[0] is not best]
             head = naive.of("golden")[:1] if best.request.depth else []
+            head = head if golden_order == "queue" else []
             assert queue.changed == [waits.bank for waits in head]
         assert queue.size == len(naive.all)
         assert set(queue.requests()) == {waits for waits, _ in naive.all}

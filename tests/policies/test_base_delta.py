@@ -35,7 +35,9 @@ class Naive:
     def __init__(
         self, entries: int, ways: int, *, rebase: int = 16, partitioned: bool = True,
         delta_vpn_bits: int = 13, delta_pfn_bits: int = 9, restore: bool = False,
+        overflow: bool = False,
     ) -> None:  # fmt: skip
+        self.overflow = overflow
         self.count = entries // ways
         self.plain_size = ways // 2 if partitioned else 0
         self.packed_size = 2 * (ways - self.plain_size)
@@ -78,6 +80,10 @@ class Naive:
         part = self.packed[at] if match else self.plain[at]
         size = self.packed_size if match else self.plain_size
         part.append((tag, pfn))
+        if match and self.overflow and len(part) > size:
+            gone = part.pop(0)
+            part, size = self.plain[at], self.plain_size
+            part.append(gone)
         evicted = max(len(part) - size, 0) if size else 0
         del part[: len(part) - size if len(part) > size else 0]
         if match:
@@ -128,8 +134,9 @@ options = st.fixed_dictionaries(
         "delta_vpn_bits": st.integers(1, 6),
         "delta_pfn_bits": st.integers(1, 6),
         "restore": st.booleans(),
+        "overflow": st.booleans(),
     }
-)
+).filter(lambda options: options["partitioned"] or not options["overflow"])
 
 
 def call(array: Any, what: str, tag: int, pfn: int, *slot: int) -> Any:
@@ -211,6 +218,14 @@ def test_reach_of_clustered_pages_is_half_as_much_again() -> None:
     assert array._kind.counters()[0].compressed_evictions == 1
 
 
+def test_pages_that_all_match_have_one_and_a_half_times_the_ways_if_they_may_overflow() -> None:
+    array = tlb(16, 16, overflow=True)
+    assert sum(array.insert(vpn, vpn, 0) for vpn in range(24)) == 0
+    assert all(array.lookup(vpn, 0) == vpn for vpn in range(24))
+    assert array.insert(24, 24, 0) == 1
+    assert array._kind.counters()[0].overflows == 9
+
+
 def test_a_rebase_forgets_the_compressed_and_the_next_page_sets_the_base() -> None:
     array = tlb(4, 4, rebase=2)
     far = 1 << 20
@@ -228,7 +243,8 @@ def test_a_rebase_forgets_the_compressed_and_the_next_page_sets_the_base() -> No
     counters = attrs.asdict(array._kind.counters()[0])
     assert counters == {
         "compressed_inserts": 6, "plain_inserts": 2, "dropped_inserts": 0,
-        "compressed_evictions": 0, "plain_evictions": 0, "rebases": 1, "rebase_evictions": 2,
+        "compressed_evictions": 0, "overflows": 0, "plain_evictions": 0, "rebases": 1,
+        "rebase_evictions": 2,
     }  # fmt: skip
 
 
@@ -239,6 +255,7 @@ def test_a_rebase_forgets_the_compressed_and_the_next_page_sets_the_base() -> No
         ({"delta_vpn_bits": 0}, 4, ["delta_vpn_bits", "1 or more"]),
         ({"extra_cycles": -1}, 4, ["extra_cycles", "0 or more"]),
         ({}, 1, ["ways", "even"]),
+        ({"overflow": True, "partitioned": False}, 4, ["overflow", "no effect"]),
     ],
 )
 def test_refused(options: Any, ways: int, words: list[str]) -> None:

@@ -13,6 +13,7 @@ from gpusim.hardware.walk import (
     FirstTouchFrames,
     FrameAllocator,
     LargestFitFrames,
+    RegionFrames,
     ScatteredFrames,
 )
 from tests.examples import examples
@@ -56,4 +57,39 @@ def test_scattering_depends_on_the_seed_alone() -> None:
 def test_all_have_names() -> None:
     names = {name: find_policy(Slot.FRAMES, name) for name in policy_names(Slot.FRAMES)}
     small = dict(zip(("contiguous", "first-touch", "scattered"), ALL, strict=True))
-    assert names == {**small, "largest-fit": LargestFitFrames}
+    assert names == {**small, "largest-fit": LargestFitFrames, "region": RegionFrames}
+
+
+def regions(frames: int) -> RegionFrames:
+    allocator = RegionFrames(frames, 0)
+    allocator.page_bytes = 64 << 10
+    return allocator
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 200)), max_size=60))
+def test_a_region_keeps_the_order_of_one_applications_pages(asked: list[tuple[int, int]]) -> None:
+    allocator = regions(32 * 60)
+    mapped: dict[tuple[int, int], int] = {}
+    for place in asked:
+        if place in mapped:
+            allocator.free(*place, mapped.pop(place), 1)
+        else:
+            mapped[place] = allocator.allocate(*place)
+        owner: dict[int, tuple[int, int]] = {}
+        for (asid, vpn), pfn in mapped.items():
+            assert pfn % 32 == vpn % 32
+            assert owner.setdefault(pfn // 32, (asid, vpn // 32)) == (asid, vpn // 32)
+        assert len(owner) == len(set(owner.values())), "a 2 MiB range has one region"
+
+
+def test_regions_are_handed_out_from_the_lowest_and_again() -> None:
+    allocator = regions(64)
+    assert [allocator.allocate(0, 5), allocator.allocate(1, 40), allocator.allocate(0, 0)] == [
+        5, 40, 0,
+    ]  # fmt: skip
+    with pytest.raises(UserError, match=r"memory\.size"):
+        allocator.allocate(1, 64)
+    allocator.free(0, 5, 5, 1)
+    allocator.free(0, 0, 0, 1)
+    assert allocator.allocate(1, 64) == 0

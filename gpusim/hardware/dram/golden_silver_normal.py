@@ -17,10 +17,12 @@ from gpusim.core.request import MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.dram.pressure import TranslationPressure, watch_pressure
-from gpusim.hardware.dram.queue import DramQueue, Fcfs, FrFcfs, entries_storage
+from gpusim.hardware.dram.queue import DramQueue, Fcfs, FcfsOfBanks, FrFcfs, entries_storage
 from gpusim.hardware.dram.waiting import PRECEDENCE, Served, Waiting
 
 QUOTAS = ("pressure", "walks")
+GOLDEN = ("queue", "bank")
+ROW_HITS = ("in-queue", "first")
 
 
 @attr.s(auto_attribs=True)
@@ -48,10 +50,10 @@ class QueueCounters:
 class GoldenSilverNormal(DramQueue):
     """Page-table reads first, then data of the application whose turn it is, then other data.
 
-    The golden queue is first come, first served: its head's bank works for it alone.  Silver and
-    normal are FR-FCFS queues.  A bank works for the highest queue that has a request for it, and
-    of commands that could go in one clock, that of the highest queue goes (a column access before
-    an activation, as always); so banks that no higher request wants serve lower ones.
+    The golden queue is first come, first served; silver and normal are FR-FCFS queues.  A bank
+    works for the highest queue that has a request for it, and of commands that could go in one
+    clock, that of the highest queue goes (a column access before an activation, as always); so
+    banks that no higher request wants serve lower ones.
 
     An application may put as many requests into silver as its quota says; then the next one that
     has requests here gets its turn.  What finds silver full goes to normal and does not count.
@@ -68,6 +70,10 @@ class GoldenSilverNormal(DramQueue):
             that has room, so that it cannot starve; it does not count as its application's.  0:
             never, as in the paper.
         epoch: see `DramQueue`.
+        golden_order: first come, first served in the golden ``"queue"``, whose head's bank works
+            for it alone, or in each ``"bank"``, which works for its oldest one.
+        row_hits: go before others ``"in-queue"`` silver or normal; or ``"first"``, whatever queue
+            they wait in, as in the simulator that the authors released.
         quota: in proportion to an application's ``"pressure"``, concurrent walks times warps
             stalled by one, or to concurrent ``"walks"`` alone, as the simulator does that the
             authors released.
@@ -75,8 +81,8 @@ class GoldenSilverNormal(DramQueue):
 
     __slots__ = (
         "_counters", "_data", "_golden", "_heard", "_home", "_idle", "_left", "_normal",
-        "_patience", "_patient", "_pressure", "_quota", "_served", "_silver", "_sizes",
-        "_thresh_max", "_turn", "epoch",
+        "_patience", "_patient", "_pressure", "_quota", "_rows_first", "_served", "_silver",
+        "_sizes", "_thresh_max", "_turn", "epoch",
     )  # fmt: skip
 
     reads_only = True
@@ -84,16 +90,19 @@ class GoldenSilverNormal(DramQueue):
     def __init__(
         self, entries: int, banks: int, *, golden: int = 16, silver: int = 64, normal: int = 192,
         thresh_max: int = 500, idle: int = 1000, patience: int = 0, epoch: int = 100_000,
-        quota: str = "pressure",
+        quota: str = "pressure", golden_order: str = "queue", row_hits: str = "in-queue",
     ) -> None:  # fmt: skip
         at_least(1, golden=golden, silver=silver, normal=normal, thresh_max=thresh_max)
         at_least(1, idle=idle, epoch=epoch)
         at_least(0, patience=patience)
         one_of(QUOTAS, quota=quota)
+        one_of(GOLDEN, golden_order=golden_order)
+        one_of(ROW_HITS, row_hits=row_hits)
         self.size = 0
         self.epoch = epoch
         self._sizes = golden, silver, normal
-        self._golden = Fcfs(golden, banks)
+        in_order = Fcfs if golden_order == "queue" else FcfsOfBanks
+        self._golden: DramQueue = in_order(golden, banks)
         self._silver = FrFcfs(silver, banks)
         self._normal = FrFcfs(normal, banks)
         self.changed = self._golden.changed
@@ -102,6 +111,7 @@ class GoldenSilverNormal(DramQueue):
         """Which queue a request waits in."""
         self._pressure = TranslationPressure(1, epoch)
         self._thresh_max = thresh_max
+        self._rows_first = row_hits == "first"
         self._idle = idle
         self._patience = patience
         self._patient: deque[Waiting] = deque()
@@ -190,7 +200,9 @@ class GoldenSilverNormal(DramQueue):
             self._data[request.app] -= 1
 
     def best(self, bank: int, row: int) -> Waiting | None:
-        """Of the highest queue that has a request for the bank."""
+        """Of the highest queue that has a request for the bank, or a row hit."""
+        if self._rows_first and row >= 0 and (hit := self._row_hit(bank, row)) is not None:
+            return hit
         for queue in (self._golden, self._silver, self._normal):
             best = queue.best(bank, row)
             if best is not None:
@@ -200,6 +212,17 @@ class GoldenSilverNormal(DramQueue):
     def requests(self) -> list[Waiting]:
         """All requests, golden ones first."""
         return [*self._golden.requests(), *self._silver.requests(), *self._normal.requests()]
+
+    def _row_hit(self, bank: int, row: int) -> Waiting | None:
+        """The request of the highest queue that lies in the open row."""
+        for one in self._golden.requests():
+            if one.bank == bank and one.row == row:
+                return one
+        for queue in (self._silver, self._normal):
+            best = queue.best(bank, row)
+            if best is not None and best.row == row:
+                return best
+        return None
 
     # -- turns -----------------------------------------------------------------------------------
 

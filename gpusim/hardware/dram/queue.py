@@ -142,6 +142,18 @@ register_policy(Slot.DRAM_QUEUE, "fr-fcfs", FrFcfs)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
+class FcfsOfBanks(FrFcfs):
+    """First come, first served within each bank, all of which get commands; no policy by itself."""
+
+    __slots__ = ()
+
+    def best(self, bank: int, row: int) -> Waiting | None:
+        """The oldest of the bank."""
+        waiting = self._banks[bank]
+        return waiting[0] if waiting else None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Fcfs(DramQueue):
     """First come, first served: only the oldest request's bank gets commands.
 

@@ -27,6 +27,7 @@ class CompressionCounters:
     plain_inserts: int = count("translations that did not, kept uncompressed")
     dropped_inserts: int = count("translations that did not, where there are no plain ways")
     compressed_evictions: int = count("compressed translations replaced by another")
+    overflows: int = count("compressed translations that went on to a plain way")
     plain_evictions: int = count("uncompressed translations replaced by another")
     rebases: int = count("times that a set gave up its base")
     rebase_evictions: int = count("compressed translations lost by that")
@@ -79,9 +80,7 @@ class BaseDeltaSet:
             counters.compressed_inserts += 1
             if self._kind.restore:
                 self.left = self._kind.rebase
-            evicted = self.compressed.put(self._delta(entry.tag), entry)
-            counters.compressed_evictions += evicted
-            return evicted
+            return self._compress(entry)
         evicted = self.plain.put(entry.tag, entry)
         counters.plain_evictions += evicted
         if self.plain.capacity:
@@ -89,6 +88,21 @@ class BaseDeltaSet:
         else:
             counters.dropped_inserts += 1
         return evicted + self._count_down()
+
+    def _compress(self, entry: Entry) -> int:
+        """Keep a translation that matches the base; returns how many are lost for it."""
+        counters, compressed, key = self._kind.compression, self.compressed, self._delta(entry.tag)
+        if not (self._kind.overflow and compressed.full):
+            evicted = compressed.put(key, entry)
+            counters.compressed_evictions += evicted
+            return evicted
+        gone = compressed.victim()
+        compressed.take(self._delta(gone.tag))
+        compressed.put(key, entry)
+        lost = self.plain.put(gone.tag, gone)
+        counters.overflows += 1
+        counters.plain_evictions += lost
+        return lost
 
     def remove(self, tag: int) -> bool:
         found = self.plain.take(tag)
@@ -141,6 +155,8 @@ class BaseDeltaSets(SetKind):
             match the base is not kept [our choice].
         delta_vpn_bits: low bits of the page number, above the index bits, that are kept.
         delta_pfn_bits: low bits of the frame number that are kept.
+        overflow: what has to leave the compressed ways goes on to the plain ones, where it is kept
+            as any other, so that translations that all match have 1.5 times the ways.
         restore: a match restores the count of mismatches [our choice: it does not].
         extra_cycles: pipeline stages for it; none in an L2 TLB (COMP §1), one in an L1 TLB, where
             it is on the critical path (ORCH §V).
@@ -148,8 +164,8 @@ class BaseDeltaSets(SetKind):
 
     def __init__(
         self, config: TlbConfig, *, rebase: int = 16, partitioned: bool = True,
-        delta_vpn_bits: int = 13, delta_pfn_bits: int = 9, restore: bool = False,
-        extra_cycles: int = 0,
+        delta_vpn_bits: int = 13, delta_pfn_bits: int = 9, overflow: bool = False,
+        restore: bool = False, extra_cycles: int = 0,
     ) -> None:  # fmt: skip
         at_least(0, rebase=rebase, extra_cycles=extra_cycles)
         at_least(1, delta_vpn_bits=delta_vpn_bits, delta_pfn_bits=delta_pfn_bits)
@@ -158,6 +174,8 @@ class BaseDeltaSets(SetKind):
                 "ways", 'must be even: half the ways of a "base-delta" set are plain '
                 "(partitioned = false: none)",
             )  # fmt: skip
+        if overflow and not partitioned:
+            raise OptionError("overflow", "of no effect with partitioned = false: no way is plain")
         self.plain_ways = config.ways // 2 if partitioned else 0
         self.compressed_ways = config.ways - self.plain_ways
         parts = (self.plain_ways, self.compressed_ways * _PER_WAY)
@@ -166,6 +184,7 @@ class BaseDeltaSets(SetKind):
         self.delta_vpn_bits = delta_vpn_bits
         self.delta_pfn_bits = delta_pfn_bits
         self.delta_mask = (1 << delta_vpn_bits) - 1
+        self.overflow = overflow
         self.restore = restore
         self.extra_cycles = extra_cycles
         self.compression = CompressionCounters()

@@ -5,6 +5,7 @@ from gpusim.hardware.walk.frames import (
     FirstTouchFrames,
     FrameAllocator,
     Frames,
+    RegionFrames,
     ScatteredFrames,
 )
 from gpusim.hardware.walk.memory import Memory
@@ -26,6 +27,7 @@ __all__ = [
     "LineWalkCache",
     "Memory",
     "PageTable",
+    "RegionFrames",
     "ScatteredFrames",
     "Walk",
     "WalkCounters",

@@ -6,6 +6,7 @@ Compression, DRAM rows and the reach of TLBs depend on it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,8 @@ from gpusim.core.errors import UserError
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.warp_program import Buffer
+
+_REGION = 2 << 20
 
 
 @frozen
@@ -141,3 +144,51 @@ class ScatteredFrames(FramesInOrder):
 
 
 register_policy(Slot.FRAMES, "scattered", ScatteredFrames)
+
+
+class RegionFrames(FrameAllocator):
+    """Frames of one region of 2 MiB for each aligned 2 MiB of an address space, in the same order.
+
+    Regions are handed out from the lowest on, as an application's arrays are allocated; none
+    holds pages of two applications, and one comes back when the last of its pages is unmapped.
+    So does the simulator that the authors of MASK released.
+    """
+
+    eager = True
+
+    def __init__(self, frames: int, seed: int) -> None:
+        super().__init__(frames, seed)
+        self._next = 0
+        self._free: list[int] = []
+        self._regions: dict[tuple[int, int], int] = {}
+        """First frame of each region, by address space and number of its 2 MiB there."""
+        self._mapped: Counter[tuple[int, int]] = Counter()
+
+    def allocate(self, asid: int, vpn: int) -> int:
+        pages = self._pages()
+        place = asid, vpn // pages
+        first = self._regions.get(place)
+        if first is None:
+            first = self._regions[place] = self._new_region(pages)
+        self._mapped[place] += 1
+        return first + vpn % pages
+
+    def free(self, asid: int, vpn: int, pfn: int, pages: int) -> None:
+        place = asid, vpn // self._pages()
+        self._mapped[place] -= pages
+        if not self._mapped[place]:
+            self._free.append(self._regions.pop(place))
+
+    def _pages(self) -> int:
+        return max(_REGION // self.page_bytes, 1)
+
+    def _new_region(self, pages: int) -> int:
+        if self._free:
+            return self._free.pop(0)
+        if self._next + pages > self.frames:
+            raise self.memory_full()
+        self._next += pages
+        return self._next - pages
+
+
+register_policy(Slot.FRAMES, "region", RegionFrames)
