@@ -88,6 +88,8 @@ def _sectors(line: int) -> Iterable[int]:
 def _check_l2(l2: L2Config) -> Iterator[Problem]:
     yield from _at_least(1, l2, ("l2",), ("banks", "ports", "queue"))
     yield from _one_of(l2.partition, ("none", "ways"), ("l2", "partition"))
+    orders = ("first", "in-order")
+    yield from _one_of(l2.page_table_reads, orders, ("l2", "page_table_reads"))
     if l2.sector is not None:
         yield from _one_of(l2.sector, _sectors(l2.line), ("l2", "sector"), size=True)
     if l2.banks >= 1:
@@ -156,6 +158,7 @@ def _check_tlbs(config: GpuConfig) -> Iterator[Problem]:
     for name, tlb in config.tlb.items():
         key = ("tlb", name)
         yield from _check_tlb(tlb, key)
+        yield from _check_misses(config, name, tlb, (*key, "misses"))
         if tlb.scope not in SCOPES:
             continue
         scope = SCOPES.index(tlb.scope)
@@ -183,16 +186,37 @@ def _check_tlb(tlb: TlbConfig, key: Key) -> Iterator[Problem]:
             )
     if tlb.sub_entries >= 1 and not _is_power(tlb.sub_entries):
         yield Problem((*key, "sub_entries"), "must be a power of two")
+    rules = ("mshr", "hit-under-miss", "lsu-blocking")
+    yield from _one_of(tlb.misses, rules, (*key, "misses"))
     if tlb.hash is not None:
         yield from _one_of(tlb.hash, ("xor", "none"), (*key, "hash"))
     if tlb.victims is not None:
         yield from _at_least(1, tlb, key, ("victims",))
 
 
+def _check_misses(config: GpuConfig, name: str, tlb: TlbConfig, key: Key) -> Iterator[Problem]:
+    """What holds up the misses of an SM is its own TLB, which sees all that it translates."""
+    if tlb.misses == "mshr":
+        return
+    if name != next(iter(config.tlb)) or tlb.scope != "sm":
+        yield Problem(key, 'must be "mshr" but for the first level, of scope "sm"')
+    if tlb.misses == "lsu-blocking" and config.l1.translation not in ("before", "parallel"):
+        yield Problem(
+            key, 'must not be "lsu-blocking" unless l1.translation is "before" or "parallel": '
+            "a virtual L1 cache is asked before the TLB",
+        )  # fmt: skip
+
+
 def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
     yield from _at_least(1, walk, ("walk",), ("walkers", "queue"))
     yield from _one_of(walk.cost, ("fixed", "per-level", "memory"), ("walk", "cost"))
     yield from _one_of(walk.memory, ("l2", "dram"), ("walk", "memory"))
+    yield from _one_of(walk.sent_by, ("walkers", "sms"), ("walk", "sent_by"))
+    if walk.sent_by == "sms" and not walk.reads("l2"):
+        yield Problem(
+            ("walk", "sent_by"),
+            'is of no effect unless walk.cost = "memory" and walk.memory = "l2"',
+        )
     cache, key = walk.cache, ("walk", "cache")
     if cache is None:
         return

@@ -127,6 +127,11 @@ class TlbConfig:
         ports: lookups a cycle.
         latency: of a lookup.
         mshrs: pages that may be outstanding.
+        misses: of the first level: which may be under way at once: ``"mshr"`` (as many as there
+            are MSHRs), ``"hit-under-miss"`` (those of one warp instruction of an SM) or
+            ``"lsu-blocking"`` (one, and nothing else is translated meanwhile).
+        merging: whether misses on one page wait for one translation, or each asks for its own
+            (`mshrs` is then the number of misses).
         queue: requests that fit in front of it.
         trip: latency of the way to it from the level before.
         array: TLB array policy: in which set a translation may be.
@@ -146,6 +151,8 @@ class TlbConfig:
     ports: int = 1
     latency: Duration = cycles(1)
     mshrs: int = 32
+    misses: str = "mshr"
+    merging: bool = True
     queue: int = 64
     trip: Duration = cycles(0)
     array: PolicyConfig = policy_of(Slot.TLB_ARRAY, "set-associative")
@@ -198,6 +205,8 @@ class WalkConfig:
             cache does not cover) or ``"memory"`` (a read request a level).
         latency: see `cost`.
         memory: where the reads of a ``"memory"`` walk go: ``"l2"`` or ``"dram"``.
+        sent_by: who sends them to the L2 cache: the ``"walkers"``, beside its banks, or the
+            ``"sms"`` that asked, through the crossbar, before their data.
         trip: latency from the last TLB level to the walkers.
         queue: walks that wait for a walker.
         order: walk order policy: which waiting walk gets a walker that is free.
@@ -208,6 +217,7 @@ class WalkConfig:
     cost: str = "fixed"
     latency: Duration = cycles(500)
     memory: str = "l2"
+    sent_by: str = "walkers"
     trip: Duration = cycles(0)
     queue: int = 1024
     order: PolicyConfig = policy_of(Slot.WALK_ORDER, "fcfs")
@@ -294,6 +304,8 @@ class L2Config:
         mshrs: lines of a bank that may be outstanding.
         mshr_merge: requests that one MSHR can hold.
         queue: requests that wait in front of a bank.
+        page_table_reads: which page-table reads that wait at a bank are looked up: ``"first"``,
+            before the requests of the SMs, or ``"in-order"`` of arrival with them.
         bypass: cache bypass policy: which page-table reads go past it, straight to DRAM.
         partition: ``"none"``, or ``"ways"``: each of *n* applications has ``ways / n`` ways of
             every set (±1 if that is no whole number) for its lines and its page table's.
@@ -313,6 +325,7 @@ class L2Config:
     mshrs: int = 64
     mshr_merge: int = 64
     queue: int = 16
+    page_table_reads: str = "first"
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")
     partition: str = "none"
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Generic, Literal, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 T = TypeVar("T")
 
 Admission = Literal[0, 1, 2]
@@ -17,6 +19,7 @@ FULL: Final = 2
 """No register, or no room in the right one: its sender has to wait."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Mshrs(Generic[T]):
     """A file of `capacity` registers, each with room for `merge` requests.
 
@@ -33,6 +36,10 @@ class Mshrs(Generic[T]):
 
     def __len__(self) -> int:
         return len(self.pending)
+
+    def merges(self, key: int) -> bool:
+        """Whether a miss on `key` needs no register of its own, and nothing is sent on for it."""
+        return key in self.pending
 
     def admit(self, key: int, item: T) -> Admission:
         """Register a miss of `item` on `key`."""
@@ -57,3 +64,38 @@ class Mshrs(Generic[T]):
         waiting = self.pending[key]
         del self.pending[key]
         return waiting
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SeparateMshrs(Mshrs[T]):
+    """A register for each request: nobody merges, and whoever came first is answered first."""
+
+    __slots__ = ("_taken",)
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity, 1)
+        self._taken = 0
+
+    def __len__(self) -> int:
+        return self._taken
+
+    def merges(self, key: int) -> bool:
+        """Never."""
+        return False
+
+    def admit(self, key: int, item: T) -> Admission:
+        """Register a miss of `item` on `key`, whoever else waits for it."""
+        if self._taken >= self.capacity:
+            return FULL
+        self._taken += 1
+        self.pending.setdefault(key, []).append(item)
+        return NEW
+
+    def release(self, key: int) -> list[T]:
+        """The first one that waits for `key`; frees its register."""
+        waiting = self.pending[key]
+        first = waiting.pop(0)
+        if not waiting:
+            del self.pending[key]
+        self._taken -= 1
+        return [first]

@@ -54,6 +54,10 @@ class FirstTlb:
         """Take a port for this cycle."""
         raise NotImplementedError
 
+    def blocked(self) -> bool:
+        """Whether none is free before a miss is over."""
+        raise NotImplementedError
+
     def lookup(self, tag: int, requester: Requester) -> Mapping | None:
         """What covers the page, or None."""
         raise NotImplementedError
@@ -62,7 +66,7 @@ class FirstTlb:
         """Make sure that a hit is what the page table says."""
         raise NotImplementedError
 
-    def refuses(self, tag: int, app: int) -> bool:
+    def refuses(self, tag: int, requester: Requester) -> bool:
         """Whether a miss has to wait."""
         raise NotImplementedError
 

@@ -22,6 +22,7 @@ from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
 
 _LOAD: Final = int(Kind.LOAD)
 _ATOMIC: Final = int(Kind.ATOMIC)
+_WALK: Final = int(Kind.WALK)
 _HEADER_BYTES: Final = 8
 
 
@@ -209,14 +210,14 @@ class Network(Component):
 
 def request_bytes(request: MemoryRequest) -> int:
     """Bytes of a packet towards the L2 cache."""
-    if request.kind == _LOAD:
+    if request.kind == _LOAD or request.kind == _WALK:
         return _HEADER_BYTES
     return SECTOR_BYTES * request.sectors.bit_count()
 
 
 def request_bytes_beside_covered(request: MemoryRequest) -> int:
     """The same where stores also tell which sectors they cover."""
-    if request.kind == _LOAD:
+    if request.kind == _LOAD or request.kind == _WALK:
         return _HEADER_BYTES
     return SECTOR_BYTES * (request.sectors & SECTORS).bit_count()
 

@@ -27,6 +27,7 @@ from gpusim.hardware.cache import (
 from gpusim.hardware.cache.page_table_reads import (
     Levels,
     Way,
+    way_through_sms,
     way_to_bank,
     way_to_dram,
     way_with_bypass,
@@ -98,10 +99,9 @@ class MemorySystem:
                 domain.banks, self.requests.links, self.replies.entrances, strict=True
             )
         ]
-        ports = [bank.requests for bank in self.banks]
         way = way_to_dram(channel)
         if config.walk.memory == "l2":
-            way = self._past_the_cache(levels, way_to_bank(ports, line_shift, hashing), way)
+            way = self._past_the_cache(levels, self._way_to_banks(), way)
         self.walkers = Walkers(
             env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}", domain.index
         )
@@ -143,6 +143,14 @@ class MemorySystem:
         for channel in self.channels:
             for queue in channel.queues:
                 queue.attach(signals)
+
+    def _way_to_banks(self) -> Way:
+        """The way of page-table reads into the L2 cache."""
+        config = self.domain.config
+        if config.walk.sent_by == "sms":
+            return way_through_sms(self.requests.entrances, self.domain.sms.start)
+        ports = [bank.requests for bank in self.banks]
+        return way_to_bank(ports, config.l2.line.bit_length() - 1, self._hash)
 
     def _past_the_cache(self, levels: Levels, bank: Way, channel: Way) -> Way:
         """The way into the cache; a bypass policy that lets some reads past it is wired."""

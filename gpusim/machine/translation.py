@@ -18,6 +18,7 @@ from gpusim.core.stage import Stage, StageSite
 from gpusim.core.states import State
 from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.tlb import (
+    MISS_RULES,
     AlwaysFill,
     FillPolicy,
     ForwardTableArray,
@@ -124,7 +125,7 @@ class TranslationStages:
 
     def _tlb(self, name: str, index: int, below: Sink, below_state: int) -> TlbLevel:
         tlb = self._configs[name]
-        return TlbLevel(
+        return MISS_RULES[tlb.misses](
             self._env, name, list(self._configs).index(name), index, tlb, self._config.clock,
             self._array(name, tlb), self._apps, below, below_state, self._pages,
             self._fill_policy(tlb),

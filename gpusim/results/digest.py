@@ -19,11 +19,15 @@ LATER: Mapping[str, Plain] = {
     "l1.at_launch": "invalidate",
     "l1.replacement": "lru",
     "l1.writes": "update",
+    "l2.page_table_reads": "first",
     "l2.partitions": 1,
     "l2.replacement": "lru",
+    "tlb.*.merging": True,
+    "tlb.*.misses": "mshr",
     "tlb.*.replacement": "lru",
     "walk.cache.replacement": "lru",
     "walk.order": "fcfs",
+    "walk.sent_by": "walkers",
 }
 """Keys of a model that came after the digest was defined, with the value of a machine without them.
 

@@ -199,6 +199,7 @@ class L2Bank(Component):
         self._link = link
         self._replies = replies
         self._ports = config.ports
+        self._in_order = config.page_table_reads == "in-order"
         self._left = 0
         """Ports that are still free in this cycle: a bank may be woken several times in one."""
         self.process = env.start(self._run())
@@ -256,23 +257,49 @@ class L2Bank(Component):
         """Start this cycle's lookups; returns when there may be more (`NEVER`: it will be told)."""
         walks, link = self.requests, self._link
         now = self.env._now
+        if self._in_order and walks.ready <= now:
+            return self._look_up_in_order(now)
         while self._left and walks.ready <= now and (walk := walks.head()) is not None:
             if not self._serve(walk):
                 return NEVER
             walks.take()
             self._left -= 1
         while self._left and link.ready <= now:
-            request = link.head()
-            if request.trail[-2] != _L2:
-                request.trail.append(_L2)
-                request.trail.append(now)
-            if not self._serve(request):
+            if not self._take_from_link(now):
                 return NEVER
-            link.take()
-            self._left -= 1
         if not self._left:
             return now + 1
         return min(walks.next_cycle(), link.ready)
+
+    def _look_up_in_order(self, now: int) -> int:
+        """Likewise, where page-table reads take their turn among the requests of the SMs."""
+        walks, link = self.requests, self._link
+        while self._left:
+            if walks.ready <= now and walks.ready <= link.ready:
+                walk = walks.head()
+                assert walk is not None
+                if not self._serve(walk):
+                    return NEVER
+                walks.take()
+                self._left -= 1
+            elif link.ready > now:
+                return min(walks.next_cycle(), link.ready)
+            elif not self._take_from_link(now):
+                return NEVER
+        return now + 1
+
+    def _take_from_link(self, now: int) -> bool:
+        """Look up the next request of an SM; False if it has to wait."""
+        link = self._link
+        request = link.head()
+        if request.trail[-2] != _L2:
+            request.trail.append(_L2)
+            request.trail.append(now)
+        if not self._serve(request):
+            return False
+        link.take()
+        self._left -= 1
+        return True
 
     def _serve(self, request: MemoryRequest) -> bool:
         """Look up one request; False if it has to wait (the bank is woken when it may not)."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Port
+from gpusim.core.engine import EventLoop, Port, Sink, Wakeable
 from gpusim.core.interleaving import HashedInterleaving
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest
@@ -41,8 +41,8 @@ declare_metrics(
 Levels = list[list[LevelCounters]]
 """By application and level, the root first."""
 
-Way = Callable[[MemoryRequest], Port[MemoryRequest]]
-"""The port that a page-table read is sent to."""
+Way = Callable[[MemoryRequest], Sink]
+"""What a page-table read is sent to."""
 
 
 def make_levels(apps: int, levels: int) -> Levels:
@@ -79,13 +79,48 @@ def way_to_bank(
     if interleaving is not None:
         part = interleaving.part
 
-        def hashed_way(read: MemoryRequest) -> Port[MemoryRequest]:
+        def hashed_way(read: MemoryRequest) -> Sink:
             return ports[part(read.address >> shift)]
 
         return hashed_way
 
-    def way(read: MemoryRequest) -> Port[MemoryRequest]:
+    def way(read: MemoryRequest) -> Sink:
         return ports[(read.address >> shift) % len(ports)]
+
+    return way
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AheadOfData(Sink):
+    """Where an SM sends the page-table reads of its walks: before its data, which wait for room.
+
+    Args:
+        entrance: the SM's way into the network.
+    """
+
+    def __init__(self, entrance: Sink) -> None:
+        self.name = entrance.name
+        self._entrance = entrance
+
+    @property
+    def full(self) -> bool:
+        """Never: there are no more reads than walks."""
+        return False
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Nobody has to wait."""
+
+    def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
+        """Send a read."""
+        self._entrance.send(item, extra_cycles)
+
+
+def way_through_sms(entrances: Sequence[Sink], first: int) -> Way:
+    """From the SM that asked, through the network; SMs are counted from `first`."""
+    ways = [AheadOfData(entrance) for entrance in entrances]
+
+    def way(read: MemoryRequest) -> Sink:
+        return ways[read.sm - first]
 
     return way
 
@@ -93,7 +128,7 @@ def way_to_bank(
 def way_to_dram(channel: Callable[[int], Port[MemoryRequest]]) -> Way:
     """To the DRAM channel of an address."""
 
-    def way(read: MemoryRequest) -> Port[MemoryRequest]:
+    def way(read: MemoryRequest) -> Sink:
         return channel(read.address)
 
     return way
@@ -114,7 +149,7 @@ def way_with_bypass(
     """
     shift = line.bit_length() - 1
 
-    def way(read: MemoryRequest) -> Port[MemoryRequest]:
+    def way(read: MemoryRequest) -> Sink:
         if not bypass.bypasses(read.depth, read.app, read.address >> shift, env._now):
             return bank(read)
         levels[read.app][read.depth - 1].l2_bypassed += 1

@@ -131,17 +131,23 @@ class TranslationPoint:
         tlb, access = self._tlb, request.access
         assert access is not None
         if not tlb.claim():
-            return self._stall.note(_TLB)
+            return self._no_port()
         mapping = tlb.lookup(request.tag, access)
         if mapping is not None:
             tlb.check(request.tag, mapping)
             request.mapping = mapping
             return self._answered(request, mapping, delay + tlb.latency + tlb.extra_cycles)
-        if tlb.refuses(request.tag, request.app):
+        if tlb.refuses(request.tag, access):
             return self._stall.until_free(tlb, _TLB)
         request.path.append(self.translated)
         tlb.miss(request, delay)
         return True
+
+    def _no_port(self) -> bool:
+        """The first TLB has a port in the next cycle, or when a miss is over; False."""
+        if self._tlb.blocked():
+            return self._stall.until_free(self._tlb, _TLB)
+        return self._stall.note(_TLB)
 
     @abstractmethod
     def _answered(self, request: MemoryRequest, mapping: Mapping, delay: int) -> bool:
@@ -174,13 +180,13 @@ class BeforeL1(TranslationPoint):
     def start(self, access: WarpAccess, now: int) -> bool:
         tlb = self._tlb
         if not tlb.claim():
-            return self._stall.note(_TLB)  # there is a port in the next cycle
+            return self._no_port()
         index = access.next
         vline = access.lines[index]
         tag = access.asid_tag | vline >> self._page_lines_shift
         mapping = tlb.lookup(tag, access)
         if mapping is None:
-            if tlb.refuses(tag, access.app):
+            if tlb.refuses(tag, access):
                 return self._stall.until_free(tlb, _TLB)
             request = self._request(access, tag, now)
             request.path.append(self.translated)

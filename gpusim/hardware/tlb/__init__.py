@@ -2,6 +2,7 @@
 
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.base_delta import BaseDeltaSets
+from gpusim.hardware.tlb.blocking import MISS_RULES
 from gpusim.hardware.tlb.cluster import ClusterArray
 from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
@@ -21,6 +22,7 @@ from gpusim.hardware.tlb.tb_shared import TbPartitionedSharedArray
 from gpusim.hardware.tlb.victims import VictimBuffer
 
 __all__ = [
+    "MISS_RULES",
     "AlwaysFill",
     "ArrayOfSets",
     "BaseDeltaSets",

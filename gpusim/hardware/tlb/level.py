@@ -26,7 +26,7 @@ from gpusim.core.metrics import (
     Total,
     declare_metrics,
 )
-from gpusim.core.mshr import MERGED, Mshrs
+from gpusim.core.mshr import MERGED, Mshrs, SeparateMshrs
 from gpusim.core.neighbours import FirstTlb
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, Traveller
 from gpusim.core.signals import Signals
@@ -188,7 +188,9 @@ class TlbLevel(Stage, FirstTlb):
         self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """Level, instance, and what a fill policy announces at the end of an epoch."""
         self._find = pages.find
-        self._mshrs: Mshrs[Traveller] = Mshrs(config.mshrs, NEVER)
+        self._mshrs: Mshrs[Traveller] = (
+            Mshrs(config.mshrs, NEVER) if config.merging else SeparateMshrs(config.mshrs)
+        )
         self._primary: dict[int, Translation] = {}
         self._shot_down: set[int] = set()
         """Pages that were invalidated while their translations were on their way."""
@@ -265,12 +267,16 @@ class TlbLevel(Stage, FirstTlb):
                 f"{self.name} ({type(self.array).__qualname__})", tag, mapping, self._find(tag)
             )
 
-    def refuses(self, tag: int, app: int) -> bool:
+    def blocked(self) -> bool:
+        """Whether no port is free before a miss is over (`when_free`)."""
+        return False
+
+    def refuses(self, tag: int, requester: Requester) -> bool:
         """Whether a miss on this page has to wait, for an MSHR or for room below (`when_free`)."""
         mshrs = self._mshrs
-        if tag in mshrs.pending or (len(mshrs) < mshrs.capacity and not self.below.full):
+        if mshrs.merges(tag) or (len(mshrs) < mshrs.capacity and not self.below.full):
             return False
-        self.counters[app].stalls += 1
+        self.counters[requester.app].stalls += 1
         return True
 
     def miss(self, request: MemoryRequest, delay: int) -> None:
@@ -343,7 +349,7 @@ class TlbLevel(Stage, FirstTlb):
             translation.mapping = mapping
             translation.answer(self.latency + self.extra_cycles)
             return True
-        if self.refuses(tag, translation.app):
+        if self.refuses(tag, translation):
             self._used -= 1
             self.when_free(self.process.wake)
             return False
@@ -401,11 +407,12 @@ class TlbLevel(Stage, FirstTlb):
             counters = self.prefetches[translation.app]
         counters.fills += 1
         tag, mapping = translation.tag, translation.mapping
-        del self._primary[tag]
         waiters = self._mshrs.release(tag)
         if tag in self._shot_down:
-            self._shot_down.discard(tag)
             mapping = None
+        if tag not in self._mshrs.pending:
+            del self._primary[tag]
+            self._shot_down.discard(tag)
         if mapping is not None:
             if self._find(tag) is not mapping:
                 raise wrong_mapping(self.below.name, tag, mapping, self._find(tag))

@@ -11,7 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import WalkConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
 from gpusim.core.errors import UserError
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
@@ -90,14 +90,14 @@ declare_metrics(
 
 
 class _LevelRead(MemoryRequest):
-    """The read of one page-table entry, which remembers its walk."""
+    """The read of one page-table entry, which remembers its walk; `sm`: who sends it, if any."""
 
     __slots__ = ("walk",)
 
-    def __init__(self, walk: Walk, address: int) -> None:
+    def __init__(self, walk: Walk, address: int, sm: int) -> None:
         translation = walk.translation
         super().__init__(
-            _WALK_READ, translation.app, translation.asid, -1, translation.tag, address, -1, 1,
+            _WALK_READ, translation.app, translation.asid, sm, translation.tag, address, -1, 1,
             walk.level + 1, None, [_WALK, walk.started],
         )  # fmt: skip
         self.walk = walk
@@ -127,7 +127,7 @@ class Walkers(Stage):
 
     def __init__(
         self, env: EventLoop, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
-        memory: Callable[[MemoryRequest], Port[MemoryRequest]], name: str = "walkers",
+        memory: Callable[[MemoryRequest], Sink], name: str = "walkers",
         instance: int = 0,
     ) -> None:  # fmt: skip
         requests: Port[Translation] = Port(
@@ -156,7 +156,7 @@ class Walkers(Stage):
         """By tag: those that wait or are under way."""
         self._steps: Port[Walk] = Port(env, f"{name}.steps")
         self._reads: Port[_LevelRead] = Port(env, f"{name}.reads")
-        self._unsent: list[tuple[_LevelRead, Port[MemoryRequest]]] = []
+        self._unsent: list[tuple[_LevelRead, Sink]] = []
         self._levels: LevelWalkCache | None = None
         self._lines: LineWalkCache | None = None
         self._probe_latency = 0
@@ -310,13 +310,14 @@ class Walkers(Stage):
                 walk.level += 1
                 self._steps.send(walk, delay)
                 return
-        read = _LevelRead(walk, address)
+        sm = walk.translation.sm if self._config.sent_by == "sms" else -1
+        read = _LevelRead(walk, address, sm)
         read.path.append(self._reads)
         port = self._memory(read)
         if self._unsent or not self._send(read, port, delay):
             self._unsent.append((read, port))
 
-    def _send(self, read: _LevelRead, port: Port[MemoryRequest], delay: int) -> bool:
+    def _send(self, read: _LevelRead, port: Sink, delay: int) -> bool:
         if port.full:
             port.when_free(self.process.wake)
             return False

@@ -1,0 +1,147 @@
+"""Which misses of the first TLB may be under way at once, and whether they merge, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.config.schema import GpuConfig
+from gpusim.core.request import MemoryRequest
+from tests.examples import examples
+from tests.machine.bench import SMALL, Run
+
+BASE = 1 << 32
+WALKED = 1 + 10 + 500
+"""L1 TLB, L2 TLB, walk."""
+FETCHED = 4 + 8 + 10 + 100 + 8 + 3
+
+
+def small(**first: Any) -> GpuConfig:
+    """The bench's machine with another first TLB."""
+    return attrs.evolve(SMALL, tlb={**SMALL.tlb, "L1": attrs.evolve(SMALL.tlb["L1"], **first)})
+
+
+def load(page: int, line: int = 0) -> tuple[str, int]:
+    return "load", BASE + 4096 * page + 128 * line
+
+
+def page_of(request: MemoryRequest) -> int:
+    return (request.vline * 128 - BASE) // 4096
+
+
+def ends(run: Run) -> dict[int, int]:
+    """When the load of each page ended, the last one if there were several."""
+    return {page_of(one): end for one, (_, end) in zip(run.requests, run.loads, strict=True)}
+
+
+def began(run: Run) -> int:
+    """When the load of page 0 was issued."""
+    issues = zip(run.requests, run.loads, strict=True)
+    return min(issue for one, (issue, _) in issues if page_of(one) == 0)
+
+
+def warmed_by(first: tuple[Any, ...], *then: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    return [first, ("wait",), *then, ("wait",)]
+
+
+def three_warps(**first: Any) -> Run:
+    """Page 9 is warm; then warps miss on pages 0 and 1, and a third one hits page 9, in turn."""
+    return Run(
+        small(**first), warmed_by(load(9), ("barrier",), load(0)),
+        [("barrier",), ("compute", 4), load(1), ("wait",)],
+        [("barrier",), ("compute", 8), load(9), ("wait",)],
+    )  # fmt: skip
+
+
+def two_warps(**first: Any) -> Run:
+    """Page 9 is warm; then one warp misses on page 0, and another one hits page 9."""
+    return Run(
+        small(**first), warmed_by(load(9), ("barrier",), load(0)),
+        [("barrier",), ("compute", 8), load(9), ("wait",)],
+    )  # fmt: skip
+
+
+def test_as_many_misses_as_mshrs() -> None:
+    run = three_warps()
+    start, end = began(run), ends(run)
+    assert end[0] == start + 1 + WALKED + FETCHED
+    assert end[0] < end[1] < end[0] + 20
+    assert end[9] < start + 20
+
+
+def test_a_second_instruction_waits_for_the_misses_of_the_first() -> None:
+    run = three_warps(misses="hit-under-miss")
+    filled, end = began(run) + 1 + WALKED, ends(run)
+    assert end[0] == filled + FETCHED
+    assert end[1] == filled + 1 + WALKED + FETCHED
+    assert filled < end[9] < filled + 10, "it is behind the second one in the queue"
+
+
+def test_others_hit_meanwhile() -> None:
+    run = two_warps(misses="hit-under-miss")
+    assert ends(run)[9] < began(run) + 20
+
+
+def test_nothing_is_translated_while_a_blocking_tlb_waits() -> None:
+    run = two_warps(misses="lsu-blocking")
+    filled = began(run) + 1 + WALKED
+    assert filled < ends(run)[9] < filled + 10
+
+
+def two_pages(rule: str) -> int:
+    """How long one instruction takes that misses on two pages."""
+    load_both = ("load", BASE, BASE + 4096)
+    return Run(small(misses=rule), [load_both, ("wait",)]).loads[-1][1]
+
+
+def test_the_pages_of_an_instruction_are_under_way_together() -> None:
+    assert two_pages("hit-under-miss") == two_pages("mshr") < 700
+    assert two_pages("lsu-blocking") >= two_pages("mshr") + 500
+
+
+def test_without_merging_each_line_asks_the_next_level() -> None:
+    script = [load(0, 0), load(0, 1), load(0, 2), ("wait",)]
+    merged, apart = (Run(small(merging=merging), script) for merging in (True, False))
+    for run, asked in ((merged, 1), (apart, 3)):
+        assert run.count("tlb/L1", "misses") == 3
+        assert run.count("tlb/L2", "lookups") == asked
+        assert run.count("walk", "walks") == 1
+    assert merged.count("tlb/L1", "merged") == 2
+    assert apart.count("tlb/L1", "merged") == 0
+
+
+def test_without_merging_every_miss_takes_an_mshr() -> None:
+    run = Run(small(merging=False, mshrs=1), [load(0, 0), load(0, 1), ("wait",)])
+    assert run.count("tlb/L1", "misses") == 1
+    assert run.count("tlb/L1", "hits") == 1
+    assert run.count("tlb/L1", "stalls") == 1
+
+
+PAGES = st.lists(
+    st.lists(st.integers(0, 20), min_size=1, max_size=3), min_size=1, max_size=6
+)  # fmt: skip
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    st.lists(PAGES, min_size=1, max_size=4),
+    st.sampled_from(["mshr", "hit-under-miss", "lsu-blocking"]), st.booleans(), st.integers(1, 4),
+)  # fmt: skip
+def test_all_rules_translate_the_same(
+    warps: list[list[list[int]]], rule: str, merging: bool, mshrs: int
+) -> None:
+    """Conservation is checked at the end of every run; here, that nobody is lost or doubled."""
+    scripts = [
+        [
+            step
+            for pages in warp
+            for step in (("load", *(BASE + 4096 * p for p in pages)), ("wait",))
+        ]
+        for warp in warps
+    ]
+    run = Run(small(misses=rule, merging=merging, mshrs=mshrs), *scripts)
+    assert len(run.loads) == sum(len(set(pages)) for warp in warps for pages in warp)
+    assert run.count("walk", "walks") == len({p for warp in warps for pages in warp for p in pages})
