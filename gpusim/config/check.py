@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpusim.config.check_sides import check_sides
 from gpusim.config.check_stages import check_stages
 from gpusim.config.check_unified import check_unified
 from gpusim.config.document import Key
@@ -29,6 +30,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from check_unified(config)
     yield from _check_tlbs(config)
     yield from check_stages(config, SCOPES)
+    yield from check_sides(config, GROUPS)
     yield from _check_walk(config.walk)
     yield from _check_l2(config.l2)
     yield from _check_hash(config)
@@ -267,13 +269,13 @@ def _check_mig(config: GpuConfig, mig: MigConfig) -> Iterator[Problem]:
         yield Problem(
             ("memory", "size"), f"must be whole pages in each of mig.slices, {mig.slices}"
         )
-    shared = max(
-        (config.sms_of(t.scope) for t in config.tlb.values() if t.scope in GROUPS), default=1
-    )
+    scopes = [one.scope for one in config.tlb.values()]
+    scopes += [one.scope for one in config.side_caches.values()]
+    shared = max((config.sms_of(scope) for scope in scopes if scope in GROUPS), default=1)
     if shared >= 1 and config.sm.count // mig.slices % shared:
         yield Problem(
             ("sm", "count"),
-            f"must be a multiple of mig.slices × {shared} SMs that share a TLB, "
+            f"must be a multiple of mig.slices × {shared} SMs that share a TLB or side cache, "
             f"{mig.slices * shared}",
         )
 

@@ -21,6 +21,7 @@ from gpusim.config.layers import (
 )
 from gpusim.config.places import STAGES, is_gone
 from gpusim.config.schema import GpuConfig
+from gpusim.config.side import SIDE_CACHES
 from gpusim.config.stack import lay, stacked
 from gpusim.config.structure import Problem, StructureError, structure, unstructure
 from gpusim.config.toml import to_toml
@@ -42,6 +43,7 @@ OPTIONAL = (
     "fbt", "fbt.remapping", "tlb.*", "tlb.*.hash", "tlb.*.victims", "stage.*", "walk.cache",
     "dram.hash", "dram.partition", "dram.refresh", "dram.trip", "l2.hash", "l2.sector", "l2.far",
     "l1.unified", "l1.carve_outs",
+    *(key for name in SIDE_CACHES for key in (name, f"{name}.tlb")),
 )  # fmt: skip
 """Tables and keys that a machine may do without: `NONE` takes them away."""
 

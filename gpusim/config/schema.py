@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
+from gpusim.config.side import SIDE_CACHES, SideCacheConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles, parse_bytes
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
@@ -393,6 +394,7 @@ class GpuConfig:
             the walkers.
         stage: the stages that are neither.
         fbt: the forward–backward table of virtual L2 caches.
+        scalar, constant, read_only, instruction: side caches, for accesses of these kinds.
         watchdog: cycles without progress after which a run is stopped; those in which it only waits
             for the next event do not count.
         launch_overhead: cycles between a launch and its first block.
@@ -413,6 +415,10 @@ class GpuConfig:
     sms_per_tpc: int = 1
     tpcs_per_gpc: int = 1
     fbt: FbtConfig | None = None
+    scalar: SideCacheConfig | None = None
+    constant: SideCacheConfig | None = None
+    read_only: SideCacheConfig | None = None
+    instruction: SideCacheConfig | None = None
     watchdog: Duration = cycles(200_000)
     launch_overhead: Duration = cycles(0)
     stages: tuple[str, ...] = ()
@@ -425,6 +431,12 @@ class GpuConfig:
     def knows_covered(self) -> bool:
         """Whether a cache asks which sectors a store writes in whole."""
         return self.l2.sectored or self.l1.writes == "allocate"
+
+    @property
+    def side_caches(self) -> Mapping[str, SideCacheConfig]:
+        """The side caches that it has, by name."""
+        named = ((name, getattr(self, name)) for name in SIDE_CACHES)
+        return {name: cache for name, cache in named if cache is not None}
 
     @property
     def stage_names(self) -> tuple[str, ...]:

@@ -38,11 +38,25 @@ class Op(IntEnum):
     outstanding (0: all values have arrived)."""
     PACE = 8
     """Do not go on before *argument* cycles after the launch began: a trace keeps its times."""
+    SCALAR = 9
+    """Load of a value that all lanes have in common, waited for like any load: transactions."""
+    CONSTANT = 10
+    """Likewise, from the memory of constants."""
+    READ_ONLY = 11
+    """Likewise of what no thread of the launch changes, with an address a lane."""
+    FETCH = 12
+    """Wait until code is there: the argument is the number of transactions."""
 
 
-NO_INSTRUCTION = (Op.WAIT, Op.PACE)
-"""Operations that take no issue cycle, and count as no instruction; the last ones in `Op`."""
+NO_INSTRUCTION = (Op.WAIT, Op.PACE, Op.FETCH)
+"""Operations that take no issue cycle, and count as no instruction."""
 
+SIDE_OPS = {
+    "scalar": Op.SCALAR, "constant": Op.CONSTANT, "read_only": Op.READ_ONLY,
+    "instruction": Op.FETCH,
+}  # fmt: skip
+"""What goes to which side cache; a program states these operations only if it is asked for them
+(`LaunchBeside`).  They are the last ones in `Op`."""
 
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
 
@@ -68,10 +82,10 @@ class LaneChunk:
         kind: (n,) uint8, the `Op` of each instruction, in program order.
         arg: (n,) int64, its argument (ignored for memory operations).
         active: (n, warps) bool, which warps execute it.
-        address: (m, warps, lanes) int64, byte addresses of the m memory operations among the n,
-            in order; `INACTIVE` where a lane takes no part.  The number of lanes is that of this
-            chunk: that of a warp, or as many as the widest operation needs; with m = 0 it means
-            nothing, and may be 0.
+        address: (m, warps, lanes) int64, byte addresses of the m memory operations (side
+            operations included) among the n, in order; `INACTIVE` where a lane takes no part.  The
+            number of lanes is that of this chunk: that of a warp, or as many as the widest
+            operation needs; with m = 0 it means nothing, and may be 0.
         size: (m,) int64, bytes that each lane accesses; a lane does not cross a sector.
     """
 
@@ -144,6 +158,18 @@ class Launch(Protocol):
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute thread block `block`; yields its chunks in order, all warps together."""
+
+
+class LaunchBeside(Launch, Protocol):
+    """A launch that also knows what goes past the L1 cache: scalar loads, constants, its code."""
+
+    def run_block_beside(
+        self, block: int, warp_size: int, kinds: frozenset[int]
+    ) -> Iterator[LaneChunk]:
+        """As `run_block`, with the operations of `kinds`, which are among `SIDE_OPS`.
+
+        Those of other kinds are what `run_block` makes of them: nothing, arithmetic, or a load.
+        """
 
 
 class Application(Protocol):

@@ -149,6 +149,33 @@ class Entrance(Sink):
         link.put(start + flits - 1 + self._latencies[index], item, self, flits)
 
 
+class OwnReturn(Sink):
+    """An entrance whose packets are answered on a link of their own, which they carry along.
+
+    Args:
+        entrance: where they go in.
+        link: number of the link of the other network that `by_return` sends the answers to.
+    """
+
+    __slots__ = ("_entrance", "link", "name")
+
+    def __init__(self, entrance: Entrance, link: int) -> None:
+        self.name = entrance.name
+        self.link = link
+        self._entrance = entrance
+
+    @property
+    def full(self) -> bool:
+        return self._entrance.full
+
+    def when_free(self, sender: Wakeable) -> None:
+        self._entrance.when_free(sender)
+
+    def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
+        item.path.append(self)
+        self._entrance.send(item, extra_cycles)
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Network(Component):
     """One direction of the crossbar: every entrance reaches every link.
@@ -261,5 +288,18 @@ def by_sm(first: int) -> Callable[[MemoryRequest], int]:
 
     def link_of(request: MemoryRequest) -> int:
         return request.sm - first
+
+    return link_of
+
+
+def by_return(first: int) -> Callable[[MemoryRequest], int]:
+    """Likewise, and what came through an `OwnReturn` goes to its link."""
+
+    def link_of(request: MemoryRequest) -> int:
+        if not request.path:
+            return request.sm - first
+        back = request.path.pop()
+        assert isinstance(back, OwnReturn)
+        return back.link
 
     return link_of

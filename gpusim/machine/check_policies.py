@@ -101,6 +101,10 @@ def _replaced(config: GpuConfig) -> Iterator[tuple[Key, PolicyConfig, int]]:
         for _, ways in config.l1.splits:
             yield ("l1", "replacement"), config.l1.replacement, ways
     yield ("l2", "replacement"), config.l2.replacement, config.l2.ways
+    for name, side in config.side_caches.items():
+        yield (name, "replacement"), side.replacement, side.ways
+        if side.tlb is not None:
+            yield (name, "tlb", "replacement"), side.tlb.replacement, side.tlb.ways
     cache = config.walk.cache
     if cache is not None:
         yield ("walk", "cache", "replacement"), cache.replacement, cache.ways or cache.blocks

@@ -8,6 +8,7 @@ from itertools import pairwise
 from attrs import frozen
 
 from gpusim.config.schema import GpuConfig
+from gpusim.config.side import SideCacheConfig
 from gpusim.core.errors import UserError
 from gpusim.machine.tenants import Tenant
 
@@ -56,16 +57,33 @@ class Partitions:
             0 if config.l2.far is None else config.l2.far.cycles(config.clock),
         )
 
-    def ways_there(self, sms: range, banks: range) -> list[list[int]]:
+    def ways_there(self, sms: Sequence[int], banks: range) -> list[list[int]]:
         """By SM and bank, by how many cycles a request takes longer: half of `far`."""
         return [[self._longer(sm, bank) // 2 for bank in banks] for sm in sms]
 
-    def ways_back(self, sms: range, banks: range) -> list[list[int]]:
+    def ways_back(self, sms: Sequence[int], banks: range) -> list[list[int]]:
         """By bank and SM, by how many cycles an answer takes longer: the other half."""
         return [[-(-self._longer(sm, bank) // 2) for sm in sms] for bank in banks]
 
     def _longer(self, sm: int, bank: int) -> int:
         return self.far if self.of_sm[sm] != self.of_bank[bank] else 0
+
+
+@frozen
+class Side:
+    """A side cache, and the SMs that it serves.
+
+    Attributes:
+        name: of the table of the model that describes it.
+        index: which of the caches of that name it is, numbered over the whole GPU.
+        config: what it is like.
+        sms: numbered over the whole GPU.
+    """
+
+    name: str
+    index: int
+    config: SideCacheConfig
+    sms: range
 
 
 @frozen
@@ -87,6 +105,17 @@ class Domain:
     banks: range
     channels: range
     partitions: Partitions
+
+    @property
+    def sides(self) -> list[Side]:
+        """Its side caches."""
+        found = []
+        for name, cache in self.config.side_caches.items():
+            each = self.config.sms_of(cache.scope)
+            for first in self.sms[::each]:
+                sms = range(first, min(first + each, self.sms.stop))
+                found.append(Side(name, first // each, cache, sms))
+        return found
 
     @property
     def parts(self) -> list[Part]:

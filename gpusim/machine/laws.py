@@ -17,9 +17,11 @@ from gpusim.machine.machine import Machine
 
 def laws_between(machine: Machine) -> Iterator[Law]:
     """From the SMs to DRAM: what a component was asked for is what those before it sent."""
+    beside = "".join(f" + {name}.lookups" for name in _side_caches(machine, but="instruction"))
     yield Law(
-        "sm.transactions", "l1.lookups + l1.stores",
-        "transactions", "L1 lookups + stores and atomics",
+        "sm.transactions", f"l1.lookups + l1.stores{beside}",
+        "transactions",
+        "L1 lookups + stores and atomics" + (" + lookups of side caches" if beside else ""),
     )  # fmt: skip
     yield from _translations(machine)
     yield from _data(machine)
@@ -49,9 +51,12 @@ def _sectors(past_l2: str) -> Iterator[Law]:
 
 def _translations(machine: Machine) -> Iterator[Law]:
     stages = [*(stages[0] for stages in machine.stages), machine.systems[0].walkers]
+    own = {side.tlb.path: side.tlb for side in machine.sides if side.tlb is not None}
+    beside = "".join(f" + {tlb.sent([path])}" for path, tlb in own.items())
     for above, below in pairwise(stages):
+        sent = above.sent(_paths(machine, above))
         yield Law(
-            below.received(_paths(machine, below)), above.sent(_paths(machine, above)),
+            below.received(_paths(machine, below)), sent + beside if above is stages[0] else sent,
             f"translations that came to {below.path}", f"those that {above.path} sent",
         )  # fmt: skip
     if machine.fbt is not None:
@@ -65,16 +70,23 @@ def _translations(machine: Machine) -> Iterator[Law]:
 def _data(machine: Machine) -> Iterator[Law]:
     """What comes to the L2 cache from SMs, and what a virtual one lets through."""
     again = " + l1.sent_again" if isinstance(machine.l1s[0], RemappingL1Cache) else ""
+    beside = "".join(f" + {name}.misses - {name}.merged" for name in _side_caches(machine))
     yield Law(
-        "l2.lookups - l2.translation_lookups", f"l1.misses - l1.merged + l1.stores{again}",
+        "l2.lookups - l2.translation_lookups", f"l1.misses - l1.merged + l1.stores{again}{beside}",
         "data lookups of the L2 cache",
-        "L1 misses that were not merged + stores and atomics + loads sent again",
+        "L1 misses that were not merged + stores and atomics + loads sent again"
+        + (", and misses of side caches" if beside else ""),
     )  # fmt: skip
     if machine.fbt is not None:
         yield Law(
             "fbt.leading + fbt.synonyms", "l2.misses - l2.merged",
             "misses that were let through", "L2 misses that were not merged",
         )  # fmt: skip
+
+
+def _side_caches(machine: Machine, but: str = "") -> list[str]:
+    """Names of the side caches, but one."""
+    return [name for name in machine.config.side_caches if name != but]
 
 
 def _page_table_reads(machine: Machine) -> Iterator[Law]:

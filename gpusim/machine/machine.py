@@ -32,6 +32,7 @@ from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
 from gpusim.machine.memory_system import MemorySystem
 from gpusim.machine.pages import Pages
+from gpusim.machine.sides import build_sides
 from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt
@@ -46,6 +47,7 @@ class Machine:
     Attributes:
         env: simulated time.
         sms, l1s: SMs and their L1 caches.
+        sides: the side caches, if the model has some.
         tlbs: the TLBs of each level, from the SM outward.
         stages: all stages of translation but the walkers, likewise.
         prefetches: whether a stage of them may prefetch, so that prefetches are counted.
@@ -78,6 +80,9 @@ class Machine:
         self._build_memory()
         self._build_translation()
         self._build_sms()
+        self.sides = build_sides(
+            self.env, config, self.systems, self._stages, self.sms, len(tenants)
+        )
         if self.fbt is not None:
             self.pages.virtual = self.fbt.shootdowns.begin
             (first,) = next(iter(self.tlbs.values()))
@@ -154,6 +159,8 @@ class Machine:
             l1.attach(board.at([sm.index]))
             for port in sm.issue_ports:
                 port.scheduler.attach(board.at([sm.index]))
+        for side in self.sides:
+            side.attach(board)
         self._board = board
 
     def _build_sms(self) -> None:
@@ -277,6 +284,8 @@ class Machine:
         for stages in self.stages:
             yield from stages
         yield from self.l1s
+        for side in self.sides:
+            yield from side.components
         for system in self.systems:
             yield from system.components
         yield from self.page_table_levels

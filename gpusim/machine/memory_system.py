@@ -35,6 +35,7 @@ from gpusim.hardware.cache.page_table_reads import (
 from gpusim.hardware.crossbar import (
     Network,
     by_line,
+    by_return,
     by_sm,
     by_virtual_line,
     reply_bytes,
@@ -59,7 +60,8 @@ class MemorySystem:
         levels: counters of page-table reads, of all applications of the machine.
 
     Attributes:
-        requests, replies: the networks; entrances and links of SMs are those of its own SMs.
+        requests, replies: the networks; the first entrances and links are those of its own SMs,
+            the others those of its side caches.
         fbt: forward–backward table, if the L2 cache is virtual.
         banks, channels, walkers: the rest.
         bypass: what may let page-table reads past the L2 cache, if they go there.
@@ -77,20 +79,21 @@ class MemorySystem:
         config = domain.config
         fbt = self.fbt = build_fbt(env, config, table, apps, channel)
         line_shift = config.l2.line.bit_length() - 1
-        banks, sms, first_sm = config.l2.banks, config.sm.count, domain.sms.start
+        banks, first_sm = config.l2.banks, domain.sms.start
+        sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
         hashing = self._hash = _bank_hash(config.l2)
         self.requests = Network(
-            env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, sms, banks,
+            env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, len(sms), banks,
             by_line(line_shift, banks, hashing) if fbt is None else by_virtual_line(banks),
             request_bytes_beside_covered if config.knows_covered else request_bytes,
             path="crossbar/requests", instance=domain.index,
-            longer=domain.partitions.ways_there(domain.sms, domain.banks),
+            longer=domain.partitions.ways_there(sms, domain.banks),
         )  # fmt: skip
         self.replies = Network(
-            env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, sms,
-            by_sm(first_sm), reply_bytes,
+            env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, len(sms),
+            by_return(first_sm) if domain.sides else by_sm(first_sm), reply_bytes,
             path="crossbar/replies", instance=domain.index,
-            longer=domain.partitions.ways_back(domain.sms, domain.banks),
+            longer=domain.partitions.ways_back(sms, domain.banks),
         )  # fmt: skip
         make, misses = self._kind_of_bank(channel)
         self.banks = [

@@ -85,6 +85,18 @@ class TranslationStages:
         """The TLB of a level that serves an SM."""
         return self.levels[level][self._group(self._configs[level].scope, sm)]
 
+    def beside(self, name: str, instance: int, config: TlbConfig, sms: Sequence[int]) -> TlbLevel:
+        """A TLB of a side cache, which asks what the first TLB of its SMs asks."""
+        below = list(self._stages)[1] if len(self._stages) > 1 else WALK_STAGE
+        level = tlb_states(self._config).index(name)
+        tlb = TlbLevel(
+            self._env, name, level, instance, config, self._config.clock,
+            self._array(name, config), self._apps, self._below(below, sms), self._states[below],
+            self._pages,
+        )  # fmt: skip
+        self._pages.holders.append(tlb)
+        return tlb
+
     def offer(self, board: SignalBoard) -> None:
         """Make the probes of all TLBs known."""
         names = list(self.levels)
@@ -186,8 +198,10 @@ class TranslationStages:
 
 
 def tlb_states(config: GpuConfig) -> tuple[str, ...]:
-    """TLB levels whose states a machine has, in order."""
-    return (*config.tlb, FBT_LEVEL) if config.fbt else tuple(config.tlb)
+    """TLB levels whose states a machine has, in order, and the own TLBs of side caches."""
+    fbt = (FBT_LEVEL,) if config.fbt else ()
+    own = (name for name, cache in config.side_caches.items() if cache.tlb is not None)
+    return (*config.tlb, *fbt, *own)
 
 
 def stage_states(config: GpuConfig) -> dict[str, int]:

@@ -308,7 +308,7 @@ def test_what_is_not_cut_has_no_key(model):
         ({**MIG, "sm.count": 3}, ["sm.count = 3", "multiple of mig.slices, 2"]),
         (
             {**MIG, "sms_per_tpc": 2, "tlb.L1.scope": "tpc"},
-            ["sm.count = 2", "multiple of mig.slices × 2 SMs that share a TLB, 4"],
+            ["sm.count = 2", "multiple of mig.slices × 2 SMs that share a TLB or side cache, 4"],
         ),
         # not a key
         ({"": 1}, ["--set", "tlb.L2.entries=1024"]),

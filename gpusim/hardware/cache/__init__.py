@@ -9,6 +9,7 @@ from gpusim.hardware.cache.l2 import L2Bank, L2Counters, MissPath
 from gpusim.hardware.cache.on_miss_l1 import OnMissL1Cache
 from gpusim.hardware.cache.remapping_l1 import RemappingL1Cache
 from gpusim.hardware.cache.sectored_l2 import SectorCounters, SectoredL2Bank, SectoredMisses
+from gpusim.hardware.cache.side import SideCache, SideCounters
 from gpusim.hardware.cache.storing_l1 import STORING_L1S, AllocatingL1Cache, EvictingL1Cache
 from gpusim.hardware.cache.synonym_table import SynonymTable
 from gpusim.hardware.cache.translated_misses import TranslatedMisses
@@ -34,6 +35,8 @@ __all__ = [
     "SectorCounters",
     "SectoredL2Bank",
     "SectoredMisses",
+    "SideCache",
+    "SideCounters",
     "SynonymTable",
     "TranslatedMisses",
     "TranslationAwareBypass",

@@ -28,8 +28,8 @@ _SECTOR_KEY_BITS: Final = 8
 
 
 @attr.s(auto_attribs=True)
-class L1Counters:
-    """What one L1 cache did for one application; hits + misses = lookups."""
+class FirstCacheCounters:
+    """What one cache next to SMs did for one application; hits + misses = lookups."""
 
     lookups: int = count("loads that looked for their line, each counted once")
     hits: int = count("loads that found all their sectors")
@@ -38,6 +38,11 @@ class L1Counters:
     fills: int = count("answers from the L2 cache that were filled in")
     stores: int = count("stores and atomics that passed through")
     stalls: int = count("times that a miss had to wait for an MSHR")
+
+
+@attr.s(auto_attribs=True)
+class L1Counters(FirstCacheCounters):
+    """Likewise of an L1 cache."""
 
 
 declare_metrics(
@@ -54,7 +59,7 @@ class L1Cache(Component, FirstCache):
 
     path = "l1"
     laws: Sequence[Law] = laws_of(
-        [L1Counters],
+        [FirstCacheCounters],
         Law("lookups", "hits + misses"),
         Law("fills", "misses - merged", other="misses that were not merged"),
     )
@@ -70,7 +75,7 @@ class L1Cache(Component, FirstCache):
         self.array = CacheArray(
             config.size // config.line, config.ways, replacement=config.replacement
         )
-        self.counters = [L1Counters() for _ in range(apps)]
+        self.counters: list[FirstCacheCounters] = [L1Counters() for _ in range(apps)]
         self.on_evict: Probe[[int, int]] = Probe()
         """Line that a fill replaces, by its name in this cache, and cycle."""
         self._splits = Splits(config) if config.unified is not None else None

@@ -10,13 +10,14 @@ from gpusim.core.warp_program import (
     INACTIVE,
     MEMORY_OPS,
     SECTOR_BYTES,
+    SIDE_OPS,
     LaneChunk,
     Op,
     Segment,
 )
 
 _IS_MEMORY = np.zeros(256, dtype=bool)
-_IS_MEMORY[list(MEMORY_OPS)] = True
+_IS_MEMORY[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
 _SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
 _WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
 """All bytes of a sector, a bit each."""

@@ -52,11 +52,11 @@ class LoadStoreUnit(Answerable):
 
     def __init__(
         self, env: EventLoop, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: FirstCache,
-        out: Sink, replies: Inbound,
+        out: Sink, replies: Inbound, name: str | None = None,
     ) -> None:  # fmt: skip
         self.env = env
         self.index = sm.index
-        self.name = f"sm[{sm.index}].lsu"
+        self.name = name or f"sm[{sm.index}].lsu"
         self.l1 = l1
         self.depth = config.sm.lsu_queue
         self.full = False

@@ -7,9 +7,9 @@ from typing import Protocol
 from mypy_extensions import mypyc_attr, trait
 
 from gpusim.core.engine import EventLoop, Port, Probe
-from gpusim.core.request import MemoryRequest
+from gpusim.core.request import MemoryRequest, Trailed
 from gpusim.hardware.sm.history import RecordedStall
-from gpusim.hardware.sm.warp import WarpAccess
+from gpusim.hardware.sm.warp import Warp, WarpAccess
 
 
 @trait
@@ -27,6 +27,18 @@ class Owner:
 
     def lsu_has_room(self) -> None:
         """An instruction left the queue."""
+        raise NotImplementedError
+
+
+@trait
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Home(Owner):
+    """What a unit that several SMs share tells each of them."""
+
+    __slots__ = ()
+
+    def goes_on(self, warp: Warp, waited_for: Trailed) -> None:
+        """`warp` may issue again; the trail of what it waited for tells the states of its wait."""
         raise NotImplementedError
 
 

@@ -12,15 +12,17 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law
+from gpusim.core.request import Trailed
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
-from gpusim.core.warp_program import Op
+from gpusim.core.warp_program import Op, Segment
 from gpusim.hardware.sm.counters import LAWS, SmCounters
 from gpusim.hardware.sm.issue_port import IssuePort
 from gpusim.hardware.sm.ledger import WAITING, Ledger
 from gpusim.hardware.sm.load_store_unit import KIND_OF_OP, LoadStoreUnit
-from gpusim.hardware.sm.neighbours import Owner
+from gpusim.hardware.sm.neighbours import Home
 from gpusim.hardware.sm.schedulers import WarpScheduler
+from gpusim.hardware.sm.side_unit import FETCHED, SideUnit
 from gpusim.hardware.sm.warp import STALLED, Block, Life, Warp, WarpAccess
 
 # Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.
@@ -30,6 +32,8 @@ _ATOMIC: Final = int(Op.ATOMIC)
 _SHARED: Final = int(Op.SHARED)
 _BARRIER: Final = int(Op.BARRIER)
 _WAIT: Final = int(Op.WAIT)
+_PACE: Final = int(Op.PACE)
+_FETCH: Final = int(Op.FETCH)
 _ISSUING: Final = int(State.ISSUING)
 _READY: Final = int(State.READY)
 _LSU: Final = int(State.LSU)
@@ -38,14 +42,17 @@ _AT_BARRIER: Final = int(State.BARRIER)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Sm(Component, Owner):
-    """One SM.  `gpusim.machine` attaches `lsu` before the first block arrives.
+class Sm(Component, Home):
+    """One SM.  `gpusim.machine` attaches `lsu` and `sides` before the first block arrives.
 
     An issue port issues one warp instruction every few cycles (a 64-lane warp on 32 lanes takes
     two).  A greedy scheduler's run of compute instructions is one event; round-robin runs are cut
     short when another warp becomes ready.
 
     A block that has ended goes to the port ``block.ended``.
+
+    Attributes:
+        sides: units in front of its side caches, by the operations that go there.
     """
 
     path = "sm"
@@ -69,6 +76,7 @@ class Sm(Component, Owner):
         """SM, block slot, application, cycle in which the block begins."""
         self.on_block_end: Probe[[int, int, int]] = Probe()
         """SM, block slot, cycle in which the block has ended, all its accesses answered."""
+        self.sides: dict[int, SideUnit] = {}
         self.resident = 0
         self._config = config.sm
         self._max_loads = config.sm.max_loads
@@ -114,7 +122,9 @@ class Sm(Component, Owner):
 
     def _open(self, block: Block, now: int) -> None:
         """A block arrives: its warps are ready in this cycle."""
-        block.open(self._config.warp_size, self._line_bytes, self._knows_covered)
+        block.open(
+            self._config.warp_size, self._line_bytes, self._knows_covered, frozenset(self.sides)
+        )
         if self.on_block.listeners:
             self.on_block(self.index, block.slot, block.app, now)
         for index, slot in enumerate(block.warp_slots):
@@ -146,18 +156,19 @@ class Sm(Component, Owner):
             for place, kind in enumerate(segment.kinds):
                 arg = args[place]
                 if kind >= _WAIT:
-                    if self._held(warp, kind, arg, now):
+                    if kind > _PACE:
+                        now = yield from self._beside(warp, kind, segment, started, arg, now)
+                        started += arg
+                    elif self._held(warp, kind, arg, now):
                         now = yield STALLED
-                elif kind == _BARRIER:
-                    now = yield self._barrier(warp, port, now)
-                elif not arg:
+                elif not arg and kind != _BARRIER:
                     continue
                 elif kind == _COMPUTE:
                     warp.left = arg
                     while warp.left:
                         now = yield port.run(warp, now)
-                elif kind == _SHARED:
-                    now = yield self._shared(warp, port, arg, now)
+                elif kind == _SHARED or kind == _BARRIER:
+                    now = yield self._leave(warp, port, kind, arg, now)
                 else:
                     end = started + arg
                     while not self._access(warp, kind, lines, sectors, started, end, now):
@@ -169,6 +180,38 @@ class Sm(Component, Owner):
             warp.ending = True
             now = yield STALLED
         self._retire(warp, now)
+
+    def _beside(
+        self, warp: Warp, kind: int, segment: Segment, first: int, count: int, now: int
+    ) -> Generator[int, int, int]:
+        """Issue an access to a side cache, and wait for it if it is a fetch of code.
+
+        Without that cache a program is not asked for such an operation; if it states one
+        nevertheless, data come through the L1 cache, and code is there.
+        """
+        last = first + count
+        lines, sectors = segment.lines[first:last], segment.sectors[first:last]
+        unit = self.sides.get(kind)
+        if not count or (unit is None and kind == _FETCH):
+            return now
+        if unit is None:
+            while not self._access(warp, _LOAD, lines, sectors, 0, count, now):
+                now = yield STALLED
+            return (yield self._issue_cycles)
+        while unit.lsu.full:
+            self.ledger.enter(warp, _LSU, now)
+            unit.wait_for_room(self, warp)
+            now = yield STALLED
+        if kind == _FETCH:
+            unit.accept(self, warp, lines, sectors, FETCHED, now)
+            self.ledger.enter(warp, WAITING, now)
+            return (yield STALLED)
+        while len(warp.outstanding) >= self._max_loads:
+            self._wait_for_oldest(warp, now)
+            now = yield STALLED
+        access = unit.accept(self, warp, lines, sectors, warp.issued, now)
+        self._count_load(warp, access, count, now)
+        return (yield self._issue_cycles)
 
     def _held(self, warp: Warp, kind: int, arg: int, now: int) -> bool:
         """Whether a wait, or the pace of a trace, keeps the warp for some time."""
@@ -200,10 +243,7 @@ class Sm(Component, Owner):
         sequence = -1
         if answered:
             if len(warp.outstanding) >= self._max_loads:
-                for oldest in warp.outstanding:
-                    warp.needs = oldest
-                    break
-                self.ledger.enter(warp, WAITING, now)
+                self._wait_for_oldest(warp, now)
                 return False
             sequence = warp.issued
             warp.issued += 1
@@ -219,6 +259,28 @@ class Sm(Component, Owner):
             warp.stores += 1
         lsu.accept(access)
         return True
+
+    def _wait_for_oldest(self, warp: Warp, now: int) -> None:
+        """The warp has as many loads outstanding as it may: it goes on when one is answered."""
+        for oldest in warp.outstanding:
+            warp.needs = oldest
+            break
+        self.ledger.enter(warp, WAITING, now)
+
+    def _count_load(self, warp: Warp, access: WarpAccess, transactions: int, now: int) -> None:
+        """A load has been issued that the load/store unit of this SM does not see."""
+        warp.outstanding[warp.issued] = access
+        warp.issued += 1
+        counters = self._count_issue(warp, now)
+        counters.memory_instructions += 1
+        counters.loads += 1
+        counters.transactions += transactions
+
+    def _leave(self, warp: Warp, port: IssuePort, kind: int, passes: int, now: int) -> int:
+        """A shared-memory access or a barrier: the warp leaves its port; returns issue cycles."""
+        if kind == _SHARED:
+            return self._shared(warp, port, passes, now)
+        return self._barrier(warp, port, now)
 
     def _shared(self, warp: Warp, port: IssuePort, passes: int, now: int) -> int:
         """A shared-memory access: `passes` cycles of the one port, then the latency."""
@@ -276,7 +338,7 @@ class Sm(Component, Owner):
         """All transactions of a memory instruction are answered."""
         warp = access.warp
         now = self.env._now
-        history = self.lsu.history
+        history = access.lsu.history
         if access.sequence >= 0:
             del warp.outstanding[access.sequence]
         else:
@@ -295,10 +357,12 @@ class Sm(Component, Owner):
     def lsu_has_room(self) -> None:
         """The load/store unit can take an instruction: the first warp that waits may issue it."""
         if self._wants_lsu:
-            warp = self._wants_lsu.pop(0)
-            now = self.env._now
-            self.ledger.enter_after_wait(warp, _READY, now, self.lsu.history)
-            self.issue_ports[warp.issue_port].add(warp, now)
+            self.goes_on(self._wants_lsu.pop(0), self.lsu.history)
+
+    def goes_on(self, warp: Warp, waited_for: Trailed) -> None:
+        now = self.env._now
+        self.ledger.enter_after_wait(warp, _READY, now, waited_for)
+        self.issue_ports[warp.issue_port].add(warp, now)
 
     def begin_kernel(self, blocks: int, shared_bytes: int) -> None:
         """A kernel starts, of which this SM holds `blocks` blocks at once.
@@ -311,9 +375,12 @@ class Sm(Component, Owner):
             self.on_kernel(self.index, blocks, self.env._now)
 
     def end_kernel(self) -> None:
-        """A kernel has drained: the L1 cache is emptied, unless it keeps its lines."""
+        """A kernel has drained: its caches are emptied, unless they keep their lines."""
         if not self._keeps_lines:
             self.lsu.l1.clear()
+        for unit in self.sides.values():
+            if not unit.keeps_lines:
+                unit.cache.clear()
 
     def offer(self, board: SignalBoard) -> None:
         """Make the probes of this SM known."""

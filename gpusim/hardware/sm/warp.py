@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Final
+from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -23,9 +23,11 @@ class Answerable:
 
     Attributes:
         index: of its SM.
+        history: what it was stalled by while others waited in its queue.
     """
 
     index: int
+    history: History
 
     def answered(self, access: WarpAccess, request: MemoryRequest) -> None:
         """A transaction of `access` is answered."""
@@ -77,17 +79,25 @@ class Block:
         self._covered = False
         self._segments: list[list[Segment]] = [[] for _ in warp_slots]
 
-    def open(self, warp_size: int, line_bytes: int, covered: bool = False) -> None:
+    def open(
+        self, warp_size: int, line_bytes: int, covered: bool = False,
+        beside: frozenset[int] = frozenset(),
+    ) -> None:  # fmt: skip
         """Start to execute the block, piece by piece, as its warps ask for operations.
 
         Args:
             warp_size: lanes of a warp.
             line_bytes: lines of the L1 cache.
             covered: stores tell which sectors they write in whole.
+            beside: operations for which its SM has a side cache.
         """
         self._covered = covered
-        self._chunks = self.launch.run_block(self.index, warp_size)
         self._line_bytes = line_bytes
+        launch: Any = self.launch  # it may be a `LaunchBeside`
+        if beside and hasattr(launch, "run_block_beside"):
+            self._chunks = launch.run_block_beside(self.index, warp_size, beside)
+        else:
+            self._chunks = launch.run_block(self.index, warp_size)
 
     def next_segment(self, warp: int) -> Segment | None:
         """The next piece of the program of the block's warp number `warp`; None at its end."""

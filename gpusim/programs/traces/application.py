@@ -62,9 +62,26 @@ class TraceLaunch(ABC):
             chunks = rewarp(chunks, threads, traced, warp_size, self.by_thread)
         yield from chunks
 
+    def run_block_beside(
+        self, block: int, warp_size: int, kinds: frozenset[int]
+    ) -> Iterator[LaneChunk]:
+        """Likewise with side operations of some kinds (`gpusim.core.warp_program.LaunchBeside`).
+
+        Warps that are cut or put together tell none.
+        """
+        if warp_size != self.warp_size:
+            yield from self.run_block(block, warp_size)
+        else:
+            yield from self.chunks(block, kinds)
+
     @abstractmethod
-    def chunks(self, block: int) -> Iterator[LaneChunk]:
-        """The chunks of a block.  Each block is asked for once, in about increasing order."""
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+        """The chunks of a block.  Each block is asked for once, in about increasing order.
+
+        Args:
+            block: its number.
+            kinds: side operations that are asked for, as far as the format tells them.
+        """
 
 
 @define(kw_only=True, eq=False)

@@ -7,14 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import LaneChunk, Op
+from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.traces.application import TraceLaunch
+from gpusim.programs.traces.code_lines import CODE_BASE, KERNEL_BYTES, CodePath
 from gpusim.programs.traces.lanes import interleave_local, shared_passes
 from gpusim.programs.traces.sass import Space
 from gpusim.programs.traces.warps import WarpTrace, chunks_of
 
 WARP_SIZE = 32
 """Threads of a warp of NVIDIA's GPUs."""
+
+CONSTANT_BASE = 0x8800_0000_0000
+"""Where constants lie (our choice): above all user addresses, and below code."""
+
+_CONSTANT_BYTES = 1 << 24
 
 
 class BlockTrace:
@@ -23,16 +29,30 @@ class BlockTrace:
     Args:
         launch: of the block.
         number: of the block in the grid.
+        kinds: side operations that are asked for.
+        code: where the kernel's code lies.
 
     Attributes:
         warps: one a warp of the block; a warp that does not appear in the trace does nothing.
+        follows_code: whether `reach` is to be called for each instruction.
     """
 
-    def __init__(self, launch: TraceLaunch, number: int) -> None:
+    def __init__(
+        self, launch: TraceLaunch, number: int, kinds: frozenset[int] = frozenset(),
+        code: int = CODE_BASE,
+    ) -> None:  # fmt: skip
         self.warps = [WarpTrace() for _ in range(launch.warps_per_block)]
+        self.kinds = kinds
+        self.follows_code = Op.FETCH in kinds
+        self._code = code
+        self._paths = [CodePath(warp) for warp in self.warps]
         self._idle = launch.idle_accesses
         self._first_thread = number * launch.threads_per_block
         self._threads = launch.blocks * launch.threads_per_block
+
+    def reach(self, warp: int, counter: int) -> None:
+        """A warp comes to the instruction at this program counter, counted in its kernel."""
+        self._paths[warp].step(self._code + counter % KERNEL_BYTES)
 
     def access(
         self, warp: int, place: int, space: Space, op: Op, address: NDArray[np.int64], size: int
@@ -43,7 +63,7 @@ class BlockTrace:
             warp: number of the warp in the block.
             place: program counter, or anything by which warps meet (see `chunks_of`).
             space: generic counts as global.
-            op: LOAD, STORE, ATOMIC or REDUCE.
+            op: LOAD, STORE, ATOMIC, REDUCE, or READ_ONLY if that is asked for.
             address: (32,) byte addresses, `INACTIVE` where a lane takes no part; one does.
             size: bytes a lane.
         """
@@ -55,6 +75,11 @@ class BlockTrace:
             threads = self._first_thread + warp * WARP_SIZE + np.arange(WARP_SIZE)
             address, size = interleave_local(address, size, threads, self._threads)
         trace.access(place, op, address, size)
+
+    def constant(self, warp: int, place: int, address: NDArray[np.int64], size: int) -> None:
+        """A load of constants, which lie in a memory of their own."""
+        there = np.where(address == INACTIVE, INACTIVE, CONSTANT_BASE + address % _CONSTANT_BYTES)
+        self.warps[warp].access(place, Op.CONSTANT, there, size)
 
     def idle_access(self, warp: int, space: Space) -> None:
         """A memory instruction in which no lane takes part; generic counts as global."""

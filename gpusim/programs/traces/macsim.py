@@ -18,6 +18,7 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.core.warp_program import LaneChunk, Op
 from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE, BlockTrace
+from gpusim.programs.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.programs.traces.macsim_records import KINDS, Instruction, Kind, read_warp
 from gpusim.programs.traces.sass import MEMORY_OPCODES, moves_data
 from gpusim.programs.traces.scoreboard import Scoreboard
@@ -111,8 +112,10 @@ class MacsimApplication(TraceApplication):
     kernels: Sequence[MacsimKernel]
 
     def launches(self) -> Iterator[TraceLaunch]:
+        code = CodePlaces()
         for kernel in self.kernels:
             yield MacsimLaunch(
+                code=code.of(kernel.facts.name),
                 name=kernel.facts.name,
                 blocks=len(kernel.begins) - 1,
                 threads_per_block=kernel.threads_per_block,
@@ -129,12 +132,14 @@ class MacsimLaunch(TraceLaunch):
 
     Attributes:
         kernel: its files.
+        code: where its code lies.
     """
 
     kernel: MacsimKernel
+    code: int = CODE_BASE
 
-    def chunks(self, block: int) -> Iterator[LaneChunk]:
-        trace = BlockTrace(self, block)
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+        trace = BlockTrace(self, block, kinds, self.code)
         for warp, path in enumerate(self.kernel.files(block)):
             scoreboard = Scoreboard(trace.warps[warp])
             for instruction in read_warp(path, self.kernel.kind):
@@ -149,6 +154,8 @@ class MacsimLaunch(TraceLaunch):
 
 def _add(trace: BlockTrace, warp: int, scoreboard: Scoreboard, one: Instruction) -> None:
     record = one.record
+    if trace.follows_code:
+        trace.reach(warp, record.place)
     scoreboard.touch((*record.sources, *record.destinations))
     if one.address is not None and moves_data(one.opcode):
         if not one.size:
@@ -156,6 +163,9 @@ def _add(trace: BlockTrace, warp: int, scoreboard: Scoreboard, one: Instruction)
         space, op = MEMORY_OPCODES[one.opcode]
         trace.access(warp, record.place, space, op, one.address, one.size)
         scoreboard.access(one.opcode, space, record.destinations, one.filled_bytes)
+    elif one.opcode == "LDC" and one.address is not None and Op.CONSTANT in trace.kinds:
+        trace.constant(warp, record.place, one.address, max(one.size, 1))
+        scoreboard.load(record.destinations, one.filled_bytes)
     elif one.opcode in MEMORY_OPCODES:
         trace.idle_access(warp, MEMORY_OPCODES[one.opcode][0])
     elif one.opcode == "BAR" and record.mask:

@@ -76,7 +76,7 @@ class NvbitLaunch(TraceLaunch):
     index: NvbitIndex
     kernel: NvbitKernel
 
-    def chunks(self, block: int) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
         trace = BlockTrace(self, block)
         for record in self.index.records(self.kernel, block):
             try:

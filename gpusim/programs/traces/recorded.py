@@ -126,7 +126,7 @@ class RecordedLaunch(TraceLaunch):
     source: _Source
     first_block: int
 
-    def chunks(self, block: int) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
         for chunk in self.source.chunks_of(self.first_block + block):
             yield self.source.chunk(chunk, self.warps_per_block)
 

@@ -76,3 +76,8 @@ def access_bytes(opcode: str) -> int:
         if digits.isdecimal():
             return max(int(digits) // 8, 1)
     return 4
+
+
+def is_read_only(opcode: str) -> bool:
+    """Whether a load goes through the read-only cache, where there is one."""
+    return not {"CI", "CONSTANT"}.isdisjoint(opcode.split(".")[1:])

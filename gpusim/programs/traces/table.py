@@ -94,9 +94,9 @@ class TableLaunch(TraceLaunch):
     index: TableIndex
     number: int
 
-    def chunks(self, block: int) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
         warps = [WarpTrace() for _ in range(self.warps_per_block)]
-        self.index.fill(self.number, block, warps)
+        self.index.fill(self.number, block, warps, kinds)
         return chunks_of(warps)
 
     def recorded_sm(self, block: int) -> int | None:

@@ -80,7 +80,15 @@ SCALARS = (
     Column("s_wait_lgkm", _U8, "as wait_lgkm"),
     Column("s_barriers", _U8, "as barriers"),
 )
-"""One row a scalar memory instruction: arithmetic, with what was waited for before it."""
+"""One row a scalar memory instruction: arithmetic, with what was waited for before it, unless the
+machine has a scalar cache and the table `SCALAR_ACCESSES`."""
+
+SCALAR_ACCESSES = (
+    Column("s_vaddr", _ADDRESS, "virtual byte address"),
+    Column("s_bytes", 1 << 12, "bytes from s_vaddr on"),
+    Column("s_issue_time", _ADDRESS, "as issue_time; absent: the first one's of its launch"),
+)
+"""One row a scalar transaction, beside `SCALARS`; several of one s_inst_idx are an instruction."""
 
 WAVEFRONTS = (
     Column("wf_kernel", _U16, "launch"),
@@ -90,6 +98,12 @@ WAVEFRONTS = (
     Column("wf_insts", _U32, "its instructions; absent: it ends with its last memory access"),
 )
 """One row a wavefront: row n is that of wavefront id n."""
+
+DISPATCH = (
+    Column("wf_kernel", _U16, "launch"),
+    Column("wf_dispatch_time", _ADDRESS, "cycle in which it began; absent: with its first access"),
+)
+"""One row a wavefront, too; asked for where times are kept and side caches are fed."""
 
 PAGES = (Column("page_vaddr", _ADDRESS, "virtual addresses of the 4 KiB pages that are mapped"),)
 """One row a page."""

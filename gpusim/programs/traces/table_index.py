@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import SECTOR_BYTES, Op
+from gpusim.programs.traces.code_lines import CodePath
+from gpusim.programs.traces.table_beside import TableBeside
 from gpusim.programs.traces.table_columns import (
     PAGES,
     SCALARS,
@@ -19,13 +22,12 @@ from gpusim.programs.traces.table_columns import (
     Array,
     TableFile,
 )
+from gpusim.programs.traces.table_program import NO_LIMIT, WaveProgram
 from gpusim.programs.traces.warps import WarpTrace
 
 Ints = NDArray[np.int64]
 
 _BLOCK_SHIFT = 32
-_NO_LIMIT = 15
-"""The largest vmcnt of GCN: it limits nothing."""
 
 
 @define(eq=False)
@@ -56,7 +58,7 @@ class Instructions:
         write: whether it stores.
         wait: before it, so many memory instructions may be outstanding.
         barriers: before it.
-        row, rows: first transaction, and number of them; a scalar access has none.
+        row, rows: first transaction, and number of them; a scalar access has none here.
         time: when the first of them was issued, in cycles since the first of its launch; 0 if
             times are not asked for, and of scalar accesses.
     """
@@ -90,13 +92,16 @@ class TableIndex:
     def __init__(self, path: Path, paced: bool = False) -> None:
         self._path = path
         self._paced = paced
-        file = TableFile(path)
+        file = self._file = TableFile(path)
         self.pages: Array = file.group(PAGES).get("page_vaddr", np.zeros(0, dtype=np.int64))
         rows = file.group((*TRANSACTIONS, TIME) if paced else TRANSACTIONS)
         scalars = file.group(SCALARS)
         if len(scalars) < len(SCALARS) or "inst_idx" not in rows:
             scalars = {column.name: np.zeros(0, dtype=np.uint8) for column in SCALARS}
+        self._has_code = "pc" in rows and "inst_idx" in rows
         wave_of_row, wave_of_scalar = self._find_waves(rows, scalars, file.group(WAVEFRONTS))
+        self._scalar_waves = wave_of_scalar
+        self._first_times: Ints = np.zeros(0, dtype=np.int64)
         keys = (rows["order"], wave_of_row) if "order" in rows else (wave_of_row,)
         by = np.lexsort(keys)
         self._check_order(by, wave_of_row, rows)
@@ -129,50 +134,53 @@ class TableIndex:
         sm = int(self.waves.sm[waves.start]) if waves else -1
         return None if sm < 0 else sm
 
-    def fill(self, launch: int, block: int, warps: list[WarpTrace]) -> None:
-        """What the warps of a block did."""
+    def fill(
+        self, launch: int, block: int, warps: list[WarpTrace], kinds: frozenset[int] = frozenset()
+    ) -> None:
+        """What the warps of a block did, side operations of some kinds included."""
         for wave in self._waves_of(launch, block):
-            self._fill(wave, warps[int(self.waves.number[wave])])
+            self._fill(wave, warps[int(self.waves.number[wave])], kinds)
 
     def _waves_of(self, launch: int, block: int) -> range:
         key = launch << _BLOCK_SHIFT | block
         first, last = np.searchsorted(self.waves.block, (key, key + 1))
         return range(int(first), int(last))
 
-    def _fill(self, wave: int, warp: WarpTrace) -> None:
-        """The program of one warp.
-
-        Waits and barriers come right after the access before them, arithmetic after both
-        [our choice: tables do not tell].
-        """
+    def _fill(self, wave: int, warp: WarpTrace, kinds: frozenset[int]) -> None:
+        """The program of one warp."""
         all_ = self._instructions
         first, last = (int(one) for one in np.searchsorted(all_.wave, (wave, wave + 1)))
         part = slice(first, last)
         lanes, ends = self._lanes(all_.row[part], all_.rows[part])
-        loads: list[bool] = []
-        issued = begin = 0
+        program = self._program(wave, warp, kinds)
+        begin = 0
         for index, place, write, wait, barriers, rows, time, end in zip(
             all_.index[part].tolist(), all_.place[part].tolist(), all_.write[part].tolist(),
             all_.wait[part].tolist(), all_.barriers[part].tolist(), all_.rows[part].tolist(),
             all_.time[part].tolist(), ends.tolist(), strict=True,
         ):  # fmt: skip
-            if wait < min(_NO_LIMIT, len(loads)):
-                warp.add(Op.WAIT, sum(loads[len(loads) - wait :]))
-            for _ in range(barriers):
-                warp.add(Op.BARRIER, 0)
-            arithmetic = index - issued - barriers + (not rows)
-            if arithmetic > 0 and not self._paced:
-                warp.add(Op.COMPUTE, arithmetic)
-            if time:
-                warp.add(Op.PACE, time)
+            program.before(index, wait, barriers, scalar=not rows)
             if rows:
                 op = Op.STORE if write else Op.LOAD
-                warp.access(place, op, lanes[begin:end], SECTOR_BYTES)
-                loads.append(not write)
-            issued, begin = index + 1, end
-        left = int(self.waves.instructions[wave]) - issued
-        if left > 0 and not self._paced:
-            warp.add(Op.COMPUTE, left)
+                program.vector(index, place, op, lanes[begin:end], time)
+            else:
+                program.scalar(index)
+            begin = end
+        program.end(int(self.waves.instructions[wave]))
+
+    def _program(self, wave: int, warp: WarpTrace, kinds: frozenset[int]) -> WaveProgram:
+        """A program to be filled in, with the side operations that are asked for."""
+        lead = int(self._beside.lead[self.waves.block[wave] >> _BLOCK_SHIFT]) if kinds else 0
+        scalars = self._beside.scalars(wave) if Op.SCALAR in kinds else {}
+        code = CodePath(warp) if Op.FETCH in kinds and self._has_code else None
+        return WaveProgram(warp, self._paced, lead, scalars, code)
+
+    @cached_property
+    def _beside(self) -> TableBeside:
+        waves = self._scalar_waves
+        return TableBeside(
+            self._file, waves, self.waves.block[waves] >> _BLOCK_SHIFT, self._first_times
+        )
 
     def _lanes(self, row: Ints, rows: Ints) -> tuple[Ints, Ints]:
         """A lane for each sector of all transactions, and where each instruction's lanes end."""
@@ -291,7 +299,7 @@ class TableIndex:
         return Instructions(
             wave, index, rows[name][at].astype(np.int64) if name in rows else count,
             rows["is_write"][at].astype(bool),
-            _wait(rows["wait_vm"][at] if "wait_vm" in rows else zero + _NO_LIMIT,
+            _wait(rows["wait_vm"][at] if "wait_vm" in rows else zero + NO_LIMIT,
                   rows["wait_lgkm"][at] if "wait_lgkm" in rows else zero + 1),
             rows["barriers"][at] if "barriers" in rows else zero,
             first, np.diff(np.append(first, len(by))), self._times(rows, wave, at),
@@ -305,6 +313,7 @@ class TableIndex:
         time = rows[TIME.name][at].astype(np.int64)
         first = np.full(self.launches, np.iinfo(np.int64).max)
         np.minimum.at(first, launch, time)
+        self._first_times = first
         since: Ints = time - first[launch]
         return since
 

@@ -14,6 +14,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Buffer, LaneChunk
 from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE
+from gpusim.programs.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.programs.traces.text import Line, plain_name, plain_stem, read_lines
 from gpusim.programs.traces.traceg_block import Known, parse_block
 from gpusim.programs.traces.traceg_header import KernelHeader, read_header
@@ -100,8 +101,10 @@ class TracegApplication(TraceApplication):
     kernels: list[KernelHeader]
 
     def launches(self) -> Iterator[TraceLaunch]:
+        code = CodePlaces()
         for header in self.kernels:
             yield TracegLaunch(
+                code=code.of(header.name),
                 name=header.name,
                 blocks=header.blocks,
                 threads_per_block=header.threads_per_block,
@@ -122,9 +125,11 @@ class TracegLaunch(TraceLaunch):
 
     Attributes:
         header: of the file.
+        code: where its code lies.
     """
 
     header: KernelHeader
+    code: int = CODE_BASE
     _blocks: Iterator[tuple[int, list[Line]]] = field(init=False)
     _passed: dict[int, list[Line]] = field(factory=dict, init=False)
     _known: Known = field(factory=dict, init=False)
@@ -133,7 +138,7 @@ class TracegLaunch(TraceLaunch):
     def __attrs_post_init__(self) -> None:
         self._blocks = _read_blocks(self.header)
 
-    def chunks(self, block: int) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
         while block not in self._passed:
             number, lines = next(self._blocks, (-1, []))
             if number < 0 and not self._found:
@@ -146,7 +151,9 @@ class TracegLaunch(TraceLaunch):
             self._passed[number] = lines
             self._found += 1
         lines = self._passed.pop(block)
-        yield from parse_block(self, self.header, block, lines, self._known).chunks()
+        yield from parse_block(
+            self, self.header, block, lines, self._known, kinds, self.code
+        ).chunks()
 
 
 def _read_blocks(header: KernelHeader) -> Iterator[tuple[int, list[Line]]]:

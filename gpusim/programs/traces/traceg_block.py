@@ -13,6 +13,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, Op
 from gpusim.programs.traces.application import TraceLaunch
 from gpusim.programs.traces.blocks import WARP_SIZE, BlockTrace
+from gpusim.programs.traces.code_lines import CODE_BASE
 from gpusim.programs.traces.lanes import WINDOW_BYTES
 from gpusim.programs.traces.sass import Space
 from gpusim.programs.traces.scoreboard import Scoreboard
@@ -30,8 +31,9 @@ _MOST_KNOWN = 1 << 16
 
 
 def parse_block(
-    launch: TraceLaunch, header: KernelHeader, number: int, lines: Sequence[Line], known: Known
-) -> BlockTrace:
+    launch: TraceLaunch, header: KernelHeader, number: int, lines: Sequence[Line], known: Known,
+    kinds: frozenset[int] = frozenset(), code: int = CODE_BASE,
+) -> BlockTrace:  # fmt: skip
     """What a block did.
 
     Args:
@@ -40,11 +42,13 @@ def parse_block(
         number: of the block in the grid.
         lines: between the begin and the end of the block, none of them empty.
         known: of this kernel; grows.
+        kinds: side operations that are asked for.
+        code: where the kernel's code lies.
 
     Raises:
         UserError: a line is wrong.
     """
-    parser = _Parser(header, BlockTrace(launch, number), known)
+    parser = _Parser(header, BlockTrace(launch, number, kinds, code), known)
     for line, text in lines:
         try:
             parser.line(text)
@@ -65,6 +69,8 @@ class _Parser:
     def __init__(self, header: KernelHeader, block: BlockTrace, known: Known) -> None:
         self.block = block
         self._known = known
+        self._follows_code = block.follows_code
+        self._reads_only = Op.READ_ONLY in block.kinds
         self.missing = 0
         self._header = header
         self._skipped = (4 if header.version < _FIRST_WITHOUT_BLOCK else 0) + header.line_info
@@ -104,6 +110,8 @@ class _Parser:
             int(place, 16)  # must be a number
             instruction = self._known[place] = decode(text, self._header.version)
             text = " ".join(text.split())
+        if self._follows_code:
+            self.block.reach(self._warp, int(place, 16))
         self._scoreboard.touch(instruction.registers)
         if instruction.space is None:
             self._plain(instruction, mask)
@@ -131,7 +139,10 @@ class _Parser:
         assert space is not None
         if space == Space.GENERIC:
             space = self._space(int(address.max()))
-        self.block.access(self._warp, place, space, instruction.op, address, size)
+        op = instruction.op
+        if self._reads_only and instruction.read_only and space == Space.GLOBAL:
+            op = Op.READ_ONLY
+        self.block.access(self._warp, place, space, op, address, size)
         self._scoreboard.access(instruction.base, space, instruction.destinations, size)
 
     def _space(self, address: int) -> Space:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpusim.core.warp_program import Op
-from gpusim.programs.traces.sass import MEMORY_OPCODES, Space, access_bytes, base_opcode, moves_data
+from gpusim.programs.traces.sass import (
+    MEMORY_OPCODES,
+    Space,
+    access_bytes,
+    base_opcode,
+    is_read_only,
+    moves_data,
+)
 
 _FIRST_WITH_IMMEDIATES = 5
 
@@ -23,13 +30,16 @@ class Instruction:
         op: what a warp does.
         size: bytes that a lane accesses.
         youngest: groups of copies that a DEPBAR does not wait for.
+        read_only: whether it loads what no thread changes (LDG.CI, LDG…CONSTANT).
     """
 
-    __slots__ = ("base", "destinations", "op", "registers", "size", "space", "text", "youngest")
+    __slots__ = (
+        "base", "destinations", "op", "read_only", "registers", "size", "space", "text", "youngest",
+    )  # fmt: skip
 
     def __init__(
         self, text: str, registers: tuple[int, ...], destinations: tuple[int, ...], base: str,
-        space: Space | None, op: Op, size: int, youngest: int,
+        space: Space | None, op: Op, size: int, youngest: int, read_only: bool,
     ) -> None:  # fmt: skip
         self.text = text
         self.registers = registers
@@ -39,6 +49,7 @@ class Instruction:
         self.op = op
         self.size = size
         self.youngest = youngest
+        self.read_only = read_only
 
     def begins(self, text: str) -> bool:
         """Whether `text`, the fields of a line from the destinations on, is this instruction."""
@@ -72,6 +83,7 @@ def decode(text: str, version: int) -> Instruction:
         op=op,
         size=access_bytes(opcode) if accesses else 0,
         youngest=int(fields[last + 1]) if base == "DEPBAR" and told else 0,
+        read_only=base == "LDG" and is_read_only(opcode),
     )
 
 

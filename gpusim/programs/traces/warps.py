@@ -15,13 +15,16 @@ Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""
 
 
+_WAITED_FOR = frozenset({Op.LOAD, Op.ATOMIC, Op.SCALAR, Op.CONSTANT, Op.READ_ONLY})
+
+
 class Access:
     """A memory operation of one warp.
 
     Attributes:
         place: where it stands in the program, such as its program counter; warps of a block that
             are at one place share a row of a chunk.
-        op: LOAD, STORE, ATOMIC or REDUCE.
+        op: LOAD, STORE, ATOMIC, REDUCE, or a side operation.
         address: (lanes,) or more byte addresses, none of which crosses a sector.
         size: bytes of each.
     """
@@ -67,7 +70,7 @@ class WarpTrace:
         address, size = split_at_sectors(address, size)
         self.steps.append((tuple(self.tail), Access(place, op, address, size)))
         self.tail.clear()
-        self.loads += op in {Op.LOAD, Op.ATOMIC}
+        self.loads += op in _WAITED_FOR
 
 
 def chunks_of(warps: Sequence[WarpTrace]) -> Iterator[LaneChunk]:
