@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpusim.config.document import Key
 from gpusim.config.schema import FBT_LEVEL, GpuConfig
-from gpusim.config.side import SideCacheConfig, SideTlbConfig
+from gpusim.config.side import InstructionCacheConfig, SideCacheConfig, SideTlbConfig
 from gpusim.config.structure import Problem
 from gpusim.config.units import format_bytes
 from gpusim.core.errors import nearest
@@ -19,6 +19,8 @@ def check_sides(config: GpuConfig, scopes: Iterable[str]) -> Iterator[Problem]:
     """Every side cache of a machine; `scopes` are those that it may have."""
     for name, cache in config.side_caches.items():
         yield from _check_cache(config, (name,), cache, tuple(scopes))
+        if isinstance(cache, InstructionCacheConfig) and cache.ahead < 0:
+            yield Problem((name, "ahead"), "must be 0 or more")
         if cache.tlb is not None:
             yield from _check_tlb((name, "tlb"), cache.tlb)
             taken = (*config.tlb, *config.stage, FBT_LEVEL)

@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
-from gpusim.config.side import SIDE_CACHES, SideCacheConfig
+from gpusim.config.side import SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles, parse_bytes
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
@@ -418,7 +418,7 @@ class GpuConfig:
     scalar: SideCacheConfig | None = None
     constant: SideCacheConfig | None = None
     read_only: SideCacheConfig | None = None
-    instruction: SideCacheConfig | None = None
+    instruction: InstructionCacheConfig | None = None
     watchdog: Duration = cycles(200_000)
     launch_overhead: Duration = cycles(0)
     stages: tuple[str, ...] = ()

@@ -64,3 +64,15 @@ class SideCacheConfig:
     at_launch: str = "invalidate"
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
     tlb: SideTlbConfig | None = None
+
+
+@frozen
+class InstructionCacheConfig(SideCacheConfig):
+    """The instruction cache; a warp waits for the lines that it goes through, and no others.
+
+    Attributes:
+        ahead: lines after the one that a warp is at which its instruction buffer fetches, too,
+            within the page.
+    """
+
+    ahead: int = 0

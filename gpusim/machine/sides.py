@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from attrs import evolve, frozen
 
 from gpusim.config.schema import GpuConfig, L1Config, TlbConfig
-from gpusim.config.side import SideCacheConfig
+from gpusim.config.side import InstructionCacheConfig, SideCacheConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment
 from gpusim.core.signals import SignalBoard
@@ -83,6 +83,7 @@ def _build(
         env, side.name, side.index, _as_machine(config, side.config, l1), config.l1.line,
         first_sm, asked, cache, OwnReturn(system.requests.entrances[number], number),
         system.replies.links[number],
+        side.config.ahead if isinstance(side.config, InstructionCacheConfig) else 0,
     )  # fmt: skip
     return SidePath(side, tlb, cache, unit)
 

@@ -8,6 +8,8 @@ from gpusim.machine.load import load_model
 from tests.machine.bench import SMALL, change
 from tests.machine.instances import in_slices
 
+SCALAR: dict[str, object] = {"scalar.size": "1KiB", "scalar.ways": 2}
+
 REFUSED = [
     ("tiny", {"l2.hash": "ipol"}, "l2.hash = 'ipol': not allowed; did you mean 'ipoly'?"),
     ("kepler-uvm", {"l2.hash": "ipoly"}, 'power of two up to 1024, not 12; "xor" takes any'),
@@ -58,6 +60,29 @@ REFUSED = [
     ("tiny", {"l2.sector": "48B"}, "l2.sector = '48B': not allowed"),
     ("tiny", {"l2.sector": "256B"}, "allowed: 32B, 64B, 128B"),
     ("apu-hsa+vc", {"l2.sector": "32B"}, "must be l2.line: virtual caches fetch whole lines"),
+    ("tiny", {"scalar.size": "1KiB"}, "scalar.ways: is missing"),
+    ("tiny", SCALAR | {"scalar.latncy": "1 cycles"}, "did you mean 'latency'?"),
+    ("tiny", SCALAR | {"scalar.ahead": 3}, "scalar.ahead = 3: unknown key"),
+    ("tiny", SCALAR | {"scalar.scope": "gpu"}, "allowed: sm, tpc, gpc"),
+    ("tiny", SCALAR | {"scalar.line": "256B"}, "allowed: 32B, 64B, 128B (up to l1.line)"),
+    ("tiny", SCALAR | {"scalar.size": "100B"}, "multiple of 2 ways × 64B = 128B"),
+    ("tiny", SCALAR | {"scalar.ports": 0}, "scalar.ports = 0: must be 1 or more"),
+    ("tiny", SCALAR | {"scalar.translation": "befor"}, "did you mean 'before'?"),
+    ("tiny", SCALAR | {"scalar.at_launch": "empty"}, "allowed: invalidate, keep"),
+    ("tiny", SCALAR | {"scalar.tlb.entries": 12, "scalar.tlb.ways": 4}, "sets must be a power"),
+    ("tiny", SCALAR | {"scalar.tlb.entries": 0, "scalar.tlb.ways": 4}, "must be 1 or more"),
+    ("tiny", SCALAR | {"scalar.replacement": "lur"}, "did you mean 'lru'?"),
+    (
+        "tiny",
+        {"instruction.size": "1KiB", "instruction.ways": 2, "instruction.line": "32B"},
+        "allowed: 64B, 128B",
+    ),
+    (
+        "tiny",
+        {"instruction.size": "1KiB", "instruction.ways": 2, "instruction.ahead": -1},
+        "instruction.ahead = -1: must be 0 or more",
+    ),
+    ("apu-hsa+vc", SCALAR, "a virtual L2 cache names lines as its L1 caches do"),
     ("apu-hsa+vc", {"l2.hash": "xor"}, "a hash would part the names of a line among banks"),
 ]
 
@@ -90,3 +115,10 @@ def test_what_is_allowed():
         "kepler-uvm", [], {"l2.hash": "none", "dram.hash": "none", "l2.sector": "none"}
     ).config
     assert config == load_model("kepler-uvm").config
+
+
+def test_a_side_cache_is_taken_away_again():
+    with_tlb = {**SCALAR, "scalar.tlb.entries": 8, "scalar.tlb.ways": 8}
+    assert list(load_model("tiny", [], with_tlb).config.side_caches) == ["scalar"]
+    assert load_model("tiny", [], {**SCALAR, "scalar.tlb": "none"}).config.scalar.tlb is None
+    assert not load_model("tiny", [], {"scalar": "none"}).config.side_caches

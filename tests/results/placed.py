@@ -9,6 +9,7 @@ from gpusim.core.metrics import Metric, place_metrics
 from gpusim.hardware.cache.l1 import L1Counters
 from gpusim.hardware.cache.l2 import L2Counters
 from gpusim.hardware.cache.page_table_reads import LevelCounters
+from gpusim.hardware.cache.side import SideCounters
 from gpusim.hardware.cache.virtual_l1 import InvalidationCounters
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.neighbours import FbtCounters
@@ -24,6 +25,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "tlb": (TlbCounters, TokenCounters, TlbQueueCounters, LongMissCounters),
     "walk": (WalkCounters, WalkersCounters),
     "l1": (L1Counters, InvalidationCounters),
+    "SIDE": (SideCounters,),
     "l2": (L2Counters,),
     "fbt": (FbtCounters, PurgeCounters),
     "page_table": (LevelCounters,),

@@ -16,8 +16,10 @@ from gpusim.hardware.sm.neighbours import Home, Owner
 from gpusim.hardware.sm.warp import Warp, WarpAccess
 
 _LOAD: Final = int(Kind.LOAD)
-FETCHED: Final = -1
+_FETCHED: Final = -1
 """Sequence number of fetches of code: they are no loads."""
+_AHEAD: Final = -2
+"""That of fetches for which nobody waits."""
 
 
 class SideAccess(WarpAccess):
@@ -51,11 +53,12 @@ class SideUnit(Component, Owner):
             the load/store unit.
         l1_line: bytes of a line of the L1 cache.
         sm: number of the first SM that it serves.
+        ahead: lines of code that are fetched in advance.
     """
 
     def __init__(
         self, env: EventLoop, path: str, instance: int, config: GpuConfig, l1_line: int, sm: int,
-        tlb: FirstTlb, cache: FirstCache, out: Sink, replies: Inbound,
+        tlb: FirstTlb, cache: FirstCache, out: Sink, replies: Inbound, ahead: int = 0,
     ) -> None:  # fmt: skip
         self.name = f"{path}[{instance}].unit"
         self.path = path
@@ -67,20 +70,33 @@ class SideUnit(Component, Owner):
         self._waiting: list[tuple[Home, Warp]] = []
         self._lines = l1_line // config.l1.line
         self._sectors = config.l1.line // SECTOR_BYTES
+        self._ahead = ahead
+        self._page_lines = config.memory.page // config.l1.line
 
     def wait_for_room(self, home: Home, warp: Warp) -> None:
         """`warp` goes on when an instruction has left the queue."""
         self._waiting.append((home, warp))
 
-    def accept(
+    def load(
         self, home: Home, warp: Warp, lines: list[int], sectors: list[int], sequence: int, now: int
-    ) -> SideAccess:
-        """Queue an access, whose sender has asked ``lsu.full``."""
+    ) -> WarpAccess:
+        """Queue a load, whose sender has asked ``lsu.full``."""
         if self._lines > 1:
             lines, sectors = self._cut(lines, sectors)
         access = SideAccess(self, home, warp, lines, sectors, sequence, now)
         self.lsu.accept(access)
         return access
+
+    def fetch(
+        self, home: Home, warp: Warp, lines: list[int], sectors: list[int], now: int
+    ) -> None:  # fmt: skip
+        """Queue a fetch of code, likewise, and one of what comes next if there is room for it."""
+        last = self.load(home, warp, lines, sectors, _FETCHED, now).lines[-1]
+        ahead = min(self._ahead, self._page_lines - 1 - last % self._page_lines)
+        if ahead > 0 and not self.lsu.full:
+            following = list(range(last + 1, last + 1 + ahead))
+            whole = (1 << self._sectors) - 1
+            self.lsu.accept(SideAccess(self, home, warp, following, [whole] * ahead, _AHEAD, now))
 
     def _cut(self, lines: list[int], sectors: list[int]) -> tuple[list[int], list[int]]:
         """Lines of the L1 cache as lines of this one, and their sectors."""
@@ -98,10 +114,10 @@ class SideUnit(Component, Owner):
 
     def complete(self, access: WarpAccess) -> None:
         assert isinstance(access, SideAccess)
-        if access.sequence == FETCHED:
+        if access.sequence == _FETCHED:
             access.home.goes_on(access.warp, access.finished_by(self.lsu.history))
             access.cause = None
-        else:
+        elif access.sequence != _AHEAD:
             access.home.complete(access)
 
     def lsu_has_room(self) -> None:

@@ -22,7 +22,7 @@ from gpusim.hardware.sm.ledger import WAITING, Ledger
 from gpusim.hardware.sm.load_store_unit import KIND_OF_OP, LoadStoreUnit
 from gpusim.hardware.sm.neighbours import Home
 from gpusim.hardware.sm.schedulers import WarpScheduler
-from gpusim.hardware.sm.side_unit import FETCHED, SideUnit
+from gpusim.hardware.sm.side_unit import SideUnit
 from gpusim.hardware.sm.warp import STALLED, Block, Life, Warp, WarpAccess
 
 # Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.
@@ -203,14 +203,14 @@ class Sm(Component, Home):
             unit.wait_for_room(self, warp)
             now = yield STALLED
         if kind == _FETCH:
-            unit.accept(self, warp, lines, sectors, FETCHED, now)
+            unit.fetch(self, warp, lines, sectors, now)
             self.ledger.enter(warp, WAITING, now)
             return (yield STALLED)
         while len(warp.outstanding) >= self._max_loads:
             self._wait_for_oldest(warp, now)
             now = yield STALLED
-        access = unit.accept(self, warp, lines, sectors, warp.issued, now)
-        self._count_load(warp, access, count, now)
+        access = unit.load(self, warp, lines, sectors, warp.issued, now)
+        self._count_load(warp, access, now)
         return (yield self._issue_cycles)
 
     def _held(self, warp: Warp, kind: int, arg: int, now: int) -> bool:
@@ -267,14 +267,14 @@ class Sm(Component, Home):
             break
         self.ledger.enter(warp, WAITING, now)
 
-    def _count_load(self, warp: Warp, access: WarpAccess, transactions: int, now: int) -> None:
+    def _count_load(self, warp: Warp, access: WarpAccess, now: int) -> None:
         """A load has been issued that the load/store unit of this SM does not see."""
         warp.outstanding[warp.issued] = access
         warp.issued += 1
         counters = self._count_issue(warp, now)
         counters.memory_instructions += 1
         counters.loads += 1
-        counters.transactions += transactions
+        counters.transactions += access.end
 
     def _leave(self, warp: Warp, port: IssuePort, kind: int, passes: int, now: int) -> int:
         """A shared-memory access or a barrier: the warp leaves its port; returns issue cycles."""

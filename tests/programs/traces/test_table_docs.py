@@ -6,12 +6,21 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from gpusim.programs.traces.table_columns import PAGES, SCALARS, TRANSACTIONS, WAVEFRONTS
+from gpusim.programs.traces.table_columns import (
+    DISPATCH,
+    PAGES,
+    SCALAR_ACCESSES,
+    SCALARS,
+    TRANSACTIONS,
+    WAVEFRONTS,
+)
 
 PAGE = (Path(__file__).parents[3] / "docs" / "traces.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("column", [*TRANSACTIONS, *SCALARS, *WAVEFRONTS, *PAGES])
+@pytest.mark.parametrize(
+    "column", [*TRANSACTIONS, *SCALARS, *SCALAR_ACCESSES, *WAVEFRONTS, *DISPATCH, *PAGES]
+)
 def test_every_column_is_told(column) -> None:
     required = "yes" if column.required else ""
     assert f"| `{column.name}` | {required} | {column.meaning} |" in PAGE
