@@ -38,6 +38,12 @@ def reproduce(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run once more what has failed.")
     ] = False,
+    choices: Annotated[
+        bool,
+        typer.Option(
+            "--choices", help="Try other readings of what papers leave open, instead of figures."
+        ),
+    ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 if a main result has the wrong direction.")
     ] = False,
@@ -55,6 +61,11 @@ def reproduce(
     chosen = choose(wanted)
     signal.signal(signal.SIGTERM, terminate)
     _make(docs / PICTURES)
+    if choices:
+        from gpusim.cli.reproduce_choices import try_papers
+
+        try_papers(chosen, output, docs, scale, jobs=jobs, dask=dask, as_json=as_json)
+        return
     found: list[Outcome] = []
     told: list[dict[str, Any]] = []
     left_out: list[Judged] = []

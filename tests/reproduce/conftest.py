@@ -22,6 +22,25 @@ programs = "orchestrated"
 figures = ["fig1", "fig2"]
 intro = "Small."
 
+[study]
+workloads = ["nw"]
+values = ["12 cycles"]
+
+[[choice]]
+name = "misses"
+about = "misses of an SM under way at once"
+[[choice.reading]]
+name = "any"
+set = {"tlb.L1.misses" = "mshr"}
+source = "gem5-gpu"
+grade = "A"
+taken = true
+[[choice.reading]]
+name = "one instruction's"
+set = {"tlb.L1.misses" = "hit-under-miss"}
+source = "Pichai"
+grade = "D"
+
 [[claim]]
 id = "mine.fig1.faster"
 role = "outcome"

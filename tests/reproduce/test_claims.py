@@ -81,6 +81,19 @@ measured = "m"
 """
 
 
+def choice(one: str, other: str, taken: str = "false", grade: str = "B", key: str = "x") -> str:
+    """In front of the claims, a choice with two readings, the first of which is taken."""
+    return f"""
+[[choice]]
+name = "c"
+about = "a"
+reading = [
+    {{name = "{one}", set = {{x = 1}}, source = "s", grade = "A", taken = true}},
+    {{name = "{other}", set = {{{key} = 2}}, source = "s", grade = "{grade}", taken = {taken}}},
+]
+[[claim]]"""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -93,6 +106,10 @@ measured = "m"
         ('measured = "m"', 'measured = "m"\nvalue = [1.0]', r"mine\.one"),
         ('where = "w"\n', "", r"mine\.one"),
         ('title = "t"', "", "title"),
+        ("[[claim]]", choice("a", "a"), "choice 'c': two readings have one name"),
+        ("[[claim]]", choice("a", "b", taken="true"), "choice 'c': exactly one reading"),
+        ("[[claim]]", choice("a", "b", grade="E"), "b: grade 'E'; allowed: A, B, C, D"),
+        ("[[claim]]", choice("a", "b", key="y"), "all readings must set the same keys"),
         ("[[claim]]", 'machines.quik = "a"\n[[claim]]', "machines: 'quik'; did you mean 'quick'"),
         ("[[claim]]", f"[[claim]]{GOOD.partition('[[claim]]')[2]}[[claim]]", "several claims"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,20 @@ def test_all_of_a_paper(mine, tmp_path):
     assert (tmp_path / "pages" / "mine.md").read_text() == page
     assert all(path.read_bytes() == picture for path, picture in pictures.items())
     assert all(path.stat().st_mtime_ns == when for path, when in results.items())
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("mine")
+def test_other_readings(tmp_path):
+    told = reproduce("mine.fig1", "--choices", "--docs", "pages")
+    assert told.exit_code == 0, told.output
+    page = (tmp_path / "pages" / "mine.md").read_text()
+    assert "| misses | misses of an SM under way at once | **any** | gem5-gpu (A) |" in page
+    assert "|  |  | one instruction's | Pichai (D) |" in page
+    assert "| claim | taken | misses: one instruction's |" in page
+    assert re.search(r"\| More entries make it faster \| 1 \| .+ \(.+ to .+\) \| .+ to .+ \|", page)
+    assert (tmp_path / "pages" / "pictures" / "mine.choices.png").stat().st_size > 1000
+    assert len(list((tmp_path / "gpusim-runs").rglob("*.h5"))) == 2 * (1 + 1 + 1)
 
 
 @pytest.mark.usefixtures("done")

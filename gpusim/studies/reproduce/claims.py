@@ -15,6 +15,7 @@ from gpusim.config.structure import StructureError, structure
 from gpusim.core.datafiles import data_folder
 from gpusim.core.errors import UserError, nearest
 from gpusim.programs.tables import SCALES
+from gpusim.studies.reproduce.choices import Choice, Study, check_choice
 
 DIRECTIONS = ("higher", "lower", "equal", "ordering", "at least")
 SCOPES = ("simulate", "analytic", "hardware")
@@ -84,6 +85,9 @@ class Paper:
         machines: by scale, the variant of the model that lies under all designs; none: the model
             itself.
         claim: its claims, in the order of the paper.
+        choice: what it does not say, and what was chosen.
+        study: how the choices are tried.
+        frozen: the commit after which no choice was changed but for a defect; empty: not yet.
     """
 
     name: str
@@ -95,6 +99,9 @@ class Paper:
     intro: str
     claim: tuple[Claim, ...]
     machines: Mapping[str, str] = field(factory=dict, hash=False)
+    choice: tuple[Choice, ...] = ()
+    study: Study = field(factory=Study)
+    frozen: str = ""
 
     @property
     def folder(self) -> str:
@@ -127,6 +134,9 @@ def read_claims(path: Path) -> Paper:
         raise UserError("\n".join(lines)) from error
     for scale in paper.machines:
         _check_word(f"{path}: machines", scale, SCALES)
+    for choice in paper.choice:
+        if wrong := check_choice(choice):
+            raise UserError(f"{path}: choice {choice.name!r}: {wrong}")
     ids = [claim.id for claim in paper.claim]
     for claim in paper.claim:
         where = f"{path}: {claim.id}"

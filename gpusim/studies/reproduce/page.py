@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 from gpusim.core.errors import WriteError
 from gpusim.results.storage.files import whole_file
 from gpusim.studies.reproduce.catalog import figures_of
+from gpusim.studies.reproduce.choices_page import sources, trials_part
 from gpusim.studies.reproduce.claims import Claim, Paper, Role
+from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
+from gpusim.studies.reproduce.trials import Trials
 from gpusim.studies.reproduce.verdict import Measured, Verdict
 
 if TYPE_CHECKING:
@@ -31,13 +34,21 @@ _REMARK = re.compile(r"^\*\w+\.\S+\*: ", re.MULTILINE)
 _ROW = re.compile(rf"^\| (\S+) \| .* \| ({'|'.join(Verdict)}) \|$", re.MULTILINE)
 
 
-def write_page(paper: Paper, found: Iterable[Outcome], folder: Path) -> Path:
+def choices_id(paper: Paper) -> str:
+    """Of the part of a page, and of its picture, that show how choices were tried."""
+    return f"{paper.paper}.choices"
+
+
+def write_page(
+    paper: Paper, found: Iterable[Outcome], folder: Path, tried: tuple[Trials, str] | None = None
+) -> Path:
     """Write ``PAPER.md``, or replace the parts of some figures in it.
 
     Args:
         paper: whose page it is.
         found: figures to put there; those without a table leave what stands there.
         folder: of the pages; it exists.
+        tried: its choices, and the scale at which they were tried; None leaves what stands there.
 
     Raises:
         WriteError: it cannot be read or written.
@@ -48,6 +59,9 @@ def write_page(paper: Paper, found: Iterable[Outcome], folder: Path) -> Path:
     except (OSError, UnicodeDecodeError) as error:
         raise WriteError(f"cannot read {path}: {error}") from error
     parts |= {one.figure.id: "\n".join(_part(one)) for one in found if one.table is not None}
+    if tried is not None:
+        name = choices_id(paper)
+        parts[name] = "\n".join(trials_part(*tried, f"{PICTURES}/{name}.png"))
     with whole_file(path) as stream:
         stream.write(page_text(paper, parts).encode())
     return path
@@ -60,17 +74,23 @@ def page_text(paper: Paper, parts: dict[str, str]) -> str:
         paper: whose it is.
         parts: what stands between the marks of figures, by their ids; remarks are put in.
     """
-    lines = [f"# {paper.title}", "", _intro(paper), "", *_overview(paper, parts)]
+    lines = [f"# {paper.title}", "", _intro(paper), "", *_overview(paper, parts), *sources(paper)]
+    if choices_id(paper) in parts:
+        lines += _marked(choices_id(paper), parts[choices_id(paper)].rstrip(), [])
     for figure in figures_of(paper):
         if figure.id in parts:
             bare = _REMARK.split(parts[figure.id], maxsplit=1)[0].rstrip()
-            lines += [f"<!-- begin {figure.id} -->", bare, ""]
-            lines += remarks(claim for claim in paper.claim if claim.id in figure.claims)
-            lines += [f"<!-- end {figure.id} -->", ""]
+            told = remarks(claim for claim in paper.claim if claim.id in figure.claims)
+            lines += _marked(figure.id, bare, told)
     if reasons := unmeasured(paper):
         lines += ["## Not measured", "", *claims_table(reasons)]
         lines += remarks(one.claim for one in reasons)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _marked(name: str, text: str, more: Iterable[str]) -> list[str]:
+    """A part between its marks."""
+    return [f"<!-- begin {name} -->", text, "", *more, f"<!-- end {name} -->", ""]
 
 
 def _intro(paper: Paper) -> str:
@@ -163,12 +183,3 @@ def _cell(value: object, cell: str) -> str:
     if isinstance(value, float):
         return "–" if isnan(value) else cell.format(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def markdown(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """A table, and an empty line."""
-    yield f"| {' | '.join(header)} |"
-    yield f"|{'---|' * len(header)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""

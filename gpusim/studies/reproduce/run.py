@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from gpusim.studies.reproduce.figure import Figure, Material
 from gpusim.studies.reproduce.surveys import run_survey
 from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
 from gpusim.studies.sweep.folder import FailedRun, RunFolder
-from gpusim.studies.sweep.point import BASELINE, as_text
+from gpusim.studies.sweep.point import BASELINE, WORKLOAD, as_text
 from gpusim.studies.sweep.progress import Report
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.run import cores, run_sweep
@@ -73,7 +73,8 @@ def _silent(_title: str) -> AbstractContextManager[None]:
 def reproduce(
     paper: Paper, figures: Iterable[Figure], folder: str | os.PathLike[str], scale: str = "quick",
     *, jobs: int | None = None, dask: str | None = None, retry_failed: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = _silent, settings: Mapping[str, object] | None = None,
+    workloads: Collection[str] = (),
 ) -> Iterator[Outcome]:  # fmt: skip
     """Make figures of a paper, one after the other; what was run before is not run again.
 
@@ -86,6 +87,8 @@ def reproduce(
         dask: address of a Dask scheduler whose workers do the runs (not the characterizations).
         retry_failed: run what has failed before once more.
         progress: shows how far a figure is.
+        settings: keys and values that lie over all designs which do not state them.
+        workloads: those of a sweep alone, if it has any of them; none: all.
 
     Raises:
         UserError: as `gpusim.run_sweep`.
@@ -99,13 +102,18 @@ def reproduce(
             with progress(figure.title) as report:
                 sweeps.append(
                     run_sweep(
-                        evolve(_on(machine, sweep), name=name, scale=scale), runs.path, jobs=jobs,
-                        dask=dask, retry_failed=retry_failed, progress=report,
+                        evolve(
+                            _with(settings or {}, workloads, _on(machine, sweep)),
+                            name=name, scale=scale,
+                        ),
+                        runs.path, jobs=jobs, dask=dask, retry_failed=retry_failed,
+                        progress=report,
                     )
                 )  # fmt: skip
         surveys = []
         for survey in figure.surveys:
             on = survey if machine == BASELINE else evolve(survey, variants=(machine,))
+            on = evolve(on, settings={**_of_model(settings or {}), **on.settings})
             with progress(figure.title) as report:
                 found = run_survey(on, scale, runs.path, jobs=jobs or cores(), progress=report)
             surveys.append(found)
@@ -162,6 +170,19 @@ def _on(machine: str, sweep: Sweep) -> Sweep:
         sweep, variants=[_stack(machine, design) for design in sweep.variants],
         alone=[one if one == SAME else _stack(machine, one) for one in sweep.alone],
     )  # fmt: skip
+
+
+def _with(settings: Mapping[str, object], workloads: Collection[str], sweep: Sweep) -> Sweep:
+    """A sweep with settings that it does not state itself, on some of its workloads."""
+    stated = sweep.axes
+    more = {key: [value] for key, value in settings.items() if key not in stated}
+    some = [name for name in sweep.workloads if name in workloads] or sweep.workloads
+    return evolve(sweep, set={**sweep.set, **more}, workloads=some)
+
+
+def _of_model(settings: Mapping[str, object]) -> dict[str, str]:
+    """Those that a program without a machine can have."""
+    return {k: as_text(value) for k, value in settings.items() if not k.startswith(WORKLOAD)}
 
 
 def _stack(machine: str, design: str) -> str:

@@ -10,6 +10,7 @@ from gpusim.views.plots.maps import heat_map
 from gpusim.views.plots.stacks import stacked_bars
 from gpusim.views.plots.style import PlotFigure, new_figure, style
 from gpusim.views.plots.time import stacked_area, step_lines
+from gpusim.views.plots.tornado import tornado
 
 __all__ = [
     "PALETTE",
@@ -28,4 +29,5 @@ __all__ = [
     "step_lines",
     "style",
     "sweep_lines",
+    "tornado",
 ]

@@ -1,0 +1,154 @@
+"""The choices of a paper on its page: sources, the calibration by each reading, sensitivities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+from typing import TYPE_CHECKING
+
+from gpusim.studies.reproduce.claims import Claim, Paper, Role
+from gpusim.studies.reproduce.markdown import markdown
+from gpusim.studies.reproduce.trials import Trial, Trials, values_of
+from gpusim.studies.reproduce.verdict import Verdict
+from gpusim.views.plots import new_figure, tornado
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+_MARKS = {
+    Verdict.AGREES: "✓", Verdict.DIRECTION: "~", Verdict.DIFFERS: "✗", Verdict.NOT_MEASURED: "–",
+}  # fmt: skip
+_PANELS = 3
+"""Tornadoes side by side."""
+_LONG = 34
+
+
+def sources(paper: Paper) -> Iterator[str]:
+    """What is open, how it may be read, who says so, and what was taken."""
+    if not paper.choice:
+        return
+    yield from ("## What the paper leaves open", "")
+    frozen = f"Choices were frozen in commit `{paper.frozen}`, " if paper.frozen else ""
+    yield (
+        f"{frozen or 'Choices are not frozen yet: they are '}made by claims of the role "
+        "*calibration* alone. What is taken is in bold. Sources: A, released code or data; B, "
+        "stated by a paper; C, inferred; D, from memory, or our own."
+    )
+    yield ""
+    rows = [
+        (
+            "" if number else choice.name, "" if number else choice.about,
+            f"**{one.name}**" if one.taken else one.name, f"{one.source} ({one.grade})",
+        )
+        for choice in paper.choice
+        for number, one in enumerate(choice.reading)
+    ]  # fmt: skip
+    yield from markdown(("choice", "what is open", "reading", "source"), rows)
+
+
+def trials_part(trials: Trials, scale: str, picture: str) -> Iterator[str]:
+    """Tables of the calibration and of the main results.
+
+    Args:
+        trials: of a paper.
+        scale: of the programs.
+        picture: where it is, from the page.
+    """
+    yield from ("### Calibration", "")
+    yield (
+        "Claims about programs and baseline, under what was taken and with one choice read "
+        f"otherwise (scale {scale}; ✓ agrees, ~ same direction, ✗ differs)."
+    )
+    yield ""
+    role, ids = Role.CALIBRATION, trials.ids(Role.CALIBRATION)
+    rows = [(name, *cells(trials, role, name)) for name in ids]
+    agree = [_agreeing(trial, ids) for trial in columns(trials, role)]
+    rows.append(("**agree**", *map(str, agree)))
+    yield from markdown(("claim", *(trial.name for trial in columns(trials, role))), rows)
+    if main := list(main_results(trials)):
+        yield from ("### Sensitivity of the main results", "")
+        yield (
+            f"One choice at a time; the interval is that of the mean of {1 + len(trials.shifts)} "
+            "runs, of which all but one have a latency shifted that should not matter (95 %, "
+            "Student's t)."
+        )
+        yield ""
+        yield from markdown(
+            ("main result", "the paper", "here", "interval", "readings give"),
+            [_result(trials, claim, index) for claim, index in main],
+        )
+        yield from (f"![Main results under each reading]({picture})", "")
+
+
+def columns(trials: Trials, role: Role) -> list[Trial]:
+    """What stands side by side: readings, and of outcomes the shifted runs, too."""
+    shifts = trials.shifts if role is Role.OUTCOME else ()
+    return [trials.taken, *trials.readings, *shifts]
+
+
+def cells(trials: Trials, role: Role, claim: str) -> list[str]:
+    """A claim's numbers and a mark of its verdict in each of the `columns`."""
+    return [_cell(trial, claim) for trial in columns(trials, role)]
+
+
+def main_results(trials: Trials) -> Iterator[tuple[Claim, int]]:
+    """Numbers of main results: a claim and which of its values."""
+    for name in trials.ids(Role.OUTCOME, headline=True):
+        claim = trials.taken.claims[name].claim
+        for index, value in enumerate(values_of(trials.taken, name)):
+            if not isnan(value):
+                yield claim, index
+
+
+def draw_trials(trials: Trials) -> Picture | None:
+    """A tornado for each number of the main results; None: there is none."""
+    main = list(main_results(trials))
+    if not main or not trials.readings:
+        return None
+    rows = -(-len(main) // _PANELS)
+    figure = new_figure("page", height=(0.6 + 0.16 * len(trials.readings)) * rows + 0.5)
+    axes = figure.subplots(rows, min(_PANELS, len(main)), sharey=True, squeeze=False).flat
+    for ax, (claim, index) in zip(axes, main, strict=False):
+        told = {one.name: values_of(one, claim.id) for one in trials.readings}
+        there = {name: values[index] for name, values in told.items() if index < len(values)}
+        interval = trials.interval(claim.id, index)
+        tornado(
+            there, values_of(trials.taken, claim.id)[index],
+            stated=claim.values[index] if index < len(claim.values) else None,
+            interval=None if interval is None else interval[1:], title=_title(claim, index), ax=ax,
+        )  # fmt: skip
+    for ax in list(axes):
+        ax.set_visible(False)
+    return figure
+
+
+def _title(claim: Claim, index: int) -> str:
+    name = claim.id.partition(".")[2]
+    several = f" [{index + 1}]" if len(claim.values) > 1 else ""
+    return f"{name}{several}, {claim.unit}"[:_LONG]
+
+
+def _result(trials: Trials, claim: Claim, index: int) -> tuple[str, ...]:
+    name = claim.statement if not index else f"… number {index + 1}"
+    stated = f"{claim.values[index]:g}" if index < len(claim.values) else ""
+    interval = trials.interval(claim.id, index)
+    found = [values_of(one, claim.id) for one in trials.readings]
+    others = [values[index] for values in found if index < len(values) and not isnan(values[index])]
+    return (
+        name, stated, f"{values_of(trials.taken, claim.id)[index]:.3g}",
+        "" if interval is None else f"{interval[0]:.3g} ({interval[1]:.3g} to {interval[2]:.3g})",
+        f"{min(others):.3g} to {max(others):.3g}" if others else "",
+    )  # fmt: skip
+
+
+def _cell(trial: Trial, claim: str) -> str:
+    one = trial.claims.get(claim)
+    if one is None:
+        return "–"
+    numbers = ", ".join(f"{value:.3g}" for value in values_of(trial, claim))
+    return f"{numbers} {_MARKS[one.verdict]}".strip()
+
+
+def _agreeing(trial: Trial, ids: list[str]) -> int:
+    found = (trial.claims[name].verdict for name in ids if name in trial.claims)
+    return sum(verdict is Verdict.AGREES for verdict in found)

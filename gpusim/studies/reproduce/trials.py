@@ -1,0 +1,119 @@
+"""The choices of a paper tried: what each reading, and each shift, makes of its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
+from typing import Protocol
+
+import numpy as np
+from attrs import frozen
+from scipy.stats import t as student
+
+from gpusim.studies.reproduce.claims import Paper, Role
+from gpusim.studies.reproduce.run import Judged, Outcome
+
+
+class Make(Protocol):
+    """Makes the figures of a paper, on the workloads of its study."""
+
+    def __call__(self, *, settings: Mapping[str, object]) -> Iterable[Outcome]:
+        """With some settings."""
+
+
+TAKEN = "taken"
+"""Name of the trial without settings."""
+
+
+@frozen
+class Trial:
+    """The claims under one reading.
+
+    Attributes:
+        choice, reading: names; of the models as they are, and of shifts, both are the same.
+        claims: those that were measured, by id.
+    """
+
+    choice: str
+    reading: str
+    claims: Mapping[str, Judged]
+
+    @property
+    def name(self) -> str:
+        """For columns."""
+        return self.reading if self.choice == self.reading else f"{self.choice}: {self.reading}"
+
+
+@frozen
+class Trials:
+    """All of a paper.
+
+    Attributes:
+        taken: the models and programs as they are.
+        readings: the other ones, one choice at a time.
+        shifts: the models as they are, but for a key that should not matter.
+    """
+
+    taken: Trial
+    readings: tuple[Trial, ...]
+    shifts: tuple[Trial, ...]
+
+    def ids(self, role: Role, *, headline: bool = False) -> list[str]:
+        """Claims of a role that were measured with numbers or by yes and no, in their order."""
+        return [
+            name
+            for name, one in self.taken.claims.items()
+            if one.claim.role == role and (one.claim.headline or not headline)
+            and one.measured is not None
+        ]  # fmt: skip
+
+    def interval(self, claim: str, index: int) -> tuple[float, float, float] | None:
+        """Mean of a value over the shifted runs, and the ends of its 95 % interval (Student's t).
+
+        None: there are less than two.
+        """
+        found = [_value(one, claim, index) for one in (self.taken, *self.shifts)]
+        there = np.array([value for value in found if not isnan(value)])
+        if len(there) < 2:
+            return None
+        mean = float(there.mean())
+        half = float(student.ppf(0.975, len(there) - 1) * there.std(ddof=1) / len(there) ** 0.5)
+        return mean, mean - half, mean + half
+
+
+def try_choices(paper: Paper, make: Make) -> Trials:
+    """Make a paper's figures under every reading of every choice, one at a time, and shifted."""
+    taken = _trial(TAKEN, TAKEN, make(settings={}))
+    readings = tuple(
+        _trial(choice.name, reading.name, make(settings=reading.set))
+        for choice in paper.choice
+        for reading in choice.others
+    )
+    key = paper.study.key
+    shifts = tuple(
+        _trial(told, told, make(settings={key: value}))
+        for value in paper.study.values
+        for told in (f"{key} = {value}",)
+    )
+    return Trials(taken, readings, shifts)
+
+
+def values_of(trial: Trial, claim: str) -> tuple[float, ...]:
+    """What was measured for a claim; empty: nothing, or a yes or no."""
+    one = trial.claims.get(claim)
+    return () if one is None or one.measured is None else one.measured.values
+
+
+def _value(trial: Trial, claim: str, index: int) -> float:
+    values = values_of(trial, claim)
+    return values[index] if index < len(values) else float("nan")
+
+
+def _trial(choice: str, reading: str, outcomes: Iterable[Outcome]) -> Trial:
+    return Trial(choice, reading, dict(_claims(outcomes)))
+
+
+def _claims(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Judged]]:
+    for outcome in outcomes:
+        for one in outcome.claims:
+            yield one.claim.id, one

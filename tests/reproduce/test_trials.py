@@ -1,0 +1,102 @@
+"""Choices tried: one at a time, on the workloads of the study; intervals of shifted runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from gpusim.machine.load import load_model
+from gpusim.studies.reproduce.choices import Choice, Reading, Study
+from gpusim.studies.reproduce.choices_page import cells, draw_trials, main_results, trials_part
+from gpusim.studies.reproduce.claims import Claim, Paper, Role, papers
+from gpusim.studies.reproduce.run import Judged, Outcome, _with
+from gpusim.studies.reproduce.trials import Trials, try_choices
+from gpusim.studies.reproduce.verdict import Measured, judge
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots import save
+
+
+def claim(name: str, role: Role, headline: bool = False) -> Claim:
+    return Claim(
+        id=f"p.{name}", role=role, where="w", statement=name, direction="equal", values=(10.0,),
+        headline=headline, measured="m",
+    )  # fmt: skip
+
+
+CLAIMS = (claim("rate", Role.CALIBRATION), claim("gain", Role.OUTCOME, True))
+
+
+def reading(name: str, value: int, taken: bool = False) -> Reading:
+    return Reading(name=name, set={"x": value}, source="s", grade="A", taken=taken)
+
+
+PAPER = Paper(
+    name="p", paper="p", title="P", model="tiny", programs="orchestrated", figures=(), intro="",
+    claim=CLAIMS,
+    choice=(Choice(name="c", about="a", reading=(reading("one", 1, True), reading("two", 2))),),
+    study=Study(key="y", values=("1", "2", "3", "4")),
+)  # fmt: skip
+
+
+def tried() -> tuple[Trials, list[dict[str, Any]]]:
+    """With readings and shifts that add to what is measured."""
+    asked: list[dict[str, Any]] = []
+
+    def make(*, settings: Mapping[str, object]) -> list[Outcome]:
+        asked.append(dict(settings))
+        number = 10.0 + 5 * (settings.get("x") == 2) + float(str(settings.get("y", 0)))
+        found = {one: Measured((number,)) for one in CLAIMS}
+        judged = tuple(Judged(one, m, judge(one, m)) for one, m in found.items())
+        return [Outcome(PAPER, None, "smoke", None, judged)]  # type: ignore[arg-type]
+
+    return try_choices(PAPER, make), asked
+
+
+def test_one_choice_at_a_time_then_the_shifts() -> None:
+    trials, asked = tried()
+    assert asked == [{}, {"x": 2}, *({"y": value} for value in "1234")]
+    assert [one.name for one in trials.readings] == ["c: two"]
+    assert cells(trials, Role.CALIBRATION, "p.rate") == ["10 ✓", "15 ✗"]
+    assert len(cells(trials, Role.OUTCOME, "p.gain")) == 1 + 1 + 4
+    assert [(one.id, index) for one, index in main_results(trials)] == [("p.gain", 0)]
+
+
+def test_the_interval_is_that_of_the_mean_of_shifted_runs() -> None:
+    found = tried()[0].interval("p.gain", 0)
+    values = [10.0, 11, 12, 13, 14]
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert found == pytest.approx((12.0, expected.low, expected.high))
+    assert tried()[0].interval("p.gain", 1) is None
+
+
+def test_the_page_and_the_picture(tmp_path: Path) -> None:
+    trials = tried()[0]
+    text = "\n".join(trials_part(trials, "smoke", "pictures/p.png"))
+    assert "| p.rate | 10 ✓ | 15 ✗ |" in text
+    assert "| **agree** | 1 | 0 |" in text
+    assert "| gain | 10 | 10 | 12 (10 to 14) | 15 to 15 |" in text
+    picture = draw_trials(trials)
+    assert picture is not None
+    save(picture, tmp_path / "p.png")
+
+
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
+def test_what_is_taken_is_what_the_model_says(paper: Paper) -> None:
+    origins = load_model(paper.model).values
+    values = {value.key: value.value for value in origins}
+    for choice in paper.choice:
+        for key, value in choice.taken.set.items():
+            if not key.startswith("workload."):
+                assert str(values.get(key)) == str(value), f"{choice.name}: {key}"
+
+
+def test_settings_lie_over_designs_that_do_not_state_them() -> None:
+    sweep = Sweep(models="tiny", workloads=["nw", "mis"], set={"l2.ways, l2.size": [[4, "64KiB"]]})
+    found = _with({"l2.ways": 8, "l2.latency": "9 cycles"}, ["mis", "bfs"], sweep)
+    assert found.workloads == ("mis",)
+    assert found.set == {"l2.ways, l2.size": ((4, "64KiB"),), "l2.latency": ("9 cycles",)}
+    assert _with({}, ["bfs"], sweep) == sweep
