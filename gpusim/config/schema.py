@@ -301,6 +301,8 @@ class L2Config:
             consecutive banks; ``"xor"`` or ``"ipoly"``: upper address bits are folded in
             (`gpusim.core.interleaving`).
         ports: requests that a bank starts a cycle.
+        entry: from the network, or the walkers, to a bank's queue: what GPGPU-Sim calls the ROP
+            latency; None (``"none"`` in a model): nothing.
         latency: of a hit.
         mshrs: lines of a bank that may be outstanding.
         mshr_merge: requests that one MSHR can hold.
@@ -322,6 +324,7 @@ class L2Config:
     far: Duration | None = None
     hash: str | None = None
     ports: int = 1
+    entry: Duration | None = None
     latency: Duration = cycles(10)
     mshrs: int = 64
     mshr_merge: int = 64

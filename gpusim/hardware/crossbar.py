@@ -140,7 +140,7 @@ class Entrance(Sink):
         index = network.link_of(item)
         link = network.links[index]
         if network.ideal:
-            link.put(start, item, self, 0)
+            link.put(start + network.more, item, self, 0)
             return
         flits = -(-size // network.flit_bytes)
         if start < self._free_at:
@@ -191,6 +191,7 @@ class Network(Component):
         link_of: index of the link that a packet goes to.
         size: bytes of a packet.
         path, instance: see `Component`.
+        more: cycles that every packet takes longer than the latency, also in an ideal network.
         longer: by source and link, cycles that a packet takes longer than the latency (an ideal
             network has none); None: none.
     """
@@ -198,15 +199,17 @@ class Network(Component):
     def __init__(
         self, env: EventLoop, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
         links: int, link_of: Callable[[MemoryRequest], int], size: Callable[[MemoryRequest], int],
-        path: str = "crossbar", instance: int = 0, longer: list[list[int]] | None = None,
+        path: str = "crossbar", instance: int = 0, more: int = 0,
+        longer: list[list[int]] | None = None,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = name
         self.path = path
         self.instance = instance
         self.ideal = config.ideal
-        latency = config.latency.cycles(clock)
-        self.queue = NEVER if config.ideal else config.queue
+        self.more = more
+        latency = config.latency.cycles(clock) + more
+        self.queue = NEVER if config.ideal else config.queue + more
         self.flit_bytes = config.bytes_per_cycle
         self.size = size
         self.counters = NetworkCounters()

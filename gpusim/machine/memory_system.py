@@ -87,6 +87,7 @@ class MemorySystem:
             by_line(line_shift, banks, hashing) if fbt is None else by_virtual_line(banks),
             request_bytes_beside_covered if config.knows_covered else request_bytes,
             path="crossbar/requests", instance=domain.index,
+            more=0 if config.l2.entry is None else config.l2.entry.cycles(config.clock),
             longer=domain.partitions.ways_there(sms, domain.banks),
         )  # fmt: skip
         self.replies = Network(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpusim.config.units import cycles
 from gpusim.core.errors import UserError
 from gpusim.machine.load import load_model
 from tests.machine.bench import SMALL, Run, change
@@ -23,6 +24,16 @@ def walk_of(sent_by: str) -> int:
 def test_a_read_that_an_sm_sends_crosses_the_network_once() -> None:
     assert walk_of("walkers") == 4 * (L2 + DRAM)
     assert walk_of("sms") == 4 * (CROSSBAR + L2 + DRAM)
+
+
+@pytest.mark.parametrize("sent_by", ["walkers", "sms"])
+def test_data_and_reads_take_as_long_to_enter_a_bank(sent_by: str) -> None:
+    walk = {"cost": "memory", "sent_by": sent_by}
+    near, far = (change(SMALL, walk=walk, l2={"entry": entry}) for entry in (None, cycles(85)))
+    script = [("load", BASE), ("wait",), ("load", BASE + 128), ("wait",)]
+    before, after = Run(near, script).latencies, Run(far, script).latencies
+    cold, warm = (late - soon for soon, late in zip(before, after, strict=True))
+    assert (cold, warm) == (4 * 85 + 85, 85)
 
 
 def test_reads_of_sms_are_packets_of_the_network() -> None:

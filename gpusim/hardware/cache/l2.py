@@ -185,7 +185,10 @@ class L2Bank(Component):
         self.env = env
         self.name = f"l2[{index}]"
         self.instance = index
-        self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", depth=config.queue)
+        entry = 0 if config.entry is None else config.entry.cycles(clock)
+        self.requests: Port[MemoryRequest] = Port(
+            env, f"{self.name}.requests", entry, depth=config.queue + entry
+        )
         self.fills: Port[MemoryRequest] = Port(env, f"{self.name}.fills")
         self.counters = [L2Counters() for _ in levels]
         self.on_lookup: Probe[[int, int, bool, int]] = Probe()
