@@ -84,7 +84,8 @@ def tlb_latency(model: LoadedModel, point: Point) -> float:
 def _chase(model: LoadedModel, parameters: Mapping[str, object]) -> float:
     warm = 2 * int(model.config.l2.size) // model.config.l2.line
     settings = {
-        "loads": LATENCY_LOADS, "lead": 4096, "warm": warm, "sms": model.config.sm.count,
+        "loads": LATENCY_LOADS, "lead": 4096, "warm": warm, "warmers": 1,
+        "sms": model.config.sm.count,
         "page": int(model.config.memory.page), **parameters,
     }  # fmt: skip
     with _run(model, "chase", settings) as result:

@@ -13,7 +13,7 @@ from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkC
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
 from gpusim.core.errors import nearest
-from gpusim.core.interleaving import HASHES, hash_refusal
+from gpusim.core.interleaving import HASHES, RANDOM, hash_refusal
 from gpusim.core.warp_program import SECTOR_BYTES
 
 SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
@@ -105,9 +105,11 @@ def _check_partitions(config: GpuConfig) -> Iterator[Problem]:
     if parts < 1 or config.sms_per_tpc < 1 or config.tpcs_per_gpc < 1:
         return
     if parts == 1:
-        if config.l2.far is not None:
-            yield Problem(far, "is of no effect with one of l2.partitions")
+        for key, value in (("far", config.l2.far), ("copies", config.l2.copies)):
+            if value is not None:
+                yield Problem(("l2", key), "is of no effect with one of l2.partitions")
         return
+    yield from _check_copies(config)
     if config.l2.far is None:
         yield Problem(far, f"is missing: how far l2.partitions = {parts} are from each other")
     if banks % parts:
@@ -120,10 +122,22 @@ def _check_partitions(config: GpuConfig) -> Iterator[Problem]:
         )
 
 
+def _check_copies(config: GpuConfig) -> Iterator[Problem]:
+    """Copies of lines need a cache that has sectors and belongs to one machine."""
+    l2, key = config.l2, ("l2", "copies")
+    if l2.copies is None:
+        return
+    yield from _one_of(l2.copies, ("none", "reads"), key)
+    if not l2.sectored:
+        yield Problem(key, "needs l2.sector smaller than l2.line")
+    if config.mig is not None:
+        yield Problem(key, "must be none with [mig]: an instance may have less of one partition")
+
+
 def _check_hash(config: GpuConfig) -> Iterator[Problem]:
     """A hash fits the number of L2 banks, and likewise in each MIG instance."""
     if config.l2.hash is not None:
-        yield from _one_of(config.l2.hash, ("none", *HASHES), ("l2", "hash"))
+        yield from _one_of(config.l2.hash, ("none", *HASHES, RANDOM), ("l2", "hash"))
         if refusal := hash_refusal(config.l2.hash, config.l2.banks):
             yield Problem(("l2", "hash"), refusal)
     if config.mig is None or config.mig.slices < 1:

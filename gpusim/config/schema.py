@@ -297,9 +297,11 @@ class L2Config:
             of SMs in theirs, as many in each (`gpusim.machine.domains.Partitions`).
         far: cycles that a request of an SM to a bank of another partition takes longer, there and
             back together; None (``"none"`` in a model) with one partition.
+        copies: what a partition keeps of lines whose bank is in another: None (``"none"`` in a
+            model): nothing, requests go there; ``"reads"``: copies of what its SMs load.
         hash: which bank a line goes to: None (``"none"`` in a model): consecutive lines to
-            consecutive banks; ``"xor"`` or ``"ipoly"``: upper address bits are folded in
-            (`gpusim.core.interleaving`).
+            consecutive banks; ``"xor"`` or ``"ipoly"``: upper address bits are folded in;
+            ``"random"``: any (`gpusim.core.interleaving`).
         ports: requests that a bank starts a cycle.
         entry: from the network, or the walkers, to a bank's queue: what GPGPU-Sim calls the ROP
             latency; None (``"none"`` in a model): nothing.
@@ -322,6 +324,7 @@ class L2Config:
     banks: int = 8
     partitions: int = 1
     far: Duration | None = None
+    copies: str | None = None
     hash: str | None = None
     ports: int = 1
     entry: Duration | None = None

@@ -11,10 +11,14 @@ holds is numbered by *q* alone, whatever the hash, and all of its sets or rows a
 - ``"ipoly"``: the part is the remainder of *n*, read as a polynomial over GF(2), by a primitive
   polynomial of degree ``log2(p)`` (B. R. Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991; the
   IPOLY hash of GPGPU-Sim and Accel-Sim, with the same polynomials for 16, 32 and 64 parts).
+- ``"random"``: each block goes to any part, whatever its neighbours do: the part is a fixed mixture
+  of all bits of *n*.  It is no permutation of a turn: a part has as many blocks of one as chance
+  gives (a Poisson distribution).  Caches alone can be divided so, as their lines have names.
 """
 
 from __future__ import annotations
 
+from random import Random
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -22,7 +26,13 @@ from mypy_extensions import mypyc_attr
 XOR: Final = "xor"
 IPOLY: Final = "ipoly"
 HASHES: Final = (XOR, IPOLY)
-"""Names of the hashes."""
+"""Names of the hashes that are permutations of a turn."""
+
+RANDOM: Final = "random"
+"""Name of the one that is none."""
+
+_DRAWN: Final = 30
+"""Bits of the numbers in its tables."""
 
 POLYNOMIALS: Final[dict[int, int]] = {
     1: 0b11,
@@ -50,8 +60,40 @@ def hash_refusal(name: str, parts: int) -> str:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class HashedInterleaving:
-    """Deals out blocks by a hash.
+class Interleaving:
+    """Deals out blocks to parts."""
+
+    def part(self, block: int) -> int:
+        """The part that a block belongs to."""
+        raise NotImplementedError
+
+
+class RandomInterleaving(Interleaving):
+    """Deals out blocks as if at random, the same way in every run.
+
+    Each byte of a block number chooses a number from a table of its own, drawn once and for all;
+    their XOR, modulo the parts, is the part (tabulation hashing: Carter and Wegman, 1979).
+
+    Args:
+        parts: how many there are.
+    """
+
+    def __init__(self, parts: int) -> None:
+        self._parts = parts
+        draw = Random(0)  # noqa: S311 -- the same in every run, and no secret
+        self._tables = [[draw.getrandbits(_DRAWN) for _ in range(256)] for _ in range(_BYTES)]
+
+    def part(self, block: int) -> int:
+        mixed = 0
+        for table in self._tables:
+            mixed ^= table[block & 0xFF]
+            block >>= 8
+        return mixed % self._parts
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class HashedInterleaving(Interleaving):
+    """Deals out blocks by a hash that is a permutation of each turn.
 
     Args:
         name: one of `HASHES`, which does not refuse `parts`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
@@ -15,7 +15,7 @@ from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, Wakeable
-from gpusim.core.interleaving import HashedInterleaving
+from gpusim.core.interleaving import Interleaving
 from gpusim.core.neighbours import Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
@@ -260,7 +260,7 @@ def reply_bytes(request: MemoryRequest) -> int:
 
 
 def by_line(
-    shift: int, links: int, interleaving: HashedInterleaving | None = None
+    shift: int, links: int, interleaving: Interleaving | None = None
 ) -> Callable[[MemoryRequest], int]:
     """Lines of ``1 << shift`` bytes go to the links in turn, or as an interleaving says."""
     if interleaving is not None:
@@ -273,6 +273,24 @@ def by_line(
 
     def link_of(request: MemoryRequest) -> int:
         return (request.address >> shift) % links
+
+    return link_of
+
+
+def by_near_line(
+    home: Callable[[MemoryRequest], int], part_of_sm: Sequence[int], each: int
+) -> Callable[[MemoryRequest], int]:
+    """Loads go to the link at the same place as their line's in the part of their SM.
+
+    Args:
+        home: the link of a request's line, where stores and atomics go.
+        part_of_sm: by SM.
+        each: links of a part.
+    """
+
+    def link_of(request: MemoryRequest) -> int:
+        link = home(request)
+        return part_of_sm[request.sm] * each + link % each if request.kind == _LOAD else link
 
     return link_of
 

@@ -27,9 +27,10 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     yield from _data(machine)
     yield from _page_table_reads(machine)
     past_l2 = _past_the_cache(machine)
+    copied = "" if machine.config.l2.copies is None else " - l2.copied"
     yield Law(
-        "dram.data_reads + dram.walk_reads", f"l2.fills{past_l2}",
-        "DRAM reads", "L2 fills + page-table reads that went past the L2 cache",
+        "dram.data_reads + dram.walk_reads", f"l2.fills{copied}{past_l2}",
+        "DRAM reads", "L2 fills from DRAM + page-table reads that went past the L2 cache",
     )  # fmt: skip
     yield Law("dram.writes", "l2.writebacks", "DRAM writes", "L2 write-backs")
     if machine.config.l2.sectored and machine.config.dram.burst <= SECTOR_BYTES:

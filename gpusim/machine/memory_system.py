@@ -11,18 +11,21 @@ from attrs import evolve
 from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Sink, Wakeable
-from gpusim.core.interleaving import HashedInterleaving
+from gpusim.core.interleaving import RANDOM, HashedInterleaving, Interleaving, RandomInterleaving
 from gpusim.core.registry import Slot, make_policy
-from gpusim.core.request import Translation
+from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
 from gpusim.hardware.cache import (
     CacheBypass,
+    CopyingL2Bank,
+    CopyingMisses,
     DramMisses,
     L2Bank,
     MissPath,
     SectoredL2Bank,
     SectoredMisses,
     TranslatedMisses,
+    join_partitions,
 )
 from gpusim.hardware.cache.page_table_reads import (
     Levels,
@@ -35,6 +38,7 @@ from gpusim.hardware.cache.page_table_reads import (
 from gpusim.hardware.crossbar import (
     Network,
     by_line,
+    by_near_line,
     by_return,
     by_sm,
     by_virtual_line,
@@ -77,14 +81,14 @@ class MemorySystem:
         self.bypass: CacheBypass | None = None
         self.channels, channel = self._build_channels()
         config = domain.config
-        fbt = self.fbt = build_fbt(env, config, table, apps, channel)
+        self.fbt = build_fbt(env, config, table, apps, channel)
         line_shift = config.l2.line.bit_length() - 1
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
         hashing = self._hash = _bank_hash(config.l2)
         self.requests = Network(
             env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, len(sms), banks,
-            by_line(line_shift, banks, hashing) if fbt is None else by_virtual_line(banks),
+            self._way_to_bank(line_shift),
             request_bytes_beside_covered if config.knows_covered else request_bytes,
             path="crossbar/requests", instance=domain.index,
             more=0 if config.l2.entry is None else config.l2.entry.cycles(config.clock),
@@ -103,6 +107,11 @@ class MemorySystem:
                 domain.banks, self.requests.links, self.replies.entrances, strict=True
             )
         ]
+        if config.l2.copies is not None:
+            join_partitions(
+                self.banks, config.l2.partitions,
+                lambda address: self._number_of_bank(address >> line_shift), domain.partitions.far,
+            )  # fmt: skip
         way = way_to_dram(channel)
         if config.walk.memory == "l2":
             way = self._past_the_cache(levels, self._way_to_banks(), way)
@@ -118,13 +127,29 @@ class MemorySystem:
                 TranslatedMisses, channel=channel, table=fbt, lines_shift=fbt.lines_shift
             )
         if l2.sectored and l2.sector is not None:
-            return SectoredL2Bank, partial(SectoredMisses, channel=channel, sector=int(l2.sector))
+            sector = int(l2.sector)
+            if l2.copies is not None:
+                return CopyingL2Bank, partial(CopyingMisses, channel=channel, sector=sector)
+            return SectoredL2Bank, partial(SectoredMisses, channel=channel, sector=sector)
         return L2Bank, partial(DramMisses, channel=channel)
+
+    def _way_to_bank(self, line_shift: int) -> Callable[[MemoryRequest], int]:
+        """Which link of the crossbar the requests of SMs take."""
+        l2, partitions = self.domain.config.l2, self.domain.partitions
+        if self.fbt is not None:
+            return by_virtual_line(l2.banks)
+        home = by_line(line_shift, l2.banks, self._hash)
+        if l2.copies is None:
+            return home
+        return by_near_line(home, partitions.of_sm, l2.banks // l2.partitions)
+
+    def _number_of_bank(self, line: int) -> int:
+        hashing = self._hash
+        return line % len(self.banks) if hashing is None else hashing.part(line)
 
     def bank_of(self, line: int) -> L2Bank:
         """The bank that a physical line belongs to."""
-        hashing, banks = self._hash, self.banks
-        return banks[line % len(banks) if hashing is None else hashing.part(line)]
+        return self.banks[self._number_of_bank(line)]
 
     def offer(self, board: SignalBoard) -> None:
         """Make the probes of its components known."""
@@ -182,7 +207,7 @@ class MemorySystem:
                 config.clock,
                 apps=self._apps,
                 request_bytes=config.l2.line,
-                depth=config.l2.mshrs * -(-config.l2.banks // count),
+                depth=self._misses() * -(-config.l2.banks // count),
                 first=part.channels.start,
                 sectored=config.l2.sectored,
             )
@@ -193,6 +218,11 @@ class MemorySystem:
         bases = [part.base for part in self.domain.parts]
         return channels, lambda address: routes[bisect(bases, address) - 1](address)
 
+    def _misses(self) -> int:
+        """What a bank may ask of DRAM at most: its own misses, and those of its twins."""
+        l2 = self.domain.config.l2
+        return l2.mshrs if l2.copies is None else l2.mshrs * l2.partitions
+
     @property
     def components(self) -> Sequence[Component]:
         """All of them, from the walkers to DRAM."""
@@ -200,9 +230,13 @@ class MemorySystem:
         return (*fbt, self.walkers, self.requests, self.replies, *self.banks, *self.channels)
 
 
-def _bank_hash(l2: L2Config) -> HashedInterleaving | None:
+def _bank_hash(l2: L2Config) -> Interleaving | None:
     """How lines are dealt out to the banks of a domain; None: in turn."""
-    return None if l2.hash is None else HashedInterleaving(l2.hash, l2.banks)
+    if l2.hash is None:
+        return None
+    return (
+        RandomInterleaving(l2.banks) if l2.hash == RANDOM else HashedInterleaving(l2.hash, l2.banks)
+    )
 
 
 class WalkersOfDomains(Sink):

@@ -2,6 +2,7 @@
 
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.bypass import CacheBypass, NeverBypass
+from gpusim.hardware.cache.copies import CopyingL2Bank, CopyingMisses, join_partitions
 from gpusim.hardware.cache.dram_misses import DramMisses
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1Cache, L1Counters
@@ -21,6 +22,8 @@ __all__ = [
     "AllocatingL1Cache",
     "CacheArray",
     "CacheBypass",
+    "CopyingL2Bank",
+    "CopyingMisses",
     "DramMisses",
     "EvictingL1Cache",
     "InvalidationFilter",
@@ -41,4 +44,5 @@ __all__ = [
     "TranslatedMisses",
     "TranslationAwareBypass",
     "VirtualL1Cache",
+    "join_partitions",
 ]

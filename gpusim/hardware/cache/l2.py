@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
-from typing import Final
+from typing import Any, Final
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -83,14 +83,16 @@ class MissPath:
     Attributes:
         unsent: requests for which DRAM had no room.
         leaving: dirty lines that have not reached DRAM yet.
-        second_lookups: misses that look for their line again, under another name: each takes a
-            port of the bank, before the other requests and even while these have to wait; None:
-            there are none, as in a physical cache.
+        second_lookups: requests of which each takes a port of the bank before those of its SMs and
+            even while these have to wait: misses that look for their line again, under another
+            name, or what other partitions ask for; None: there are none.
+        virtual: whether lines are named by virtual addresses.
         laws: of the bank: between its counters and those of its miss path.
     """
 
     leaving: Sized
-    second_lookups: Port[VirtualRequest] | None = None
+    second_lookups: Port[Any] | None = None
+    virtual = False
     laws: Sequence[Law]
 
     def __init__(self, bank: L2Bank, channel: Callable[[int], Port[MemoryRequest]]) -> None:
@@ -131,7 +133,7 @@ class MissPath:
     def found(self, request: MemoryRequest, name: int) -> None:
         """A request has found the line `name`; in a physical cache, only if it changes it."""
 
-    def replay(self, request: VirtualRequest) -> None:
+    def replay(self, request: Any) -> None:
         """Look for the line of one of the `second_lookups`."""
 
     @abstractmethod
@@ -209,7 +211,7 @@ class L2Bank(Component):
         self._stall = Stall(self.process.wake)
         self._no_mshr = False
         self.misses = misses(self)
-        self._virtual = self.misses.second_lookups is not None
+        self._virtual = self.misses.virtual
         self.laws = self.misses.laws
         self.requests.connect(self.process)
         link.connect(self.process)
@@ -249,7 +251,7 @@ class L2Bank(Component):
                 upcoming = lookups
             yield None if upcoming == NEVER else upcoming - cycle
 
-    def _take_replays(self, replays: Port[VirtualRequest]) -> int:
+    def _take_replays(self, replays: Port[Any]) -> int:
         """Start this cycle's replays; returns when there may be more."""
         while self._left and (replay := replays.take()) is not None:
             self.misses.replay(replay)

@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Port, Sink, Wakeable
-from gpusim.core.interleaving import HashedInterleaving
+from gpusim.core.interleaving import Interleaving
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.bypass import CacheBypass
@@ -73,7 +73,7 @@ class PageTableLevel(Component):
 
 
 def way_to_bank(
-    ports: list[Port[MemoryRequest]], shift: int, interleaving: HashedInterleaving | None = None
+    ports: list[Port[MemoryRequest]], shift: int, interleaving: Interleaving | None = None
 ) -> Way:
     """To the L2 bank of a line of ``1 << shift`` bytes, in turn or as an interleaving says."""
     if interleaving is not None:

@@ -32,7 +32,7 @@ _WRITEBACK: Final = int(Kind.WRITEBACK)
 _L2: Final = int(State.L2)
 
 _SECTOR_SHIFT: Final = SECTOR_BYTES.bit_length() - 1
-_DIRTY_SHIFT: Final = 8
+DIRTY_SHIFT: Final = 8
 """Dirty sectors of a line stand this far above its readable ones; one may be either, or both."""
 
 
@@ -82,17 +82,17 @@ class SectoredMisses(DramMisses):
     def lacks(self, request: MemoryRequest, line: int, wanted: int) -> bool:
         """Whether a store does not find all its sectors; they may be such as cannot be read."""
         state = self.bank.arrays[request.app].state(line)
-        return bool(wanted & ~(state | state >> _DIRTY_SHIFT))
+        return bool(wanted & ~(state | state >> DIRTY_SHIFT))
 
     def store(self, request: MemoryRequest, line: int, wanted: int) -> None:
         """Perform a store, whatever is there."""
         place = (request.address & self._line_mask) >> _SECTOR_SHIFT
         covered = self._covered[request.sectors >> COVERED_SHIFT << place]
-        self._keep(line, covered | wanted << _DIRTY_SHIFT, request.app)
+        self._keep(line, covered | wanted << DIRTY_SHIFT, request.app)
 
     def modify(self, request: MemoryRequest, line: int, wanted: int) -> None:
         """Perform an atomic, whose sectors are there."""
-        self._keep(line, wanted | wanted << _DIRTY_SHIFT, request.app)
+        self._keep(line, wanted | wanted << DIRTY_SHIFT, request.app)
 
     def unfetched(self, line: int, missing: int) -> int:
         """Those of some missing sectors of a line that are not on their way."""
@@ -103,13 +103,16 @@ class SectoredMisses(DramMisses):
     def fetch(self, request: MemoryRequest, line: int, sectors: int, way: Sink) -> None:
         """Ask DRAM for sectors of a line; its lookup takes the bank's latency."""
         bank = self.bank
-        self.sectors[request.app].sectors_fetched += sectors.bit_count()
         fetch = MemoryRequest(
             request.kind, request.app, request.asid, request.sm, request.tag, line << bank.shift,
             -1, sectors, request.depth, request.access, [_L2, bank.env._now],
         )  # fmt: skip
         self._fetches.setdefault(line, []).append(fetch)
         self.send(fetch, way)
+
+    def send(self, request: MemoryRequest, way: Sink) -> None:
+        self.sectors[request.app].sectors_fetched += request.sectors.bit_count()
+        super().send(request, way)
 
     def wait(self, request: MemoryRequest, line: int, missing: int) -> None:
         """A request, which has its place in the MSHR of a line, waits for missing sectors."""
@@ -140,7 +143,7 @@ class SectoredMisses(DramMisses):
     def _keep(self, line: int, state: int, app: int) -> None:
         """Take sectors in; a dirty victim is written back."""
         victim = self.bank.arrays[app].fill(line, state)
-        if victim is not None and (dirty := victim[1] >> _DIRTY_SHIFT & SECTORS):
+        if victim is not None and (dirty := victim[1] >> DIRTY_SHIFT & SECTORS):
             self._write_back(victim[0], dirty, app)
 
     def _write_back(self, line: int, dirty: int, app: int) -> None:

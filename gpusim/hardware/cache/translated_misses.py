@@ -104,6 +104,7 @@ class TranslatedMisses(MissPath):
         self._lines_shift = lines_shift
         self.replays: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.replays")
         self.second_lookups = self.replays
+        self.virtual = True
         self.grants: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.grants")
         self.invalidations: Port[Invalidation] = Port(bank.env, f"{bank.name}.invalidations")
         for port in (self.replays, self.grants, self.invalidations):

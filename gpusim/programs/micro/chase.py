@@ -35,8 +35,8 @@ class WarmKernel(Kernel):
     Attributes:
         nodes: the array.
         index: elements to load.
-        everywhere: whether each block loads all of them (else: as many as it has threads, the
-            next ones), so that the TLBs of its SM know them.
+        everywhere: whether each block loads all of them (else: all threads together, once), so that
+            the TLBs of its SM know them.
     """
 
     nodes: DeviceArray[np.int8]
@@ -46,8 +46,9 @@ class WarmKernel(Kernel):
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         count = len(self.index)
-        first, last = (0, count) if self.everywhere else (k.bx * k.threads, (k.bx + 1) * k.threads)
-        for start in range(first, min(last, count), k.threads):
+        blocks, number = (1, 0) if self.everywhere else (self.shape.grid[0], k.bx)
+        first, step = number * k.threads, blocks * k.threads
+        for start in range(first, count, step):
             place = start + k.tid
             inside = place < count
             k.load(self.nodes, self.index.take(place, mode="clip"), inside)
@@ -86,14 +87,16 @@ class ChaseParameters:
     Attributes:
         footprint: bytes, all nodes together.
         stride: bytes from one node to the next one in memory.
-        skew: bytes by which each node lies further than `stride` says, so that nodes that are pages
-            apart are not in one set of a cache; as a whole less than a stride.
+        skew: each node lies further than `stride` says, by any multiple of so many bytes that is
+            less than a stride, so that nodes that are pages apart are not in one set of a cache; 0:
+            not at all.
         lanes: of the warp that have a chain of their own.
         order: of the nodes in a chain.
         loads: whose time is measured.
         lead: loads before these, which warm what is emptied between kernels: a lap, if the chain is
             not longer.
-        warm: nodes that come before them in the chain and are loaded by all SMs together.
+        warm: nodes that come before them in the chain and are loaded in its order.
+        warmers: SMs that do so, the first ones; 0: all of them, which keeps less of the order.
         page: bytes; before anything else, one node in each is loaded, so that no page is new.
         sms: SMs that do so, each for itself: all, where they have TLBs of their own, as a launch of
             one block need not be where the one before it was.
@@ -107,6 +110,7 @@ class ChaseParameters:
     loads: int = field(default=256, validator=[ge(1), le(1 << 24)])
     lead: int = field(default=4096, validator=[ge(0), le(1 << 20)])
     warm: int = field(default=1 << 19, validator=[ge(0), le(1 << 26)])
+    warmers: int = field(default=0, validator=[ge(0), le(4096)])
     page: int = field(default=1 << 21, validator=ge(1024))
     sms: int = field(default=1, validator=[ge(1), le(4096)])
 
@@ -140,6 +144,7 @@ class Chase(Program):
         self.count = parameters.footprint // parameters.stride
         self.nodes = allocate_unread(self.memory, "nodes", parameters.footprint, NODE)
         self._random = np.random.default_rng(seed)
+        self._skews = self._skewed()
 
     @property
     def lead(self) -> int:
@@ -156,8 +161,9 @@ class Chase(Program):
             name="pages", shape=Shape.linear(parameters.sms * WARMING, WARMING), nodes=self.nodes,
             index=pages, everywhere=True,
         )  # fmt: skip
+        threads = parameters.warmers * WARMING or max(warm, 1)
         yield WarmKernel(
-            name="warm", shape=Shape.linear(max(warm, 1), WARMING), nodes=self.nodes,
+            name="warm", shape=Shape.linear(threads, WARMING), nodes=self.nodes,
             index=chain[:warm],
         )  # fmt: skip
         steps = chain[warm:].reshape(chases, parameters.lanes)
@@ -166,6 +172,14 @@ class Chase(Program):
             yield ChaseKernel(
                 shape=one_warp, name=name, nodes=self.nodes, index=steps[first:last]
             )  # fmt: skip
+
+    def _skewed(self) -> Nodes:
+        """By how many bytes each node lies further than its stride says."""
+        skew, count = self.parameters.skew, self.count
+        places = self.parameters.stride // skew if skew else 0
+        if not places:
+            return np.broadcast_to(np.int64(0), count)
+        return skew * self._random.integers(places, size=count)
 
     def _chain(self, length: int) -> Nodes:
         """The first elements of the chain, which goes round."""
@@ -176,5 +190,4 @@ class Chase(Program):
         else:
             order = np.arange(distinct)
         numbers = order[np.arange(length) % distinct]
-        offsets = numbers * parameters.stride + numbers * parameters.skew % parameters.stride
-        return offsets // NODE
+        return (numbers * parameters.stride + self._skews[numbers]) // NODE
