@@ -19,12 +19,14 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from experiments.hardware.gpus import GPUS
 from experiments.hardware.held import Held, median_error
-from experiments.hardware.measure import PARAMETERS, TESTS, Point, measure, model_of
+from experiments.hardware.measure import PARAMETERS, TESTS, TLB_STEPS, Point, measure, model_of
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import wanted
 from experiments.hardware.programs import MODEL, PROGRAMS, beside_hardware, run_program
-from experiments.hardware.reference import GPUS, Measured, read_curves
+from experiments.hardware.reference import Measured, read_curves
+from experiments.hardware.tlb_steps import TlbStep, read_tlb_steps
 from gpusim.core.errors import UserError, nearest
 
 MIB = 1 << 20
@@ -42,41 +44,48 @@ GRIDS: dict[str, list[int]] = {
 }
 """What is measured without a reference."""
 
-LARGEST = {"latency": 1 << 36, "tlb": 1 << 37, "l1-bandwidth": 2 * MIB}
+LARGEST = {"latency": 1 << 36, "tlb": 1 << 37, TLB_STEPS: 1 << 37, "l1-bandwidth": 2 * MIB}
 LARGEST_STREAM = 96 * MIB
 """Footprints of more take minutes and tell nothing new: of all SMs' L1 caches, and of DRAM."""
 
 
-def points_of(tests: Iterable[str], curves: list[Measured], memory: int) -> list[Point]:
-    """What a model is asked for: our grid, or what the measured curves need."""
-    found: set[Point] = set()
+def points_of(
+    tests: Iterable[str], curves: list[Measured], memory: int, steps: Iterable[TlbStep] = ()
+) -> list[Point]:
+    """What a model is asked for: our grid, or what the measured curves and steps need."""
+    found = {
+        Point(TLB_STEPS, x, step.entry, step.variant) for step in steps for x in step.footprints()
+    }
     for test in tests:
         mine = [curve for curve in curves if curve.test == test]
         for one in mine:
-            found.update(Point(test, x, one.stride) for x in wanted(one.curve))
+            found.update(Point(test, x, one.stride, one.variant) for x in wanted(one.curve))
         if not mine:
             found.update(Point(test, x) for x in GRIDS.get(test, ()))
     return sorted(
         (one for one in found if _affordable(one, memory)),
-        key=lambda one: (one.test, one.stride, one.footprint),
+        key=lambda one: (one.test, one.variant, one.stride, one.footprint),
     )
 
 
 def _affordable(point: Point, memory: int) -> bool:
     if point.test in PARAMETERS:
         return True
-    return point.footprint <= min(memory // 2, LARGEST.get(point.test, LARGEST_STREAM))
+    largest = LARGEST.get(point.test, LARGEST_STREAM)
+    return point.footprint <= min(memory if point.test == TLB_STEPS else memory // 2, largest)
 
 
 def hold(model: str, tests: list[str], reference: Path | None, jobs: int) -> Held:
     """Run a model's measurements, each in a process of a pool."""
     curves = read_curves(reference, model) if reference else []
-    points = points_of(tests, curves, int(model_of(model).config.memory.size))
+    stepwise = not {"tlb", TLB_STEPS}.isdisjoint(tests)
+    steps = read_tlb_steps(reference, model) if reference and stepwise else []
+    points = points_of(tests, curves, int(model_of(model).config.memory.size), steps)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(measure, model, point) for point in points]
         done = track(futures, f"{model}: {len(points)} runs", console=Console(stderr=True))
         taken = {point: future.result() for point, future in zip(points, done, strict=True)}
-    return Held(model, taken, [one for one in curves if one.test in tests])
+    return Held(model, taken, [one for one in curves if one.test in tests], steps)
 
 
 def programs(names: list[str], reference: Path, out: Path, jobs: int) -> None:
@@ -98,9 +107,9 @@ def show(held: Held) -> None:
     """Print the comparison, or our points if there is nothing to compare with."""
     compared = held.table()
     _print(held.points() if compared.empty else compared, held.model)
-    for what in ("plateau", "step"):
+    for what in ("plateau", "step", "tlb step", "tlb miss"):
         if not compared.empty and (error := median_error(compared, what)) is not None:
-            Console().print(f"{held.model}: median error of {what}s {error:.1%}")
+            Console().print(f"{held.model}: {what}: median error {error:.1%}")
 
 
 def _print(frame: pd.DataFrame, title: str) -> None:

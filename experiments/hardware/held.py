@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 import pandas as pd
-from attrs import frozen
+from attrs import field, frozen
 
-from experiments.hardware.measure import UNITS, Point
+from experiments.hardware.measure import TLB_STEPS, UNITS, Point
 from experiments.hardware.plateaus import Comparison, Curve, compare
 from experiments.hardware.reference import Measured
+from experiments.hardware.tlb_steps import TlbStep
 
 
 @frozen(eq=False)
@@ -21,43 +22,47 @@ class Held:
         model: its name.
         taken: what it gives, by point.
         curves: measured, of its GPUs.
+        steps: measured ends of TLBs, of its GPUs.
     """
 
     model: str
     taken: Mapping[Point, float]
     curves: list[Measured]
+    steps: list[TlbStep] = field(factory=list)
 
-    def own(self, test: str, stride: int = 128) -> Curve:
+    def own(self, test: str, stride: int = 128, variant: str = "") -> Curve:
         """Our curve."""
         mine = [
             (point.footprint, value)
             for point, value in self.taken.items()
-            if (point.test, point.stride) == (test, stride)
+            if (point.test, point.stride, point.variant) == (test, stride, variant)
         ]
         return sorted(mine)
 
-    def tests(self) -> list[tuple[str, int]]:
-        """Tests and strides of which there is something."""
-        return sorted({(point.test, point.stride) for point in self.taken})
+    def tests(self) -> list[tuple[str, int, str]]:
+        """Tests, strides and variants of which there is something."""
+        return sorted({(point.test, point.stride, point.variant) for point in self.taken})
 
-    def comparisons(self) -> Iterator[tuple[Measured, Comparison]]:
-        """All measured curves beside ours."""
+    def comparisons(self) -> Iterator[tuple[str, str, Comparison]]:
+        """All that was measured beside ours: GPU, test, plateau or step."""
         for one in self.curves:
-            for found in compare(one.curve, self._simulated(one)):
-                yield one, found
-
-    def _simulated(self, curve: Measured) -> Mapping[int, float]:
-        return dict(self.own(curve.test, curve.stride))
+            for found in compare(one.curve, dict(self.own(one.test, one.stride, one.variant))):
+                yield one.gpu, one.name, found
+        for step in self.steps:
+            footprints = set(step.footprints())
+            ours = self.own(TLB_STEPS, step.entry, step.variant)
+            for found in step.compare([one for one in ours if one[0] in footprints]):
+                yield step.gpu, f"{step.level} TLB", found
 
     def table(self) -> pd.DataFrame:
         """A row a plateau or step."""
         rows = [
             {
-                "gpu": one.gpu, "test": one.name, "what": found.what, "from": found.first,
+                "gpu": gpu, "test": test, "what": found.what, "from": found.first,
                 "to": found.last, "measured": found.measured, "simulated": found.simulated,
                 "error": found.error,
             }
-            for one, found in self.comparisons()
+            for gpu, test, found in self.comparisons()
         ]  # fmt: skip
         return pd.DataFrame(rows)
 
@@ -65,8 +70,8 @@ class Held:
         """A row a measurement of ours."""
         rows = [
             {
-                "test": point.test, "stride": point.stride, "footprint": point.footprint,
-                "value": value, "unit": UNITS.get(point.test, "GB/s"),
+                "test": point.test, "variant": point.variant, "stride": point.stride,
+                "footprint": point.footprint, "value": value, "unit": UNITS.get(point.test, "GB/s"),
             }
             for point, value in self.taken.items()
         ]  # fmt: skip

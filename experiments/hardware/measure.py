@@ -18,6 +18,7 @@ from gpusim.simulate import simulate
 KIB, MIB = 1 << 10, 1 << 20
 
 LATENCY_LOADS = 512
+TLB_STEPS = "tlb-steps"
 L1_LAPS = 8
 L1_SIZED = 256 * KIB
 BYTES_A_BLOCK = 64 * KIB
@@ -32,22 +33,30 @@ class Point:
         test: one of `TESTS`.
         footprint: bytes of all arrays; what else is varied, where nothing has a footprint.
         stride: bytes from one node of a chase to the next.
+        variant: of the model; empty: the model itself.
     """
 
     test: str
     footprint: int
     stride: int = 128
+    variant: str = ""
+
+
+UNCACHED = {"size": "512B", "ways": 4, "line": "128B", "unified": "none", "carve_outs": "none"}
+"""An L1 cache in which no chase over more than four lines finds anything."""
 
 
 @cache
-def model_of(name: str) -> LoadedModel:
-    """A model, read once a process."""
-    return load_model(name)
+def model_of(name: str, variant: str = "", *, uncached: bool = False) -> LoadedModel:
+    """A model, read once a process; `uncached`: with hardly any L1 cache."""
+    smaller = {f"l1.{key}": value for key, value in UNCACHED.items()} if uncached else {}
+    return load_model(name, variants=[variant] if variant else [], overrides=smaller)
 
 
 def measure(name: str, point: Point) -> float:
     """Take a measurement on the model of that name."""
-    return TESTS[point.test](model_of(name), point)
+    stepwise = point.test == TLB_STEPS
+    return TESTS[point.test](model_of(name, point.variant, uncached=stepwise), point)
 
 
 def _run(model: LoadedModel, program: str, parameters: Mapping[str, object]) -> Result:
@@ -79,6 +88,21 @@ def tlb_latency(model: LoadedModel, point: Point) -> float:
     stride = max(line, 1 << (point.footprint // lines).bit_length() - 1)
     skew = line if stride > line else 0
     return _chase(model, {"footprint": point.footprint, "stride": stride, "skew": skew})
+
+
+def tlb_step(model: LoadedModel, point: Point) -> float:
+    """Likewise over one line in each entry of a TLB, in order, as Karnagel et al. (2017) do.
+
+    Too few lines to miss the L1 cache, which theirs did: the model has hardly any.
+    """
+    line = int(model.config.l1.line)
+    return _chase(
+        model,
+        {
+            "footprint": point.footprint, "stride": point.stride, "skew": line,
+            "order": "sequential",
+        },
+    )  # fmt: skip
 
 
 def _chase(model: LoadedModel, parameters: Mapping[str, object]) -> float:
@@ -165,6 +189,7 @@ def camping(model: LoadedModel, point: Point) -> float:
 TESTS: dict[str, Callable[[LoadedModel, Point], float]] = {
     "latency": latency,
     "tlb": tlb_latency,
+    TLB_STEPS: tlb_step,
     "l1-bandwidth": l1_bandwidth,
     "l2-bandwidth": partial(streamed, operation="read"),
     **{f"stream-{name}": partial(streamed, operation=name) for name in OPERATIONS},
@@ -175,7 +200,8 @@ TESTS: dict[str, Callable[[LoadedModel, Point], float]] = {
 """How each test measures."""
 
 UNITS = {
-    "latency": "cycles", "tlb": "cycles", "launch": "cycles", "atomics": "additions a cycle",
+    "latency": "cycles", "tlb": "cycles", TLB_STEPS: "cycles", "launch": "cycles",
+    "atomics": "additions a cycle",
 }  # fmt: skip
 """Of the tests whose unit is not GB/s."""
 

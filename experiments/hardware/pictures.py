@@ -7,7 +7,8 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from experiments.hardware.held import Held
-from experiments.hardware.measure import PARAMETERS, UNITS
+from experiments.hardware.measure import PARAMETERS, TLB_STEPS, UNITS
+from gpusim.config.units import format_bytes
 from gpusim.views import plots
 
 COLUMNS = 3
@@ -21,26 +22,37 @@ def draw(held: Held, file: Path) -> None:
     rows = -(-len(tests) // columns)
     figure = plots.new_figure("page", 1.9 * rows + 0.2)
     every = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, (test, stride) in zip(every, tests, strict=False):
-        _one(axes, held, test, stride)
+    for axes, (test, stride, variant) in zip(every, tests, strict=False):
+        _one(axes, held, test, stride, variant)
     for axes in every[len(tests) :]:
         axes.set_visible(False)
     figure.suptitle(held.model)
     plots.save(figure, file)
 
 
-def _one(axes: Axes, held: Held, test: str, stride: int) -> None:
-    measured = [one for one in held.curves if (one.test, one.stride) == (test, stride)]
+def _one(axes: Axes, held: Held, test: str, stride: int, variant: str) -> None:
+    measured = [
+        one for one in held.curves if (one.test, one.stride, one.variant) == (test, stride, variant)
+    ]
     for number, one in enumerate(measured):
         colour = plots.PALETTE[1 + number % (len(plots.PALETTE) - 1)]
         axes.plot(*zip(*one.curve, strict=True), color=colour, linewidth=0.8, label=one.gpu)
     axes.plot(
-        *zip(*held.own(test, stride), strict=True), color=plots.PALETTE[0], marker="o",
-        markersize=2.5, linestyle="none" if measured else "-", label=held.model,
+        *zip(*held.own(test, stride, variant), strict=True), color=plots.PALETTE[0], marker="o",
+        markersize=2.5, linestyle="none" if measured else "-",
+        label=f"{held.model} {variant}".strip(),
     )  # fmt: skip
+    for step in held.steps:
+        if (test, stride, variant) == (TLB_STEPS, step.entry, step.variant):
+            axes.axvspan(step.first, step.last, color=plots.PALETTE[1], alpha=0.3)
+            axes.annotate(
+                f"{step.gpu}, {step.level} TLB", (step.last, axes.get_ylim()[0]), fontsize=5
+            )
     axes.set_xscale("log", base=2)
-    axes.set_ylim(bottom=0)
-    axes.set_title(f"{test}, {stride} B" if test == "latency" else test, fontsize=7)
+    if test != TLB_STEPS:  # as low as a tenth of what stands there
+        axes.set_ylim(bottom=0)
+    apart = test in {"latency", TLB_STEPS}
+    axes.set_title(f"{test}, {format_bytes(stride)}" if apart else test, fontsize=7)
     axes.set_xlabel(PARAMETERS.get(test, "footprint in bytes"))
     axes.set_ylabel(UNITS.get(test, "GB/s"))
     axes.legend(fontsize=5)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 from attrs import frozen
 
+from experiments.hardware.gpus import variant_for
 from experiments.hardware.plateaus import Curve
 from gpusim.core.errors import UserError
 
@@ -18,17 +19,6 @@ FILES = {
 }
 """Files under ``curves/``, and the test of `measure.TESTS` that each is about."""
 
-GPUS = {
-    "v100": ("V100", "Tesla V100", "GV100"),
-    "a100": ("A100", "NVIDIA A100"),
-    "h100": ("H100", "GH200", "H200", "H800", "NVIDIA H100"),
-    "p100": ("P100", "Tesla P100"),
-    "k80": ("K80", "Tesla K80"),
-    "mi210": ("MI210", "AMD Instinct MI210"),
-    "rtx3070": ("RTX3070", "RTX 3070", "A40"),
-}
-"""Models, and with what the names of their GPUs begin; the A40 has the RTX 3070's kind of SM."""
-
 COLUMNS = ("gpu", "test", "footprint_bytes", "stride_bytes", "value", "unit")
 
 
@@ -38,6 +28,7 @@ class Measured:
 
     Attributes:
         gpu, name: whose, and the name of the test where it comes from.
+        variant: of the model, which stands for that GPU.
         test: ours that it is compared with.
         stride: bytes from one node of a chase to the next; 128 where nothing is chased.
         curve: the values.
@@ -45,6 +36,7 @@ class Measured:
 
     gpu: str
     name: str
+    variant: str
     test: str
     stride: int
     curve: Curve
@@ -67,17 +59,17 @@ def read_curves(folder: Path, model: str) -> list[Measured]:
         if missing := [column for column in COLUMNS if column not in table]:
             has = ", ".join(map(str, table.columns))
             raise UserError(f"{path}: has no column {missing[0]}; it has {has}")
-        mine = table[table.gpu.str.startswith(GPUS.get(model, (model,)))]
-        for _, rows in mine.groupby(["gpu", "test", "stride_bytes"], dropna=False):
-            found.append(_measured(test, rows))
+        for (gpu, *_), rows in table.groupby(["gpu", "test", "stride_bytes"], dropna=False):
+            if (variant := variant_for(model, str(gpu))) is not None:
+                found.append(_measured(test, variant, rows))
     return found
 
 
-def _measured(test: str, rows: pd.DataFrame) -> Measured:
+def _measured(test: str, variant: str, rows: pd.DataFrame) -> Measured:
     """The curve of rows that have GPU, test and stride in common."""
     gpu, name, stride = (rows[column].iloc[0] for column in ("gpu", "test", "stride_bytes"))
     values = rows.groupby("footprint_bytes")["value"].median().sort_index()
     curve = list(zip(values.index.astype(int).tolist(), values.tolist(), strict=True))
     own = f"stream-{str(name).rpartition(' ')[2]}" if test == "stream" else test
     whole = int(stride) if stride > 0 else 128
-    return Measured(str(gpu), str(name), own, whole, curve)
+    return Measured(str(gpu), str(name), variant, own, whole, curve)

@@ -33,6 +33,8 @@ RANDOM: Final = "random"
 
 _DRAWN: Final = 30
 """Bits of the numbers in its tables."""
+_ODD: Final = 0x2545F491
+_MIDDLE: Final = (1 << 28) - 1
 
 POLYNOMIALS: Final[dict[int, int]] = {
     1: 0b11,
@@ -71,8 +73,9 @@ class Interleaving:
 class RandomInterleaving(Interleaving):
     """Deals out blocks as if at random, the same way in every run.
 
-    Each byte of a block number chooses a number from a table of its own, drawn once and for all;
-    their XOR, modulo the parts, is the part (tabulation hashing: Carter and Wegman, 1979).
+    Each byte of a block number chooses a number from a table of its own, drawn once and for all
+    (tabulation hashing: Carter and Wegman, 1979).  Of their XOR, multiplied by an odd number, the
+    middle bits, modulo the parts, are the part.
 
     Args:
         parts: how many there are.
@@ -88,7 +91,7 @@ class RandomInterleaving(Interleaving):
         for table in self._tables:
             mixed ^= table[block & 0xFF]
             block >>= 8
-        return mixed % self._parts
+        return (mixed * _ODD >> _DRAWN & _MIDDLE) % self._parts
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

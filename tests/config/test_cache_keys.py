@@ -46,6 +46,10 @@ REFUSED = [
     ("tiny", {"l2.partitions": 2}, "l2.far: is missing: how far l2.partitions = 2 are from"),
     ("tiny", {"l2.far": "9 cycles"}, "is of no effect with one of l2.partitions"),
     ("tiny", {"l2.partitions": 0}, "must be 1 or more"),
+    ("tiny", {"l2.copies": "reads"}, "is of no effect with one of l2.partitions"),
+    ("a100", {"l2.copies": "writes"}, "l2.copies = 'writes': not allowed"),
+    ("a100", {"l2.sector": "none"}, "needs l2.sector smaller than l2.line"),
+    ("tiny", {"dram.hash": "random"}, "allowed: none, xor, ipoly"),
     ("kepler-uvm", {"l2.partitions": 5, "l2.far": "9 cycles"}, "must divide l2.banks, 12"),
     (
         "kepler-uvm",

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import exp
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.core.interleaving import HASHES, POLYNOMIALS, HashedInterleaving, hash_refusal
+from gpusim.core.interleaving import (
+    HASHES,
+    POLYNOMIALS,
+    HashedInterleaving,
+    RandomInterleaving,
+    hash_refusal,
+)
 
 blocks = st.integers(0, (1 << 57) - 1)
 
@@ -88,3 +95,18 @@ def test_what_cannot_be_hashed() -> None:
     assert hash_refusal("ipoly", 2048)
     assert not hash_refusal("ipoly", 64)
     assert not hash_refusal("xor", 12)
+
+
+def test_random_parts_are_even_in_the_mean_and_no_permutation() -> None:
+    """A part has 0, 1, 2 … blocks of a turn as often as a Poisson distribution says."""
+    part, turns = RandomInterleaving(32).part, 4096
+    counts = [0] * 32
+    alone = 0
+    for turn in range(turns):
+        parts = [part(block) for block in range(32 * turn, 32 * turn + 32)]
+        alone += parts.count(7) == 1
+        for each in parts:
+            counts[each] += 1
+    assert all(abs(count / turns - 1) < 0.1 for count in counts)
+    assert alone / turns == pytest.approx(exp(-1), abs=0.05)
+    assert [RandomInterleaving(32).part(n) for n in range(64)] == [part(n) for n in range(64)]

@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.hardware.__main__ import hold, points_of
+from experiments.hardware.gpus import variant_for
 from experiments.hardware.held import median_error
-from experiments.hardware.measure import Point, measure
+from experiments.hardware.measure import TLB_STEPS, Point, measure, model_of
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import Comparison, compare, crossing, plateaus, wanted
 from experiments.hardware.reference import read_curves
+from experiments.hardware.tlb_steps import TlbStep, read_tlb_steps
 from gpusim.core.errors import UserError
 from tests.examples import examples
 
@@ -81,7 +83,7 @@ def write_reference(folder: Path, value: float) -> Path:
 def test_a_model_is_held_against_its_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("experiments.hardware.reference.GPUS", {"tiny": ("TINY",)})
+    monkeypatch.setattr("experiments.hardware.gpus.GPUS", {"tiny": {"": ("TINY",)}})
     own = measure("tiny", Point("latency", 2048))
     held = hold("tiny", ["latency"], write_reference(tmp_path, own * 1.25), jobs=1)
     table = held.table()
@@ -92,6 +94,59 @@ def test_a_model_is_held_against_its_gpu(
     assert set(held.points().test) == {"latency"}
     draw(held, tmp_path / "tiny.png")
     assert (tmp_path / "tiny.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("model", "gpu", "variant"),
+    [
+        ("h100", "GH200", "gh200"), ("h100", "H100-PCIe", "pcie"), ("h100", "H800-PCIe", "pcie"),
+        ("h100", "NVIDIA H100 80GB HBM3", ""), ("h100", "A100", None), ("v100", "Tesla V100", ""),
+        ("tiny", "Tiny 1", ""),
+    ],
+)  # fmt: skip
+def test_cards_of_a_family_have_variants(model: str, gpu: str, variant: str | None) -> None:
+    assert variant_for(model, gpu) == variant
+
+
+ROWS = """gpu,quantity,value,unit,condition
+K80,L1 TLB reach (measured step),2 MiB (step between 2.0 and 2.1 MiB),,chase
+K80,L1 TLB entry coverage (measured),"128 KiB (half at 64 KiB, twice the reach at 256 KiB)",,
+K80,L1 TLB miss penalty (measured),9,cycles,
+K80,L1 TLB coverage,4194304,B,entry covers 131072 B
+K80,L2 TLB reach (measured step),about 130-150 MiB,,
+K80,L2 TLB coverage,134217728,B,entry covers 2097152 B
+P100,L1 TLB coverage,33554432,B,entry covers 2097152 B
+"""
+
+
+def test_steps_of_tlbs_are_read_and_compared(tmp_path: Path) -> None:
+    assert not read_tlb_steps(tmp_path, "k80")
+    (tmp_path / "microbenchmarks.csv").write_text(ROWS)
+    mib = 1 << 20
+    first, second = read_tlb_steps(tmp_path, "k80")
+    assert first == TlbStep("K80", "", "L1", 2 * mib, round(2.1 * mib), 128 * KIB, 9.0)
+    assert second == TlbStep("K80", "", "L2", 128 * mib, 128 * mib, 2 * mib, None)
+    footprints = first.footprints()
+    assert all(footprint % (128 * KIB) == 0 for footprint in footprints)
+    assert footprints[0] < 2 * mib < 2.1 * mib < footprints[-1]
+    curve = [(x, 200.0 if x <= 2 * mib else 210.0) for x in footprints]
+    place, miss = first.compare(curve)
+    assert place.error == pytest.approx(0, abs=0.1)
+    assert miss.error == pytest.approx(1 / 9)
+    assert [one.simulated for one in first.compare([(x, 200.0) for x in footprints])] == [None, 0]
+    assert not first.compare([])
+    asked = points_of(["latency"], [], 1 << 34, [first])
+    assert {one.footprint for one in asked if one.test == TLB_STEPS} == set(footprints)
+
+
+def test_a_tlb_ends_where_its_entries_do() -> None:
+    """tiny's first TLB: as many loads of one page each as it has entries, and one more."""
+    entries = int(model_of("tiny").config.tlb["L1"].entries)
+    page = int(model_of("tiny").config.memory.page)
+    inside, behind = (
+        measure("tiny", Point(TLB_STEPS, count * page, page)) for count in (entries, entries + 1)
+    )
+    assert behind > inside
 
 
 def test_what_costs_a_launch_and_what_camps() -> None:

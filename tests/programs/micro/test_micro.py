@@ -55,13 +55,33 @@ def test_lanes_have_chains_of_their_own(nodes: int, lanes: int, order: str, skew
     loaded = chased(Chase(parameters, 3), 3)
     assert len(loaded) == 5 * lanes
     numbers = [place // 1024 for place in loaded]
-    assert all(
-        place % 1024 == number * skew * 8 % 1024
-        for place, number in zip(loaded, numbers, strict=True)
-    )
+    assert all(place % 1024 % (skew * 8) == 0 if skew else place % 1024 == 0 for place in loaded)
     lap = min(nodes, len(numbers))
     assert len(set(numbers[:lap])) == lap
     assert numbers[lap:] == numbers[: len(numbers) - lap]
+
+
+def test_skews_differ_and_stay_in_their_stride() -> None:
+    program = Chase(ChaseParameters(footprint=1 << 20, stride=4096, skew=128, loads=256, lead=0), 2)
+    places = sorted(chased(program, 3))
+    assert [place // 4096 for place in places] == list(range(256))
+    assert len({place % 4096 for place in places}) == 32
+
+
+def test_one_sm_warms_in_the_order_of_the_chain() -> None:
+    parameters = ChaseParameters(footprint=1 << 17, loads=8, lead=0, warm=1024, warmers=1)
+    program = Chase(parameters, 4)
+    warm = list(program.launches())[1]
+    assert (warm.blocks, warm.threads_per_block) == (1, 256)
+    loads = [
+        [op for op in warp_operations(warm, program, 0, warp) if op[0] == "LOAD"]
+        for warp in range(8)
+    ]
+    in_order = [
+        offset * NODE for turn in range(4) for warp in range(8) for offset in loads[warp][turn][2]
+    ]
+    assert in_order[:8] == chased(Chase(parameters, 4), 3), "a lap later"
+    assert len(set(in_order)) == 1024
 
 
 def test_nothing_need_be_warm() -> None:
