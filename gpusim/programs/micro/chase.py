@@ -97,6 +97,8 @@ class ChaseParameters:
             not longer.
         warm: nodes that come before them in the chain and are loaded in its order.
         warmers: SMs that do so, the first ones; 0: all of them, which keeps less of the order.
+        cut: loads of a last lap that is not whole, after which a run begins at the first node
+            again: what is warmed ends with them, and lead and chase begin anew; 0: laps are whole.
         page: bytes; before anything else, one node in each is loaded, so that no page is new.
         sms: SMs that do so, each for itself: all, where they have TLBs of their own, as a launch of
             one block need not be where the one before it was.
@@ -110,6 +112,7 @@ class ChaseParameters:
     loads: int = field(default=256, validator=[ge(1), le(1 << 24)])
     lead: int = field(default=4096, validator=[ge(0), le(1 << 20)])
     warm: int = field(default=1 << 19, validator=[ge(0), le(1 << 26)])
+    cut: int = field(default=0, validator=ge(0))
     warmers: int = field(default=0, validator=[ge(0), le(4096)])
     page: int = field(default=1 << 21, validator=ge(1024))
     sms: int = field(default=1, validator=[ge(1), le(4096)])
@@ -121,6 +124,11 @@ class ChaseParameters:
                 f"'stride' must be a multiple of {NODE} up to footprint = {self.footprint}: "
                 f"{stride}"
             )
+
+    @cut.validator
+    def _inside(self, _: object, cut: int) -> None:
+        if cut >= self.footprint // self.stride:
+            raise ValueError(f"'cut' must be less than the nodes of a lap: {cut}")
 
     @skew.validator
     def _aligned(self, _: object, skew: int) -> None:
@@ -155,7 +163,7 @@ class Chase(Program):
         parameters = self.parameters
         chases = 2 * self.lead + parameters.loads
         warm = min(parameters.warm, self.count)
-        chain = self._chain(warm + chases * parameters.lanes)
+        chain = self._chain(warm, chases * parameters.lanes)
         pages = np.arange(0, parameters.footprint, parameters.page) // NODE
         yield WarmKernel(
             name="pages", shape=Shape.linear(parameters.sms * WARMING, WARMING), nodes=self.nodes,
@@ -181,13 +189,17 @@ class Chase(Program):
             return np.broadcast_to(np.int64(0), count)
         return skew * self._random.integers(places, size=count)
 
-    def _chain(self, length: int) -> Nodes:
-        """The first elements of the chain, which goes round."""
+    def _chain(self, warm: int, chased: int) -> Nodes:
+        """Elements of the chain, which goes round: those that warm, and those that are chased."""
         parameters, count = self.parameters, self.count
-        distinct = min(length, count)
+        distinct = count if parameters.cut else min(warm + chased, count)
         if parameters.order == "random":
             order = self._random.choice(count, distinct, replace=False)
         else:
             order = np.arange(distinct)
-        numbers = order[np.arange(length) % distinct]
-        return (numbers * parameters.stride + self._skews[numbers]) // NODE
+        first = parameters.cut - warm if parameters.cut else 0
+        then = 0 if parameters.cut else warm
+        places = np.concatenate([np.arange(first, first + warm), np.arange(then, then + chased)])
+        numbers: Nodes = order[places % distinct]
+        offsets: Nodes = numbers * parameters.stride + self._skews[numbers]
+        return offsets // NODE

@@ -84,6 +84,19 @@ def test_one_sm_warms_in_the_order_of_the_chain() -> None:
     assert len(set(in_order)) == 1024
 
 
+def test_a_run_begins_anew_after_a_lap_that_was_cut() -> None:
+    parameters = ChaseParameters(
+        footprint=8192, stride=128, loads=64, lead=0, warm=96, cut=24, order="sequential"
+    )
+    program = Chase(parameters, 1)
+    warm = list(program.launches())[1]
+    numbers = [place // 128 for place in (program._chain(96, 64) * NODE)]
+    assert numbers[:96] == [(24 - 96 + n) % 64 for n in range(96)]
+    assert numbers[95] == 23
+    assert [place // 128 for place in chased(program, 3)] == list(range(64))
+    assert warm.blocks == 1
+
+
 def test_nothing_need_be_warm() -> None:
     program = Chase(ChaseParameters(footprint=4096, warm=0, lead=0, loads=3), 0)
     assert drain(program) == ["pages", "warm", "lead", "chase"]
@@ -187,6 +200,7 @@ def test_launches_do_nothing() -> None:
     [
         ("chase", "stride", 12, "'stride' must be a multiple of 8"),
         ("chase", "order", "randm", "must be one of 'random', 'sequential', not 'randm'; did"),
+        ("chase", "cut", 1 << 20, "'cut' must be less than the nodes of a lap"),
         ("chase", "skew", 4, "'skew' must be a multiple of 8: 4"),
         ("bandwidth", "operation", "copy", "must be one of 'read', 'write', 'scale', 'triad'"),
         ("bandwidth", "stride", 4, "'stride' must be a multiple of word = 8: 4"),
