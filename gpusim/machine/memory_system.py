@@ -85,7 +85,7 @@ class MemorySystem:
         line_shift = config.l2.line.bit_length() - 1
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
-        hashing = self._hash = _bank_hash(config.l2)
+        self._hash = _bank_hash(config.l2)
         self.requests = Network(
             env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, len(sms), banks,
             self._way_to_bank(line_shift),
