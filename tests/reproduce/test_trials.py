@@ -16,6 +16,7 @@ from gpusim.studies.reproduce.claims import Claim, Paper, Role, papers
 from gpusim.studies.reproduce.run import Judged, Outcome, _with
 from gpusim.studies.reproduce.trials import Trials, try_choices
 from gpusim.studies.reproduce.verdict import Measured, judge
+from gpusim.studies.sweep.point import as_text
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import save
 
@@ -86,12 +87,11 @@ def test_the_page_and_the_picture(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
 def test_what_is_taken_is_what_the_model_says(paper: Paper) -> None:
-    origins = load_model(paper.model).values
-    values = {value.key: value.value for value in origins}
+    values = {one.key: as_text(one.value) for one in load_model(paper.model).values}
     for choice in paper.choice:
         for key, value in choice.taken.set.items():
             if not key.startswith("workload."):
-                assert str(values.get(key)) == str(value), f"{choice.name}: {key}"
+                assert values.get(key, "none") == as_text(value), f"{choice.name}: {key}"
 
 
 def test_settings_lie_over_designs_that_do_not_state_them() -> None:
