@@ -40,9 +40,15 @@ def try_papers(
             raise UserError(f"{paper.name}: its claims file states no choices that could be tried")
         wanted = [figure for figure in figures if _matters(paper, figure)]
         make = partial(
-            reproduce, paper, wanted, runs, scale, jobs=jobs, dask=dask, progress=sweep_progress,
-            workloads=paper.study.workloads,
-        )  # fmt: skip
+            reproduce,
+            paper,
+            wanted,
+            runs,
+            scale,
+            jobs=jobs,
+            dask=dask,
+            progress=sweep_progress,
+        )
         trials = try_choices(paper, make)
         picture = draw_trials(trials)
         if picture is not None:

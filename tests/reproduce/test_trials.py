@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from gpusim.machine.load import load_model
 from gpusim.studies.reproduce.choices import Choice, Reading, Study
 from gpusim.studies.reproduce.choices_page import cells, draw_trials, main_results, trials_part
 from gpusim.studies.reproduce.claims import Claim, Paper, Role, papers
-from gpusim.studies.reproduce.run import Judged, Outcome, _with
+from gpusim.studies.reproduce.laid import Laid
+from gpusim.studies.reproduce.run import Judged, Outcome
 from gpusim.studies.reproduce.trials import Trials, try_choices
 from gpusim.studies.reproduce.verdict import Measured, judge
 from gpusim.studies.sweep.point import as_text
@@ -47,7 +47,8 @@ def tried() -> tuple[Trials, list[dict[str, Any]]]:
     """With readings and shifts that add to what is measured."""
     asked: list[dict[str, Any]] = []
 
-    def make(*, settings: Mapping[str, object]) -> list[Outcome]:
+    def make(*, laid: Laid) -> list[Outcome]:
+        settings = laid.settings
         asked.append(dict(settings))
         number = 10.0 + 5 * (settings.get("x") == 2) + float(str(settings.get("y", 0)))
         found = {one: Measured((number,)) for one in CLAIMS}
@@ -94,9 +95,19 @@ def test_what_is_taken_is_what_the_model_says(paper: Paper) -> None:
                 assert values.get(key, "none") == as_text(value), f"{choice.name}: {key}"
 
 
-def test_settings_lie_over_designs_that_do_not_state_them() -> None:
-    sweep = Sweep(models="tiny", workloads=["nw", "mis"], set={"l2.ways, l2.size": [[4, "64KiB"]]})
-    found = _with({"l2.ways": 8, "l2.latency": "9 cycles"}, ["mis", "bfs"], sweep)
+def test_what_is_laid_over_a_sweep_leaves_the_names_of_designs() -> None:
+    sweep = Sweep(
+        models="tiny", workloads=["nw", "mis"], variants=["baseline", "star"],
+        alone=["same", "star"], set={"l2.ways, l2.size": [[4, "64KiB"]]},
+    )  # fmt: skip
+    laid = Laid(
+        machine="small", settings={"l2.ways": 8, "l2.latency": "9 cycles"},
+        variants={"star": "star+sub-entries"}, workloads=["mis", "bfs"],
+    )  # fmt: skip
+    found = laid.over(sweep)
     assert found.workloads == ("mis",)
     assert found.set == {"l2.ways, l2.size": ((4, "64KiB"),), "l2.latency": ("9 cycles",)}
-    assert _with({}, ["bfs"], sweep) == sweep
+    assert found.variants == ("small", "small+star+sub-entries")
+    assert found.alone == ("same", "small+star+sub-entries")
+    assert [laid.design(one) for one in found.variants] == ["baseline", "star"]
+    assert Laid(workloads=["bfs"]).over(sweep) == sweep

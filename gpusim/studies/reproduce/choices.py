@@ -18,15 +18,17 @@ class Reading:
     Attributes:
         name: for tables and pictures.
         set: keys of the model, and of the workload (``workload.KEY``), with their values.
+        variants: designs, and what is run in their place.
         source: who supports it.
         grade: of the source, one of `GRADES`.
         taken: whether the models and programs are as it says.
     """
 
     name: str
-    set: Mapping[str, Any] = field(hash=False)
     source: str
     grade: str
+    set: Mapping[str, Any] = field(factory=dict, hash=False)
+    variants: Mapping[str, str] = field(factory=dict, hash=False)
     taken: bool = False
 
 
@@ -80,4 +82,6 @@ def check_choice(choice: Choice) -> str:
     if wrong := next((one for one in choice.reading if one.grade not in GRADES), None):
         return f"{wrong.name}: grade {wrong.grade!r}; allowed: {', '.join(GRADES)}"
     keys = {frozenset(one.set) for one in choice.reading}
-    return "" if len(keys) == 1 else "all readings must set the same keys"
+    if len(keys) > 1:
+        return "all readings must set the same keys"
+    return "what is taken must have no variants" if choice.taken.variants else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,14 +13,14 @@ from attrs import evolve, frozen
 from gpusim.results.result import open_result
 from gpusim.studies.reproduce.claims import Claim, Paper
 from gpusim.studies.reproduce.figure import Figure, Material
+from gpusim.studies.reproduce.laid import Laid
 from gpusim.studies.reproduce.surveys import run_survey
 from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
 from gpusim.studies.sweep.folder import FailedRun, RunFolder
-from gpusim.studies.sweep.point import BASELINE, WORKLOAD, as_text
+from gpusim.studies.sweep.point import BASELINE, as_text
 from gpusim.studies.sweep.progress import Report
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.run import cores, run_sweep
-from gpusim.studies.sweep.spec import SAME, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,8 +73,7 @@ def _silent(_title: str) -> AbstractContextManager[None]:
 def reproduce(
     paper: Paper, figures: Iterable[Figure], folder: str | os.PathLike[str], scale: str = "quick",
     *, jobs: int | None = None, dask: str | None = None, retry_failed: bool = False,
-    progress: Progress = _silent, settings: Mapping[str, object] | None = None,
-    workloads: Collection[str] = (),
+    progress: Progress = _silent, laid: Laid | None = None,
 ) -> Iterator[Outcome]:  # fmt: skip
     """Make figures of a paper, one after the other; what was run before is not run again.
 
@@ -87,14 +86,14 @@ def reproduce(
         dask: address of a Dask scheduler whose workers do the runs (not the characterizations).
         retry_failed: run what has failed before once more.
         progress: shows how far a figure is.
-        settings: keys and values that lie over all designs which do not state them.
-        workloads: those of a sweep alone, if it has any of them; none: all.
+        laid: what is changed in all of them, beside the machine of the scale.
 
     Raises:
         UserError: as `gpusim.run_sweep`.
     """
     runs = RunFolder(folder, create=True)
     machine = paper.machines.get(scale, BASELINE)
+    laid = evolve(laid or Laid(), machine=machine)
     for figure in figures:
         sweeps = []
         for index, sweep in enumerate(figure.sweeps):
@@ -102,24 +101,19 @@ def reproduce(
             with progress(figure.title) as report:
                 sweeps.append(
                     run_sweep(
-                        evolve(
-                            _with(settings or {}, workloads, _on(machine, sweep)),
-                            name=name, scale=scale,
-                        ),
-                        runs.path, jobs=jobs, dask=dask, retry_failed=retry_failed,
-                        progress=report,
+                        evolve(laid.over(sweep), name=name, scale=scale), runs.path, jobs=jobs,
+                        dask=dask, retry_failed=retry_failed, progress=report,
                     )
                 )  # fmt: skip
         surveys = []
         for survey in figure.surveys:
-            on = survey if machine == BASELINE else evolve(survey, variants=(machine,))
-            on = evolve(on, settings={**_of_model(settings or {}), **on.settings})
             with progress(figure.title) as report:
+                on = laid.over_survey(survey)
                 found = run_survey(on, scale, runs.path, jobs=jobs or cores(), progress=report)
             surveys.append(found)
         failures = tuple(failed for results in sweeps for failed in results.failures)
         material = Material(
-            scale, _rows(sweeps, machine), tuple(surveys),
+            scale, _rows(sweeps, laid), tuple(surveys),
             lambda key: open_result(runs.result_path(key)), machine,
         )  # fmt: skip
         yield outcome(paper, figure, material, failures)
@@ -164,37 +158,7 @@ def save_picture(found: Outcome, folder: Path) -> Path | None:
     return path
 
 
-def _on(machine: str, sweep: Sweep) -> Sweep:
-    """A sweep whose designs all lie on a variant of the model."""
-    return evolve(
-        sweep, variants=[_stack(machine, design) for design in sweep.variants],
-        alone=[one if one == SAME else _stack(machine, one) for one in sweep.alone],
-    )  # fmt: skip
-
-
-def _with(settings: Mapping[str, object], workloads: Collection[str], sweep: Sweep) -> Sweep:
-    """A sweep with settings that it does not state itself, on some of its workloads."""
-    stated = sweep.axes
-    more = {key: [value] for key, value in settings.items() if key not in stated}
-    some = [name for name in sweep.workloads if name in workloads] or sweep.workloads
-    return evolve(sweep, set={**sweep.set, **more}, workloads=some)
-
-
-def _of_model(settings: Mapping[str, object]) -> dict[str, str]:
-    """Those that a program without a machine can have."""
-    return {k: as_text(value) for k, value in settings.items() if not k.startswith(WORKLOAD)}
-
-
-def _stack(machine: str, design: str) -> str:
-    return "+".join(name for name in (machine, design) if name != BASELINE) or BASELINE
-
-
-def _design(machine: str, variant: str) -> str:
-    """What `_stack` laid on the machine."""
-    return BASELINE if variant == machine else variant.removeprefix(f"{machine}+")
-
-
-def _rows(sweeps: Iterable[SweepResults], machine: str) -> pd.DataFrame:
+def _rows(sweeps: Iterable[SweepResults], laid: Laid) -> pd.DataFrame:
     """The tables of some sweeps in one; what tells runs apart is text, designs have their names."""
     import pandas as pd
 
@@ -204,6 +168,6 @@ def _rows(sweeps: Iterable[SweepResults], machine: str) -> pd.DataFrame:
         place = list(table.columns).index("key")
         names = list(table.columns[:place])
         text = {name: table[name].map(as_text) for name in names}
-        text["variant"] = text["variant"].map(lambda variant: _design(machine, variant))
+        text["variant"] = text["variant"].map(laid.design)
         parts.append(table.assign(**text))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -7,18 +7,19 @@ from math import isnan
 from typing import Protocol
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from scipy.stats import t as student
 
 from gpusim.studies.reproduce.claims import Paper, Role
+from gpusim.studies.reproduce.laid import Laid
 from gpusim.studies.reproduce.run import Judged, Outcome
 
 
 class Make(Protocol):
-    """Makes the figures of a paper, on the workloads of its study."""
+    """Makes the figures of a paper."""
 
-    def __call__(self, *, settings: Mapping[str, object]) -> Iterable[Outcome]:
-        """With some settings."""
+    def __call__(self, *, laid: Laid) -> Iterable[Outcome]:
+        """With something changed."""
 
 
 TAKEN = "taken"
@@ -83,15 +84,20 @@ class Trials:
 
 def try_choices(paper: Paper, make: Make) -> Trials:
     """Make a paper's figures under every reading of every choice, one at a time, and shifted."""
-    taken = _trial(TAKEN, TAKEN, make(settings={}))
+    some = Laid(workloads=paper.study.workloads)
+    taken = _trial(TAKEN, TAKEN, make(laid=some))
     readings = tuple(
-        _trial(choice.name, reading.name, make(settings=reading.set))
+        _trial(
+            choice.name,
+            reading.name,
+            make(laid=evolve(some, settings=reading.set, variants=reading.variants)),
+        )
         for choice in paper.choice
         for reading in choice.others
     )
     key = paper.study.key
     shifts = tuple(
-        _trial(told, told, make(settings={key: value}))
+        _trial(told, told, make(laid=evolve(some, settings={key: value})))
         for value in paper.study.values
         for told in (f"{key} = {value}",)
     )
