@@ -25,7 +25,7 @@ from experiments.trace_replay import (
     Counts,
     Emptied,
     Replay,
-    other_lines,
+    code_between,
     reverse_instructions,
 )
 from gpusim.config.load import LoadedModel
@@ -113,53 +113,52 @@ class Differences:
         self, trace: Trace, model: LoadedModel, emptied: Emptied, measured: Measured
     ) -> None:
         self._trace = trace
-        self._group = model.config.sms_per_tpc
         self._measured = measured
+        self._l2_ways = model.config.l2.ways
+        self._group = model.config.sms_per_tpc
+        self._ahead = model.config.instruction.ahead if model.config.instruction else 0
         self._emptied = emptied
 
-        def replay(columns: Columns, group: int = 0) -> Counts:
-            return Replay(model.config, emptied).run(columns, group)
+        def replay(columns: Columns) -> Counts:
+            return Replay(model.config, emptied).run(columns)
 
         ours = replay(trace.columns)
-        reverse = replay(reverse_instructions(trace.columns))
-        others = replay(trace.columns, self._group)
-        self._plain, self._reverse, self._others = (
-            replayed_figures(trace, counts) for counts in (ours, reverse, others)
-        )
+        self._plain = replayed_figures(trace, ours)
+        self._reverse = replayed_figures(trace, replay(reverse_instructions(trace.columns)))
         self._whole = ours.l2_write_misses - ours.l2_partial_misses
 
     def of(self, name: str) -> Iterator[Difference]:
         """All differences that concern a count."""
         if name == "DRAM reads":
             yield _exactly("whole-line stores fetch nothing", -self._whole)
-        yield _up_to("scalar and instruction lines", self._others[name] - self._plain[name])
-        yield _up_to("order within instructions", self._reverse[name] - self._plain[name])
-        yield from self._requests(name)
+        if name in self._plain:
+            yield _up_to("order within instructions", self._reverse[name] - self._plain[name])
+        yield from self._code(name)
         if name == "DRAM writes":
             yield _exactly("dirty lines written for host copies", self._measured.dropped)
             yield _exactly("dirty lines written at the end", self._measured.dirty)
         if name in ("DRAM reads", "DRAM writes"):
             yield self._host_copies(name)
 
-    def _requests(self, name: str) -> Iterator[Difference]:
-        """Requests of the scalar and instruction paths, which our machine does not have."""
-        count = self._trace.counter
-        if name.startswith("L2 TLB") or name == "page walks":
-            pages = self._other_pages()
-            misses = count("L1STLB", "miss") + count("L1ITLB", "miss")
-            amount = misses - pages if name == "L2 TLB hits" else pages
-            yield _exactly("scalar and instruction requests", amount)
-        elif name == "L2 read hits":
-            requests = count("L1SCache", "read-miss") + count("L1ICache", "read-miss")
-            displaced = self._others["L2 read misses"] - self._plain["L2 read misses"]
-            yield _exactly("scalar and instruction requests", max(requests - displaced, 0.0))
+    def _code(self, name: str) -> Iterator[Difference]:
+        """Code of which the trace does not tell whether it was fetched, and what that displaces.
 
-    def _other_pages(self) -> int:
-        """Pages that only scalar loads and instruction fetches touch."""
+        Of LRU sets that are used in turn, one line too many misses all the ways.
+        """
         columns = self._trace.columns
-        lines = other_lines(columns, self._group)[:, 3]
-        vector = np.unique(columns["vaddr"] >> PAGE_SHIFT)
-        return len(np.setdiff1d(lines >> PAGE_SHIFT - LINE_SHIFT, vector))
+        fetched = self._measured.figures["instruction misses"]
+        untold = self._trace.counter("L1ICache", "read-miss") - fetched
+        groups = len(np.unique(columns["cu"] // self._group))
+        if name in ("instruction misses", "instruction TLB hits"):
+            kernels = len(np.unique(columns["kernel"] << 8 | columns["cu"] // self._group))
+            yield Difference("code ends within instruction buffers", -self._ahead * kernels, 0)
+            between = code_between(columns, self._group)
+            yield _up_to("code between distant accesses", max(between - fetched, 0.0))
+        elif name in ("L2 read hits", "L2 read misses", "DRAM reads"):
+            yield _up_to("code that is not told", untold)
+        elif name in ("L2 write misses", "L2 write hits"):
+            displaced = abs(untold) / groups * self._l2_ways
+            yield Difference("code that is not told", -displaced, displaced)
 
     def _host_copies(self, name: str) -> Difference:
         """Copies between host and device, which DRAM counts but no cache sees.
@@ -195,7 +194,7 @@ def emptied_caches(trace: Trace, model: LoadedModel, reference: Figures) -> Empt
 
     def told_by(name: str, *candidates: Emptied) -> Emptied:
         def off(one: Emptied) -> float:
-            counts = Replay(model.config, one).run(trace.columns, 0)
+            counts = Replay(model.config, one).run(trace.columns)
             return abs(replayed_figures(trace, counts)[name] - reference[name])
 
         first = candidates[0]

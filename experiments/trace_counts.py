@@ -34,16 +34,23 @@ NAMES = {
     "L1 read hits": "L1", "L1 read misses": "L1", "L1 write hits": "L1", "L1 write misses": "L1",
     "L2 read hits": "L2", "L2 read misses": "L2", "L2 write hits": "L2", "L2 write misses": "L2",
     "DRAM reads": "DRAM", "DRAM writes": "DRAM",
+    "scalar TLB hits": "scalar TLB", "scalar TLB misses": "scalar TLB",
+    "scalar hits": "scalar", "scalar misses": "scalar",
+    "instruction TLB hits": "instruction TLB", "instruction TLB misses": "instruction TLB",
+    "instruction misses": "instruction",
 }  # fmt: skip
-"""The counts that are compared, and the unit of each; hits include what is merged into a miss."""
+"""The counts that are compared, and the unit of each; hits include what is merged into a miss.
+
+Hits of the instruction cache are not: MGPUSim asks again for lines that are in instruction buffers
+already, after each branch, of which a trace tells nothing."""
 
 _LAUNCH_CYCLES = 8000
 """More than MGPUSim's driver takes between two kernels, without a copy: 6591 cycles if the code is
 there, 7797 to 7839 if it is loaded.  With copies they were 8786 or more apart."""
 
 _COLUMNS = (
-    "kernel", "cu", "wavefront", "order", "inst", "inst_idx", "vaddr", "is_write", "used_bytes",
-    "issue_time", "pc", "s_kernel", "s_cu", "s_vaddr", "s_issue_time", "page_vaddr", "page_paddr",
+    "kernel", "cu", "wavefront", "order", "inst", "pc", "vaddr", "is_write", "used_bytes",
+    "issue_time", "page_vaddr", "page_paddr",
 )  # fmt: skip
 
 
@@ -134,6 +141,13 @@ def reference_figures(trace: Trace) -> Figures:
         "L2 write misses": count("L2Cache", "write-miss"),
         "DRAM reads": count("DRAM", "read_trans_count"),
         "DRAM writes": count("DRAM", "write_trans_count"),
+        "scalar TLB hits": count("L1STLB", "hit", "mshr-hit"),
+        "scalar TLB misses": count("L1STLB", "miss"),
+        "scalar hits": count("L1SCache", "read-hit", "read-mshr-hit"),
+        "scalar misses": count("L1SCache", "read-miss"),
+        "instruction TLB hits": count("L1ITLB", "hit", "mshr-hit"),
+        "instruction TLB misses": count("L1ITLB", "miss"),
+        "instruction misses": count("L1ICache", "read-miss"),
     }
 
 
@@ -216,8 +230,8 @@ def measured_figures(
     def empty(launch: int) -> None:
         nonlocal dropped
         if launch in emptied.l1:
-            for l1 in machine.l1s:
-                l1.clear()
+            for cache in (*machine.l1s, *(side.cache for side in machine.sides)):
+                cache.clear()
         if launch in emptied.l2:
             dropped += _dirty(machine)
             for array in _arrays(machine):
@@ -243,6 +257,12 @@ def measured_figures(
     def missed(component: str) -> int:
         return sums[component, "misses"] - sums[component, "merged"]
 
+    def passed_on(component: str) -> dict[str, float]:
+        """Hits, merged ones included, and misses of a component, in words of `NAMES`."""
+        words = component.removeprefix("tlb/") + " TLB" * component.startswith("tlb/")
+        hits = sums[component, "lookups"] - missed(component)
+        return {f"{words} hits": hits, f"{words} misses": missed(component)}
+
     loads_passed = sums["l2", "lookups"] - sums["l2", "stores"]
     loads_missed = missed("l2") - stores_missed
     figures: Figures = {
@@ -261,7 +281,9 @@ def measured_figures(
         "L2 write misses": stores_missed,
         "DRAM reads": sums["dram", "data_reads"],
         "DRAM writes": sums["dram", "writes"],
-    }
+        **passed_on("tlb/scalar"), **passed_on("scalar"), **passed_on("tlb/instruction"),
+        "instruction misses": missed("instruction"),
+    }  # fmt: skip
     cycles = max(scheduler.finished_at for scheduler in machine.schedulers)
     return Measured(figures, cycles, dropped, _dirty(machine))
 
@@ -284,10 +306,9 @@ def _reached_dram(request: MemoryRequest) -> bool:
 
 
 def replayed_figures(trace: Trace, counts: Counts) -> Figures:
-    """What a replay counts; stores of whole lines fetch nothing, as in MGPUSim."""
+    """What a replay of vector transactions counts; stores of whole lines fetch nothing."""
     rows = len(trace.columns["vaddr"])
     writes = int(trace.columns["is_write"].sum())
-    own_misses = counts.l2_read_misses - counts.other_misses
     return {
         "L1 TLB hits": rows - counts.l1_tlb_misses,
         "L1 TLB misses": counts.l1_tlb_misses,
@@ -298,7 +319,7 @@ def replayed_figures(trace: Trace, counts: Counts) -> Figures:
         "L1 read misses": counts.l1_read_misses,
         "L1 write hits": counts.l1_write_hits,
         "L1 write misses": writes - counts.l1_write_hits,
-        "L2 read hits": counts.l1_read_misses - own_misses,
+        "L2 read hits": counts.l1_read_misses - counts.l2_read_misses,
         "L2 read misses": counts.l2_read_misses,
         "L2 write hits": writes - counts.l2_write_misses,
         "L2 write misses": counts.l2_write_misses,

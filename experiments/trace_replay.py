@@ -26,13 +26,10 @@ Columns = abc.Mapping[str, NDArray[np.int64]]
 
 LINE_SHIFT = 6
 PAGE_SHIFT = 12
-LOAD, PARTIAL_STORE, WHOLE_STORE, OTHER = range(4)
-"""Kinds of events: loads, stores of a part of a line and of all of it, and lines that the scalar
-and instruction caches of a group of SMs fetch for the first time."""
+LOAD, PARTIAL_STORE, WHOLE_STORE = range(3)
+"""Kinds of events: loads, and stores of a part of a line and of all of it."""
 
 _VALID = 1
-_MEAN_BYTES = 6
-"""Of an instruction of GCN, which has 4 or 8 bytes."""
 
 
 @define
@@ -42,11 +39,10 @@ class Counts:
     Attributes:
         l1_tlb_misses, l2_tlb_misses: of the TLBs, by loads and stores.
         l1_read_misses, l1_write_hits: of the L1 caches.
-        l2_read_misses: of the L2 cache, those of `OTHER` included.
+        l2_read_misses: of the L2 cache, by loads.
         l2_write_misses, l2_partial_misses: by stores, and those of them that fetch a line.
         writebacks: dirty lines evicted, or written when the L2 cache is emptied.
         dirty: lines that are dirty at the end.
-        other_misses: misses of the L2 cache by `OTHER`.
     """
 
     l1_tlb_misses: float = 0
@@ -58,7 +54,6 @@ class Counts:
     l2_partial_misses: float = 0
     writebacks: float = 0
     dirty: float = 0
-    other_misses: float = 0
 
 
 @frozen
@@ -88,9 +83,9 @@ class Replay:
         self._l2 = CacheArray(l2.size // l2.line, l2.ways)
         self._dirty: set[int] = set()
 
-    def run(self, columns: Columns, group: int) -> Counts:
-        """Replay all rows; `group` SMs share scalar and instruction caches (0: there are none)."""
-        for launch, events in groupby(_events(columns, group), key=lambda event: event[0]):
+    def run(self, columns: Columns) -> Counts:
+        """Replay all vector transactions."""
+        for launch, events in groupby(_events(columns), key=lambda event: event[0]):
             if launch in self._emptied.l1:
                 for l1 in self._l1s:
                     l1.clear()
@@ -99,11 +94,8 @@ class Replay:
                 self._dirty.clear()
                 self._l2.clear()
             for _, sm, line, frame_line, kind in events:
-                if kind == OTHER:
-                    self._fetch(frame_line)
-                else:
-                    self._translate(sm, line >> PAGE_SHIFT - LINE_SHIFT)
-                    self._access(sm, frame_line, kind)
+                self._translate(sm, line >> PAGE_SHIFT - LINE_SHIFT)
+                self._access(sm, frame_line, kind)
         self.counts.dirty = len(self._dirty)
         return self.counts
 
@@ -130,11 +122,6 @@ class Replay:
             self._l1s[sm].fill(line, _VALID)
             counts.l2_read_misses += self._miss_l2(line, dirty=False)
 
-    def _fetch(self, line: int) -> None:
-        missed = self._miss_l2(line, dirty=False)
-        self.counts.l2_read_misses += missed
-        self.counts.other_misses += missed
-
     def _miss_l2(self, line: int, dirty: bool) -> bool:
         """Look up a line, fetch it if it is not there; whether it was not."""
         missed = bool(self._l2.missing(line, _VALID))
@@ -150,38 +137,20 @@ class Replay:
         return missed
 
 
-def other_lines(columns: Columns, group: int) -> NDArray[np.int64]:
-    """Lines that scalar and instruction caches fetch, each once for a group of SMs.
+def code_between(columns: Columns, group: int) -> int:
+    """Lines of code between accesses that follow each other, each once for a group of SMs.
 
-    Instructions are not in the table.  Between an access and a later one at a higher address, a
-    wavefront is taken to have fetched all lines, or, if it issued fewer instructions than these
-    hold, so many lines in equal distances; up to its first access, to have run straight.
-
-    Returns:
-        (n, 4) time, launch, SM, line.
+    A wavefront went through some of them at least (`gpusim.programs.traces.code_lines`).
     """
     order = np.lexsort((columns["order"], columns["wavefront"]))
-    wave, pc = columns["wavefront"][order], columns["pc"][order]
-    index = columns["inst_idx"][order]
-    begin = pc - _MEAN_BYTES * index
-    same = np.diff(wave) == 0
-    begin[1:][same] = pc[:-1][same]
-    index[1:][same] = np.diff(index)[same]
-    begin = np.where(begin > pc, pc, begin) >> LINE_SHIFT
-    span = (pc >> LINE_SHIFT) - begin + 1
-    count = np.minimum(span, (_MEAN_BYTES * index >> LINE_SHIFT) + 1)
-    row = np.repeat(order, count)
-    step = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
-    code = np.repeat(begin, count) + step * np.repeat(span, count) // np.repeat(count, count)
-    found = np.concatenate((
-        np.stack([columns[name][row] for name in ("issue_time", "kernel", "cu")] + [code], axis=1),
-        np.stack([columns[f"s_{name}"] for name in ("issue_time", "kernel", "cu")]
-                 + [columns["s_vaddr"] >> LINE_SHIFT], axis=1),
-    ))  # fmt: skip
-    found = found[np.argsort(found[:, 0], kind="stable")]
-    _, first = np.unique((found[:, 2] // group) << 58 | found[:, 3], return_index=True)
-    fetched: NDArray[np.int64] = found[np.sort(first)]
-    return fetched
+    wave, last = columns["wavefront"][order], columns["pc"][order] >> LINE_SHIFT
+    same = np.append(False, np.diff(wave) == 0)
+    first = np.where(same, np.roll(last, 1), last)
+    spans = np.unique(
+        np.stack([columns["cu"][order] // group, np.minimum(first, last), last], axis=1), axis=0
+    )
+    lines = {(int(one), line) for one, begin, end in spans for line in range(begin, end + 1)}
+    return len(lines)
 
 
 def reverse_instructions(columns: Columns) -> Columns:
@@ -196,7 +165,7 @@ def reverse_instructions(columns: Columns) -> Columns:
     return {**columns, "issue_time": mirrored}
 
 
-def _events(columns: Columns, group: int) -> Iterator[tuple[int, int, int, int, int]]:
+def _events(columns: Columns) -> Iterator[tuple[int, int, int, int, int]]:
     """Launch, SM, virtual and physical line, and kind, by launch and time."""
     line = columns["vaddr"] >> LINE_SHIFT
     whole = columns["used_bytes"] == 1 << LINE_SHIFT
@@ -205,10 +174,6 @@ def _events(columns: Columns, group: int) -> Iterator[tuple[int, int, int, int, 
         [columns[name] for name in ("issue_time", "kernel", "cu")] + [line, kind],
         axis=1,
     )
-    if group:
-        others = other_lines(columns, group)
-        kinds = np.full((len(others), 1), OTHER)
-        events = np.concatenate((np.hstack((others, kinds)), events))
     events = events[np.lexsort((events[:, 0], events[:, 1]))]
     _, launch, sm, line, kind = events.T
     return zip(

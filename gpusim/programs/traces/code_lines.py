@@ -63,6 +63,12 @@ class CodePath:
         lines = last - np.arange(count)[::-1] * span // count
         self._go(lines[1:] if lines[0] == self._line else lines, address)
 
+    def run_on(self, instructions: int) -> None:
+        """So many more come after the last one that the trace tells, straight on [our choice]."""
+        if self._at >= 0 and instructions > 0:
+            last = (self._at + _MEAN_BYTES * instructions) // CODE_LINE
+            self._go(np.arange(self._line + 1, last + 1), self._at)
+
     def _go(self, lines: NDArray[np.int64], place: int) -> None:
         if len(lines):
             self._line = int(lines[-1])

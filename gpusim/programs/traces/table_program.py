@@ -75,7 +75,9 @@ class WaveProgram:
             self._warp.access(0, Op.SCALAR, sectors, SECTOR_BYTES)
 
     def end(self, instructions: int) -> None:
-        """Its program has so many instructions."""
+        """Its program has so many instructions; 0: not told."""
+        if self._code is not None:
+            self._code.run_on(instructions - 1 - self._last_vector)
         self._compute(instructions - self._issued)
 
     def _compute(self, count: int) -> None:

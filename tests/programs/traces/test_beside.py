@@ -106,6 +106,16 @@ RECORDS = [
 ]
 
 
+def test_code_after_the_last_access_is_straight_on() -> None:
+    warp = WarpTrace()
+    path = CodePath(warp)
+    path.run_on(100)  # the trace tells no place
+    path.jump(0x5038, 1)
+    path.run_on(1)
+    path.run_on(12)
+    assert [access.address[0] // 64 for _, access in warp.steps] == [0x140, 0x141]
+
+
 def test_code_and_read_only_loads_of_accel_sim(tmp_path: Path) -> None:
     path = write(tmp_path / "k.traceg", header() + block([RECORDS]))
     (launch,) = open_trace(path).applications[0].launches()
