@@ -94,6 +94,10 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
     yield from _one_of(l2.page_table_reads, orders, ("l2", "page_table_reads"))
     if l2.sector is not None:
         yield from _one_of(l2.sector, _sectors(l2.line), ("l2", "sector"), size=True)
+    elif l2.byte_masks:
+        yield Problem(("l2", "byte_masks"), "needs l2.sector: lines without fetch on a store")
+    if l2.byte_masks and l2.copies is not None:
+        yield Problem(("l2", "byte_masks"), "is not followed in copies: leave out l2.copies")
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
 

@@ -293,6 +293,8 @@ class L2Config:
         ways, line: shape.
         banks: interleaved by line.
         sector: bytes fetched and written back at once; None (``"none"`` in a model): a whole line.
+        byte_masks: whether the bytes that stores write are followed, so that a sector (which may be
+            a whole line) that several of them cover together need not be fetched.
         partitions: parts of the chip in which banks and SMs lie: banks in their order, and GPCs
             of SMs in theirs, as many in each (`gpusim.machine.domains.Partitions`).
         far: cycles that a request of an SM to a bank of another partition takes longer, there and
@@ -321,6 +323,7 @@ class L2Config:
     ways: int
     line: Bytes = Bytes(128)
     sector: Bytes | None = None
+    byte_masks: bool = False
     banks: int = 8
     partitions: int = 1
     far: Duration | None = None
@@ -339,8 +342,8 @@ class L2Config:
 
     @property
     def sectored(self) -> bool:
-        """Whether lines are fetched and written back in parts."""
-        return self.sector is not None and self.sector < self.line
+        """Whether lines are fetched and written back in parts, or stores take them unfetched."""
+        return self.sector is not None and (self.sector < self.line or self.byte_masks)
 
 
 SUB_PAGE = 4096

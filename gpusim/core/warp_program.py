@@ -70,6 +70,10 @@ cache of the machine asks for that."""
 SECTORS: Final = (1 << COVERED_SHIFT) - 1
 """All sectors that a line can have."""
 
+BYTES_SHIFT: Final = 2 * COVERED_SHIFT
+"""Above these, stores tell the bytes that they write in other sectors, a bit each, if the L2 cache
+keeps byte masks."""
+
 INACTIVE: Final = -1
 """The address of a lane that takes no part in an instruction."""
 

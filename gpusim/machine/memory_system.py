@@ -16,6 +16,7 @@ from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
 from gpusim.hardware.cache import (
+    ByteMaskMisses,
     CacheBypass,
     CopyingL2Bank,
     CopyingMisses,
@@ -130,7 +131,8 @@ class MemorySystem:
             sector = int(l2.sector)
             if l2.copies is not None:
                 return CopyingL2Bank, partial(CopyingMisses, channel=channel, sector=sector)
-            return SectoredL2Bank, partial(SectoredMisses, channel=channel, sector=sector)
+            misses = ByteMaskMisses if l2.byte_masks else SectoredMisses
+            return SectoredL2Bank, partial(misses, channel=channel, sector=sector)
         return L2Bank, partial(DramMisses, channel=channel)
 
     def _way_to_bank(self, line_shift: int) -> Callable[[MemoryRequest], int]:

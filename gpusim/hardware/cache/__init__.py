@@ -16,10 +16,13 @@ from gpusim.hardware.cache.synonym_table import SynonymTable
 from gpusim.hardware.cache.translated_misses import TranslatedMisses
 from gpusim.hardware.cache.translation_aware import TranslationAwareBypass
 from gpusim.hardware.cache.virtual_l1 import VirtualL1Cache
+from gpusim.hardware.cache.written_bytes import ByteCounters, ByteMaskMisses
 
 __all__ = [
     "STORING_L1S",
     "AllocatingL1Cache",
+    "ByteCounters",
+    "ByteMaskMisses",
     "CacheArray",
     "CacheBypass",
     "CopyingL2Bank",

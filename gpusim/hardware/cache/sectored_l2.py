@@ -4,8 +4,8 @@ A load, an atomic or a page-table read fetches the sectors that it misses.  A st
 nothing: it takes its sectors at once, and those of which it writes only some bytes can be written
 again, but not read, until somebody who wants to read them fetches them: the "lazy fetch on read" of
 Accel-Sim's L2 caches (M. Khairy et al., "Accel-Sim: An Extensible Simulation Framework for
-Validated GPU Modeling", ISCA 2020).  Bytes are not followed further than that: a sector that two
-stores write in halves counts as written in part [our choice].
+Validated GPU Modeling", ISCA 2020).  A sector that two stores write in halves counts as written
+in part, unless byte masks are kept (`gpusim.hardware.cache.written_bytes`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WALK: Final = int(Kind.WALK)
 _WRITEBACK: Final = int(Kind.WRITEBACK)
 _L2: Final = int(State.L2)
 
-_SECTOR_SHIFT: Final = SECTOR_BYTES.bit_length() - 1
+SECTOR_SHIFT: Final = SECTOR_BYTES.bit_length() - 1
 DIRTY_SHIFT: Final = 8
 """Dirty sectors of a line stand this far above its readable ones; one may be either, or both."""
 
@@ -76,7 +76,7 @@ class SectoredMisses(DramMisses):
 
     def wanted(self, request: MemoryRequest) -> int:
         """The sectors of the bank's line that a request touches, in whole sectors of the bank."""
-        place = (request.address & self._line_mask) >> _SECTOR_SHIFT
+        place = (request.address & self._line_mask) >> SECTOR_SHIFT
         return self._touched[(request.sectors & SECTORS) << place]
 
     def lacks(self, request: MemoryRequest, line: int, wanted: int) -> bool:
@@ -86,8 +86,8 @@ class SectoredMisses(DramMisses):
 
     def store(self, request: MemoryRequest, line: int, wanted: int) -> None:
         """Perform a store, whatever is there."""
-        place = (request.address & self._line_mask) >> _SECTOR_SHIFT
-        covered = self._covered[request.sectors >> COVERED_SHIFT << place]
+        place = (request.address & self._line_mask) >> SECTOR_SHIFT
+        covered = self._covered[(request.sectors >> COVERED_SHIFT & SECTORS) << place]
         self._keep(line, covered | wanted << DIRTY_SHIFT, request.app)
 
     def modify(self, request: MemoryRequest, line: int, wanted: int) -> None:
@@ -144,13 +144,17 @@ class SectoredMisses(DramMisses):
         """Take sectors in; a dirty victim is written back."""
         victim = self.bank.arrays[app].fill(line, state)
         if victim is not None and (dirty := victim[1] >> DIRTY_SHIFT & SECTORS):
-            self._write_back(victim[0], dirty, app)
+            self._evicted(victim[0], dirty, victim[1], app)
+
+    def _evicted(self, line: int, dirty: int, state: int, app: int) -> None:
+        """A line that was in this state has made room for another; it has dirty sectors."""
+        self._write_back(line, dirty, app)
 
     def _write_back(self, line: int, dirty: int, app: int) -> None:
         """Send dirty sectors to DRAM; they count for the application that evicted them."""
         bank = self.bank
         bank.counters[app].writebacks += 1
-        self.sectors[app].sectors_written_back += dirty.bit_count()
+        self.sectors[app].sectors_written_back += (dirty & SECTORS).bit_count()
         trail = [_L2, bank.env._now]
         address = line << bank.shift
         self.unsent.append(

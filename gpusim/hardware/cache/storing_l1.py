@@ -44,7 +44,7 @@ class AllocatingL1Cache(L1Cache):
 
     def pass_through(self, request: MemoryRequest, keep: bool) -> None:
         super().pass_through(request, keep)
-        covered = request.sectors >> COVERED_SHIFT
+        covered = request.sectors >> COVERED_SHIFT & SECTORS
         if not keep or not covered:
             return
         kept = covered & ~self._fetched(~covered & SECTORS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusim.core.request import Kind, MemoryRequest
-from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
+from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_BYTES, SECTORS
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
 
@@ -27,7 +27,7 @@ class SectorBursts:
 
     def take_in(self, request: MemoryRequest, counters: DramCounters) -> int:
         """How many bursts a request moves, which are counted."""
-        bursts = self._bursts[request.sectors]
+        bursts = self._bursts[request.sectors & SECTORS]
         moved = bursts * self._burst
         if request.kind == Kind.WRITEBACK:
             counters.write_bytes += moved
@@ -41,7 +41,8 @@ class SectorBursts:
 class SectoredQueues(ReadWriteQueues):
     """A read finds its data in waiting writes if they write all of its sectors.
 
-    A sector of which a write has only some bytes counts like any other [our choice].
+    A sector of which a write has only some bytes counts like any other [our choice], unless the
+    write tells so (`gpusim.hardware.cache.written_bytes`).
     """
 
     def _finds(self, read: MemoryRequest) -> bool:
@@ -58,6 +59,7 @@ class SectoredQueues(ReadWriteQueues):
 
 
 def _sectors(request: MemoryRequest) -> list[int]:
-    """Numbers of the sectors of a request, counted from address 0."""
+    """Numbers of the sectors of a request, counted from address 0; of a write, the whole ones."""
     first = request.address // SECTOR_BYTES
-    return [first + i for i in range(SECTORS.bit_length()) if request.sectors >> i & 1]
+    sectors = request.sectors & ~(request.sectors >> COVERED_SHIFT)
+    return [first + i for i in range(SECTORS.bit_length()) if sectors >> i & 1]

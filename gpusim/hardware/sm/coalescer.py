@@ -15,6 +15,7 @@ from gpusim.core.warp_program import (
     Op,
     Segment,
 )
+from gpusim.hardware.sm.byte_masks import add_byte_masks
 
 _IS_MEMORY = np.zeros(256, dtype=bool)
 _IS_MEMORY[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
@@ -23,7 +24,9 @@ _WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
 """All bytes of a sector, a bit each."""
 
 
-def coalesce(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[Segment]:
+def coalesce(
+    chunk: LaneChunk, line_bytes: int, covered: bool = False, byte_masks: bool = False
+) -> list[Segment]:
     """One segment per warp.
 
     The lanes of one instruction that touch one line share a transaction; transactions are in the
@@ -33,12 +36,16 @@ def coalesce(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[S
         chunk: instructions of all warps of a block.
         line_bytes: line size of the L1 cache, 32 to 256.
         covered: stores also tell which sectors they write in whole (`COVERED_SHIFT`).
+        byte_masks: and which bytes of other sectors they write (`BYTES_SHIFT`).
     """
     whole = _covered(chunk) if covered else None
     counts, found_lines, found_sectors = _transactions(chunk.address, line_bytes, whole)
     args = np.tile(chunk.arg, (len(counts), 1))
     args[:, _IS_MEMORY[chunk.kind]] = counts
     lines, sectors = found_lines.tolist(), found_sectors.tolist()
+    if byte_masks:
+        stores = chunk.kind[_IS_MEMORY[chunk.kind]] == Op.STORE
+        add_byte_masks(chunk, stores, line_bytes, counts, lines, sectors)
     segments = []
     first = 0
     for active, own, number in zip(chunk.active.T, args, counts.sum(axis=1).tolist(), strict=True):

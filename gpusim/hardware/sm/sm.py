@@ -82,6 +82,7 @@ class Sm(Component, Home):
         self._max_loads = config.sm.max_loads
         self._line_bytes = int(config.l1.line)
         self._knows_covered = config.knows_covered
+        self._byte_masks = config.l2.byte_masks
         self._keeps_lines = config.l1.at_launch == "keep"
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)
@@ -123,7 +124,11 @@ class Sm(Component, Home):
     def _open(self, block: Block, now: int) -> None:
         """A block arrives: its warps are ready in this cycle."""
         block.open(
-            self._config.warp_size, self._line_bytes, self._knows_covered, frozenset(self.sides)
+            self._config.warp_size,
+            self._line_bytes,
+            self._knows_covered,
+            self._byte_masks,
+            frozenset(self.sides),
         )
         if self.on_block.listeners:
             self.on_block(self.index, block.slot, block.app, now)

@@ -77,10 +77,11 @@ class Block:
         self._chunks: Iterator[LaneChunk] = iter(())
         self._line_bytes = 0
         self._covered = False
+        self._byte_masks = False
         self._segments: list[list[Segment]] = [[] for _ in warp_slots]
 
     def open(
-        self, warp_size: int, line_bytes: int, covered: bool = False,
+        self, warp_size: int, line_bytes: int, covered: bool = False, byte_masks: bool = False,
         beside: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         """Start to execute the block, piece by piece, as its warps ask for operations.
@@ -89,9 +90,11 @@ class Block:
             warp_size: lanes of a warp.
             line_bytes: lines of the L1 cache.
             covered: stores tell which sectors they write in whole.
+            byte_masks: and which bytes of others.
             beside: operations for which its SM has a side cache.
         """
         self._covered = covered
+        self._byte_masks = byte_masks
         self._line_bytes = line_bytes
         launch: Any = self.launch  # it may be a `LaunchBeside`
         if beside and hasattr(launch, "run_block_beside"):
@@ -106,9 +109,8 @@ class Block:
             chunk = next(self._chunks, None)
             if chunk is None:
                 return None
-            for queue, segment in zip(
-                self._segments, coalesce(chunk, self._line_bytes, self._covered), strict=True
-            ):
+            found = coalesce(chunk, self._line_bytes, self._covered, self._byte_masks)
+            for queue, segment in zip(self._segments, found, strict=True):
                 if segment.kinds:
                     queue.append(segment)
         return segments.pop(0)
