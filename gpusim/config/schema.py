@@ -294,7 +294,8 @@ class L2Config:
         banks: interleaved by line.
         sector: bytes fetched and written back at once; None (``"none"`` in a model): a whole line.
         byte_masks: whether the bytes that stores write are followed, so that a sector (which may be
-            a whole line) that several of them cover together need not be fetched.
+            a whole line) that several of them cover together need not be fetched; None (``"none"``
+            in a model): they are not.
         partitions: parts of the chip in which banks and SMs lie: banks in their order, and GPCs
             of SMs in theirs, as many in each (`gpusim.machine.domains.Partitions`).
         far: cycles that a request of an SM to a bank of another partition takes longer, there and
@@ -323,7 +324,7 @@ class L2Config:
     ways: int
     line: Bytes = Bytes(128)
     sector: Bytes | None = None
-    byte_masks: bool = False
+    byte_masks: bool | None = None
     banks: int = 8
     partitions: int = 1
     far: Duration | None = None
@@ -343,7 +344,7 @@ class L2Config:
     @property
     def sectored(self) -> bool:
         """Whether lines are fetched and written back in parts, or stores take them unfetched."""
-        return self.sector is not None and (self.sector < self.line or self.byte_masks)
+        return self.sector is not None and (self.sector < self.line or self.byte_masks is True)
 
 
 SUB_PAGE = 4096

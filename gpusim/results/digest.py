@@ -19,7 +19,6 @@ LATER: Mapping[str, Plain] = {
     "l1.at_launch": "invalidate",
     "l1.replacement": "lru",
     "l1.writes": "update",
-    "l2.byte_masks": False,
     "l2.page_table_reads": "first",
     "l2.partitions": 1,
     "l2.replacement": "lru",

@@ -82,7 +82,7 @@ class Sm(Component, Home):
         self._max_loads = config.sm.max_loads
         self._line_bytes = int(config.l1.line)
         self._knows_covered = config.knows_covered
-        self._byte_masks = config.l2.byte_masks
+        self._byte_masks = config.l2.byte_masks is True
         self._keeps_lines = config.l1.at_launch == "keep"
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)

@@ -24,7 +24,7 @@ class TableBeside:
         first: by launch, the time of its first vector access; empty: nobody asks for times.
 
     Attributes:
-        lead: by launch, how much earlier it began.
+        lead: by launch, how much earlier it began; empty without times.
 
     Raises:
         UserError: a column is not what it has to be.
@@ -40,7 +40,7 @@ class TableBeside:
         last = begin + np.maximum(rows["s_bytes"].astype(np.int64), 1) - 1 if told else empty
         self._sector, self._last = begin // SECTOR_BYTES, last // SECTOR_BYTES
         time = np.zeros(len(self._wave), dtype=np.int64)
-        self.lead = np.zeros(int(launch.max(initial=-1)) + 1, dtype=np.int64)
+        self.lead = empty
         if len(first):
             if told and "s_issue_time" in rows:
                 time = rows["s_issue_time"].astype(np.int64) - first[launch]

@@ -170,7 +170,8 @@ class TableIndex:
 
     def _program(self, wave: int, warp: WarpTrace, kinds: frozenset[int]) -> WaveProgram:
         """A program to be filled in, with the side operations that are asked for."""
-        lead = int(self._beside.lead[self.waves.block[wave] >> _BLOCK_SHIFT]) if kinds else 0
+        launch = self.waves.block[wave] >> _BLOCK_SHIFT
+        lead = int(self._beside.lead[launch]) if kinds and self._paced else 0
         scalars = self._beside.scalars(wave) if Op.SCALAR in kinds else {}
         code = CodePath(warp) if Op.FETCH in kinds and self._has_code else None
         return WaveProgram(warp, self._paced, lead, scalars, code)
