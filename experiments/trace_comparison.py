@@ -157,7 +157,7 @@ class Differences:
         elif name in ("L2 read hits", "L2 read misses", "DRAM reads"):
             yield _up_to("code that is not told", untold)
         elif name in ("L2 write misses", "L2 write hits"):
-            displaced = abs(untold) / groups * self._l2_ways
+            displaced = max(untold, 0.0) / groups * self._l2_ways
             yield Difference("code that is not told", -displaced, displaced)
 
     def _host_copies(self, name: str) -> Difference:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
+from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, SIDE_OPS, LaneChunk, Op
 from gpusim.hardware.sm.coalescer import coalesce
 from tests.examples import examples
 
 LINES = [32, 64, 128, 256]
+ADDRESSED = MEMORY_OPS | set(SIDE_OPS.values())
 
 
 Lists = tuple[list[int], list[int], list[int], list[int]]
@@ -36,7 +37,7 @@ def naive(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[List
             arg = int(chunk.arg[number])
             touched: dict[int, int] = {}
             written: set[int] = set()
-            if op in MEMORY_OPS:
+            if op in ADDRESSED:
                 for address in chunk.address[memory, warp].tolist():
                     if address != INACTIVE:
                         line = address // line_bytes
@@ -72,7 +73,7 @@ def chunks(draw: Any) -> LaneChunk:
     rows = []
     sizes = []
     for number, op in enumerate(kinds):
-        if op not in MEMORY_OPS:
+        if op not in ADDRESSED:
             continue
         size = draw(st.sampled_from([1, 2, 4, 8, 16, 32]))
         base = draw(st.sampled_from([0, 4096, (1 << 40) + 224]))
