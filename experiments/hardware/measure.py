@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from gpusim.config.load import LoadedModel
+from gpusim.core.interleaving import RANDOM
 from gpusim.machine.load import load_model
 from gpusim.programs.micro.bandwidth import OPERATIONS
 from gpusim.programs.workload import load_workload
@@ -21,8 +22,9 @@ LATENCY_LOADS = 512
 LEAD = 4096
 RUN_LOADS = 1_000_000
 """Of te42kyfo's gpu-latency, whose curves are what models are held against."""
-WARM_CACHES = 2
-"""A chain of more than so many times the L2 cache finds nothing of itself there, warm or not."""
+HELD, HELD_AT_RANDOM = 1.25, 2.0
+"""A chain of more than so many times the L2 cache finds nothing of itself there, warm or not; where
+a hash fills sets unevenly, some are not full yet."""
 TLB_STEPS = "tlb-steps"
 L1_LAPS = 8
 L1_SIZED = 256 * KIB
@@ -89,12 +91,13 @@ def latency(model: LoadedModel, point: Point) -> float:
     """
     chain = {"footprint": point.footprint, "stride": point.stride}
     nodes = point.footprint // point.stride
-    held = WARM_CACHES * int(model.config.l2.size)
+    uneven = model.config.l2.hash == RANDOM
+    held = (HELD_AT_RANDOM if uneven else HELD) * int(model.config.l2.size)
     inside = _chase(model, {**chain, "warm": nodes if point.footprint <= held else 0})
     cut = RUN_LOADS % nodes if nodes < RUN_LOADS else 0
     if nodes <= LEAD or not RUN_LOADS // 100 <= cut <= held // point.stride:
         return inside
-    begin = _chase(model, {**chain, "cut": cut, "warm": min(nodes, held // point.stride)})
+    begin = _chase(model, {**chain, "cut": cut, "warm": cut})
     return (cut * begin + (RUN_LOADS - cut) * inside) / RUN_LOADS
 
 
@@ -117,7 +120,7 @@ def tlb_step(model: LoadedModel, point: Point) -> float:
         model,
         {
             "footprint": point.footprint, "stride": point.stride, "skew": line,
-            "order": "sequential",
+            "order": "sequential", "warm": point.footprint // point.stride,
         },
     )  # fmt: skip
 

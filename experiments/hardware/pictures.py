@@ -49,6 +49,7 @@ def _one(axes: Axes, held: Held, test: str, stride: int, variant: str) -> None:
                 f"{step.gpu}, {step.level} TLB", (step.last, axes.get_ylim()[0]), fontsize=5
             )
     axes.set_xscale("log", base=2)
+    axes.margins(y=0.1)
     if test != TLB_STEPS:  # as low as a tenth of what stands there
         axes.set_ylim(bottom=0)
     apart = test in {"latency", TLB_STEPS}
