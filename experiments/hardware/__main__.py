@@ -45,8 +45,8 @@ GRIDS: dict[str, list[int]] = {
 """What is measured without a reference."""
 
 LARGEST = {"latency": 1 << 36, "tlb": 1 << 37, TLB_STEPS: 1 << 37, "l1-bandwidth": 2 * MIB}
-LARGEST_STREAM = 96 * MIB
-"""Footprints of more take minutes and tell nothing new: of all SMs' L1 caches, and of DRAM."""
+LARGEST_STREAM = 1 << 30
+"""Footprints of more tell nothing new: of all SMs' L1 caches, and of DRAM."""
 
 
 def points_of(
@@ -131,7 +131,9 @@ def main() -> None:
     """Measure, compare, draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--model", action="append", help=f"default: all of {', '.join(GPUS)}; may come again"
+        "--model",
+        action="append",
+        help=f"default: all of {', '.join(GPUS)}; may come again",
     )
     parser.add_argument("--reference", type=Path, help="folder with curves/*.csv")
     parser.add_argument("--out", type=Path, default=Path("hardware"), help="folder of the results")

@@ -12,7 +12,8 @@ GPUS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "v100": {"": ("V100", "Tesla V100", "GV100")},
     "a100": {"": ("A100", "NVIDIA A100")},
     "h100": {
-        "": ("H100", "NVIDIA H100", "H200", "H800"),
+        "": ("H100", "NVIDIA H100", "H800"),
+        "h200": ("H200", "NVIDIA H200"),
         "gh200": ("GH200", "NVIDIA GH200"),
         "pcie": ("H100-PCIe", "H100 PCIe", "NVIDIA H100 PCIe", "H800-PCIe", "H800 PCIe"),
     },

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.interleaving import RANDOM
+from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.programs.micro.bandwidth import OPERATIONS
 from gpusim.programs.workload import load_workload
@@ -27,9 +28,12 @@ HELD, HELD_AT_RANDOM = 1.25, 2.0
 a hash fills sets unevenly, some are not full yet."""
 TLB_STEPS = "tlb-steps"
 L1_LAPS = 8
-L1_SIZED = 256 * KIB
-BYTES_A_BLOCK = 64 * KIB
+L1_MISSED = 128 * KIB
+ROUND_BYTES = 8 * KIB
 BLOCKS_AN_SM = 2
+L2_ROUNDS, L2_GENERATIONS = 4, 4
+STREAM_GENERATIONS = 8
+WARM_OF_L2 = 1.25
 
 
 @frozen
@@ -138,45 +142,100 @@ def _chase(model: LoadedModel, parameters: Mapping[str, object]) -> float:
 def l1_bandwidth(model: LoadedModel, point: Point) -> float:
     """GB/s of all SMs together, each reading the same array again and again.
 
-    What twice as many laps take longer, so that what is cold in each launch does not count.
+    What twice as many bytes take longer, so that what is cold in each launch does not count.
+    Of an array that no L1 cache holds, not all is read: every access misses, wherever it is.
     """
-    laps = max(L1_LAPS, 64 * KIB // point.footprint) if point.footprint <= L1_SIZED else 1
+    footprint, size = point.footprint, int(model.config.l1.size)
+    if footprint <= size:
+        piece = max(L1_LAPS * footprint, 64 * KIB)
+    else:
+        piece = 2 * footprint if footprint <= 2 * size else L1_MISSED
+    piece = -(-piece // ROUND_BYTES) * ROUND_BYTES
     once, twice = (
         _stream(
-            model, footprint=point.footprint, blocks=model.config.sm.count, threads=1024,
-            piece=times * laps * point.footprint, together=True,
+            model, footprint=footprint, blocks=model.config.sm.count, threads=1024,
+            piece=times * piece, together=True, warm=-(-footprint // (times * piece)),
         )
         for times in (1, 2)
     )  # fmt: skip
-    return (twice[0] - once[0]) / (twice[1] - once[1]) / 1e9
+    return (twice.moved - once.moved) / (twice.seconds - once.seconds) / 1e9
+
+
+def l2_bandwidth(model: LoadedModel, point: Point) -> float:
+    """GB/s of all SMs together, whose blocks read one piece of an array after the other."""
+    return _streamed(model, point.footprint, "read", L2_ROUNDS, L2_GENERATIONS)
 
 
 def streamed(model: LoadedModel, point: Point, operation: str) -> float:
-    """GB/s of all SMs together, whose blocks go through one piece of the arrays after the other.
+    """GB/s of all SMs together, whose threads each handle one element of the arrays.
 
-    There are enough blocks for all of the arrays, and for all SMs; `operation` is one of
-    `gpusim.programs.micro.bandwidth.OPERATIONS`.
+    `operation` is one of `gpusim.programs.micro.bandwidth.OPERATIONS`.
     """
-    footprint = max(point.footprint // sum(OPERATIONS[operation]) // 1024 * 1024, 1024)
-    blocks = max(-(-footprint // BYTES_A_BLOCK), BLOCKS_AN_SM * model.config.sm.count)
-    return _bandwidth(
-        model, footprint=footprint, operation=operation, blocks=blocks, threads=1024,
-        piece=BYTES_A_BLOCK,
-    )  # fmt: skip
+    return _streamed(model, point.footprint, operation, 1, STREAM_GENERATIONS)
 
 
-def _bandwidth(model: LoadedModel, **parameters: object) -> float:
-    moved, seconds = _stream(model, **parameters)
-    return moved / seconds / 1e9
+def _streamed(
+    model: LoadedModel, footprint: int, operation: str, rounds: int, generations: int
+) -> float:
+    """GB/s of the middle of a stream, when blocks begin as others end.
+
+    The first launch leaves in the L2 cache what a stream that has long been running would.
+    Each thread handles so many elements, and each SM so many generations of two blocks, which its
+    registers suffice for.
+    """
+    sm = model.config.sm
+    threads = 1024 if sm.max_threads >= 2048 else 512
+    piece = rounds * 8 * threads
+    arrays = sum(OPERATIONS[operation])
+    array = max(footprint // arrays // 1024 * 1024, 1024)
+    warm = min(array, round(WARM_OF_L2 * int(model.config.l2.size) / arrays))
+    return _stream(
+        model, footprint=array, operation=operation, threads=threads, piece=piece,
+        registers=sm.registers // (BLOCKS_AN_SM * threads), warm=-(-warm // piece),
+        blocks=generations * BLOCKS_AN_SM * sm.count,
+    ).steady  # fmt: skip
 
 
-def _stream(model: LoadedModel, **parameters: object) -> tuple[int, float]:
-    """Bytes that the launch ``stream`` of a bandwidth program moved, and the seconds it took."""
+@frozen
+class _Stream:
+    """What the second launch of a bandwidth program did.
+
+    Attributes:
+        moved: bytes.
+        seconds: it took.
+        steady: GB/s between the end of as many blocks as the SMs hold and that of as many blocks
+            before the last.
+    """
+
+    moved: int
+    seconds: float
+    steady: float
+
+
+def _stream(model: LoadedModel, **parameters: object) -> _Stream:
     workload = load_workload("bandwidth", "smoke", overrides=parameters)
     (application,) = workload.applications
-    moved: int = application.start().bytes_moved  # type: ignore[attr-defined]
-    with simulate(model, workload) as result:
-        return moved, _working(model, result, "stream") / float(model.config.clock)
+    per_block: int = application.start().bytes_a_block  # type: ignore[attr-defined]
+    ends: list[int] = []
+
+    def watch(machine: Machine) -> None:
+        for sm in machine.sms:
+            sm.on_block_end.listen(lambda _sm, _block, now: ends.append(now))
+
+    with simulate(model, workload, attach=watch) as result:
+        blocks = int(result.launches["blocks"].iloc[-1])
+        clock = float(model.config.clock)
+        seconds = _working(model, result, "stream") / clock
+        rate = _rate(ends[-blocks:], BLOCKS_AN_SM * model.config.sm.count)
+        steady = per_block * rate * clock / 1e9
+        return _Stream(per_block * blocks, seconds, steady)
+
+
+def _rate(ends: list[int], held: int) -> float:
+    """Ends a cycle, of blocks of which so many run at a time, in whole generations of them."""
+    if len(ends) < 3 * held:
+        return float("nan")
+    return (len(ends) - 2 * held) / (ends[-held - 1] - ends[held - 1])
 
 
 def launch_cost(model: LoadedModel, point: Point) -> float:
@@ -198,11 +257,11 @@ def atomic_rate(model: LoadedModel, point: Point) -> float:
 def camping(model: LoadedModel, point: Point) -> float:
     """GB/s of lines that are so many bytes apart: few banks and channels hold them, or all."""
     stride = point.footprint
-    footprint = stride * 4096
-    return _bandwidth(
-        model, footprint=footprint, blocks=model.config.sm.count, threads=256,
+    run = _stream(
+        model, footprint=stride * 4096, blocks=model.config.sm.count, threads=256,
         piece=256 * 8 * 16, stride=stride,
     )  # fmt: skip
+    return run.moved / run.seconds / 1e9
 
 
 TESTS: dict[str, Callable[[LoadedModel, Point], float]] = {
@@ -210,7 +269,7 @@ TESTS: dict[str, Callable[[LoadedModel, Point], float]] = {
     "tlb": tlb_latency,
     TLB_STEPS: tlb_step,
     "l1-bandwidth": l1_bandwidth,
-    "l2-bandwidth": partial(streamed, operation="read"),
+    "l2-bandwidth": l2_bandwidth,
     **{f"stream-{name}": partial(streamed, operation=name) for name in OPERATIONS},
     "launch": launch_cost,
     "atomics": atomic_rate,

@@ -43,7 +43,7 @@ class Measured:
 
 
 def read_curves(folder: Path, model: str) -> list[Measured]:
-    """All curves of the GPUs that a model stands for.
+    """All curves of the GPUs that a model, ``NAME`` or ``NAME+VARIANT``, stands for.
 
     Raises:
         UserError: there is no folder ``curves``, or a file lacks a column.

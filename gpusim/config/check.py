@@ -53,9 +53,11 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
     yield from _at_least(
         1, sm, ("sm",), (
             "count", "max_threads", "max_warps", "max_blocks", "registers", "shared_memory",
-            "lsu_width", "lsu_queue", "max_loads", "store_credits",
+            "lsu_width", "lsu_interval", "lsu_queue", "max_loads", "store_credits",
         ),
     )  # fmt: skip
+    if not sm.block_start.cycles(config.clock):
+        yield Problem(("sm", "block_start"), "must be at least one cycle")
     yield from _one_of(sm.warp_size, (32, 64), ("sm", "warp_size"))
     yield from _one_of(sm.schedulers, (1, 2, 3, 4), ("sm", "schedulers"))
     if sm.simd_lanes < 1 or sm.warp_size % sm.simd_lanes:

@@ -33,7 +33,9 @@ class SmConfig:
         schedulers: warp schedulers of an SM, 1 to 4; warp slots are dealt out in turn.
         scheduler: warp scheduler policy.
         max_threads, max_warps, max_blocks, registers, shared_memory: occupancy limits of an SM.
-        lsu_width: transactions that the load/store unit starts a cycle.
+        block_start: from a block's getting a place on an SM to its first instruction.
+        lsu_width: transactions that the load/store unit starts at once.
+        lsu_interval: cycles until it starts the next ones.
         lsu_queue: memory instructions that wait in front of it.
         max_loads: loads of one warp that may be outstanding.
         store_credits: stores of one SM that may be on their way.
@@ -50,7 +52,9 @@ class SmConfig:
     max_blocks: int = 16
     registers: int = 65536
     shared_memory: Bytes = Bytes(48 << 10)
+    block_start: Duration = cycles(1)
     lsu_width: int = 1
+    lsu_interval: int = 1
     lsu_queue: int = 8
     max_loads: int = 8
     store_credits: int = 64
@@ -274,13 +278,16 @@ class CrossbarConfig:
     Attributes:
         latency: of one packet, either way.
         bytes_per_cycle: of each input and output port.
-        queue: packets that wait at an input port.
+        queue: packets of one source that are in the network at most.
+        pipelined: whether those that fill its way count beside the queue: one a cycle of the
+            latency, and of an L2 bank's lookup, whose hits are sent ahead.
         ideal: no latency, no contention.
     """
 
     latency: Duration = cycles(8)
     bytes_per_cycle: int = 32
     queue: int = 16
+    pipelined: bool = False
     ideal: bool = False
 
 

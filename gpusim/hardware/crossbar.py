@@ -103,18 +103,20 @@ class Entrance(Sink):
     Args:
         network: the network.
         latencies: of a packet to each link.
+        depth: packets that may be inside.
 
     Attributes:
         inside: packets of this source in the network.
         blocked: who waits for room.
     """
 
-    __slots__ = ("_free_at", "_latencies", "_network", "blocked", "inside", "name")
+    __slots__ = ("_depth", "_free_at", "_latencies", "_network", "blocked", "inside", "name")
 
-    def __init__(self, network: Network, latencies: list[int]) -> None:
+    def __init__(self, network: Network, latencies: list[int], depth: int) -> None:
         self.name = network.name
         self._network = network
         self._latencies = latencies
+        self._depth = depth
         self._free_at = 0
         self.inside = 0
         self.blocked = Waiters()
@@ -122,7 +124,7 @@ class Entrance(Sink):
     @property
     def full(self) -> bool:
         """Whether the source has to wait: its packets fill the queue."""
-        return self.inside >= self._network.queue
+        return self.inside >= self._depth
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when one of this source's packets leaves the network."""
@@ -182,8 +184,9 @@ class Network(Component):
 
     A packet of *n* flits (`bytes_per_cycle` each) takes *n* cycles of its entrance and *n* of its
     link, and arrives with its last flit ``latency + n - 1`` cycles after it was sent if both are
-    free.  A source has at most `queue` packets on their way; then it has to wait.  An ideal
-    network has neither latency nor limits.
+    free.  A source has at most `queue` packets on their way; then it has to wait.  Where the
+    network is `pipelined`, it has as many more as fill the way, so that the latency costs no
+    bandwidth.  An ideal network has neither latency nor limits.
 
     Args:
         sources: number of entrances.
@@ -194,13 +197,14 @@ class Network(Component):
         more: cycles that every packet takes longer than the latency, also in an ideal network.
         longer: by source and link, cycles that a packet takes longer than the latency (an ideal
             network has none); None: none.
+        ahead: cycles that sources send ahead, which are a part of the way.
     """
 
     def __init__(
         self, env: EventLoop, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
         links: int, link_of: Callable[[MemoryRequest], int], size: Callable[[MemoryRequest], int],
         path: str = "crossbar", instance: int = 0, more: int = 0,
-        longer: list[list[int]] | None = None,
+        longer: list[list[int]] | None = None, ahead: int = 0,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = name
@@ -209,15 +213,15 @@ class Network(Component):
         self.ideal = config.ideal
         self.more = more
         latency = config.latency.cycles(clock) + more
-        self.queue = NEVER if config.ideal else config.queue + more
         self.flit_bytes = config.bytes_per_cycle
         self.size = size
         self.counters = NetworkCounters()
-        self.entrances = [
-            Entrance(
-                self, [latency + (longer[source][link] if longer else 0) for link in range(links)]
-            )
+        ways = [
+            [latency + (longer[source][link] if longer else 0) for link in range(links)]
             for source in range(sources)
+        ]
+        self.entrances = [
+            Entrance(self, way, _depth(config, more, max(way) + ahead)) for way in ways
         ]
         self.links = [Link(env, self.counters) for _ in range(links)]
         self.link_of = link_of
@@ -236,6 +240,18 @@ class Network(Component):
 
     def shared_counters(self) -> Iterable[object]:
         return (self.counters,)
+
+
+def _depth(config: CrossbarConfig, more: int, way: int) -> int:
+    """Packets that one source may have in a network.
+
+    Args:
+        more: cycles that every packet takes longer than the latency.
+        way: of the longest one, with all that it takes.
+    """
+    if config.ideal:
+        return NEVER
+    return config.queue + (way if config.pipelined else more)
 
 
 def request_bytes(request: MemoryRequest) -> int:

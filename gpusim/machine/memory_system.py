@@ -100,6 +100,7 @@ class MemorySystem:
             by_return(first_sm) if domain.sides else by_sm(first_sm), reply_bytes,
             path="crossbar/replies", instance=domain.index,
             longer=domain.partitions.ways_back(sms, domain.banks),
+            ahead=config.l2.latency.cycles(config.clock),
         )  # fmt: skip
         make, misses = self._kind_of_bank(channel)
         self.banks = [

@@ -15,12 +15,15 @@ Plain = None | bool | int | float | str | Sequence["Plain"] | Mapping[str, "Plai
 
 LATER: Mapping[str, Plain] = {
     "launch_overhead": "0 cycles",
+    "crossbar.pipelined": False,
     "l1.allocate": "on-fill",
     "l1.at_launch": "invalidate",
     "l1.replacement": "lru",
     "l1.writes": "update",
     "l2.page_table_reads": "first",
     "l2.partitions": 1,
+    "sm.block_start": "1 cycles",
+    "sm.lsu_interval": 1,
     "l2.replacement": "lru",
     "tlb.*.merging": True,
     "tlb.*.misses": "mshr",

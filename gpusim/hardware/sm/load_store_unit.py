@@ -33,11 +33,12 @@ KIND_OF_OP: Final[dict[int, int]] = {
 
 
 class LoadStoreUnit(Answerable):
-    """Starts `lsu_width` transactions a cycle, in order; a stalled one stalls those behind it.
+    """Starts `lsu_width` transactions at once, in order; a stalled one stalls those behind it.
 
-    Its **translation point** takes each of them through the first TLB and the L1 cache.
-    Requests that have to be tried again go before new transactions.  Posted transactions (stores
-    and reductions) need a store credit, which comes back with their acknowledgement.
+    It can start others after `lsu_interval` cycles.  Its **translation point** takes each of them
+    through the first TLB and the L1 cache.  Requests that have to be tried again go before new
+    transactions.  Posted transactions (stores and reductions) need a store credit, which comes back
+    with their acknowledgement.
 
     Attributes:
         on_request: announces a finished transaction, the cycle in which it was issued, and the
@@ -69,6 +70,9 @@ class LoadStoreUnit(Answerable):
         self._replies = replies
         self._credits = config.sm.store_credits
         self._width = config.sm.lsu_width
+        self._rest = config.sm.lsu_interval if config.sm.lsu_interval > 1 else 0
+        self._rests_until = 0
+        """When it may start transactions again."""
         self._accesses: list[WarpAccess] = []
         self.process = env.start(self._run())
         self._wake = self.process.wake
@@ -108,8 +112,12 @@ class LoadStoreUnit(Answerable):
             upcoming = replies.ready
             if done.ready < upcoming:
                 upcoming = done.ready
-            if (retry or accesses) and not stall.active and self._work(now):
-                upcoming = now + 1
+            if (
+                (retry or accesses)
+                and not stall.active
+                and (self._rests_until > now or self._work(now))
+            ):
+                upcoming = min(upcoming, max(now + 1, self._rests_until))
             yield None if upcoming == NEVER else upcoming - now
 
     def _work(self, now: int) -> bool:
@@ -140,6 +148,7 @@ class LoadStoreUnit(Answerable):
                     del accesses[0]
                     self.full = False
                     self._sm.lsu_has_room()
+            self._rests_until = now + self._rest
         return bool(retry or accesses)
 
     def send_again(self, request: MemoryRequest) -> None:

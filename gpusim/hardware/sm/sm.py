@@ -68,7 +68,9 @@ class Sm(Component, Home):
         self.name = f"sm[{index}]"
         self.index = self.instance = index
         self.ledger = ledger
-        self.blocks: Port[Block] = Port(env, f"sm[{index}].blocks", latency=1)
+        self.blocks: Port[Block] = Port(
+            env, f"sm[{index}].blocks", config.sm.block_start.cycles(config.clock)
+        )
         self.counters = [SmCounters() for _ in range(apps)]
         self.on_kernel: Probe[[int, int, int]] = Probe()
         """SM, blocks that it holds at once, cycle in which the kernel begins."""

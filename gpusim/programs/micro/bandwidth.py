@@ -29,6 +29,7 @@ class StreamKernel(Kernel):
         loaded, stored: the arrays.
         elements: of an array.
         piece: elements that a block goes through.
+        first: pieces before that of the first block.
         together: whether all blocks go through the first piece.
         step: elements from one thread's to the next one's.
         unroll: loads that a thread has under way.
@@ -41,11 +42,11 @@ class StreamKernel(Kernel):
     together: bool
     step: int
     unroll: int
+    first: int = 0
     name: str = "stream"
-    registers_per_thread: int = 32
 
     def body(self, k: BlockTracer) -> Iterator[None]:
-        first = 0 if self.together else k.bx * self.piece
+        first = 0 if self.together else (self.first + k.bx) * self.piece
         for number, start in enumerate(range(0, self.piece, k.threads), 1):
             index = (first + start + k.tid) * self.step % self.elements
             for array in self.loaded:
@@ -74,6 +75,9 @@ class BandwidthParameters:
         stride: bytes from one thread's word to the next one's; as many as the words if they are
             neighbours, more to ask few banks and channels.
         unroll: loads that a thread has under way.
+        registers: of a thread; many let fewer blocks run at once.
+        warm: blocks of the first launch, each through its own piece, where the second one goes on;
+            0: both are alike.
     """
 
     footprint: int = field(default=1 << 20, validator=[ge(1024), le(1 << 36)])
@@ -85,6 +89,8 @@ class BandwidthParameters:
     word: int = field(default=8, validator=in_(WORDS))
     stride: int = field(default=8, validator=ge(4))
     unroll: int = field(default=4, validator=[ge(1), le(64)])
+    registers: int = field(default=32, validator=[ge(1), le(255)])
+    warm: int = field(default=0, validator=[ge(0), le(1 << 24)])
 
     @stride.validator
     def _whole_words(self, _: object, stride: int) -> None:
@@ -97,12 +103,13 @@ class Bandwidth(Program):
     """Two launches of one kernel: ``warm``, and ``stream``, whose time tells the bandwidth.
 
     Attributes:
-        bytes_moved: by the second launch: what its threads load and store.
+        bytes_a_block: what the threads of a block load and store.
     """
 
     def __init__(self, parameters: BandwidthParameters, seed: int) -> None:
         del seed  # nothing is random
         super().__init__("bandwidth")
+        self._parameters = parameters
         loads, stores = OPERATIONS[parameters.operation]
         size, word = parameters.footprint, parameters.word
         loaded = [allocate_unread(self.memory, f"read{i}", size, word) for i in range(loads)]
@@ -112,11 +119,21 @@ class Bandwidth(Program):
             shape=Shape((parameters.blocks, 1, 1), (parameters.threads, 1, 1)),
             loaded=loaded, stored=stored, elements=size // word, piece=parameters.piece // word,
             together=parameters.together, step=parameters.stride // word, unroll=parameters.unroll,
+            registers_per_thread=parameters.registers,
         )  # fmt: skip
-        per_block = -(-self._kernel.piece // parameters.threads) * parameters.threads * word
-        self.bytes_moved = per_block * parameters.blocks * (loads + stores)
+        rounds = -(-self._kernel.piece // parameters.threads)
+        self.bytes_a_block = rounds * parameters.threads * word * (loads + stores)
 
     def launches(self) -> Iterator[Launch]:
-        for name in ("warm", "stream"):
-            self._kernel.name = name
-            yield self._kernel
+        kernel, parameters = self._kernel, self._parameters
+        yield self._launch("warm", parameters.warm or parameters.blocks, not parameters.warm)
+        kernel.first = parameters.warm
+        yield self._launch("stream", parameters.blocks)
+
+    def _launch(self, name: str, blocks: int, as_stream: bool = True) -> StreamKernel:
+        """Of so many blocks, apart if it is not as the streaming one."""
+        kernel, parameters = self._kernel, self._parameters
+        kernel.name = name
+        kernel.shape = Shape((blocks, 1, 1), (parameters.threads, 1, 1))
+        kernel.together = parameters.together and as_stream
+        return kernel

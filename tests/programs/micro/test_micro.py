@@ -148,7 +148,7 @@ def test_every_byte_is_streamed_twice(operation: str, loads: int, stores: int) -
         footprint=65536, operation=operation, blocks=8, threads=64, piece=8192
     )
     program = Bandwidth(parameters, 0)
-    assert program.bytes_moved == 65536 * (loads + stores)
+    assert program.bytes_a_block == 8192 * (loads + stores)
     seen: list[int] = []
     for block in range(8):
         for warp in range(2):
@@ -156,6 +156,21 @@ def test_every_byte_is_streamed_twice(operation: str, loads: int, stores: int) -
                 seen += lanes if op in {"LOAD", "STORE"} else []
     assert sorted(seen) == sorted([*range(8192)] * (loads + stores))
     assert drain(program) == ["warm", "stream"]
+
+
+@pytest.mark.parametrize(("together", "begins"), [(False, [384, 0]), (True, [0, 0])])
+def test_a_stream_goes_on_where_what_warms_ends(together: bool, begins: list[int]) -> None:
+    program = Bandwidth(
+        BandwidthParameters(
+            footprint=4096, blocks=2, threads=32, piece=1024, warm=3, together=together
+        ),
+        0,
+    )
+    firsts = {
+        launch.name: [warp_operations(launch, program, block)[0][2][0] for block in range(2)]
+        for launch in program.launches()
+    }
+    assert firsts == {"warm": [0, 128], "stream": begins}
 
 
 def test_blocks_together_read_the_same() -> None:
