@@ -243,11 +243,9 @@ class Network(Component):
 
 
 def _depth(config: CrossbarConfig, more: int, way: int) -> int:
-    """Packets that one source may have in a network.
+    """Packets that one source may have in a network, in which all take `more` cycles longer.
 
-    Args:
-        more: cycles that every packet takes longer than the latency.
-        way: of the longest one, with all that it takes.
+    The longest way takes `way` cycles in all.
     """
     if config.ideal:
         return NEVER

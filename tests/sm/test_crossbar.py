@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -135,3 +136,40 @@ def test_packet_sizes() -> None:
     back = {kind: reply_bytes(packet(0, kind, two)) for kind in Kind if kind < Kind.WALK}
     assert to_l2 == {Kind.LOAD: 8, Kind.STORE: 64, Kind.ATOMIC: 64, Kind.REDUCE: 64}
     assert back == {Kind.LOAD: 64, Kind.STORE: 8, Kind.ATOMIC: 64, Kind.REDUCE: 8}
+
+
+@pytest.mark.parametrize(
+    ("pipelined", "flits", "expected"),
+    [(False, 1, 2 / 12), (True, 1, 1.0), (True, 2, 1 / 2)],
+    ids=["all count", "those that wait count", "of two flits"],
+)
+def test_a_pipelined_way_costs_no_bandwidth(pipelined: bool, flits: int, expected: float) -> None:
+    """By Little's law: 2 packets in 12 cycles, 5 of them ahead and 7 in the network, or all."""
+    env = Environment()
+    network = Network(
+        env, "network", CrossbarConfig(cycles(7), 32, queue=2, pipelined=pipelined), CLOCK, 1, 1,
+        lambda _: 0, lambda _: 32 * flits, ahead=5,
+    )  # fmt: skip
+    source, link = network.entrances[0], network.links[0]
+    taken: list[int] = []
+
+    def sender() -> Any:
+        for number in range(200):
+            while source.full:
+                source.when_free(process.wake)
+                yield None
+            source.send(packet(number), 5)
+            yield 1
+
+    def receiver() -> Any:
+        while True:
+            while link.ready <= env.now:
+                link.take()
+                taken.append(env.now)
+            yield link.ready - env.now if link.queue else None
+
+    process = env.start(sender())
+    link.connect(env.start(receiver()))
+    env.run()
+    assert len(taken) == 200
+    assert 100 / (taken[-1] - taken[-101]) == pytest.approx(expected, rel=0.01)
