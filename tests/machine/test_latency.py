@@ -162,6 +162,14 @@ def test_n_transactions_through_the_load_store_unit(width: int) -> None:
     assert run.latencies[8:] == [ISSUE + i // width + L1 for i in range(8)]
 
 
+@pytest.mark.parametrize("interval", [2, 3])
+def test_a_load_store_unit_rests_between_transactions(interval: int) -> None:
+    lines = [BASE + 128 * line for line in range(8)]
+    config = change(SMALL, sm={"lsu_interval": interval})
+    run = Run(config, [("load", *lines), ("wait",), ("load", *lines), ("wait",)])
+    assert run.latencies[8:] == [ISSUE + i * interval + L1 for i in range(8)]
+
+
 @pytest.mark.parametrize("ports", [1, 2])
 def test_n_transactions_through_the_tlb_port(ports: int) -> None:
     lines = [BASE + 128 * line for line in range(8)]

@@ -68,3 +68,16 @@ def test_each_instance_pays_for_its_own_launches() -> None:
     assert [scheduler.finished_at for scheduler in plain.machine.schedulers] == [
         ends[0] - 700, ends[1] - 1400
     ]  # fmt: skip
+
+
+def test_each_block_takes_its_time_to_begin() -> None:
+    config = attrs.evolve(SMALL, sm=attrs.evolve(SMALL.sm, max_blocks=1))
+    late = attrs.evolve(config, sm=attrs.evolve(config.sm, block_start=cycles(100)))
+    ends = [
+        Observed(each, tenant(each, launch(each, *[[[("compute", 10)]]] * 3)))
+        .machine.schedulers[0]
+        .finished_at
+        for each in (config, late)
+    ]
+    blocks_an_sm = -(-3 // SMALL.sm.count)
+    assert ends[1] - ends[0] == 99 * blocks_an_sm
