@@ -56,6 +56,7 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
             "lsu_width", "lsu_interval", "lsu_queue", "max_loads", "store_credits",
         ),
     )  # fmt: skip
+    yield from _one_of(sm.block_end, ("answered", "sent"), ("sm", "block_end"))
     if not sm.block_start.cycles(config.clock):
         yield Problem(("sm", "block_start"), "must be at least one cycle")
     yield from _one_of(sm.warp_size, (32, 64), ("sm", "warp_size"))

@@ -40,6 +40,7 @@ DEFAULT = "default"
 
 
 OPTIONAL = (
+    "dispatch",
     "fbt", "fbt.remapping", "tlb.*", "tlb.*.hash", "tlb.*.victims", "stage.*", "walk.cache",
     "dram.hash", "dram.partition", "dram.refresh", "dram.trip", "l2.entry", "l2.hash",
     "l2.sector", "l2.byte_masks", "l2.far", "l2.copies", "l1.unified", "l1.carve_outs",

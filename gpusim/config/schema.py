@@ -33,6 +33,8 @@ class SmConfig:
         schedulers: warp schedulers of an SM, 1 to 4; warp slots are dealt out in turn.
         scheduler: warp scheduler policy.
         max_threads, max_warps, max_blocks, registers, shared_memory: occupancy limits of an SM.
+        block_end: when a block gives its place to another: when its loads and stores are
+            ``"answered"``, or when its loads are and its stores ``"sent"``.
         block_start: from a block's getting a place on an SM to its first instruction.
         lsu_width: transactions that the load/store unit starts at once.
         lsu_interval: cycles until it starts the next ones.
@@ -53,6 +55,7 @@ class SmConfig:
     registers: int = 65536
     shared_memory: Bytes = Bytes(48 << 10)
     block_start: Duration = cycles(1)
+    block_end: str = "answered"
     lsu_width: int = 1
     lsu_interval: int = 1
     lsu_queue: int = 8
@@ -415,6 +418,8 @@ class GpuConfig:
         watchdog: cycles without progress after which a run is stopped; those in which it only waits
             for the next event do not count.
         launch_overhead: cycles between a launch and its first block.
+        dispatch: warps that the thread-block scheduler starts a cycle; None (``"none"`` in a
+            model): a block.
         mig: into which instances it can be cut, if any; workloads without instances have it whole.
     """
 
@@ -438,6 +443,7 @@ class GpuConfig:
     instruction: InstructionCacheConfig | None = None
     watchdog: Duration = cycles(200_000)
     launch_overhead: Duration = cycles(0)
+    dispatch: int | None = None
     stages: tuple[str, ...] = ()
     stage: Mapping[str, StageConfig] = field(factory=dict)
     mig: MigConfig | None = None

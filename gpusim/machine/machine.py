@@ -205,7 +205,7 @@ class Machine:
             scheduler = BlockScheduler(
                 self.env, app, app, tenant.application, self.config.sm, placement,
                 self._number_warps, self._run_ended,
-                self.config.launch_overhead.cycles(self.config.clock),
+                self.config.launch_overhead.cycles(self.config.clock), self.config.dispatch,
             )  # fmt: skip
             scheduler.start([self.sms[index] for index in tenant.sms])
             self.schedulers.append(scheduler)

@@ -7,9 +7,10 @@ import pytest
 
 from gpusim.config.schema import GpuConfig
 from gpusim.config.units import cycles
+from gpusim.core.request import Kind
 from gpusim.machine import Tenant
 from tests.fbt.virtual_machines import VIRTUAL
-from tests.machine.bench import SMALL, Run, ScriptedApplication, change
+from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, change
 from tests.machine.instances import in_slices
 from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB
 from tests.sm.observed import Observed, launch, tenant
@@ -81,3 +82,41 @@ def test_each_block_takes_its_time_to_begin() -> None:
     ]
     blocks_an_sm = -(-3 // SMALL.sm.count)
     assert ends[1] - ends[0] == 99 * blocks_an_sm
+
+
+def stored(config: GpuConfig, *blocks: Script) -> tuple[Observed, list[int], int]:
+    """A run of one launch; when its stores were answered, in order, and when it ended."""
+    one = tenant(config, launch(config, *([block] for block in blocks)))
+    run = Run.of(config, [one])
+    answered = [
+        end for (_, end), request in zip(run.loads, run.requests, strict=True)
+        if request.kind == Kind.STORE
+    ]  # fmt: skip
+    return Observed(config, one), sorted(answered), run.machine.schedulers[0].records[0].end
+
+
+def test_a_block_gives_its_place_away_when_its_stores_are_sent() -> None:
+    script = [("load", BASE), ("wait",), ("store", BASE)]
+    one_block = change(SMALL, sm={"max_blocks": 1})
+    waiting, answered, end = stored(one_block, script, script)
+    assert waiting.life(1)[0] > answered[0]
+    posted, answered, earlier = stored(change(one_block, sm={"block_end": "sent"}), script, script)
+    assert waiting.life(0)[1] > posted.life(1)[0]
+    assert posted.life(1)[0] < answered[0], "the second begins before the first is done"
+    assert earlier < end
+
+
+def test_a_launch_ends_when_all_stores_are_answered() -> None:
+    posted, answered, end = stored(change(SMALL, sm={"block_end": "sent"}), [("store", BASE)])
+    assert posted.life(0)[1] < 10 < answered[0] < end
+
+
+def test_warps_that_are_started_a_cycle() -> None:
+    births = []
+    for dispatch in (None, 2):
+        config = attrs.evolve(SMALL, dispatch=dispatch)
+        blocks = [[[("compute", 100)]] * 6] * 3
+        seen = Observed(config, tenant(config, launch(config, *blocks)))
+        births.append([seen.life(6 * block)[0] for block in range(3)])
+    assert [birth - births[0][0] for birth in births[0]] == [0, 1, 2]
+    assert [birth - births[1][0] for birth in births[1]] == [0, 3, 6], "6 warps, 2 a cycle"

@@ -88,13 +88,14 @@ class LaunchRecord:
 class BlockScheduler(Component):
     """Runs one application: its launches in turn, each when the one before has drained.
 
-    One block is placed a cycle [our choice]; a block has ended when all its warps have, their
-    loads and stores answered.  An application that has ended may be run again; `records` and
-    `finished_at` tell of its first run.
+    One block is placed a cycle [our choice], unless `dispatch` says how many warps are; a block
+    has ended when all its warps have, their loads and stores answered.  An application that has
+    ended may be run again; `records` and `finished_at` tell of its first run.
 
     Args:
         app, asid: index and address space of the application.
         overhead: cycles between a launch and its first block.
+        dispatch: warps that are started a cycle; None: a block.
         first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
         run_ended: told when a run has ended; returns what is to be run next, if anything.
     """
@@ -105,6 +106,7 @@ class BlockScheduler(Component):
         self, env: EventLoop, app: int, asid: int, application: Application, config: SmConfig,
         placement: BlockPlacement, first_warp: Callable[[int], int],
         run_ended: Callable[[int], Application | None], overhead: int = 0,
+        dispatch: int | None = None,
     ) -> None:  # fmt: skip
         self.env = env
         self.name = f"blocks[{application.name}]"
@@ -122,6 +124,7 @@ class BlockScheduler(Component):
         self._first_warp = first_warp
         self._run_ended = run_ended
         self._overhead = overhead
+        self._dispatch = dispatch
         self._stopped = False
         self._sms: Sequence[Sm] = ()
         self._rooms: list[Occupancy] = []
@@ -172,6 +175,9 @@ class BlockScheduler(Component):
     def _run_launch(self, launch: Launch) -> Generator[int | None, None, None]:
         """Place all blocks of a launch, and wait until the last has ended."""
         block = 0
+        interval = 1
+        if self._dispatch is not None:
+            interval = -(-self._rooms[0].warps_of(launch) // self._dispatch)
         while block < launch.blocks or self._live:
             while (ended := self.ended.take()) is not None:
                 self._free(ended)
@@ -180,7 +186,7 @@ class BlockScheduler(Component):
             placed = block < launch.blocks and self._place(launch, block)
             block += placed
             if placed and block < launch.blocks:
-                yield 1
+                yield interval
             elif block < launch.blocks or self._live:
                 yield self.ended.pause()
 
@@ -202,8 +208,13 @@ class BlockScheduler(Component):
         return True
 
     def _free(self, block: Block) -> None:
-        self._live -= 1
-        self._rooms[block.sm].give_back(block.launch, block.slot, block.warp_slots)
+        """A block gives back its place; it has ended when its stores are answered."""
+        if block.placed:
+            block.placed = False
+            self._rooms[block.sm].give_back(block.launch, block.slot, block.warp_slots)
+        if not block.posted and not block.over:
+            block.over = True
+            self._live -= 1
 
     def _check(self, launch: Launch) -> int:
         """How many blocks of a launch an SM holds.

@@ -77,7 +77,7 @@ class Sm(Component, Home):
         self.on_block: Probe[[int, int, int, int]] = Probe()
         """SM, block slot, application, cycle in which the block begins."""
         self.on_block_end: Probe[[int, int, int]] = Probe()
-        """SM, block slot, cycle in which the block has ended, all its accesses answered."""
+        """SM, block slot, cycle in which the block gives back its place."""
         self.sides: dict[int, SideUnit] = {}
         self.resident = 0
         self._config = config.sm
@@ -85,6 +85,7 @@ class Sm(Component, Home):
         self._line_bytes = int(config.l1.line)
         self._knows_covered = config.knows_covered
         self._byte_masks = config.l2.byte_masks is True
+        self._posts = config.sm.block_end == "sent"
         self._keeps_lines = config.l1.at_launch == "keep"
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)
@@ -182,7 +183,7 @@ class Sm(Component, Home):
                         now = yield STALLED
                     started = end
                     now = yield self._issue_cycles
-        if warp.outstanding or warp.stores:
+        if warp.outstanding or (warp.stores and not self._posts):
             ledger.enter(warp, WAITING, now)
             warp.ending = True
             now = yield STALLED
@@ -331,12 +332,20 @@ class Sm(Component, Home):
         counters.warps += 1
         block = warp.block
         block.live -= 1
+        block.posted += warp.stores
+        warp.gone = True
         if block.live:
             self._release_barrier(block)
         else:
             counters.blocks += 1
             if self.on_block_end.listeners:
                 self.on_block_end(self.index, block.slot, now)
+            block.ended.send(block)
+
+    def _answered_late(self, block: Block) -> None:
+        """A store is answered whose warp has ended; the last one of a block ends the block."""
+        block.posted -= 1
+        if not block.posted and not block.live:
             block.ended.send(block)
 
     # -- answers ---------------------------------------------------------------------------------
@@ -350,8 +359,10 @@ class Sm(Component, Home):
             del warp.outstanding[access.sequence]
         else:
             warp.stores -= 1
+            if warp.gone:
+                self._answered_late(warp.block)
         if warp.ending:
-            if not warp.outstanding and not warp.stores:
+            if not warp.outstanding and (self._posts or not warp.stores):
                 self.ledger.enter_after_wait(warp, _READY, now, access.finished_by(history))
                 with suppress(StopIteration):  # this was the last that it waited for
                     warp.resume(now)

@@ -55,8 +55,11 @@ class Block:
         warp_slots: warp slots that its warps take.
         first_warp: number of its first warp, counted over the GPU.
         sm: position of its SM among those of the application.
-        ended: where it goes when it has ended.
+        ended: where it goes when its place is free, and when it has ended, if that is later.
         live: warps that have not ended.
+        posted: stores of warps that have, and that are not answered.
+        placed: whether it has its place.
+        over: whether it has ended, with all its stores.
     """
 
     def __init__(
@@ -73,6 +76,9 @@ class Block:
         self.sm = sm
         self.ended = ended
         self.live = len(warp_slots)
+        self.posted = 0
+        self.placed = True
+        self.over = False
         self.at_barrier: list[Warp] = []
         self._chunks: Iterator[LaneChunk] = iter(())
         self._line_bytes = 0
@@ -128,11 +134,12 @@ class Warp(Schedulable):
         needs: it waits until the load of this sequence number and all before are answered;
             -1: it does not wait for loads.
         ending: its program has ended, and it waits for what is not answered.
+        gone: it has ended, and its stores may not be answered yet.
         resume: lets it live on in a cycle (see `Life`); raises StopIteration when it has ended.
     """
 
     __slots__ = (
-        "block", "ending", "index", "issue_port", "issued", "left", "needs", "outstanding",
+        "block", "ending", "gone", "index", "issue_port", "issued", "left", "needs", "outstanding",
         "resume", "stores",
     )  # fmt: skip
 
@@ -149,6 +156,7 @@ class Warp(Schedulable):
         self.stores = 0
         self.needs = -1
         self.ending = False
+        self.gone = False
 
     def begin(self, life: Life) -> None:
         """Begin to live, up to the first time that it stalls."""
