@@ -7,6 +7,7 @@ from functools import cache, partial
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.interleaving import RANDOM
@@ -30,6 +31,8 @@ TLB_STEPS = "tlb-steps"
 L1_LAPS = 8
 L1_MISSED = 128 * KIB
 ROUND_BYTES = 8 * KIB
+ROUND_OF_A_WARP = 512
+"""Bytes that no warp's loads of 8 bytes a thread begin in the middle of a line of."""
 BLOCKS_AN_SM = 2
 L2_ROUNDS, L2_GENERATIONS = 4, 4
 STREAM_GENERATIONS = 8
@@ -145,7 +148,8 @@ def l1_bandwidth(model: LoadedModel, point: Point) -> float:
     What twice as many bytes take longer, so that what is cold in each launch does not count.
     Of an array that no L1 cache holds, not all is read: every access misses, wherever it is.
     """
-    footprint, size = point.footprint, int(model.config.l1.size)
+    footprint = max(point.footprint // ROUND_OF_A_WARP, 1) * ROUND_OF_A_WARP
+    size = int(model.config.l1.size)
     if footprint <= size:
         piece = max(L1_LAPS * footprint, 64 * KIB)
     else:
@@ -203,8 +207,8 @@ class _Stream:
     Attributes:
         moved: bytes.
         seconds: it took.
-        steady: GB/s between the end of as many blocks as the SMs hold and that of as many blocks
-            before the last.
+        steady: GB/s between the end of as many accesses as the blocks have that the SMs hold, and
+            that of as many before the last.
     """
 
     moved: int
@@ -220,22 +224,29 @@ def _stream(model: LoadedModel, **parameters: object) -> _Stream:
 
     def watch(machine: Machine) -> None:
         for sm in machine.sms:
-            sm.on_block_end.listen(lambda _sm, _block, now: ends.append(now))
+            sm.lsu.on_request.listen(lambda _request, _issued, end: ends.append(end))
 
     with simulate(model, workload, attach=watch) as result:
         blocks = int(result.launches["blocks"].iloc[-1])
         clock = float(model.config.clock)
         seconds = _working(model, result, "stream") / clock
-        rate = _rate(ends[-blocks:], BLOCKS_AN_SM * model.config.sm.count)
-        steady = per_block * rate * clock / 1e9
+        begin = int(result.launches["begin"].iloc[-1])
+        done = np.sort([end for end in ends if end > begin])
+        held = BLOCKS_AN_SM * model.config.sm.count / blocks
+        steady = per_block * blocks * _rate(done, held) * clock / 1e9
         return _Stream(per_block * blocks, seconds, steady)
 
 
-def _rate(ends: list[int], held: int) -> float:
-    """Ends a cycle, of blocks of which so many run at a time, in whole generations of them."""
-    if len(ends) < 3 * held:
+def _rate(ends: NDArray[np.int64], held: float) -> float:
+    """The part of all accesses that ends in a cycle, without the first and the last `held` ones.
+
+    Those of the blocks that run at a time are so many, so whole generations of them are left.
+    """
+    edge = round(held * len(ends))
+    if len(ends) < 3 * edge:
         return float("nan")
-    return (len(ends) - 2 * held) / (ends[-held - 1] - ends[held - 1])
+    middle = len(ends) - 2 * edge
+    return float(middle / len(ends) / (ends[-edge - 1] - ends[edge - 1]))
 
 
 def launch_cost(model: LoadedModel, point: Point) -> float:

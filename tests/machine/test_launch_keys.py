@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import attrs
 import pytest
 
@@ -120,3 +122,11 @@ def test_warps_that_are_started_a_cycle() -> None:
         births.append([seen.life(6 * block)[0] for block in range(3)])
     assert [birth - births[0][0] for birth in births[0]] == [0, 1, 2]
     assert [birth - births[1][0] for birth in births[1]] == [0, 3, 6], "6 warps, 2 a cycle"
+
+
+def test_a_place_that_is_free_earlier_has_to_wait_for_its_turn() -> None:
+    config = attrs.evolve(change(SMALL, sm={"max_blocks": 2}), dispatch=1)
+    blocks = [[[("compute", 10)]] * 20] * 6
+    seen = Observed(config, tenant(config, launch(config, *blocks)))
+    births = [seen.life(20 * block)[0] for block in range(6)]
+    assert min(later - sooner for sooner, later in pairwise(births)) >= 20

@@ -174,7 +174,7 @@ class BlockScheduler(Component):
 
     def _run_launch(self, launch: Launch) -> Generator[int | None, None, None]:
         """Place all blocks of a launch, and wait until the last has ended."""
-        block = 0
+        block = due = 0
         interval = 1
         if self._dispatch is not None:
             interval = -(-self._rooms[0].warps_of(launch) // self._dispatch)
@@ -183,10 +183,12 @@ class BlockScheduler(Component):
                 self._free(ended)
             if self._stopped:
                 block = launch.blocks
-            placed = block < launch.blocks and self._place(launch, block)
-            block += placed
-            if placed and block < launch.blocks:
-                yield interval
+            now = self.env._now
+            if block < launch.blocks and now >= due and self._place(launch, block):
+                block += 1
+                due = now + interval
+            if block < launch.blocks and now < due:
+                yield due - now
             elif block < launch.blocks or self._live:
                 yield self.ended.pause()
 
