@@ -35,7 +35,8 @@ ROUND_OF_A_WARP = 512
 """Bytes that no warp's loads of 8 bytes a thread begin in the middle of a line of."""
 BLOCKS_AN_SM = 2
 L2_ROUNDS, L2_GENERATIONS = 4, 4
-STREAM_GENERATIONS = 8
+STREAM_GENERATIONS, WRITE_GENERATIONS = 8, 32
+"""Nobody waits for a store, so what buffers and caches can hold is soon in them."""
 WARM_OF_L2 = 1.25
 
 
@@ -175,7 +176,9 @@ def streamed(model: LoadedModel, point: Point, operation: str) -> float:
 
     `operation` is one of `gpusim.programs.micro.bandwidth.OPERATIONS`.
     """
-    return _streamed(model, point.footprint, operation, 1, STREAM_GENERATIONS)
+    loads, _ = OPERATIONS[operation]
+    generations = STREAM_GENERATIONS if loads else WRITE_GENERATIONS
+    return _streamed(model, point.footprint, operation, 1, generations)
 
 
 def _streamed(

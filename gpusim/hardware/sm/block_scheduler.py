@@ -174,10 +174,7 @@ class BlockScheduler(Component):
 
     def _run_launch(self, launch: Launch) -> Generator[int | None, None, None]:
         """Place all blocks of a launch, and wait until the last has ended."""
-        block = due = 0
-        interval = 1
-        if self._dispatch is not None:
-            interval = -(-self._rooms[0].warps_of(launch) // self._dispatch)
+        block = due = started = 0
         while block < launch.blocks or self._live:
             while (ended := self.ended.take()) is not None:
                 self._free(ended)
@@ -186,7 +183,10 @@ class BlockScheduler(Component):
             now = self.env._now
             if block < launch.blocks and now >= due and self._place(launch, block):
                 block += 1
-                due = now + interval
+                due = now + 1
+                if self._dispatch is not None:
+                    started = max(started, now * self._dispatch) + self._rooms[0].warps_of(launch)
+                    due = -(-started // self._dispatch)
             if block < launch.blocks and now < due:
                 yield due - now
             elif block < launch.blocks or self._live:
