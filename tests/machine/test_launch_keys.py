@@ -115,13 +115,14 @@ def test_a_launch_ends_when_all_stores_are_answered() -> None:
 
 def test_warps_that_are_started_a_cycle() -> None:
     births = []
-    for dispatch in (None, 2):
+    for dispatch in (None, 2, 4):
         config = attrs.evolve(SMALL, dispatch=dispatch)
         blocks = [[[("compute", 100)]] * 6] * 3
         seen = Observed(config, tenant(config, launch(config, *blocks)))
         births.append([seen.life(6 * block)[0] for block in range(3)])
     assert [birth - births[0][0] for birth in births[0]] == [0, 1, 2]
     assert [birth - births[1][0] for birth in births[1]] == [0, 3, 6], "6 warps, 2 a cycle"
+    assert [birth - births[2][0] for birth in births[2]] == [0, 2, 3], "4 a cycle: 1.5 cycles"
 
 
 def test_a_place_that_is_free_earlier_has_to_wait_for_its_turn() -> None:

@@ -183,9 +183,11 @@ class BlockScheduler(Component):
             now = self.env._now
             if block < launch.blocks and now >= due and self._place(launch, block):
                 block += 1
-                due = now + 1
-                if self._dispatch is not None:
-                    started = max(started, now * self._dispatch) + self._rooms[0].warps_of(launch)
+                if self._dispatch is None:
+                    due = now + 1
+                else:  # `started` counts in parts of a cycle: what is over, the next block may use
+                    begin = started if now == due else now * self._dispatch
+                    started = begin + self._rooms[0].warps_of(launch)
                     due = -(-started // self._dispatch)
             if block < launch.blocks and now < due:
                 yield due - now
