@@ -134,6 +134,9 @@ class Differences:
         if name in self._plain:
             yield _up_to("order within instructions", self._reverse[name] - self._plain[name])
         yield from self._code(name)
+        if name.startswith("L2 ") and "TLB" not in name:
+            late = self._measured.late_hits
+            yield _up_to("places given away late", -late if name.endswith("hits") else late)
         if name == "DRAM writes":
             yield _exactly("dirty lines written for host copies", self._measured.dropped)
             yield _exactly("dirty lines written at the end", self._measured.dirty)

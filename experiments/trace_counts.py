@@ -20,6 +20,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import Application, Launch
+from gpusim.hardware.cache import L2Bank
 from gpusim.hardware.cache.array import DIRTY, CacheArray
 from gpusim.machine import Machine
 from gpusim.programs.traces.table_columns import DAMAGES
@@ -166,6 +167,38 @@ class _StoreWatch(CacheArray):
         return super().missing(line, sectors)
 
 
+class LateWatch(CacheArray):
+    """An L2 array that counts hits on lines that would be gone if places were given at the miss.
+
+    A line that is missed takes its place when it arrives; MGPUSim's directory gives it away at
+    once, so that the line which has to leave is not found meanwhile.
+
+    Attributes:
+        early: the lines that would be there.
+        late_hits: lookups that found their line here alone.
+    """
+
+    __slots__ = ("early", "late_hits")
+
+    def __init__(self, array: CacheArray) -> None:
+        shape = array.sets * array._ways, array._ways, array._interleave
+        super().__init__(*shape)
+        self.take_over(array)
+        self.early = CacheArray(*shape)
+        self.late_hits = 0
+
+    def missing(self, line: int, sectors: int) -> int:
+        lacks = super().missing(line, sectors)
+        if self.early.missing(line, 1):
+            self.early.fill(line, 1)
+            self.late_hits += not lacks
+        return lacks
+
+    def clear(self) -> None:
+        self.early.clear()
+        super().clear()
+
+
 @frozen
 class Measured:
     """What our machine did with a trace.
@@ -175,12 +208,14 @@ class Measured:
         cycles: until its last warp had ended.
         dropped: dirty lines in the L2 cache when the host's copies emptied it.
         dirty: those at the end.
+        late_hits: L2 lookups that found a line only because its place was given away late.
     """
 
     figures: Figures
     cycles: int
     dropped: int
     dirty: int
+    late_hits: int
 
 
 class _WithCalls:
@@ -244,6 +279,8 @@ def measured_figures(
     watches = [_StoreWatch(l1.size // l1.line, l1.ways) for _ in machine.l1s]
     for cache, watch in zip(machine.l1s, watches, strict=True):
         cache.array = watch
+    for bank in _banks(machine):
+        bank.watch(LateWatch)
     stores_missed = 0
 
     def note(request: MemoryRequest, _issued: int, _answered: int) -> None:
@@ -285,13 +322,18 @@ def measured_figures(
         "instruction misses": missed("instruction"),
     }  # fmt: skip
     cycles = max(scheduler.finished_at for scheduler in machine.schedulers)
-    return Measured(figures, cycles, dropped, _dirty(machine))
+    late = sum(array.late_hits for array in _arrays(machine) if isinstance(array, LateWatch))
+    return Measured(figures, cycles, dropped, _dirty(machine), late)
+
+
+def _banks(machine: Machine) -> list[L2Bank]:
+    return [bank for system in machine.systems for bank in system.banks]
 
 
 def _arrays(machine: Machine) -> list[CacheArray]:
     """The arrays of the L2 cache."""
-    banks = [bank for system in machine.systems for bank in system.banks]
-    return list(dict.fromkeys(array for bank in banks for array in bank.arrays.values()))
+    found = (array for bank in _banks(machine) for array in bank.arrays.values())
+    return list(dict.fromkeys(found))
 
 
 def _dirty(machine: Machine) -> int:

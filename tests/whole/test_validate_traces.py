@@ -14,9 +14,10 @@ import pytest
 
 from experiments.each_trace import Failure, each
 from experiments.trace_comparison import emptied_caches
-from experiments.trace_counts import measured_figures, read_trace
+from experiments.trace_counts import LateWatch, measured_figures, read_trace
 from experiments.trace_replay import Emptied, Replay, code_between, reverse_instructions
 from experiments.validate_traces import main
+from gpusim.hardware.cache.array import CacheArray
 from gpusim.machine.load import load_model
 
 LINES = 4
@@ -261,3 +262,19 @@ def test_instructions_backward_and_code_between() -> None:
     assert code_between(far, 4) == 11
     loop = {**table, "pc": table["pc"] + 640 * (table["inst"] == 0)}
     assert code_between(loop, 4) == 2
+
+
+def test_a_line_that_is_found_because_its_place_is_given_away_late() -> None:
+    watch = LateWatch(CacheArray(2, 2))
+    for line in (0, 1):
+        assert watch.missing(line, 1)
+        watch.fill(line, 1)
+    assert watch.missing(2, 1), "line 0 would leave now"
+    assert not watch.missing(0, 1)
+    assert watch.late_hits == 1
+    watch.fill(2, 1)
+    assert not watch.missing(0, 1), "line 1 has left"
+    assert watch.late_hits == 1
+    watch.clear()
+    assert watch.missing(0, 1)
+    assert watch.late_hits == 1
