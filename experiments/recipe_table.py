@@ -71,7 +71,7 @@ def _reason(message: str, model: str) -> str:
     lines = []
     for line in message.splitlines():
         need = re.match(r".*?(needs .*)", line)
-        place = re.match(r"\S+\.toml:\d+: (.*)", line)
+        place = re.match(r"\S+\.toml(?::\d+)?: (.*)", line)
         told = need[1].partition(f": {model}")[0] if need else place[1] if place else line
         lines.append(told)
     return "; ".join(lines)
