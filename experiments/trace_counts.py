@@ -289,27 +289,33 @@ def measured_figures(
 
     sums = run_counting(machine, note)
     store_hits = sum(watch.hits for watch in watches)
-    first, *_, last = (f"tlb/{name}" for name in machine.tlbs)
+    figures = _figures(machine, sums, store_hits, stores_missed)
+    cycles = max(scheduler.finished_at for scheduler in machine.schedulers)
+    late = sum(array.late_hits for array in _arrays(machine) if isinstance(array, LateWatch))
+    return Measured(figures, cycles, dropped, _dirty(machine), late)
+
+
+def _figures(
+    machine: Machine, sums: Counter[tuple[str, str]], store_hits: int, stores_missed: int
+) -> Figures:
+    """The counters of a machine by `NAMES`, and what of its stores no counter tells."""
 
     def missed(component: str) -> int:
         return sums[component, "misses"] - sums[component, "merged"]
 
-    def passed_on(component: str) -> dict[str, float]:
-        """Hits, merged ones included, and misses of a component, in words of `NAMES`."""
-        words = component.removeprefix("tlb/") + " TLB" * component.startswith("tlb/")
-        hits = sums[component, "lookups"] - missed(component)
-        return {f"{words} hits": hits, f"{words} misses": missed(component)}
+    def of(name: str, component: str) -> dict[str, float]:
+        """Hits, merged ones included, and misses of a component."""
+        misses = missed(component)
+        hits = sums[component, "lookups"] - misses
+        return {f"{name} hits": hits, f"{name} misses": misses}
 
+    first, *_, last = (f"tlb/{name}" for name in machine.tlbs)
     loads_passed = sums["l2", "lookups"] - sums["l2", "stores"]
     loads_missed = missed("l2") - stores_missed
-    figures: Figures = {
-        "L1 TLB hits": sums[first, "lookups"] - missed(first),
-        "L1 TLB misses": missed(first),
-        "L2 TLB hits": sums[last, "lookups"] - missed(last),
-        "L2 TLB misses": missed(last),
+    return {
+        **of("L1 TLB", first), **of("L2 TLB", last),
         "page walks": sums["walk", "walks"],
-        "L1 read hits": sums["l1", "lookups"] - missed("l1"),
-        "L1 read misses": missed("l1"),
+        **of("L1 read", "l1"),
         "L1 write hits": store_hits,
         "L1 write misses": sums["l1", "stores"] - store_hits,
         "L2 read hits": loads_passed - loads_missed,
@@ -318,12 +324,10 @@ def measured_figures(
         "L2 write misses": stores_missed,
         "DRAM reads": sums["dram", "data_reads"],
         "DRAM writes": sums["dram", "writes"],
-        **passed_on("tlb/scalar"), **passed_on("scalar"), **passed_on("tlb/instruction"),
+        **of("scalar TLB", "tlb/scalar"), **of("scalar", "scalar"),
+        **of("instruction TLB", "tlb/instruction"),
         "instruction misses": missed("instruction"),
     }  # fmt: skip
-    cycles = max(scheduler.finished_at for scheduler in machine.schedulers)
-    late = sum(array.late_hits for array in _arrays(machine) if isinstance(array, LateWatch))
-    return Measured(figures, cycles, dropped, _dirty(machine), late)
 
 
 def _banks(machine: Machine) -> list[L2Bank]:

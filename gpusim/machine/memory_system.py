@@ -89,7 +89,7 @@ class MemorySystem:
         self._hash = _bank_hash(config.l2)
         self.requests = Network(
             env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, len(sms), banks,
-            self._way_to_bank(line_shift),
+            self._link_of(),
             request_bytes_beside_covered if config.knows_covered else request_bytes,
             path="crossbar/requests", instance=domain.index,
             more=0 if config.l2.entry is None else config.l2.entry.cycles(config.clock),
@@ -136,15 +136,19 @@ class MemorySystem:
             return SectoredL2Bank, partial(misses, channel=channel, sector=sector)
         return L2Bank, partial(DramMisses, channel=channel)
 
-    def _way_to_bank(self, line_shift: int) -> Callable[[MemoryRequest], int]:
+    def _home_of(self) -> Callable[[MemoryRequest], int]:
+        """Which bank the line of a request belongs to."""
+        l2 = self.domain.config.l2
+        return by_line(l2.line.bit_length() - 1, l2.banks, self._hash)
+
+    def _link_of(self) -> Callable[[MemoryRequest], int]:
         """Which link of the crossbar the requests of SMs take."""
         l2, partitions = self.domain.config.l2, self.domain.partitions
         if self.fbt is not None:
             return by_virtual_line(l2.banks)
-        home = by_line(line_shift, l2.banks, self._hash)
         if l2.copies is None:
-            return home
-        return by_near_line(home, partitions.of_sm, l2.banks // l2.partitions)
+            return self._home_of()
+        return by_near_line(self._home_of(), partitions.of_sm, l2.banks // l2.partitions)
 
     def _number_of_bank(self, line: int) -> int:
         hashing = self._hash
@@ -182,7 +186,7 @@ class MemorySystem:
         if config.walk.sent_by == "sms":
             return way_through_sms(self.requests.entrances, self.domain.sms.start)
         ports = [bank.requests for bank in self.banks]
-        return way_to_bank(ports, config.l2.line.bit_length() - 1, self._hash)
+        return way_to_bank(ports, self._home_of())
 
     def _past_the_cache(self, levels: Levels, bank: Way, channel: Way) -> Way:
         """The way into the cache; a bypass policy that lets some reads past it is wired."""

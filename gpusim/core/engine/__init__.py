@@ -10,7 +10,7 @@ from gpusim.core.engine.loop import (
     Wake,
     Wakeable,
 )
-from gpusim.core.engine.port import Port, Sink
+from gpusim.core.engine.port import NeverFull, Port, Sink
 from gpusim.core.engine.probe import Probe
 from gpusim.core.engine.watchdog import Watchdog
 
@@ -18,6 +18,7 @@ __all__ = [
     "NEVER",
     "Environment",
     "EventLoop",
+    "NeverFull",
     "Port",
     "Probe",
     "Process",

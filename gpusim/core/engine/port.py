@@ -40,6 +40,20 @@ class Sink:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
+class NeverFull(Sink):
+    """A sink whose senders are limited elsewhere: by their MSHRs, or by the walks under way."""
+
+    __slots__ = ()
+
+    @property
+    def full(self) -> bool:
+        return False
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Nobody waits for it."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Port(Sink, Generic[T]):
     """A FIFO with a latency, a bandwidth and a depth.
 

@@ -16,7 +16,7 @@ from typing import Final
 import attr
 
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Port, Sink, Wakeable
+from gpusim.core.engine import EventLoop, NeverFull, Port, Sink
 from gpusim.core.law import Law, laws_of
 from gpusim.core.request import MemoryRequest
 from gpusim.core.states import State
@@ -43,22 +43,14 @@ class CopyCounters:
     copies_dropped: int = count("copies in other partitions that a store made stale")
 
 
-class Crossing(Sink):
-    """The way to a port of a bank in another partition."""
+class Crossing(NeverFull):
+    """The way to a port of a bank in another partition; who asks has an MSHR."""
 
     def __init__(self, env: EventLoop, port: Port[MemoryRequest], cycles: int) -> None:
         self.name = port.name
         self._env = env
         self._port = port
         self._cycles = cycles
-
-    @property
-    def full(self) -> bool:
-        """Never: who asks has an MSHR."""
-        return False
-
-    def when_free(self, sender: Wakeable) -> None:
-        """Nobody waits for it."""
 
     def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
         """Send a request or its answer across."""

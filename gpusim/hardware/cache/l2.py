@@ -264,11 +264,9 @@ class L2Bank(Component):
         now = self.env._now
         if self._in_order and walks.ready <= now:
             return self._look_up_in_order(now)
-        while self._left and walks.ready <= now and (walk := walks.head()) is not None:
-            if not self._serve(walk):
+        while self._left and walks.ready <= now:
+            if not self._take_walk():
                 return NEVER
-            walks.take()
-            self._left -= 1
         while self._left and link.ready <= now:
             if not self._take_from_link(now):
                 return NEVER
@@ -281,17 +279,23 @@ class L2Bank(Component):
         walks, link = self.requests, self._link
         while self._left:
             if walks.ready <= now and walks.ready <= link.ready:
-                walk = walks.head()
-                assert walk is not None
-                if not self._serve(walk):
+                if not self._take_walk():
                     return NEVER
-                walks.take()
-                self._left -= 1
             elif link.ready > now:
                 return min(walks.next_cycle(), link.ready)
             elif not self._take_from_link(now):
                 return NEVER
         return now + 1
+
+    def _take_walk(self) -> bool:
+        """Look up the next page-table read; False if it has to wait."""
+        walk = self.requests.head()
+        assert walk is not None, "the port passes any number a cycle"
+        if not self._serve(walk):
+            return False
+        self.requests.take()
+        self._left -= 1
+        return True
 
     def _take_from_link(self, now: int) -> bool:
         """Look up the next request of an SM; False if it has to wait."""

@@ -9,8 +9,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Port, Sink, Wakeable
-from gpusim.core.interleaving import Interleaving
+from gpusim.core.engine import EventLoop, NeverFull, Port, Sink
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.bypass import CacheBypass
@@ -72,27 +71,20 @@ class PageTableLevel(Component):
         return (self._levels[app][self.depth - 1],)
 
 
-def way_to_bank(
-    ports: list[Port[MemoryRequest]], shift: int, interleaving: Interleaving | None = None
-) -> Way:
-    """To the L2 bank of a line of ``1 << shift`` bytes, in turn or as an interleaving says."""
-    if interleaving is not None:
-        part = interleaving.part
-
-        def hashed_way(read: MemoryRequest) -> Sink:
-            return ports[part(read.address >> shift)]
-
-        return hashed_way
+def way_to_bank(ports: list[Port[MemoryRequest]], bank_of: Callable[[MemoryRequest], int]) -> Way:
+    """To the port of the L2 bank that a read belongs to, as data of its line do."""
 
     def way(read: MemoryRequest) -> Sink:
-        return ports[(read.address >> shift) % len(ports)]
+        return ports[bank_of(read)]
 
     return way
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class AheadOfData(Sink):
+class AheadOfData(NeverFull):
     """Where an SM sends the page-table reads of its walks: before its data, which wait for room.
+
+    There are no more reads than walks.
 
     Args:
         entrance: the SM's way into the network.
@@ -101,14 +93,6 @@ class AheadOfData(Sink):
     def __init__(self, entrance: Sink) -> None:
         self.name = entrance.name
         self._entrance = entrance
-
-    @property
-    def full(self) -> bool:
-        """Never: there are no more reads than walks."""
-        return False
-
-    def when_free(self, sender: Wakeable) -> None:
-        """Nobody has to wait."""
 
     def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
         """Send a read."""
