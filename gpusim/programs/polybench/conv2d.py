@@ -25,6 +25,8 @@ Floats = DeviceArray[np.float32]
 class Convolve2d(Kernel):
     """An inner element a thread: nine loads, row by row, before the first use, and a store.
 
+    26 instructions for addresses and bounds, 9 for the sum, as in PTX of nvcc 11.8 for sm_35.
+
     Attributes:
         source, result: n x n, row-major.
         n: rows and columns.
@@ -41,7 +43,7 @@ class Convolve2d(Kernel):
         last = self.n - 1
         inner = (row > 0) & (row < last) & (column > 0) & (column < last)
         element = row * self.n + column
-        k.compute(16, inner)
+        k.compute(26, inner)
         values = [
             np.float32(weight) * k.load(self.source, element + di * self.n + dj, inner)
             for di, weights in enumerate(WEIGHTS, -1)

@@ -31,6 +31,8 @@ Floats = DeviceArray[np.float32]
 class Convolve3d(Kernel):
     """An inner element of one plane a thread: eleven loads before the first use, and a store.
 
+    36 instructions for addresses and bounds, 16 for the sum, as in PTX of nvcc 11.8 for sm_35.
+
     Attributes:
         source, result: n x n x n, columns fastest, then rows, then planes.
         n: planes, rows and columns.
@@ -49,7 +51,7 @@ class Convolve3d(Kernel):
         row, column = row_and_column(k)
         inner = (row > 0) & (row < n - 1) & (column > 0) & (column < n - 1)
         element = (self.plane * n + row) * n + column
-        k.compute(22, inner)
+        k.compute(36, inner)
         values = [
             np.float32(factor) * k.load(self.source, element + (di * n + dj) * n + dk, inner)
             for (di, dj, dk), factor in TERMS

@@ -37,10 +37,11 @@ class LayerForward(Kernel):
     """Each block multiplies 16 inputs with their weights and adds them up for each hidden unit.
 
     The input unit runs along y, the hidden unit along x.  L input[16 by + ty + 1] by the threads
-    with tx = 0, barrier, L w[q] (rows of 16 words with a pitch of 17), about 56 instructions that
-    compute powers and logarithms of the tree, 4 steps of a tree over y in shared memory, S w[q]
-    (the suite writes the partial sums over the weights and copies the weights again later), and
-    S partial by the threads with tx = 0.
+    with tx = 0, barrier, L w[q] (rows of 16 words with a pitch of 17), 96 instructions that
+    compute powers, remainders and logarithms of the tree, 4 steps of a tree over y in shared
+    memory, S w[q] (the suite writes the partial sums over the weights and copies the weights again
+    later), and S partial by the threads with tx = 0.  With 96 a warp has 181 instructions in both
+    kernels, as in gem5-gpu's own reference run.
 
     Attributes:
         units: (inputs + 1,) input values; the first is the bias.
@@ -71,7 +72,7 @@ class LayerForward(Kernel):
         k.compute(1)
         k.shared(1)
         k.barrier()
-        k.compute(56)
+        k.compute(96)
         grid = weight.reshape(SIDE, SIDE) * unit.reshape(SIDE, SIDE)[:, :1]
         for step in (1, 2, 4, 8):
             rows = np.arange(0, SIDE, 2 * step)
@@ -93,8 +94,9 @@ class LayerForward(Kernel):
 class AdjustWeights(Kernel):
     """New weights from the error of the hidden units.
 
-    L delta, L input, L w, L old; 9 instructions; S w; the three operands are loaded again, since
-    the store may alias; 8 instructions; S old.  Block 0 also updates the bias row.
+    20 instructions; L delta, L input, L w, L old; 9 instructions; S w; the three operands are
+    loaded again, since the store may alias; 8 instructions; S old: as many as in PTX of nvcc 11.8
+    for sm_35.  Block 0 also updates the bias row.
 
     Attributes:
         units, weights: as in `LayerForward`.
@@ -112,7 +114,7 @@ class AdjustWeights(Kernel):
     def body(self, k: BlockTracer) -> None:
         q = _weight(k)
         row = SIDE * k.by + k.ty + 1
-        k.compute(12)
+        k.compute(20)
         delta = k.load(self.delta, k.tx + 1)
         unit = k.load(self.units, row)
         weight = k.load(self.weights, q)

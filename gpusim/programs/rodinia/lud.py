@@ -17,6 +17,9 @@ from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
 
 TILE = 16
+ADDRESS = 2
+"""Instructions for the address of a row of a tile."""
+
 DIVISION = 8
 """Instructions of a float division (our choice)."""
 
@@ -28,7 +31,8 @@ class _Tiles(Kernel):
     """A kernel that works on tiles of 16 x 16 elements in shared memory, without padding.
 
     Running sums are stored to shared memory in every iteration, since the operands may alias them
-    (our choice, after what compilers do with sums in global memory).
+    (as compiled code does).  Instructions are those of PTX of nvcc 11.8 for sm_35: four a term of a
+    sum, addresses and the loop among them; two for each row that is loaded, three for each stored.
 
     Attributes:
         m: (n * n,) the matrix.
@@ -54,6 +58,7 @@ class _Tiles(Kernel):
         loaded = [k.load(self.m, first + row * self.n, where) for row in rows]
         k.wait(0, where)
         for _ in rows:
+            k.compute(ADDRESS, where)
             k.shared(1, where)
         return np.array(loaded if where is None else [row[where] for row in loaded])
 
@@ -63,11 +68,12 @@ class _Tiles(Kernel):
         """Store rows of a tile from shared memory."""
         for row in rows:
             k.shared(1, where)
+            k.compute(ADDRESS + 1, where)
             k.store(self.m, first + row * self.n, np.resize(tile[row], k.threads), where)
 
     @staticmethod
     def _subtract(k: BlockTracer, terms: int, own: int, sum_passes: int, where: Mask) -> None:
-        """Record a sum of products: LDS sum, then per term 2 LDS, FMA, STS sum.
+        """Record a sum of products: LDS sum, then per term 2 LDS, 4 instructions, STS sum.
 
         Args:
             k: the block.
@@ -81,7 +87,7 @@ class _Tiles(Kernel):
         for _ in range(terms):
             k.shared(own, where)
             k.shared(1, where)
-            k.compute(1, where)
+            k.compute(4, where)
             k.shared(sum_passes, where)
 
     @staticmethod
@@ -176,7 +182,7 @@ class LudInternal(_Tiles):
     """Subtracts the product of two solved tiles from a tile of the rest: 16 x 16 threads.
 
     L the element of the row tile, L that of the column tile; barrier; 16 times { 2 LDS, FMA }; L
-    and S the own element.
+    and S the own element.  The loop is unrolled; 38 instructions come before it.
     """
 
     name: str = "lud_internal"
@@ -186,7 +192,7 @@ class LudInternal(_Tiles):
     def body(self, k: BlockTracer) -> Iterator[None]:
         column = self.offset + TILE * (k.bx + 1) + k.tx
         row = self.offset + TILE * (k.by + 1) + k.ty
-        k.compute(PROLOGUE)
+        k.compute(38)
         above = k.load(self.m, (self.offset + k.ty) * self.n + column)
         left = k.load(self.m, row * self.n + self.offset + k.tx)
         k.wait()

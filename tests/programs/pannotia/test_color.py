@@ -106,6 +106,7 @@ def test_color1_in_the_order_of_the_compiled_kernel() -> None:
             ("WAIT", 0, []),
             ("LOAD", "value", [target]),
             ("WAIT", 0, []),
+            ("COMPUTE", 5, []),
         ]
 
     assert warp_operations(kernel, program) == [

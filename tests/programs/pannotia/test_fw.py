@@ -94,17 +94,18 @@ def test_lanes_of_fw_run_down_the_columns() -> None:
     places = [512 * i + j for i, j in zip(rows, columns, strict=True)]
     operations = warp_operations(kernel, program, block, warp)
     assert operations[:6] == [
-        ("COMPUTE", 9, []),
+        ("COMPUTE", 28, []),
         ("LOAD", "dist", [512 * i + 3 for i in rows]),
         ("LOAD", "dist", [512 * 3 + j for j in columns]),
         ("LOAD", "dist", places),
         ("WAIT", 0, []),
-        ("COMPUTE", 2, []),
+        ("COMPUTE", 3, []),
     ]
     sectors = [len({place // 8 for place in op[2]}) for op in operations[1:4]]
     pages = [len({place // 1024 for place in op[2]}) for op in operations[1:4]]
     assert (sectors, pages) == ([16, 1, 16], [8, 1, 8])
-    first, second = operations[6:]
+    assert operations[6] == ("COMPUTE", 3, [])
+    first, second = operations[7:]
     assert (first[:2], second[:2]) == (("STORE", "dist"), ("STORE", "next"))
     assert first[2] == second[2]
     assert set(first[2]) < set(places)
@@ -123,6 +124,7 @@ def test_a_tile_kernel_loads_tiles_and_relaxes_them_in_shared_memory() -> None:
 
     def fetch(row: int, column: int) -> list[tuple]:
         return [
+            ("COMPUTE", 9, []),
             ("LOAD", "dist", tile(row, column)),
             ("WAIT", 0, []),
             ("SHARED", 1, []),
@@ -130,16 +132,16 @@ def test_a_tile_kernel_loads_tiles_and_relaxes_them_in_shared_memory() -> None:
         ]
 
     operations = warp_operations(kernel, program, block, warp)
-    assert operations[0] == ("COMPUTE", 8, [])
-    assert operations[1:13] == [*fetch(3, 1), *fetch(1, 2), *fetch(3, 2)]
+    assert operations[0] == ("COMPUTE", 17, [])
+    assert operations[1:16] == [*fetch(3, 1), *fetch(1, 2), *fetch(3, 2)]
     assert operations[-2:] == [("SHARED", 1, []), ("STORE", "dist", tile(3, 2))]
-    steps = operations[13:-2]
+    steps = operations[16:-2]
     assert sum(op[0] == "BARRIER" for op in steps) == 16
-    start = [("SHARED", 1, [])] * 3 + [("COMPUTE", 2, [])]
+    start = [("SHARED", 1, [])] * 3 + [("COMPUTE", 3, [])]
     assert steps[:4] == start
     assert 16 * 5 < len(steps) < 16 * 6, "only shorter paths are written"
     aside = warp_operations(kernel, program, 1 + 4 * 3, warp)
-    assert aside == [("COMPUTE", 8, [])], "the middle vertices' own tiles are done"
+    assert aside == [("COMPUTE", 17, [])], "the middle vertices' own tiles are done"
 
 
 @pytest.mark.parametrize(

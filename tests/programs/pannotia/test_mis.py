@@ -92,14 +92,16 @@ def test_mis1_issues_the_loads_of_four_arcs_together() -> None:
         ("WAIT", 0, []),
         *[("LOAD", "value", [target]) for target in (10, 20, 30, 40)],
         ("WAIT", 0, []),
-        *[("COMPUTE", 5, [])] * 4,
+        *[("COMPUTE", 5, []), ("COMPUTE", 3, [])] * 4,
+        ("COMPUTE", 5, []),
         *[("LOAD", "col", [arc]) for arc in (4, 5)],
         ("WAIT", 0, []),
         *[("LOAD", "c", [target]) for target in (50, 60)],
         ("WAIT", 0, []),
         *[("LOAD", "value", [target]) for target in (50, 60)],
         ("WAIT", 0, []),
-        *[("COMPUTE", 5, [])] * 2,
+        *[("COMPUTE", 5, []), ("COMPUTE", 3, [])] * 2,
+        ("COMPUTE", 5, []),
         ("STORE", "min", LANES),
     ]
 
@@ -117,7 +119,8 @@ def test_mis2_and_mis3_in_the_order_of_the_compiled_kernel() -> None:
             ("COMPUTE", 2, []),
             ("LOAD", "c", [target]),
             ("WAIT", 0, []),
-            ("COMPUTE", 6, []),
+            ("COMPUTE", 4, []),
+            ("COMPUTE", 3, []),
             ("STORE", "cu", [target]),
         ]
 

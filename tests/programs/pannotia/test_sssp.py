@@ -100,13 +100,15 @@ def test_rows_issue_the_loads_of_four_arcs_together() -> None:
         ("WAIT", 0, []),
         *[("LOAD", "vector1", [origin]) for origin in (10, 20, 30, 40)],
         ("WAIT", 0, []),
-        *[("COMPUTE", 3, [])] * 4,
+        *[("COMPUTE", 4, [])] * 4,
+        ("COMPUTE", 5, []),
         ("LOAD", "data", [4]),
         ("LOAD", "col", [4]),
         ("WAIT", 0, []),
         ("LOAD", "vector1", [50]),
         ("WAIT", 0, []),
-        ("COMPUTE", 3, []),
+        ("COMPUTE", 4, []),
+        ("COMPUTE", 5, []),
         ("STORE", "vector2", LANES),
     ]
 

@@ -35,7 +35,7 @@ def test_nine_loads_and_a_store() -> None:
         for dj in (-1, 0, 1)
     ]
     assert warp_operations(kernel, program, block=1 + 128) == [
-        ("COMPUTE", 16, []),
+        ("COMPUTE", 26, []),
         *loads,
         ("WAIT", 0, []),
         ("COMPUTE", 9, []),

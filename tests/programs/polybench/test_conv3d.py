@@ -52,7 +52,7 @@ def test_eleven_loads_and_a_store() -> None:
         (-1, -1, -1), (1, -1, -1), (0, -1, 0), (0, 0, 0), (0, 1, 0), (-1, -1, 1), (1, -1, 1),
         (-1, 0, 1), (1, 0, 1), (-1, 1, 1), (1, 1, 1),
     ]  # fmt: skip
-    assert operations[0] == ("COMPUTE", 22, [])
+    assert operations[0] == ("COMPUTE", 36, [])
     mine = [3 * n * n + row * n + column + lane for lane in LANES]
     assert operations[12:] == [("WAIT", 0, []), ("COMPUTE", 16, []), ("STORE", "B", mine)]
 

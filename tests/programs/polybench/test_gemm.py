@@ -52,6 +52,13 @@ def test_a_warp_shares_a_and_reads_b_along_a_row() -> None:
     ]
 
 
+def test_the_loop_is_unrolled_eight_times() -> None:
+    program = Gemm(GemmParameters(n=64, iterations=17), 0)
+    operations = warp_operations(nth_launch(program, 0), program)
+    computed = [op[1] for op in operations if op[0] == "COMPUTE"]
+    assert computed == [8, 1, *[2] * 8, 5, *[2] * 8, 5, 2]
+
+
 def test_threads_outside_do_nothing() -> None:
     program = Gemm(GemmParameters(n=36, iterations=1), 0)
     kernel = nth_launch(program, 0)

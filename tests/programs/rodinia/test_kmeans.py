@@ -51,15 +51,17 @@ def test_the_transposition_strides_over_points() -> None:
     operations = warp_operations(kernel, program, block=2, warp=1)
     threads = [2 * 256 + 32 + lane for lane in LANES]
     assert operations[0] == ("COMPUTE", 8, [])
-    assert operations[1:7] == [
+    assert operations[1:8] == [
         ("LOAD", "feature_flipped", [34 * t for t in threads]),
         ("WAIT", 0, []),
         ("STORE", "feature", threads),
+        ("COMPUTE", 1, []),
         ("LOAD", "feature_flipped", [34 * t + 1 for t in threads]),
         ("WAIT", 0, []),
         ("STORE", "feature", [t + 1300 for t in threads]),
     ]
-    assert len(operations) == 1 + 3 * 34
+    assert len(operations) == 1 + 4 * 34
+    assert sum(op[1] for op in operations[1:] if op[0] == "COMPUTE") == 34 + 5 * 8
     assert run(kernel, range(6, 9)) == [[], [], []], "blocks beyond the points do nothing"
 
 
@@ -72,11 +74,11 @@ def test_points_load_four_features_at_a_time() -> None:
     center = [
         *[("LOAD", "feature", [t + 1300 * j for t in threads]) for j in range(4)],
         ("WAIT", 0, []),
-        ("COMPUTE", 8, []),
+        ("COMPUTE", 21, []),
         *[("LOAD", "feature", [t + 1300 * j for t in threads]) for j in (4, 5)],
         ("WAIT", 0, []),
-        ("COMPUTE", 4, []),
-        ("COMPUTE", 2, []),
+        ("COMPUTE", 13, []),
+        ("COMPUTE", 18, []),
     ]
     assert operations == [("COMPUTE", 8, []), *center * 3, ("STORE", "membership", threads)]
 

@@ -78,7 +78,7 @@ def test_the_first_kernel_begins_with_the_corner_of_its_tile() -> None:
     program = Nw(NwParameters(2048), 0)
     operations = warp_operations(next(program.launches()), program)
     assert operations[:17] == [
-        compute(19),
+        compute(67),
         *[("LOAD", "reference", [2049 * (r + 1) + 1 + x for x in TILE]) for r in TILE],
     ]
     assert operations[17:44] == [
@@ -89,7 +89,7 @@ def test_the_first_kernel_begins_with_the_corner_of_its_tile() -> None:
     rows = np.array(operations[37][2]) * 4 // 4096
     assert len(set(rows.tolist())) == 16, "a page for each lane of the column"
     assert operations[44] == BARRIER
-    assert len(operations) == 45 + 31 * 7 + 16 * 2
+    assert len(operations) == 45 + 31 * 7 + 16 * 3
 
 
 def test_the_second_kernel_loads_the_corner_with_the_column() -> None:

@@ -55,13 +55,13 @@ def test_a_warp_in_the_middle() -> None:
 
     def row(number: int) -> list[Operation]:
         return [
-            *[shared()] * 3,
+            compute(9), *[shared()] * 3,
             ("LOAD", "wall", [1000 * number + column for column in x]),
-            WAIT, compute(6), shared(), BARRIER,
+            WAIT, compute(6), shared(), BARRIER, compute(9),
         ]  # fmt: skip
 
     assert operations == [
-        compute(8), ("LOAD", "result 1", x), WAIT, shared(), BARRIER,
+        compute(22), ("LOAD", "result 1", x), WAIT, shared(), BARRIER, compute(31),
         *row(2), shared(), shared(), BARRIER, *row(3), ("STORE", "result 0", x),
     ]  # fmt: skip
 
@@ -84,6 +84,8 @@ def test_nothing_is_touched_beyond_the_grid() -> None:
     assert left[0] == list(range(12)), "20 columns before the grid are left out"
     assert left[1] == list(range(12)), "the grid's end is no end of the block"
     right = warp_operations(kernel, program, block=1, warp=3)
-    assert right == [compute(8), *[BARRIER] * 40], "beyond the last column"
+    row = [compute(9), BARRIER, compute(9), BARRIER]
+    start = [compute(22), BARRIER, compute(31)]
+    assert right == (start + row * 20)[:-1], "beyond the last column"
     with pytest.raises(ValueError, match="height"):
         PathfinderParameters(height=128)
