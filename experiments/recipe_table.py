@@ -15,6 +15,7 @@ from pathlib import Path
 from attrs import frozen
 
 import gpusim
+from experiments.marked import write_marked
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
 from gpusim.core.datafiles import data_names
@@ -22,7 +23,6 @@ from gpusim.core.errors import UserError
 from gpusim.programs.workload import Workload
 
 PROGRAM, PARAMETERS = "atax", {"n": 128, "iterations": 1}
-BEGIN, END = "<!-- recipes: begin -->", "<!-- recipes: end -->"
 RUNS = "✓"
 
 
@@ -91,11 +91,6 @@ def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
     return "\n".join([*lines, "", *(f"{number}. {one}" for one, number in reasons.items())])
 
 
-def written(page: str) -> str:
-    """The table that stands on a page."""
-    return page.partition(BEGIN)[2].partition(END)[0].strip()
-
-
 def main() -> None:
     """Try all, and print or write the table."""
     parser = argparse.ArgumentParser(description="Every recipe on every shipped model.")
@@ -108,9 +103,7 @@ def main() -> None:
     if arguments.doc is None:
         print(made)
         return
-    page = arguments.doc.read_text(encoding="utf-8")
-    begin, end = page.partition(BEGIN)[0], page.partition(END)[2]
-    arguments.doc.write_text(f"{begin}{BEGIN}\n{made}\n{END}{end}", encoding="utf-8")
+    write_marked(arguments.doc, "recipes", made)
 
 
 if __name__ == "__main__":

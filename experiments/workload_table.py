@@ -5,7 +5,7 @@
 Every program of a paper runs alone on the model of its GPU, with the variant under it that the
 paper's figures have at this scale; where the paper states bins of reuse
 intensity (ORCH), it is characterized, too.  Numbers that are in FOLDER already are
-not made again.  With ``--doc`` the tables replace those of the page docs/workloads.md.
+not made again.  With ``--doc`` a paper's table replaces that of the page docs/workloads.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -24,10 +23,12 @@ from rich.progress import Progress
 from rich.table import Table
 
 import gpusim
+from experiments.marked import write_marked
 from gpusim.programs.library import Entry, find_workload, paper_names, paper_workloads
 from gpusim.programs.tables import SCALES
 from gpusim.studies.characterize.intensity import BIN_NAMES
 from gpusim.studies.reproduce.claims import papers
+from gpusim.studies.reproduce.markdown import markdown
 
 Row = dict[str, Any]
 
@@ -39,7 +40,6 @@ REUSE = {"intra", "inter"}
 """What ORCH states of reuse within and between thread blocks, in bins of 20 percentage points."""
 MENTIONED = 0.05
 """Share of a bin from which on it is told."""
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def programs_of(paper: str) -> Iterator[Entry]:
@@ -160,16 +160,16 @@ def lines_of(paper: str, rows: dict[str, Row]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def write_page(page: Path, text: str) -> None:
-    """Replace what stands between the marks of a page."""
-    old = page.read_text(encoding="utf-8")
-    new = re.sub(
-        f"{re.escape(BEGIN)}.*{re.escape(END)}",
-        lambda _: f"{BEGIN}\n{text}\n{END}",
-        old,
-        flags=re.DOTALL,
-    )
-    page.write_text(new, encoding="utf-8")
+def told(paper: str, scale: str, rows: dict[str, Row]) -> tuple[Table, str]:
+    """The table of a paper for a terminal, and for a page."""
+    model, variants = machine_of(paper, scale)
+    machine = ", variant ".join(f"`{name}`" for name in (model, *variants))
+    title = f"{paper}, on {machine}, scale {scale}"
+    lines = list(lines_of(paper, rows))
+    table = Table(*HEADER, title=title)
+    for line in lines:
+        table.add_row(*line)
+    return table, "\n".join([f"### {title}\n", *markdown(HEADER, lines)])
 
 
 def main() -> None:
@@ -183,22 +183,12 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
-    parts = []
     for paper in arguments.paper or paper_names():
         rows = rows_of(paper, arguments.scale, arguments.keep, arguments.j)
-        lines = list(lines_of(paper, rows))
-        model, variants = machine_of(paper, arguments.scale)
-        machine = ", variant ".join(f"`{name}`" for name in (model, *variants))
-        table = Table(*HEADER, title=f"{paper} on {machine}, scale {arguments.scale}")
-        for line in lines:
-            table.add_row(*line)
+        table, text = told(paper, arguments.scale, rows)
         Console().print(table)
-        parts.append(f"### {paper}, on {machine}, scale {arguments.scale}\n")
-        parts.append(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
-        parts += [f"| {' | '.join(line)} |" for line in lines]
-        parts.append("")
-    if arguments.doc:
-        write_page(arguments.doc, "\n".join(parts))
+        if arguments.doc:
+            write_marked(arguments.doc, f"measured {paper}", text)
 
 
 if __name__ == "__main__":

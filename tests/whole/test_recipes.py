@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.recipe_table import RUNS, Outcome, load, run, table, written
+from experiments.marked import marked
+from experiments.recipe_table import RUNS, Outcome, load, run, table
 from gpusim.config.recipe import recipe_names
 from gpusim.core.datafiles import data_names
 from gpusim.machine.load import load_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
 PAIRS = [(recipe, model) for recipe in recipe_names() for model in data_names("models")]
-TOLD = written(PAGE.read_text(encoding="utf-8"))
+TOLD = marked(PAGE.read_text(encoding="utf-8"), "recipes")
 RUNS_THERE = Outcome("")
 
 

@@ -1,0 +1,159 @@
+"""How many instructions a program's kernels issue for each access to memory, beside what is known.
+
+``python -m experiments.instruction_mix [NAME ...] [--scale SCALE] [--doc PAGE]``
+
+The programs are executed without a machine, in warps of 32.  What public sources tell of the real
+programs is in ``experiments/mixes.toml``.  With ``--doc`` the table replaces that of the page
+docs/workloads.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from attrs import field, frozen
+from attrs.validators import gt, in_, min_len
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from experiments.marked import write_marked
+from experiments.workload_sizes import WARP_SIZE, transactions_of
+from gpusim.config.document import read_document
+from gpusim.config.structure import StructureError, structure
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.warp_program import MEMORY_OPS, NO_INSTRUCTION, LaneChunk, Op
+from gpusim.programs.library import find_workload, workload_names
+from gpusim.programs.tables import SCALES
+from gpusim.programs.workload import load_workload
+from gpusim.studies.reproduce.markdown import markdown
+
+MIXES = Path(__file__).parent / "mixes.toml"
+
+HEADER = (
+    "program", "instructions an access", "lines an access", "known", "grade", "source of it",
+)  # fmt: skip
+
+
+@frozen
+class Known:
+    """What a public source tells of a program.
+
+    Attributes:
+        instructions_per_access: warp instructions for each that accesses global memory.
+        source: who says so, or from what it is computed.
+        grade: A: released code or a trace; B: a paper; C: inferred.
+    """
+
+    instructions_per_access: float = field(validator=gt(0))
+    source: str = field(validator=min_len(1))
+    grade: str = field(validator=in_(("A", "B", "C")))
+
+
+@frozen
+class Mix:
+    """What a program issues.
+
+    Attributes:
+        instructions: of warps.
+        accesses: of these, loads, stores and atomics of global memory.
+        transactions: their lines of 128 bytes.
+    """
+
+    instructions: int
+    accesses: int
+    transactions: int
+
+    def __add__(self, other: Mix) -> Mix:
+        return Mix(
+            self.instructions + other.instructions,
+            self.accesses + other.accesses,
+            self.transactions + other.transactions,
+        )
+
+
+def mix_of_chunk(chunk: LaneChunk) -> Mix:
+    """What the warps of a piece of a thread block issue."""
+    warps = chunk.active.sum(axis=1)
+    compute = chunk.kind == Op.COMPUTE
+    single = ~compute & ~np.isin(chunk.kind, NO_INSTRUCTION)
+    memory = np.isin(chunk.kind, list(MEMORY_OPS))
+    issued = int(warps[single].sum() + (warps * chunk.arg)[compute].sum())
+    return Mix(issued, int(warps[memory].sum()), transactions_of(chunk))
+
+
+def mix_of(name: str, scale: str) -> Mix:
+    """What a workload issues in a run."""
+    total = Mix(0, 0, 0)
+    for spec in load_workload(name, scale).applications:
+        for launch in spec.start().launches():
+            for block in range(launch.blocks):
+                for chunk in launch.run_block(block, WARP_SIZE):
+                    total += mix_of_chunk(chunk)
+    return total
+
+
+def known_mixes(path: Path = MIXES) -> dict[str, Known]:
+    """What public sources tell, by workload.
+
+    Raises:
+        UserError: the file is wrong, or names what is no workload.
+    """
+    data = read_document(path).data
+    names = workload_names()
+    for name in data:
+        if name not in names:
+            raise UserError(f"{path}: {name!r} is no workload{nearest(name, names)}")
+    try:
+        return {name: structure(table, Known) for name, table in data.items()}
+    except StructureError as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def rows(names: list[str], scale: str) -> Iterator[tuple[str, ...]]:
+    """The table."""
+    known = known_mixes()
+    for name in track(names, "executing programs"):
+        mix = mix_of(name, scale)
+        if not mix.accesses:
+            continue
+        other = known.get(name)
+        yield (
+            name,
+            f"{mix.instructions / mix.accesses:.1f}",
+            f"{mix.transactions / mix.accesses:.1f}",
+            *(("", "", "") if other is None
+              else (f"{other.instructions_per_access:g}", other.grade, other.source)),
+        )  # fmt: skip
+
+
+def real_programs() -> list[str]:
+    """The workloads that are somebody's programs, not probes of a machine."""
+    return [
+        name for name in workload_names() if find_workload(name).table.suite != "microbenchmarks"
+    ]
+
+
+def main() -> None:
+    """Count, tell, and write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="workloads; all if none is given")
+    parser.add_argument("--scale", default="quick", choices=SCALES)
+    parser.add_argument("--doc", type=Path, help="page whose table is replaced")
+    arguments = parser.parse_args()
+    found = list(rows(arguments.names or real_programs(), arguments.scale))
+    table = Table(*HEADER)
+    for row in found:
+        table.add_row(*row)
+    Console().print(table)
+    if arguments.doc:
+        write_marked(arguments.doc, "mixes", "\n".join(markdown(HEADER, found)))
+
+
+if __name__ == "__main__":
+    main()

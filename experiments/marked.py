@@ -1,0 +1,32 @@
+"""Parts of a page that a command writes, between two marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpusim.core.errors import UserError
+
+
+def marked(page: str, name: str) -> str:
+    """The part of that name on a page; empty: there is none."""
+    begin, end = _marks(name)
+    return page.partition(begin)[2].partition(end)[0].strip()
+
+
+def write_marked(page: Path, name: str, text: str) -> None:
+    """Replace the part of that name on a page.
+
+    Raises:
+        UserError: the page has no such part.
+    """
+    old = page.read_text(encoding="utf-8")
+    begin, end = _marks(name)
+    before, found, rest = old.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise UserError(f"{page} has no part between {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}", encoding="utf-8")
+
+
+def _marks(name: str) -> tuple[str, str]:
+    return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
