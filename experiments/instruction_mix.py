@@ -3,7 +3,7 @@
 ``python -m experiments.instruction_mix [NAME ...] [--scale SCALE] [--doc PAGE]``
 
 The programs are executed without a machine, in warps of 32.  What public sources tell of the real
-programs is in ``experiments/mixes.toml``.  With ``--doc`` the table replaces that of the page
+programs is in ``experiments/programs/mixes.toml``.  With ``--doc`` the table replaces that of the page
 docs/workloads.md.
 """
 
@@ -31,7 +31,7 @@ from gpusim.programs.tables import SCALES
 from gpusim.programs.workload import load_workload
 from gpusim.studies.reproduce.markdown import markdown
 
-MIXES = Path(__file__).parent / "mixes.toml"
+MIXES = Path(__file__).parent / "programs" / "mixes.toml"
 
 HEADER = (
     "program", "instructions an access", "lines an access", "known", "grade", "source of it",

@@ -125,7 +125,7 @@ FIGURE = Figure(
 """
 
 
-PROGRAMS = ("nw", "fw_block")
+PROGRAMS = ("nw", "gemm")
 
 
 @pytest.fixture(scope="session")
@@ -161,7 +161,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     (folder / "mine").mkdir()
     (folder / "claims" / "mine.toml").write_text(CLAIMS)
     (folder / "mine" / "common.py").write_text(
-        'PROGRAMS = {"the nw": "nw", "fw_block": "fw_block"}\n'
+        'PROGRAMS = {"the nw": "nw", "gemm": "gemm"}\n'
     )
     (folder / "mine" / "fig1.py").write_text(FIG1)
     (folder / "mine" / "fig2.py").write_text(FIG2)

@@ -75,7 +75,7 @@ def test_one_claim_as_json(mine, tmp_path):
     assert told.exit_code == 0, told.output
     figure, rest = json.loads(told.stdout)
     assert figure["figure"] == "mine.fig1"
-    assert set(figure["table"]) == {"the nw", "fw_block"}
+    assert set(figure["table"]) == {"the nw", "gemm"}
     (claim,) = figure["claims"]
     assert (claim["verdict"], claim["paper"]) == ("agrees", [1.0])
     assert claim["here"][0] > 0
@@ -167,7 +167,7 @@ def test_progress_of_characterizations(mine, tmp_path):
     found = surveys.run_survey(
         figure.surveys[0], "smoke", tmp_path / "runs", jobs=1, progress=seen.append
     )
-    assert set(found) == {"nw", "fw_block"}
+    assert set(found) == {"nw", "gemm"}
     assert (seen[-1].total, seen[-1].done, seen[-1].left) == (2, 2, 0)
 
 
