@@ -3,8 +3,8 @@
 ``python -m experiments.instruction_mix [NAME ...] [--scale SCALE] [--doc PAGE]``
 
 The programs are executed without a machine, in warps of 32.  What public sources tell of the real
-programs is in ``experiments/programs/mixes.toml``.  With ``--doc`` the table replaces that of the page
-docs/workloads.md.
+programs is in ``experiments/programs/mixes.toml``.  With ``--doc`` the table replaces that of the
+page docs/workloads.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from gpusim.studies.reproduce import programs_of
+from typing import TYPE_CHECKING
+
+from gpusim.studies.reproduce import Material, programs_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpusim.results.result import Result
 
 MODEL = "kepler-uvm"
 
@@ -20,3 +27,23 @@ SHORT_PROGRAMS = {name: PROGRAMS[name] for name in SHORT}
 
 L2_RATE = "tlb_L2_hit_rate"
 """The L2 TLB is one for all SMs."""
+
+APART = ", merged left out"
+"""In the names of columns: hit rates of the lookups that merged with no walk under way."""
+
+
+def rates_apart(material: Material, designs: list[str]) -> pd.DataFrame:
+    """L2 TLB hit rates without the lookups that waited for a walk of another."""
+    import pandas as pd
+
+    columns = {
+        design + APART: material.read(_rate_apart, PROGRAMS, {"variant": design})
+        for design in designs
+    }
+    return pd.DataFrame(columns).rename_axis("program")
+
+
+def _rate_apart(result: Result) -> float:
+    rows = result.counters
+    counts = rows[rows["component"] == "tlb/L2"].groupby("counter")["value"].sum()
+    return float(counts["hits"] / max(counts["lookups"] - counts["merged"], 1))

@@ -160,9 +160,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     (folder / "claims").mkdir(parents=True)
     (folder / "mine").mkdir()
     (folder / "claims" / "mine.toml").write_text(CLAIMS)
-    (folder / "mine" / "common.py").write_text(
-        'PROGRAMS = {"the nw": "nw", "gemm": "gemm"}\n'
-    )
+    (folder / "mine" / "common.py").write_text('PROGRAMS = {"the nw": "nw", "gemm": "gemm"}\n')
     (folder / "mine" / "fig1.py").write_text(FIG1)
     (folder / "mine" / "fig2.py").write_text(FIG2)
     monkeypatch.setattr(claims, "data_folder", lambda _: folder)
