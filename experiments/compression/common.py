@@ -46,4 +46,5 @@ def rates_apart(material: Material, designs: list[str]) -> pd.DataFrame:
 def _rate_apart(result: Result) -> float:
     rows = result.counters
     counts = rows[rows["component"] == "tlb/L2"].groupby("counter")["value"].sum()
-    return float(counts["hits"] / max(counts["lookups"] - counts["merged"], 1))
+    hits, lookups, merged = (int(counts.get(name, 0)) for name in ("hits", "lookups", "merged"))
+    return hits / max(lookups - merged, 1)
