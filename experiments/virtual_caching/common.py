@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,6 +64,16 @@ RATES = sweep([UNLIMITED, OPT], record=["tlb"])
 """Lookups of the IOMMU TLB: Figures 3 and 8; every figure of the proposal."""
 
 BASELINES = sweep([IDEAL, LARGE])
+
+
+NOISE = 0.01
+"""Differences of a percent are the accident of a run (our choice)."""
+
+
+def falls(values: Sequence[float]) -> bool:
+    """Whether each is at most noise above the one before, and the last really below the first."""
+    steps = np.diff(values)
+    return bool((steps <= NOISE).all() and values[-1] < values[0] - NOISE)
 
 
 def some(programs: Iterable[str]) -> dict[str, str]:

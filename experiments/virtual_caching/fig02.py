@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpusim.studies.reproduce import Figure, Material, Measured, all_of, number, one
 from gpusim.views.plots import PALETTE, new_figure, stacked_bars
 
-from .common import PANNOTIA, PROGRAMS, RODINIA, SMALL, WATCHED, recorded, sweep
+from .common import PANNOTIA, PROGRAMS, RODINIA, SMALL, WATCHED, falls, recorded, sweep
 from .recorded import PLACES, misses
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
         "vc.fig2.filterable": number(filterable.mean(), mean[L1]),
         "vc.fig2.filterable_128": number(100 - _shares(table, "128")[MEMORY].mean()),
         "vc.fig2.size_monotone": Measured(
-            holds=means == sorted(set(means), reverse=True),
+            holds=falls(means),
             text=" > ".join(f"{value:.1%}" for value in means),
         ),
         "vc.fig2.large_still_miss": all_of(

@@ -15,6 +15,7 @@ from .common import (
     RATES,
     UNLIMITED,
     cycles,
+    falls,
     sweep,
 )
 
@@ -45,7 +46,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
     mean = table.T[AVERAGE].tolist()
     return {
         "vc.fig5.bw_monotone": Measured(
-            holds=mean == sorted(set(mean), reverse=True),
+            holds=falls(mean),
             text=" > ".join(f"{value:.1%}" for value in mean),
         )
     }

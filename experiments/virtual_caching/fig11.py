@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.studies.reproduce.pictures import bars
 
-from .common import BASELINES, HIGH, LARGE, OPT, RATES, cycles, sweep
+from .common import BASELINES, HIGH, LARGE, OPT, RATES, cycles, falls, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
         "vc.fig11.whole_over_l1only": number(100 * (further - 1)),
         "vc.fig11.whole_total": number(100 * (whole - 1)),
         "vc.fig11.l1only_128_between": Measured(
-            holds=bool(small < medium < whole), text=f"{small:.3f}, {medium:.3f}, {whole:.3f}"
+            holds=falls([whole, medium, small]), text=f"{small:.3f}, {medium:.3f}, {whole:.3f}"
         ),
     }
 
