@@ -45,8 +45,9 @@ def test_order_and_count_of_the_strided_kernel() -> None:
     program = Atax(MatrixParameters(n=64, iterations=2), 0)
     rows = [64 * lane for lane in LANES]
     assert warp_operations(launch(program, 0), program) == [
-        ("COMPUTE", 8, []),
+        ("COMPUTE", 12, []),
         ("LOAD", "tmp", LANES),
+        ("COMPUTE", 7, []),
         ("LOAD", "A", rows),
         ("LOAD", "x", [0] * 32),
         ("WAIT", 0, []),
@@ -81,10 +82,14 @@ def test_every_matrix_vector_kernel(
     operations = warp_operations(kernel, application, block=1, warp=2)
     threads = [256 + 64 + lane for lane in LANES]
     assert operations[1] == (first, result, threads)
-    assert len(operations) == 2 + 512 * 5
+    unrolled, ready = (16, 7) if strided else (8, 5)
+    assert operations[2] == ("COMPUTE", ready, [])
+    assert len(operations) == 3 + 512 * 5 + 512 // unrolled
+    assert operations[3 + 5 * unrolled] == operations[-1] == ("COMPUTE", 5, []), "of the loop"
     step, loop = (512, 1) if strided else (1, 512)
     for j in (0, 1, 511):
-        body = operations[2 + 5 * j : 7 + 5 * j]
+        place = 3 + 5 * j + j // unrolled
+        body = operations[place : place + 5]
         assert body[0] == ("LOAD", matrix, [thread * step + j * loop for thread in threads])
         assert body[1] == ("LOAD", vector, [j] * 32)
         assert [op for op, _, _ in body[2:4]] == ["WAIT", "COMPUTE"]

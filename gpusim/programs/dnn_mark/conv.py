@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.idioms import PROLOGUE, threads_below
+from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
 
-PATCH_BLOCK = 64
+PATCH_SIDE = 8
+"""Positions, and weights, of a block that copies patches, as in MGPUSim."""
 TILE = 16
-INDEX_INSTRUCTIONS = 16
-"""Divisions and comparisons for an element of a patch (our estimate)."""
+INDEX_INSTRUCTIONS, STORE_INSTRUCTIONS, END = 202, 11, 1
+"""Divisions and comparisons for an element of a patch, what follows its load, and after its store:
+216 a wavefront, as in MGPUSim's trace."""
 
 Floats = DeviceArray[np.float32]
 
@@ -69,10 +71,10 @@ class ConvParameters:
 
 @define(kw_only=True, eq=False)
 class Im2col(Kernel):
-    """Each output position's patch becomes a column of a matrix: a position a thread.
+    """Each output position's patch becomes a column of a matrix: an element a thread.
 
-    For each channel, row and column of the filter: L input, unless it is padding, and S to the
-    matrix, coalesced.  The pointers may alias, so every load is waited for.
+    Blocks of 8 positions by 8 weights, that is of channel, row and column of the filter.  L input,
+    unless it is padding, and S to the matrix: 8 neighbouring elements in each of 8 rows.
 
     Attributes:
         images: [batch][channel][row][column].
@@ -86,26 +88,25 @@ class Im2col(Kernel):
     name: str = "im2col"
     registers_per_thread: int = 32  # our estimate
 
-    def body(self, k: BlockTracer) -> Iterator[None]:
+    def body(self, k: BlockTracer) -> None:
         sizes = self.sizes
-        inside = threads_below(k, sizes.outputs)
+        weight = PATCH_SIDE * k.by + k.ty
+        inside = (k.t < sizes.outputs) & (weight < sizes.weights)
         image, position = np.divmod(k.t, sizes.out**2)
         top, left = np.divmod(position, sizes.out)
-        top = top * sizes.stride - sizes.padding
-        left = left * sizes.stride - sizes.padding
-        for weight in range(sizes.weights):
-            channel, offset = divmod(weight, sizes.kernel**2)
-            row = top + offset // sizes.kernel
-            column = left + offset % sizes.kernel
-            real = inside & (row >= 0) & (row < sizes.side) & (column >= 0) & (column < sizes.side)
-            element = (image * sizes.channels + channel) * sizes.side + row
-            element = element * sizes.side + column
-            k.compute(INDEX_INSTRUCTIONS, inside)
-            value = k.load(self.images, element, real)
-            k.wait(0, real)
-            value = np.where(real, value, np.float32(0))
-            k.store(self.patches, weight * sizes.outputs + k.t, value, inside)
-            yield
+        channel, offset = np.divmod(weight, sizes.kernel**2)
+        row = top * sizes.stride - sizes.padding + offset // sizes.kernel
+        column = left * sizes.stride - sizes.padding + offset % sizes.kernel
+        real = inside & (row >= 0) & (row < sizes.side) & (column >= 0) & (column < sizes.side)
+        element = (image * sizes.channels + channel) * sizes.side + row
+        element = element * sizes.side + column
+        k.compute(INDEX_INSTRUCTIONS, inside)
+        value = k.load(self.images, element, real)
+        k.wait(0, real)
+        k.compute(STORE_INSTRUCTIONS, inside)
+        value = np.where(real, value, np.float32(0))
+        k.store(self.patches, weight * sizes.outputs + k.t, value, inside)
+        k.compute(END, inside)
 
 
 @define(kw_only=True, eq=False)
@@ -205,8 +206,9 @@ class Conv(Program):
 
     def launches(self) -> Iterator[Launch]:
         sizes = self.sizes
+        patches = (-(-sizes.outputs // PATCH_SIDE), -(-sizes.weights // PATCH_SIDE), 1)
         yield Im2col(
-            shape=Shape.linear(sizes.outputs, PATCH_BLOCK), images=self.images,
+            shape=Shape(patches, (PATCH_SIDE, PATCH_SIDE, 1)), images=self.images,
             patches=self.patches, sizes=sizes,
         )  # fmt: skip
         grid = (-(-sizes.outputs // TILE), -(-sizes.filters // TILE), 1)

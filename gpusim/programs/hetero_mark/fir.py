@@ -16,9 +16,13 @@ from gpusim.programs.idioms import threads_below
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
 
-BLOCK = 64
+BLOCK = 256
+"""As in MGPUSim."""
 TAPS = 16
-UNROLL = 4
+START, TAP, LAST, END = 30, 21, 13, 1
+"""Instructions before the first tap; for addresses, conditions and the sum of each, and of the last
+one; after the store.  With the loads of coefficient and sample 392 a wavefront, as in MGPUSim's
+trace, which has 23 from tap to tap."""
 
 Floats = DeviceArray[np.float32]
 
@@ -27,9 +31,9 @@ Floats = DeviceArray[np.float32]
 class FirKernel(Kernel):
     """A sample a thread: the sum of coefficient[i] times the sample i places before.
 
-    Four taps at a time: 17 instructions for addresses and conditions; for each tap L coeff[i] (the
-    same for all) and L input[t - i], or history[16 - (i - t)] where t < i; then four
-    multiplications with addition.  At the end S output[t].
+    For each tap L coeff[i] (the same for all; scalar in GCN3) and L input[t - i], or
+    history[16 - (i - t)] where t < i; both are waited for, then multiplied and added.  At the end
+    S output[t].
 
     Attributes:
         signal: the samples of this launch.
@@ -47,17 +51,15 @@ class FirKernel(Kernel):
     registers_per_thread: int = 28
 
     def body(self, k: BlockTracer) -> Iterator[None]:
-        inside = threads_below(k, self.samples)
+        inside = threads_below(k, self.samples, START)
         total = np.zeros(k.threads, dtype=np.float32)
-        for first in range(0, TAPS, UNROLL):
-            k.compute(17, inside)
-            products = [self._product(k, tap) for tap in range(first, first + UNROLL)]
+        for tap in range(TAPS):
+            total += self._product(k, tap)
             k.wait(0, inside)
-            k.compute(UNROLL, inside)
-            for product in products:
-                total += product
+            k.compute(TAP if tap < TAPS - 1 else LAST, inside)
             yield
         k.store(self.result, k.t, total, inside)
+        k.compute(END, inside)
 
     def _product(self, k: BlockTracer, tap: int) -> NDArray[np.float32]:
         inside = k.t < self.samples

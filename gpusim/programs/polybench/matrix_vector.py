@@ -6,18 +6,52 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import define, field, frozen
-from attrs.validators import ge, le, optional
+from attrs.validators import ge, in_, le, optional
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.tracer import BlockTracer, Mask, Shape
 
 BLOCK = 256
 Floats = DeviceArray[np.float32]
+
+
+@frozen
+class Code:
+    """Instructions of a kernel that access no memory, as a compiler makes them.
+
+    Attributes:
+        start: before the first access.
+        ready: between that and the loop.
+        ahead, sum: in each iteration before its loads, and between them and the store.
+        unroll, turn: after so many iterations, so many of the loop; 0: none.
+        end: after the loop.
+    """
+
+    start: int
+    ready: int
+    ahead: int
+    sum: int
+    unroll: int = 0
+    turn: int = 0
+    end: int = 0
+
+
+ROWS = {
+    "ptx": Code(start=12, ready=7, ahead=0, sum=1, unroll=16, turn=5),
+    "gcn3": Code(start=23, ready=6, ahead=1, sum=9, end=2),
+}
+"""A thread a row.  ``ptx``: nvcc 11.8 for sm_35, 69 instructions for 16 iterations.  ``gcn3``: traces
+of MGPUSim, 13 an iteration and 32 more a wavefront."""
+
+COLUMNS = {
+    "ptx": Code(start=12, ready=5, ahead=0, sum=1, unroll=8, turn=5),
+    "gcn3": Code(start=22, ready=2, ahead=6, sum=8, end=2),
+}
+"""A thread a column.  ``ptx``: 37 instructions for 8 iterations.  ``gcn3``: 17 an iteration and 27 more."""
 
 
 @define(kw_only=True, eq=False)
@@ -26,14 +60,15 @@ class MatrixVector(Kernel):
 
     L result[t] (or S result[t] = 0), then for each j: L matrix[t * lane_step + j * loop_step],
     L vector[j] (the same for all lanes), FMA, S result[t].  The running sum stays in a register,
-    but since the pointers may alias it is stored in every iteration and nothing is batched.  The
-    loop's own instructions, few after unrolling 16 times, are left out.
+    but since the pointers may alias it is stored in every iteration and nothing is batched.
+    Addresses and the loop are counted as a compiler makes them.
 
     Attributes:
         matrix, vector, result: the operands.
         threads: sums.
         iterations: length of a sum.
         lane_step, loop_step: matrix elements between neighbouring threads and iterations.
+        code: instructions that access no memory.
         clear: start by storing 0 instead of loading the result.
     """
 
@@ -44,27 +79,40 @@ class MatrixVector(Kernel):
     iterations: int
     lane_step: int
     loop_step: int
+    code: Code
     clear: bool = False
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t
         where = None if (self.threads % BLOCK == 0) else t < self.threads
-        k.compute(PROLOGUE, where)
+        code = self.code
+        k.compute(code.start, where)
         if self.clear:
             total = np.zeros(k.threads, dtype=np.float32)
             k.store(self.result, t, total, where)
         else:
             total = k.load(self.result, t, where)
+        k.compute(code.ready, where)
         index = t * self.lane_step
         for j in range(self.iterations):
+            _some(k, code.ahead, where)
             element = k.load(self.matrix, index, where)
             factor = k.load(self.vector, j, where)
             k.wait(0, where)
-            k.compute(1, where)
+            k.compute(code.sum, where)
             total = total + element * factor
             k.store(self.result, t, total, where)
             index = index + self.loop_step
+            if code.unroll and j % code.unroll == code.unroll - 1:
+                k.compute(code.turn, where)
             yield
+        _some(k, code.end, where)
+
+
+def _some(k: BlockTracer, instructions: int, where: Mask | None) -> None:
+    """So many instructions, which may be none."""
+    if instructions:
+        k.compute(instructions, where)
 
 
 @frozen
@@ -76,17 +124,29 @@ class MatrixParameters:
         rows: of the matrix; None: n, as in the suite.
         iterations: elements that each thread sums up; None: all.  Fewer shorten both kernels
             alike and keep what decides the cost of translation: threads, and rows of 4 n bytes.
+        column_iterations: those of the kernel with a thread a column, where they are others.
+        kernels: both, or the one with a thread a row, or a column, alone.
+        compiled_for: whose instructions are counted: PolyBench's CUDA by nvcc, or its OpenCL by
+            AMD's compiler as MGPUSim has it, whose bicg begins with the rows.
     """
 
     n: int = field(default=4096, validator=[ge(1), le(32768)])
     rows: int | None = field(default=None, validator=optional([ge(1), le(32768)]))
     iterations: int | None = field(default=None)
+    column_iterations: int | None = field(default=None)
+    kernels: str = field(default="both", validator=in_(("both", "rows", "columns")))
+    compiled_for: str = field(default="ptx", validator=in_(("ptx", "gcn3")))
 
-    @iterations.validator
-    def _fits(self, _: object, iterations: int | None) -> None:
-        most, name = min((self.n, "n"), (self.rows or self.n, "rows"))
-        if iterations is not None and not 1 <= iterations <= most:
-            raise ValueError(f"'iterations' must be from 1 to {name} = {most}: {iterations}")
+    def __attrs_post_init__(self) -> None:
+        across, down = (self.n, "n"), (self.rows or self.n, "rows")
+        alike = self.column_iterations is None
+        self._check("iterations", self.iterations, min(across, down) if alike else across)
+        self._check("column_iterations", self.column_iterations, down)
+
+    @staticmethod
+    def _check(key: str, number: int | None, most: tuple[int, str]) -> None:
+        if number is not None and not 1 <= number <= most[0]:
+            raise ValueError(f"{key!r} must be from 1 to {most[1]} = {most[0]}: {number}")
 
 
 class _MatrixProgram(Program):
@@ -95,13 +155,16 @@ class _MatrixProgram(Program):
     Attributes:
         n, rows: its size.
         across, down: how many elements of a row and of a column are summed up.
+        kernels, compiled_for: as in its parameters.
     """
 
     def __init__(self, name: str, matrix: str, parameters: MatrixParameters) -> None:
         super().__init__(name)
         self.n = n = parameters.n
         self.rows = parameters.rows or n
-        self.across, self.down = parameters.iterations or n, parameters.iterations or self.rows
+        self.kernels, self.compiled_for = parameters.kernels, parameters.compiled_for
+        self.across = parameters.iterations or n
+        self.down = parameters.column_iterations or parameters.iterations or self.rows
         values = np.zeros((self.rows, n), dtype=np.float32)
         i, j = (np.arange(size, dtype=np.float32) for size in (self.rows, n))
         np.multiply(i[:, None], j[: self.across] / n, out=values[:, : self.across])
@@ -120,6 +183,7 @@ class _MatrixProgram(Program):
             shape=Shape.linear(self.rows, BLOCK), name=name, registers_per_thread=16,
             matrix=self.matrix, vector=vector, result=result, threads=self.rows,
             iterations=self.across, lane_step=self.n, loop_step=1, clear=clear,
+            code=ROWS[self.compiled_for],
         )  # fmt: skip
 
     def _column_sums(
@@ -130,7 +194,16 @@ class _MatrixProgram(Program):
             shape=Shape.linear(self.n, BLOCK), name=name, registers_per_thread=20,
             matrix=self.matrix, vector=vector, result=result, threads=self.n,
             iterations=self.down, lane_step=1, loop_step=self.n, clear=clear,
+            code=COLUMNS[self.compiled_for],
         )  # fmt: skip
+
+    def _chosen(
+        self, rows: MatrixVector, columns: MatrixVector, columns_first: bool = False
+    ) -> Iterator[Launch]:
+        """The kernels that are asked for."""
+        ordered = (columns, rows) if columns_first else (rows, columns)
+        left_out = {"both": None, "rows": columns, "columns": rows}[self.kernels]
+        return iter([kernel for kernel in ordered if kernel is not left_out])
 
 
 @program("atax", MatrixParameters)
@@ -144,8 +217,10 @@ class Atax(_MatrixProgram):
         self.tmp = self._vector("tmp", np.zeros(self.rows))
 
     def launches(self) -> Iterator[Launch]:
-        yield self._row_sums("atax_kernel1", self.x, self.tmp)
-        yield self._column_sums("atax_kernel2", self.tmp, self.y)
+        return self._chosen(
+            self._row_sums("atax_kernel1", self.x, self.tmp),
+            self._column_sums("atax_kernel2", self.tmp, self.y),
+        )
 
 
 @program("bicg", MatrixParameters)
@@ -160,8 +235,13 @@ class Bicg(_MatrixProgram):
         self.q = self._vector("q", np.zeros(self.rows))
 
     def launches(self) -> Iterator[Launch]:
-        yield self._column_sums("bicg_kernel1", self.r, self.s, clear=True)
-        yield self._row_sums("bicg_kernel2", self.p, self.q, clear=True)
+        cuda = self.compiled_for == "ptx"
+        first, second = "bicg_kernel1", "bicg_kernel2"
+        return self._chosen(
+            self._row_sums(second if cuda else first, self.p, self.q, clear=True),
+            self._column_sums(first if cuda else second, self.r, self.s, clear=True),
+            columns_first=cuda,
+        )
 
 
 @program("mvt", MatrixParameters)
@@ -181,5 +261,7 @@ class Mvt(_MatrixProgram):
         self.y2 = self._vector("y2", (i + 4) / self.n)
 
     def launches(self) -> Iterator[Launch]:
-        yield self._row_sums("mvt_kernel1", self.y1, self.x1)
-        yield self._column_sums("mvt_kernel2", self.y2, self.x2)
+        return self._chosen(
+            self._row_sums("mvt_kernel1", self.y1, self.x1),
+            self._column_sums("mvt_kernel2", self.y2, self.x2),
+        )

@@ -13,7 +13,6 @@ from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
 
@@ -36,7 +35,8 @@ class ShocBfsLevel(Kernel):
     The level of a vertex, and its row, are the same for all lanes of a warp; arcs are coalesced;
     the levels of their targets are gathered.  In the suite, whether a target is still unseen
     depends on the order of blocks.  Here a block sees the levels as they were at the launch, and
-    its own; stores of an equal value may therefore be more.  Instruction counts are our choice.
+    its own; stores of an equal value may therefore be more.  Instructions are those of MGPUSim's
+    trace: 581 for a wavefront that finds no current vertex, and 45 for each one that has arcs.
 
     Attributes:
         levels: (vertices,) levels of the vertices.
@@ -62,16 +62,17 @@ class ShocBfsLevel(Kernel):
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         lane = k.t % WARP
-        k.compute(PROLOGUE)
+        k.compute(69)
         seen = None
         for step in range(WARP):
             vertex = k.t - lane + step
             inside = vertex < self.vertices
             if not inside.any():
                 return
+            k.compute(4, inside)
             current = inside & (k.load(self.levels, vertex, inside) == self.level)
             k.wait(0, inside)
-            k.compute(3, inside)
+            k.compute(11, inside)
             if current.any():
                 seen = self._before.copy() if seen is None else seen
                 yield from self._expand(k, vertex, lane, current, seen)
@@ -88,19 +89,20 @@ class ShocBfsLevel(Kernel):
         end = k.load(self.row, vertex + 1, current).astype(np.int64)
         start = k.load(self.row, vertex, current).astype(np.int64)
         k.wait(0, current)
-        k.compute(3, current)
+        k.compute(12, current)
         edge = start + lane
         while (where := current & (edge < end)).any():
             target = k.load(self.col, edge, where).astype(np.int64)
             k.wait(0, where)
-            k.compute(2, where)
+            k.compute(6, where)
             k.load(self.levels, target, where)
             k.wait(0, where)
-            k.compute(3, where)
+            k.compute(4, where)
             fresh = where & (seen[np.where(where, target, 0)] == UNSEEN)
             k.store(self.levels, target, self.level + 1, fresh)
             k.store(self.flag, 0, 1, fresh)
             seen[target[fresh]] = self.level + 1
+            k.compute(17, where)
             edge = edge + WARP
             yield
 

@@ -21,8 +21,12 @@ THREADS = 64
 RADIX = 8
 RADIX_INSTRUCTIONS = 72
 """Of a transform of 8 points in registers (our count of the additions and multiplications)."""
-TWIDDLE_INSTRUCTIONS = 90
-"""Of seven rotations: sine, cosine, complex product (our estimate; about 400 in the kernel)."""
+TWIDDLE_INSTRUCTIONS = 849
+"""Of seven rotations: sine, cosine, complex product.  So a wavefront has 2083 instructions and 1985
+between its last load and its first store, as in MGPUSim's trace."""
+START, LOADED, STORES = 32, 3, 47
+"""Before the first load, among the loads, and among and after the stores of a transform: addresses,
+in the same trace."""
 MOST_BLOCKS_X = 65535
 
 Numbers = DeviceArray[np.complex64]
@@ -88,8 +92,9 @@ class Fft512(_Transforms):
 
     def body(self, k: BlockTracer) -> None:
         first = self._first(k)
-        k.compute(PROLOGUE)
+        k.compute(START)
         values = self._load(k, first)
+        k.compute(LOADED)
         k.wait()
         k.compute(RADIX_INSTRUCTIONS + TWIDDLE_INSTRUCTIONS)
         self._exchange(k, load_passes=2, last_barrier=True)
@@ -98,6 +103,7 @@ class Fft512(_Transforms):
         k.compute(RADIX_INSTRUCTIONS + (2 * RADIX if self.inverse else 0))
         for m, row in enumerate(self._transform(values)):
             k.store(self.work, first + THREADS * m, row)
+        k.compute(STORES)
 
     @staticmethod
     def _exchange(k: BlockTracer, load_passes: int, last_barrier: bool) -> None:
@@ -152,10 +158,12 @@ class FftParameters:
         transforms: of 512 numbers, 4 KiB each: 2 at least, even (the suite: 1, 8, 96 or 256 MiB);
             beyond 65,535, a multiple of the rows of blocks.
         passes: times that the host goes forward, backward and compares (the suite: 10).
+        forward_only: neither backward nor a comparison, as in MGPUSim.
     """
 
     transforms: int = field(default=256, validator=ge(2))
     passes: int = field(default=10, validator=ge(1))
+    forward_only: bool = False
 
     @transforms.validator
     def _fits(self, _: object, transforms: int) -> None:
@@ -178,6 +186,7 @@ class Fft(Program):
         super().__init__("fft")
         self.transforms = parameters.transforms
         self.passes = parameters.passes
+        self.forward_only = parameters.forward_only
         floats = np.random.default_rng(seed).random(self.transforms * POINTS, dtype=np.float32)
         half = (2 * floats - 1).view(np.complex64)
         self.work = self.memory.allocate("work", np.concatenate((half, half)))
@@ -188,5 +197,7 @@ class Fft(Program):
         half = self.transforms // 2
         for _ in range(self.passes):
             yield Fft512(shape=shape, name="FFT512_device", work=work)
+            if self.forward_only:
+                continue
             yield Fft512(shape=shape, name="IFFT512_device", work=work, inverse=True)
             yield FftCheck(shape=grid_of(half), work=work, fail=self.fail, half=half * POINTS)

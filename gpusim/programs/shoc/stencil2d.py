@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
 
-STRIP_ROWS = 8
-STRIP_COLUMNS = 256
+STRIP_ROWS = 16
+STRIP_COLUMNS = 64
+START, LOAD, EDGE, FIRST, SMOOTH, END = 103, 11, 9, 6, 10, 1
+"""Instructions before the first load, after that of a row and that of an element beside a row, loads
+from shared memory before the first row, instructions of a row, and after the last: 965 a wavefront,
+and 13 and 14 from row to row, as in MGPUSim's trace."""
 PAD = 16
 """Rows begin at multiples of so many elements."""
 CENTER, CARDINAL, DIAGONAL = np.float32(0.25), np.float32(0.15), np.float32(0.05)
@@ -43,12 +46,13 @@ def smoothed(tile: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @define(kw_only=True, eq=False)
 class StencilKernel(Kernel):
-    """A block of (1, 256) threads for a strip of 8 rows and 256 columns: a column a thread.
+    """A block of (1, 64) threads for a strip of 16 rows and 64 columns, as in MGPUSim.
 
-    Each thread loads its column of 10 rows, borders included, and writes it to shared memory; then
-    the first thread loads the 10 elements left of the strip and the last one those right of it
-    (their order is our choice).  After a barrier, 9 shared-memory loads, 10 instructions and a
-    store for each row.  Shared memory is read along rows: no bank conflicts.
+    Each thread loads its column of 18 rows, borders included, one after another into shared
+    memory; then the first thread loads the 18 elements left of the strip and the last one those
+    right of it (their order is our choice).  After a barrier, three loads from shared memory, ten
+    instructions and a store for each row: two rows of three stay in registers.  Shared memory is
+    read along rows: no bank conflicts.
 
     Attributes:
         source, result: the matrix with its border of one element, before and after.
@@ -66,27 +70,36 @@ class StencilKernel(Kernel):
         column = STRIP_COLUMNS * k.by + k.ty + 1
         top = STRIP_ROWS * k.bx * self.pitch
         rows = top + self.pitch * np.arange(STRIP_ROWS + 2)
-        k.compute(PROLOGUE)
+        k.compute(START)
         tile = np.empty((STRIP_ROWS + 2, STRIP_COLUMNS + 2), dtype=np.float32)
-        tile[:, 1:-1] = [k.load(self.source, row + column) for row in rows]
-        k.wait()
-        for _ in rows:
-            k.shared(1)
+        for number, row in enumerate(rows):
+            tile[number, 1:-1] = self._loaded(k, row + column, LOAD)
         for edge, beside in ((0, -1), (STRIP_COLUMNS - 1, 1)):
             where = k.ty == edge
-            border = [k.load(self.source, row + column + beside, where) for row in rows]
-            k.wait(0, where)
-            tile[:, edge + beside + 1] = [values[edge] for values in border]
-            for _ in rows:
-                k.shared(1, where)
+            for number, row in enumerate(rows):
+                border = self._loaded(k, row + column + beside, EDGE, where)
+                tile[number, edge + beside + 1] = border[edge]
         k.barrier()
         yield
+        for _ in range(FIRST):
+            k.shared(1)
         for row, smooth in zip(rows[1:-1], smoothed(tile), strict=True):
-            for _ in range(9):
+            for _ in range(3):
                 k.shared(1)
-            k.compute(10)
+            k.compute(SMOOTH)
             k.store(self.result, row + column, smooth)
             yield
+        k.compute(END)
+
+    def _loaded(
+        self, k: BlockTracer, place: Lanes, instructions: int, where: Mask | None = None
+    ) -> NDArray[np.float32]:
+        """What is loaded and written to shared memory."""
+        values = k.load(self.source, place, where)
+        k.wait(0, where)
+        k.shared(1, where)
+        k.compute(instructions, where)
+        return values
 
 
 @frozen
@@ -94,8 +107,8 @@ class Stencil2dParameters:
     """Size and length of stencil2d.
 
     Attributes:
-        rows: of the matrix without its border, a multiple of 8 (the suite: 512 to 4096).
-        columns: likewise, a multiple of 256.
+        rows: of the matrix without its border, a multiple of 16 (the suite: 512 to 4096).
+        columns: likewise, a multiple of 64.
         iterations: launches (the suite: 1000).
     """
 

@@ -35,13 +35,13 @@ def test_a_warp_moves_two_rows_of_16_vectors() -> None:
         ]
 
     assert warp_operations(kernel, program, block, warp) == [
-        ("COMPUTE", 40, []),
+        ("COMPUTE", 89, []),
         *[("LOAD", "input", place(row, column, r)) for r in range(4)],
         ("WAIT", 0, []),
         *[("SHARED", 4, [])] * 4,
         ("BARRIER", 0, []),
         *[("SHARED", 32, [])] * 4,
-        ("COMPUTE", 16, []),
+        ("COMPUTE", 40, []),
         *[("STORE", "output", place(column, row, r)) for r in range(4)],
     ]
 

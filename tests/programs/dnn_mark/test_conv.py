@@ -39,29 +39,37 @@ def test_patches_become_columns() -> None:
     names = ["input", "weights", "bias", "columns", "output"]
     assert [buffer.name for buffer in program.buffers] == names
     kernel = nth_launch(program, 0)
-    assert (kernel.blocks, kernel.threads_per_block) == (32, 64)
-    # outputs are 32 x 32 an image: block 17 has rows 2 and 3 of the second image
-    operations = warp_operations(kernel, program, block=17, warp=1)
-    expected: list[tuple] = [("COMPUTE", 8, [])]
-    for weight in range(18):
+    assert (kernel.blocks, kernel.threads_per_block) == (256 * 3, 64)
+    # outputs are 32 x 32 an image: block 141 of a row has 8 positions of row 3 of the second image
+    operations = warp_operations(kernel, program, block=256 + 141, warp=1)
+    loads, stores = [], []
+    for weight in range(12, 16):
         channel, row, column = weight // 9, weight % 9 // 3, weight % 3
-        start = (2 + channel) * 34 * 34 + (3 + row) * 34 + column
-        out = weight * 2048 + 1024 + 96
-        expected += [
-            ("COMPUTE", 16, []),
-            ("LOAD", "input", [start + lane for lane in range(32)]),
-            ("WAIT", 0, []),
-            ("STORE", "columns", [out + lane for lane in range(32)]),
-        ]
-    assert operations == expected
+        start = (2 + channel) * 34 * 34 + (3 + row) * 34 + column + 8
+        loads += [start + lane for lane in range(8)]
+        stores += [weight * 2048 + 1024 + 104 + lane for lane in range(8)]
+    assert operations == [
+        ("COMPUTE", 202, []),
+        ("LOAD", "input", loads),
+        ("WAIT", 0, []),
+        ("COMPUTE", 11, []),
+        ("STORE", "columns", stores),
+        ("COMPUTE", 1, []),
+    ]
+    (last,) = kernel.run_block(2 * 256, 32)
+    assert last.active.all(axis=0).tolist() == [True, False], "weights 16 and 17 alone"
 
 
 def test_padding_is_not_loaded() -> None:
     program = Conv(ConvParameters(side=32, padding=1), 0)
-    operations = warp_operations(nth_launch(program, 0), program)
-    loads = [op[2] for op in operations if op[0] == "LOAD"]
-    assert [len(lanes) for lanes in loads] == [31, 32, 31, 31, 32, 31], "row -1 is left out"
-    assert sum(op[0] == "STORE" for op in operations) == 9
+    kernel = nth_launch(program, 0)
+    first, last = (warp_operations(kernel, program, block) for block in (0, 128))
+    (loads,) = (op[2] for op in first if op[0] == "LOAD")
+    assert loads == list(range(7)), "weight 3, but for column -1: the others are in row -1"
+    (stores,) = (op[2] for op in first if op[0] == "STORE")
+    assert len(stores) == 32
+    (stores,) = (op[2] for op in last if op[0] == "STORE")
+    assert stores == [8 * 1024 + lane for lane in range(8)], "weight 8 is the last"
 
 
 def test_tiles_of_the_product() -> None:

@@ -20,13 +20,14 @@ def test_filtered_signal(samples: int) -> None:
     assert np.concatenate(found) == pytest.approx(expected, rel=1e-5)
 
 
-def taps(first: int, start: int) -> list[tuple]:
-    """Four taps of a warp that begins at sample `start`, beyond the history."""
-    loads = []
-    for tap in range(first, first + 4):
-        loads.append(("LOAD", "coeff", [tap] * 32))
-        loads.append(("LOAD", "input", [start - tap + lane for lane in range(32)]))
-    return [("COMPUTE", 17, []), *loads, ("WAIT", 0, []), ("COMPUTE", 4, [])]
+def taps(start: int) -> list[tuple]:
+    """The taps of a warp that begins at sample `start`, beyond the history."""
+    found: list[tuple] = []
+    for tap in range(16):
+        found.append(("LOAD", "coeff", [tap] * 32))
+        found.append(("LOAD", "input", [start - tap + lane for lane in range(32)]))
+        found += [("WAIT", 0, []), ("COMPUTE", 21 if tap < 15 else 13, [])]
+    return found
 
 
 def test_a_warp_slides_over_the_signal() -> None:
@@ -34,14 +35,15 @@ def test_a_warp_slides_over_the_signal() -> None:
     names = ["input", "output", "coeff", "history"]
     assert [buffer.name for buffer in program.buffers] == names
     kernel = nth_launch(program, 0)
-    assert (kernel.blocks, kernel.threads_per_block) == (16, 64)
+    assert (kernel.blocks, kernel.threads_per_block) == (4, 256)
     assert (kernel.registers_per_thread, kernel.shared_bytes) == (28, 0)
-    start = 64 * 3 + 32
+    start = 256 * 3 + 32
     assert warp_operations(kernel, program, block=3, warp=1) == [
-        ("COMPUTE", 8, []),
-        *taps(0, start), *taps(4, start), *taps(8, start), *taps(12, start),
+        ("COMPUTE", 30, []),
+        *taps(start),
         ("STORE", "output", [start + lane for lane in range(32)]),
-    ]  # fmt: skip
+        ("COMPUTE", 1, []),
+    ]
 
 
 def test_the_first_samples_need_the_history() -> None:
@@ -55,12 +57,12 @@ def test_the_first_samples_need_the_history() -> None:
 
 
 def test_threads_beyond_the_signal_do_nothing() -> None:
-    program = Fir(FirParameters(72, 1), 0)
+    program = Fir(FirParameters(264, 1), 0)
     kernel = nth_launch(program, 0)
     assert kernel.blocks == 2
     assert warp_operations(kernel, program, block=1, warp=1) == []
-    stores = warp_operations(kernel, program, block=1)[-1]
-    assert stores == ("STORE", "output", list(range(64, 72)))
+    store = warp_operations(kernel, program, block=1)[-2]
+    assert store == ("STORE", "output", list(range(256, 264)))
 
 
 def test_the_order_of_blocks_is_no_matter() -> None:

@@ -65,29 +65,29 @@ def test_both_warps_of_a_row() -> None:
             ("LOAD", "val", list(range(first, last))),
             ("LOAD", "col", list(range(first, last))),
             ("WAIT", 0, []),
-            ("COMPUTE", 2, []),
+            ("COMPUTE", 14, []),
             ("LOAD", "x", TARGETS[first:last].tolist()),
             ("WAIT", 0, []),
             ("SHARED", 1, []),
-            ("COMPUTE", 3, []),
+            ("COMPUTE", 15, []),
             ("SHARED", 1, []),
         ]
 
     start = [
-        ("COMPUTE", 8, []),
+        ("COMPUTE", 32, []),
         ("STORE", "y", [7] * 32),
         ("LOAD", "row", [7] * 32),
         ("LOAD", "row", [8] * 32),
         ("WAIT", 0, []),
         ("SHARED", 1, []),
     ]
-    add = [("SHARED", 1, []), ("SHARED", 1, []), ("COMPUTE", 1, []), ("SHARED", 1, [])]
+    add = [("SHARED", 1, []), ("SHARED", 1, []), ("COMPUTE", 8, []), ("SHARED", 1, [])]
     barrier = [("BARRIER", 0, [])]
     end = [
         ("LOAD", "y", [7]),
         ("SHARED", 1, []),
         ("WAIT", 0, []),
-        ("COMPUTE", 1, []),
+        ("COMPUTE", 5, []),
         ("STORE", "y", [7]),
     ]
     assert warp_operations(kernel, program, 7, 0) == [

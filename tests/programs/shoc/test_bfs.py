@@ -61,37 +61,39 @@ def test_a_warp_goes_through_its_vertices_one_by_one() -> None:
     assert (kernel.registers_per_thread, kernel.shared_bytes) == (20, 0)
 
     def look(vertex: int) -> list[tuple]:
-        return [("LOAD", "levels", [vertex] * 32), ("WAIT", 0, []), ("COMPUTE", 3, [])]
+        look = ("LOAD", "levels", [vertex] * 32)
+        return [("COMPUTE", 4, []), look, ("WAIT", 0, []), ("COMPUTE", 11, [])]
 
     def arcs(count: int, first: int, targets: list[int], fresh: list[int]) -> list[tuple]:
         return [
             ("LOAD", "edgeArrayAux", list(range(first, first + count))),
             ("WAIT", 0, []),
-            ("COMPUTE", 2, []),
+            ("COMPUTE", 6, []),
             ("LOAD", "levels", targets),
             ("WAIT", 0, []),
-            ("COMPUTE", 3, []),
+            ("COMPUTE", 4, []),
             ("STORE", "levels", fresh),
             ("STORE", "flag", [0] * len(fresh)),
+            ("COMPUTE", 17, []),
         ]
 
     operations = warp_operations(kernel, program, warp=1)
-    assert operations[:30] == [
-        ("COMPUTE", 8, []),
+    assert operations[:35] == [
+        ("COMPUTE", 69, []),
         *look(32),
         *look(33),
         ("LOAD", "edgeArray", [34] * 32),
         ("LOAD", "edgeArray", [33] * 32),
         ("WAIT", 0, []),
-        ("COMPUTE", 3, []),
+        ("COMPUTE", 12, []),
         *arcs(32, 0, targets[:32].tolist(), targets[2:32].tolist()),
         *arcs(8, 32, targets[32:].tolist(), targets[32:].tolist()),
         *look(34),
     ]
-    assert len(operations) == 30 + 29 * 3
+    assert len(operations) == 35 + 29 * 4
     ragged = warp_operations(kernel, program, block=1, warp=14)
-    assert ragged[-3:] == look(1499)
-    assert len(ragged) == 1 + 3 * (1500 - 1024 - 14 * 32)
+    assert ragged[-4:] == look(1499)
+    assert len(ragged) == 1 + 4 * (1500 - 1024 - 14 * 32)
 
 
 def test_wavefronts_of_64_hold_two_groups_of_lanes() -> None:

@@ -42,21 +42,23 @@ def test_a_transform_loads_a_page_and_stores_it_back(number: int, last: int) -> 
     assert (kernel.registers_per_thread, kernel.shared_bytes) == (32, 2304)
     operations = warp_operations(kernel, program, block=3, warp=1)
     places = [[512 * 3 + 64 * m + 32 + lane for lane in range(32)] for m in range(8)]
-    assert operations[:10] == [
-        ("COMPUTE", 8, []),
+    assert operations[:11] == [
+        ("COMPUTE", 32, []),
         *[("LOAD", "work", place) for place in places],
+        ("COMPUTE", 3, []),
         ("WAIT", 0, []),
     ]
     writes, reads = [("SHARED", 1, [])] * 8, [("SHARED", 2, [])] * 8
     bar = [("BARRIER", 0, [])]
-    work = [("COMPUTE", 162, [])]
-    assert operations[10:-9] == [
+    work = [("COMPUTE", 72 + 849, [])]
+    assert operations[11:-10] == [
         *work, *writes, *bar, *reads, *bar, *writes, *bar, *reads, *bar,
         *work, *writes, *bar, *writes, *bar, *writes, *bar, *writes,
     ]  # fmt: skip
-    assert operations[-9:] == [
+    assert operations[-10:] == [
         ("COMPUTE", last, []),
         *[("STORE", "work", place) for place in places],
+        ("COMPUTE", 47, []),
     ]
     (chunk,) = kernel.run_block(3, 32)
     assert set(chunk.size.tolist()) == {8}
