@@ -1,4 +1,4 @@
-"""Instructions of a wavefront of 64, beside those that MGPUSim's traces have of the same kernels."""
+"""Instructions of a wavefront of 64, as many as MGPUSim's traces have of the same kernels."""
 
 import numpy as np
 import pytest

@@ -22,8 +22,8 @@ PIECE = 4
 TILE = SIDE * PIECE
 
 IN_INSTRUCTIONS = 89
-"""Before the loads: indices and the remainder by the grid's width, a division.  All that a wavefront
-does is 146 instructions, as in MGPUSim's trace: 61 of these come before the first load."""
+"""Before the loads: indices and the remainder by the grid's width, a division.  A wavefront has 146
+instructions, as in MGPUSim's trace: 61 of these come before the first load."""
 OUT_INSTRUCTIONS = 40
 """Before the stores: indices and exchange of components, of the same trace."""
 WRITE_PASSES = 4

@@ -44,14 +44,15 @@ ROWS = {
     "ptx": Code(start=12, ready=7, ahead=0, sum=1, unroll=16, turn=5),
     "gcn3": Code(start=23, ready=6, ahead=1, sum=9, end=2),
 }
-"""A thread a row.  ``ptx``: nvcc 11.8 for sm_35, 69 instructions for 16 iterations.  ``gcn3``: traces
-of MGPUSim, 13 an iteration and 32 more a wavefront."""
+"""A thread a row.  ``ptx``: nvcc 11.8 for sm_35, 69 instructions for 16 iterations.  ``gcn3``:
+MGPUSim's trace, 13 an iteration and 32 more a wavefront."""
 
 COLUMNS = {
     "ptx": Code(start=12, ready=5, ahead=0, sum=1, unroll=8, turn=5),
     "gcn3": Code(start=22, ready=2, ahead=6, sum=8, end=2),
 }
-"""A thread a column.  ``ptx``: 37 instructions for 8 iterations.  ``gcn3``: 17 an iteration and 27 more."""
+"""A thread a column.  ``ptx``: 37 instructions for 8 iterations.  ``gcn3``: 17 an iteration and 27
+more."""
 
 
 @define(kw_only=True, eq=False)

@@ -18,9 +18,9 @@ from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
 STRIP_ROWS = 16
 STRIP_COLUMNS = 64
 START, LOAD, EDGE, FIRST, SMOOTH, END = 103, 11, 9, 6, 10, 1
-"""Instructions before the first load, after that of a row and that of an element beside a row, loads
-from shared memory before the first row, instructions of a row, and after the last: 965 a wavefront,
-and 13 and 14 from row to row, as in MGPUSim's trace."""
+"""Instructions before the first load, after that of a row and that of an element beside a row;
+loads from shared memory before the first row, instructions of a row, and after the last: 965 a
+wavefront, and 13 and 14 from row to row, as in MGPUSim's trace."""
 PAD = 16
 """Rows begin at multiples of so many elements."""
 CENTER, CARDINAL, DIAGONAL = np.float32(0.25), np.float32(0.15), np.float32(0.05)
