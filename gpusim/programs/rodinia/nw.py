@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 from attrs import define, field, frozen
-from attrs.validators import ge, le
+from attrs.validators import ge, in_, le, optional
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import Launch
@@ -16,10 +17,6 @@ from gpusim.programs.idioms import strided_passes
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
 
-TILE = 16
-PITCH = TILE + 1
-"""Words of a row of the scores in shared memory: the tile, and the column left of it."""
-
 Ints = DeviceArray[np.int32]
 
 
@@ -28,10 +25,10 @@ class Step:
     """One anti-diagonal of a tile.
 
     Attributes:
-        active: (16,) bool, threads with a cell.
-        passes: of each access to the scores; neighbouring threads are 16 words apart.
-        cells: (active,) indices of their scores in shared memory, pitch 17.
-        references: (active,) indices of their substitution scores, pitch 16.
+        active: (side,) bool, threads with a cell.
+        passes: of each access to the scores; neighbouring threads are a tile's side apart.
+        cells: (active,) indices of their scores in shared memory, a row's pitch is side + 1.
+        references: (active,) indices of their substitution scores, pitch side.
     """
 
     active: NDArray[np.bool_]
@@ -40,33 +37,55 @@ class Step:
     references: NDArray[np.int64]
 
 
-def _step(number: int) -> Step:
-    """Step 0..30: 1, 2, ... 16, 15, ... 1 threads, the first one lowest."""
-    count = TILE - abs(number - (TILE - 1))
+def _step(side: int, number: int) -> Step:
+    """Step 0..30 of a side of 16: 1, 2, ... 16, 15, ... 1 threads, the first one lowest."""
+    count = side - abs(number - (side - 1))
     lane = np.arange(count)
-    column = lane + max(0, number - (TILE - 1))
+    column = lane + max(0, number - (side - 1))
     row = number - column
-    active = np.arange(TILE) < count
-    passes = strided_passes(count, TILE)
-    return Step(active, passes, PITCH * (row + 1) + column + 1, TILE * row + column)
+    active = np.arange(side) < count
+    passes = strided_passes(count, side)
+    return Step(active, passes, (side + 1) * (row + 1) + column + 1, side * row + column)
 
 
-STEPS = [_step(number) for number in range(2 * TILE - 1)]
+@cache
+def _steps(side: int) -> list[Step]:
+    return [_step(side, number) for number in range(2 * side - 1)]
+
+
+@frozen
+class Mix:
+    """Instructions of a block that access no memory.
+
+    Attributes:
+        start: before the first row.
+        row: for the address of a row, when it is loaded and when it is stored.
+        step: of an anti-diagonal.
+    """
+
+    start: int
+    row: int
+    step: int
+
+
+MIXES = {16: Mix(start=19, row=3, step=6), 64: Mix(start=55, row=12, step=21)}
+"""By the side of a tile.  16: Rodinia's CUDA, addresses as in PTX of nvcc 11.8 for sm_35.  64: its
+OpenCL as MGPUSim has it, 5285 instructions a tile and 14 from row to row in its trace."""
 
 
 @define(kw_only=True, eq=False)
 class NeedleTiles(Kernel):
-    """One anti-diagonal of tiles: a tile of 16 x 16 cells for a block of 16 threads.
+    """One anti-diagonal of tiles: a tile of 16 x 16 cells for a block of 16 threads, or 64 x 64.
 
     16 L reference, row by row; the corner of the scores by thread 0; barrier; L the column left of
     the tile, one row a lane; barrier; L the row above it; barrier; 31 steps with a barrier each; 16
     S of the scores.  Each barrier waits for the loads before it, which go to shared memory.  In the
-    second kernel the corner comes after the first barrier, together with the column.  The address
-    of each row takes three instructions, as in PTX of nvcc 11.8 for sm_35.
+    second kernel the corner comes after the first barrier, together with the column.
 
     Attributes:
-        reference, scores: (n + 1)^2, both.
-        pitch: n + 1.
+        reference, scores: n + 1 rows, both.
+        pitch: integers from row to row.
+        side: of a tile.
         penalty: of a gap.
         left, bottom: column and row of block 0's tile; the next block's is one up and right.
         corner_first: whether this is the first kernel.
@@ -75,25 +94,25 @@ class NeedleTiles(Kernel):
     reference: Ints
     scores: Ints
     pitch: int
+    side: int
     penalty: int
     left: int
     bottom: int
     corner_first: bool
     registers_per_thread: int = 32
-    shared_bytes: int = 4 * (PITCH * PITCH + TILE * TILE)
 
     def body(self, k: BlockTracer) -> Iterator[None]:
-        pitch = self.pitch
-        corner = TILE * (pitch * (self.bottom - k.bx) + self.left + k.bx)
+        pitch, side, mix = self.pitch, self.side, MIXES[self.side]
+        corner = side * (pitch * (self.bottom - k.bx) + self.left + k.bx)
         inner = corner + pitch + 1 + k.tx
         first = k.tx == 0
-        temp = np.empty((PITCH, PITCH), dtype=np.int32)
-        k.compute(19 + 3 * TILE)
-        loaded = [k.load(self.reference, inner + row * pitch) for row in range(TILE)]
+        temp = np.empty((side + 1, side + 1), dtype=np.int32)
+        k.compute(mix.start + mix.row * side)
+        loaded = [k.load(self.reference, inner + row * pitch) for row in range(side)]
         if self.corner_first:
             temp[0, 0] = k.load(self.scores, k.tx * 0 + corner, first)[0]
         k.wait()
-        for _ in range(TILE):
+        for _ in range(side):
             k.shared(1)
         if self.corner_first:
             k.shared(1, first)
@@ -112,25 +131,25 @@ class NeedleTiles(Kernel):
         k.barrier()
         yield
         flat, reference = temp.reshape(-1), np.concatenate(loaded)
-        for step in STEPS:
+        for step in _steps(side):
             self._advance(k, flat, reference, step)
             yield
-        for row in range(TILE):
+        for row in range(side):
             k.shared(1)
-            k.compute(3)
+            k.compute(mix.row)
             k.store(self.scores, inner + row * pitch, temp[row + 1, 1:])
 
     def _advance(
         self, k: BlockTracer, temp: NDArray[np.int32], reference: NDArray[np.int32], step: Step
     ) -> None:
         """The best of three ways into each cell of an anti-diagonal: 4 LDS, STS, barrier."""
-        cells = step.cells
-        diagonal = temp[cells - PITCH - 1] + reference[step.references]
-        gap = np.maximum(temp[cells - 1], temp[cells - PITCH]) - self.penalty
+        cells, above = step.cells, self.side + 1
+        diagonal = temp[cells - above - 1] + reference[step.references]
+        gap = np.maximum(temp[cells - 1], temp[cells - above]) - self.penalty
         temp[cells] = np.maximum(diagonal, gap)
         for passes in (step.passes, 1, step.passes, step.passes):
             k.shared(passes, step.active)
-        k.compute(6, step.active)
+        k.compute(MIXES[self.side].step, step.active)
         k.shared(step.passes, step.active)
         k.barrier()
 
@@ -140,25 +159,28 @@ class NwParameters:
     """Parameters of nw.
 
     Attributes:
-        n: letters of each sequence, a multiple of 16 (the suite: 2048).
+        n: letters of each sequence, a multiple of a tile's side (the suite: 2048).
         penalty: of a gap (the suite: 10).
         diagonals: anti-diagonals of tiles that are aligned, the longest ones; None: all.
+        tile: side of a tile: 16 as in the suite's CUDA, or 64 as in MGPUSim, with its instructions.
+        pitch: integers from row to row, at least n + 1; None: n + 1.  A part of larger matrices has
+            the pages of an instruction that all of them have.
     """
 
-    n: int = field(default=2048, validator=[ge(TILE), le(32768)])
+    n: int = field(default=2048, validator=[ge(16), le(32768)])
     penalty: int = field(default=10, validator=[ge(0), le(1000)])
     diagonals: int | None = field(default=None)
+    tile: int = field(default=16, validator=in_(tuple(MIXES)))
+    pitch: int | None = field(default=None, validator=optional(le(32769)))
 
-    @n.validator
-    def _tiles(self, _: object, n: int) -> None:
-        if n % TILE:
-            raise ValueError(f"'n' must be a multiple of {TILE}: {n}")
-
-    @diagonals.validator
-    def _fits(self, _: object, diagonals: int | None) -> None:
-        most = 2 * (self.n // TILE) - 1
-        if diagonals is not None and not 1 <= diagonals <= most:
-            raise ValueError(f"'diagonals' must be from 1 to {most}: {diagonals}")
+    def __attrs_post_init__(self) -> None:
+        if self.n % self.tile:
+            raise ValueError(f"'n' must be a multiple of {self.tile}: {self.n}")
+        most = 2 * (self.n // self.tile) - 1
+        if self.diagonals is not None and not 1 <= self.diagonals <= most:
+            raise ValueError(f"'diagonals' must be from 1 to {most}: {self.diagonals}")
+        if self.pitch is not None and self.pitch <= self.n:
+            raise ValueError(f"'pitch' must be at least n + 1 = {self.n + 1}: {self.pitch}")
 
 
 @program("nw", NwParameters)
@@ -173,17 +195,18 @@ class Nw(Program):
     def __init__(self, parameters: NwParameters, seed: int) -> None:
         super().__init__("nw")
         self.n, self.penalty = n, penalty = parameters.n, parameters.penalty
-        self.diagonals = parameters.diagonals or 2 * (n // TILE) - 1
+        self.tile, self.pitch = parameters.tile, parameters.pitch or n + 1
+        self.diagonals = parameters.diagonals or 2 * (n // self.tile) - 1
         down, across = np.random.default_rng(seed).integers(1, 11, (2, n))
-        reference = np.zeros((n + 1, n + 1), dtype=np.int32)
-        reference[1:, 1:] = np.where(down[:, None] == across, 5, -2)
+        reference = np.zeros((n + 1, self.pitch), dtype=np.int32)
+        reference[1:, 1 : n + 1] = np.where(down[:, None] == across, 5, -2)
         scores = np.zeros_like(reference)
-        scores[0] = scores[:, 0] = -penalty * np.arange(n + 1)
+        scores[0, : n + 1] = scores[:, 0] = -penalty * np.arange(n + 1)
         self.reference = self.memory.allocate("reference", reference)
         self.scores = self.memory.allocate("scores", scores)
 
     def launches(self) -> Iterator[Launch]:
-        width = self.n // TILE
+        width = self.n // self.tile
         shortest = width - self.diagonals // 2
         for tiles in range(shortest, width + 1):
             yield self._diagonal("needle_cuda_shared_1", tiles, 0, tiles - 1)
@@ -191,8 +214,10 @@ class Nw(Program):
             yield self._diagonal("needle_cuda_shared_2", tiles, width - tiles, width - 1)
 
     def _diagonal(self, name: str, tiles: int, left: int, bottom: int) -> NeedleTiles:
+        side = self.tile
         return NeedleTiles(
-            shape=Shape((tiles, 1, 1), (TILE, 1, 1)), name=name, reference=self.reference,
-            scores=self.scores, pitch=self.n + 1, penalty=self.penalty, left=left, bottom=bottom,
-            corner_first=name.endswith("1"),
+            shape=Shape((tiles, 1, 1), (side, 1, 1)), name=name, reference=self.reference,
+            scores=self.scores, pitch=self.pitch, side=side, penalty=self.penalty, left=left,
+            bottom=bottom, corner_first=name.endswith("1"),
+            shared_bytes=4 * ((side + 1) ** 2 + side**2),
         )  # fmt: skip

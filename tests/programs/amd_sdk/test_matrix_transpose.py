@@ -46,6 +46,17 @@ def test_a_warp_moves_two_rows_of_16_vectors() -> None:
     ]
 
 
+def test_a_part_of_wider_matrices() -> None:
+    program = MatrixTranspose(MatrixTransposeParameters(128, pitch=256), 0)
+    drain(program)
+    source = program.source.data.view(np.float32).reshape(128, 256)
+    result = program.result.data.view(np.float32).reshape(128, 256)
+    assert (result[:, :128] == source[:, :128].T).all()
+    assert not result[:, 128:].any()
+    with pytest.raises(ValueError, match="'pitch' must be at least n = 128: 64"):
+        MatrixTransposeParameters(128, pitch=64)
+
+
 def test_lines_and_pages_of_an_instruction() -> None:
     program = MatrixTranspose(MatrixTransposeParameters(1024), 0)
     (chunk,) = nth_launch(program, 0).run_block(17, 32)

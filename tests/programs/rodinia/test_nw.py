@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpusim.core.warp_program import Op
 from gpusim.programs.rodinia.nw import Nw, NwParameters
 from tests.programs.drain import drain, warp_operations
 from tests.programs.graph_inputs import nth_launch, run_backwards, run_forwards
@@ -32,6 +33,21 @@ def test_scores(n: int, penalty: int) -> None:
     names = ["needle_cuda_shared_1"] * width + ["needle_cuda_shared_2"] * (width - 1)
     assert drain(program) == names
     assert (program.scores.data.reshape(n + 1, n + 1) == scores(reference, penalty)).all()
+
+
+def test_tiles_of_64_within_wider_rows() -> None:
+    program = Nw(NwParameters(128, tile=64, pitch=200), 4)
+    reference = program.reference.data.reshape(129, 200)
+    assert drain(program) == ["needle_cuda_shared_1"] * 2 + ["needle_cuda_shared_2"]
+    found = program.scores.data.reshape(129, 200)
+    assert (found[:, :129] == scores(reference[:, :129], 10)).all()
+    assert not found[:, 129:].any()
+    kernel = nth_launch(program, 1)
+    assert (kernel.blocks, kernel.threads_per_block, kernel.shared_bytes) == (2, 64, 33284)
+    (chunk, *more) = kernel.run_block(0, 64)
+    counts = [np.where(one.kind == int(Op.COMPUTE), one.arg, 1) for one in (chunk, *more)]
+    waits = sum(int((one.kind == int(Op.WAIT)).sum()) for one in (chunk, *more))
+    assert sum(int(count.sum()) for count in counts) - waits == 5285, "as in MGPUSim's trace"
 
 
 @pytest.mark.parametrize(
@@ -122,3 +138,5 @@ def test_arrays_and_sizes() -> None:
     ]
     with pytest.raises(ValueError, match="'n' must be a multiple of 16: 40"):
         NwParameters(40)
+    with pytest.raises(ValueError, match=r"must be at least n \+ 1 = 49: 48"):
+        NwParameters(48, pitch=48)
