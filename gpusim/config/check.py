@@ -13,7 +13,7 @@ from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkC
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
 from gpusim.core.errors import nearest
-from gpusim.core.interleaving import HASHES, RANDOM, hash_refusal
+from gpusim.core.interleaving import HASHES, RANDOM, XOR, hash_refusal
 from gpusim.core.warp_program import SECTOR_BYTES
 
 SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
@@ -142,7 +142,11 @@ def _check_copies(config: GpuConfig) -> Iterator[Problem]:
 
 
 def _check_hash(config: GpuConfig) -> Iterator[Problem]:
-    """A hash fits the number of L2 banks, and likewise in each MIG instance."""
+    """A hash fits the L1's sets and the number of L2 banks, and likewise in each MIG instance."""
+    if config.l1.hash is not None:
+        yield from _one_of(config.l1.hash, ("none", XOR), ("l1", "hash"))
+        if (sets := config.l1.sets) & (sets - 1):
+            yield Problem(("l1", "hash"), f"needs a power of two of sets, not {sets}")
     if config.l2.hash is not None:
         yield from _one_of(config.l2.hash, ("none", *HASHES, RANDOM), ("l2", "hash"))
         if refusal := hash_refusal(config.l2.hash, config.l2.banks):

@@ -43,7 +43,7 @@ OPTIONAL = (
     "dispatch",
     "fbt", "fbt.remapping", "tlb.*", "tlb.*.hash", "tlb.*.victims", "stage.*", "walk.cache",
     "dram.hash", "dram.partition", "dram.refresh", "dram.trip", "l2.entry", "l2.hash",
-    "l2.sector", "l2.byte_masks", "l2.far", "l2.copies", "l1.unified", "l1.carve_outs",
+    "l2.sector", "l2.byte_masks", "l2.far", "l2.copies", "l1.unified", "l1.carve_outs", "l1.hash",
     *(key for name in SIDE_CACHES for key in (name, f"{name}.tlb")),
 )  # fmt: skip
 """Tables and keys that a machine may do without: `NONE` takes them away."""

@@ -89,6 +89,8 @@ class L1Config:
         carve_outs: sizes that shared memory can have, the smallest first: ``"0KiB 8KiB 16KiB"``.
         allocate: ``"on-fill"``: a line takes its place when it arrives; ``"on-miss"``: a miss
             evicts at once, and its place is reserved until then.
+        hash: ``"xor"``: all bits of the line number, folded, choose the set; None (``"none"`` in a
+            model): its lowest ones.
         replacement: replacement policy: which line of a set goes.
     """
 
@@ -105,6 +107,7 @@ class L1Config:
     unified: Bytes | None = None
     carve_outs: str | None = None
     allocate: str = "on-fill"
+    hash: str | None = None
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
 
     @property

@@ -112,8 +112,10 @@ def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
         what to call at the end of the run, for those that are still there.
 
     Raises:
-        UserError: the first TLBs do not tell what they evict.
+        UserError: the first TLBs do not tell what they evict, or L1 caches have hashed sets.
     """
+    if machine.config.l1.hash is not None:
+        raise UserError('cannot record lifetimes with l1.hash: allowed: "none"')
     lives: list[_Lives] = []
     name, tlbs = next(iter(machine.tlbs.items()))
     for index, tlb in enumerate(tlbs):

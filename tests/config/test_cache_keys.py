@@ -16,6 +16,8 @@ REFUSED = [
     ("kepler-uvm", {"dram.hash": "ipoly"}, 'power of two up to 1024, not 6; "xor" takes any'),
     ("tiny", {"dram.hash": "xro"}, "did you mean 'xor'?; allowed: none, xor, ipoly"),
     ("a100-mig", {"l2.hash": "ipoly", "l2.banks": 56}, "power of two up to 1024, not 56"),
+    ("tiny", {"l1.hash": "xro"}, "did you mean 'xor'?; allowed: none, xor"),
+    ("tiny", {"l1.hash": "xor", "l1.size": "24KiB"}, "needs a power of two of sets, not"),
     ("tiny", {"l1.at_launch": "invalid"}, "did you mean 'invalidate'?; allowed: invalidate, keep"),
     ("tiny", {"l1.writes": "evictt"}, "did you mean 'evict'?; allowed: update, allocate, evict"),
     ("apu-hsa+vc", {"l1.writes": "allocate"}, "under which name its line is cached"),

@@ -21,7 +21,7 @@ from gpusim.core.neighbours import FirstCache
 from gpusim.core.request import MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
-from gpusim.hardware.cache.array import CacheArray
+from gpusim.hardware.cache.hashed_array import l1_array
 from gpusim.hardware.cache.unified import Splits
 
 _SECTOR_KEY_BITS: Final = 8
@@ -72,9 +72,7 @@ class L1Cache(Component, FirstCache):
         self.instance = index
         self.latency = config.latency.cycles(clock)
         self.virtual = config.translation.startswith("after")
-        self.array = CacheArray(
-            config.size // config.line, config.ways, replacement=config.replacement
-        )
+        self.array = l1_array(config)
         self.counters: list[FirstCacheCounters] = [L1Counters() for _ in range(apps)]
         self.on_evict: Probe[[int, int]] = Probe()
         """Line that a fill replaces, by its name in this cache, and cycle."""
