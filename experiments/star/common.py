@@ -72,7 +72,7 @@ DESIGNS = {
     "Half-Sub-Double-Way-Para": "half-sub-double-way-para",
     "static": "static-ways",
     "STAR + static": "star+static",
-    "MASK": "mask-tokens",
+    "MASK": "mask-tokens-quick",
 }
 """Those that all of `WORKLOADS` are run on (§VI)."""
 

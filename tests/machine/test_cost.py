@@ -170,8 +170,12 @@ def test_the_command(options):
         assert "+4,096 b = +512 B" in shown.stdout
 
 
+PAGES = {"memory.page": "64KiB"}
+"""As STAR §V-C counts bits."""
+
+
 def star(*variants: str) -> dict[str, float]:
-    return added_bytes(load_model("a100-mig", variants), load_model("a100-mig"))
+    return added_bytes(load_model("a100-mig", variants, PAGES), load_model("a100-mig", (), PAGES))
 
 
 def test_what_sharing_adds_to_the_entries_of_an_l3_tlb():
@@ -193,11 +197,11 @@ def test_half_of_the_sub_entries_double_the_bases():
 
 def test_sub_entries_promoted_to_entries_need_a_page_number_each():
     # and 16 times the comparators, which are no bits: STAR §IV-B has 17.2 times the area
-    promoted = {
+    promoted = PAGES | {
         "tlb.L3.array": "set-associative", "tlb.L3.sub_entries": 1,
         "tlb.L3.entries": 16 * 1024, "tlb.L3.ways": 16 * 8,
     }  # fmt: skip
-    shown = added_bytes(load_model("a100-mig", (), promoted), load_model("a100-mig"))
+    shown = added_bytes(load_model("a100-mig", (), promoted), load_model("a100-mig", (), PAGES))
     assert shown == {"tlb.L3: entries": 1024 * (16 * 25 - (2 + 21)) / 8}
 
 

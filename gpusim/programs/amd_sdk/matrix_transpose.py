@@ -86,10 +86,13 @@ class MatrixTransposeParameters:
         n: rows and columns, a multiple of 64 (the suite: 256).
         pitch: floats from row to row, of both matrices: a multiple of 64, at least n; None: n.  A
             part of larger matrices has the pages of an instruction that all of them have.
+        diagonals: of tiles, which the blocks go along, those that are transposed; None: all.  One
+            touches all rows of both matrices.
     """
 
     n: int = field(default=256, validator=[ge(1), le(32768)])
     pitch: int | None = field(default=None)
+    diagonals: int | None = field(default=None)
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("n", self.n), ("pitch", self.pitch or self.n)):
@@ -97,6 +100,9 @@ class MatrixTransposeParameters:
                 raise ValueError(f"{name!r} must be a multiple of {TILE}: {value}")
         if self.pitch is not None and self.pitch < self.n:
             raise ValueError(f"'pitch' must be at least n = {self.n}: {self.pitch}")
+        most = self.n // TILE
+        if self.diagonals is not None and not 1 <= self.diagonals <= most:
+            raise ValueError(f"'diagonals' must be from 1 to {most}: {self.diagonals}")
 
 
 @program("matrix_transpose", MatrixTransposeParameters)
@@ -111,6 +117,7 @@ class MatrixTranspose(Program):
         super().__init__("matrix_transpose")
         self.n = n = parameters.n
         self.pitch = pitch = parameters.pitch or n
+        self.diagonals = parameters.diagonals or n // TILE
         values = np.arange(n * pitch, dtype=np.float32)
         values.flags.writeable = False
         empty = np.zeros(n * pitch // PIECE, dtype=FLOAT4)
@@ -120,6 +127,6 @@ class MatrixTranspose(Program):
     def launches(self) -> Iterator[Launch]:
         tiles = self.n // TILE
         yield TransposeKernel(
-            shape=Shape((tiles, tiles, 1), (SIDE, SIDE, 1)), source=self.source,
+            shape=Shape((tiles, self.diagonals, 1), (SIDE, SIDE, 1)), source=self.source,
             result=self.result, pitch=self.pitch,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import define, field, frozen
-from attrs.validators import ge, le
+from attrs.validators import ge, le, optional
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import Launch
@@ -109,17 +109,23 @@ class Stencil2dParameters:
     Attributes:
         rows: of the matrix without its border, a multiple of 16 (the suite: 512 to 4096).
         columns: likewise, a multiple of 64.
+        pitch: floats from row to row; None: columns and both borders, padded to 16.  A part of
+            wider matrices has the pages of an instruction that all of them have.
         iterations: launches (the suite: 1000).
     """
 
     rows: int = field(default=512, validator=[ge(1), le(32768)])
     columns: int = field(default=512, validator=[ge(1), le(32768)])
     iterations: int = field(default=1000, validator=ge(1))
+    pitch: int | None = field(default=None, validator=optional(le(65536)))
 
     def __attrs_post_init__(self) -> None:
         for name, unit in (("rows", STRIP_ROWS), ("columns", STRIP_COLUMNS)):
             if (value := getattr(self, name)) % unit:
                 raise ValueError(f"{name!r} must be a multiple of {unit}: {value}")
+        least = self.columns + 2
+        if self.pitch is not None and self.pitch < least:
+            raise ValueError(f"'pitch' must be at least columns + 2 = {least}: {self.pitch}")
 
 
 @program("stencil2d", Stencil2dParameters)
@@ -133,7 +139,7 @@ class Stencil2d(Program):
     def __init__(self, parameters: Stencil2dParameters, seed: int) -> None:
         super().__init__("stencil2d")
         rows, columns = parameters.rows, parameters.columns
-        self.pitch = pitch_of(columns)
+        self.pitch = parameters.pitch or pitch_of(columns)
         self.grid = Shape((rows // STRIP_ROWS, columns // STRIP_COLUMNS, 1), (1, STRIP_COLUMNS, 1))
         self.iterations = parameters.iterations
         matrix = np.zeros((rows + 2, self.pitch), dtype=np.float32)

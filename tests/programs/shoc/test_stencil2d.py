@@ -25,6 +25,17 @@ def test_smoothing(iterations: int) -> None:
     assert not result.any(), "the border stays"
 
 
+def test_a_part_of_wider_matrices() -> None:
+    program = Stencil2d(Stencil2dParameters(32, 64, 1, pitch=100), 4)
+    expected = program.da.data.reshape(34, 100)[1:-1, 1:65].astype(float)
+    drain(program)
+    expected = scipy.ndimage.correlate(expected, WEIGHTS, mode="constant")
+    result = program.db.data.reshape(34, 100)
+    assert result[1:-1, 1:65] == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(ValueError, match=r"must be at least columns \+ 2 = 66: 65"):
+        Stencil2dParameters(32, 64, 1, pitch=65)
+
+
 def test_a_strip() -> None:
     program = Stencil2d(Stencil2dParameters(64, 512, 2), 0)
     assert [(b.name, b.bytes) for b in program.buffers] == [
