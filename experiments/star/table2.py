@@ -24,19 +24,19 @@ def class_of(mpki: float) -> str:
     return "L" if mpki < 1 else "M" if mpki <= 100 else "H"
 
 
-def first_misses(result: Result) -> float:
-    """L2 TLB misses per 1000 instructions but for those that wait for one that is under way."""
+def first_share(result: Result) -> float:
+    """Part of the L2 TLB's misses that do not wait for one that is under way."""
     rows = result.counters[result.counters["component"] == "tlb/L2"]
     counts = rows.groupby("counter")["value"].sum()
-    missed = counts.get("misses", 0) - counts.get("merged", 0)
-    return 1000 * float(missed) / float(result.summary["instructions"])
+    misses = float(counts.get("misses", 0))
+    return 1 - float(counts.get("merged", 0)) / misses if misses else 1.0
 
 
 def table(material: Material) -> pd.DataFrame:
     """L2 TLB misses per 1000 instructions, alone on three slices."""
     found = material.numbers("tlb_L2_mpki", PROGRAMS, [BASE]).rename(columns={BASE: HERE})
-    first = material.read(first_misses, PROGRAMS, {"variant": BASELINE})
-    found[FIRST] = [first[name] for name in PROGRAMS]
+    first = material.read(first_share, PROGRAMS, {"variant": BASELINE})
+    found[FIRST] = [found[HERE][name] * first[name] for name in PROGRAMS]
     stated = [ENTRIES[name].table.stated for name in PROGRAMS]
     found.insert(0, PAPER, [float(str(one["mpki"])) for one in stated])
     found[CLASS] = [str(one["class"]) for one in stated]

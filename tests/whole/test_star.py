@@ -16,6 +16,7 @@ from tests.whole.test_mechanisms import assert_same, counters
 
 SMALL_TLBS: dict[str, object] = {
     "memory.page": "4KiB", "tlb.L2.entries": 8, "tlb.L3.entries": 48, "tlb.L3.ways": 6,
+    "l1.hash": "none",
 }  # fmt: skip
 """So small that the L3 TLB evicts, at smoke scale."""
 SHORT: dict[str, object] = {"iterations": 4}
