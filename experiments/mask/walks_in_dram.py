@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-KEY = "walk.memory"
+KEY, SENT_BY = "walk.memory", "walk.sent_by"
 SHOWN = {name: DESIGNS[name] for name in ("SharedTLB", "MASK-TLB", "MASK-DRAM", "MASK")}
 IDEAL = "Ideal"
 
@@ -37,11 +37,12 @@ FIGURE = Figure(
     id="mask.sec43.walks_in_dram",
     title="§4.3, the other way round: page-table reads that never hit in the L2 cache",
     about="The paper's reads of the last level hit in 1 % of the cases. Here all levels are read "
-    'from DRAM (`walk.memory = "dram"`), one pair a category: weighted speedups, IPCs alone on '
-    "SharedTLB as it is. No claim; it tells how far the gap to Ideal hangs on these hits.",
+    'from DRAM (`walk.memory = "dram"`) by the walkers, one pair a category: weighted speedups, '
+    "IPCs alone on SharedTLB as it is. No claim; it tells how far the gap to Ideal hangs on these "
+    "hits.",
     sweeps=(
         pair_sweep([BASE, DESIGNS[IDEAL]], STUDIED),
-        pair_sweep(SHOWN.values(), STUDIED, alone=(), axes={KEY: ["dram"]}),
+        pair_sweep(SHOWN.values(), STUDIED, alone=(), axes={KEY: ["dram"], SENT_BY: ["walkers"]}),
     ),
     table=table,
     draw=draw,

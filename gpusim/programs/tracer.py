@@ -17,6 +17,8 @@ Index: TypeAlias = NDArray[np.int32] | NDArray[np.int64] | int
 Mask: TypeAlias = NDArray[np.bool_]
 Number = TypeVar("Number", np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64)
 
+Whole = TypeVar("Whole", np.int32, np.int64, np.uint32, np.uint64)
+
 # Plain ints: enum's members cost more to look up, and to put into an array.
 _COMPUTE: Final = int(Op.COMPUTE)
 _LOAD: Final = int(Op.LOAD)
@@ -161,6 +163,16 @@ class BlockTracer:
     ) -> None:
         """Raise ``array[index]`` to at least `value` atomically, without a return value."""
         self._reduce(np.maximum, array, index, value, where)
+
+    def reduce_xor(
+        self,
+        array: DeviceArray[Whole],
+        index: NDArray[np.int32] | NDArray[np.int64],
+        value: NDArray[Whole] | int,
+        where: Mask | None = None,
+    ) -> None:
+        """Exclusive or of `value` into ``array[index]`` atomically, without a return value."""
+        self._reduce(np.bitwise_xor, array, index, value, where)
 
     def _reduce(
         self,

@@ -80,6 +80,21 @@ def test_a_second_instruction_waits_for_the_misses_of_the_first() -> None:
     assert filled < end[9] < filled + 10, "it is behind the second one in the queue"
 
 
+def test_another_instruction_joins_a_miss_on_the_same_page() -> None:
+    scripts = (
+        warmed_by(load(9), ("barrier",), load(0)),
+        [("barrier",), ("compute", 4), load(0, 1), ("wait",)],
+        [("barrier",), ("compute", 8), load(9), ("wait",)],
+    )
+    joined, apart = (
+        Run(small(misses="hit-under-miss", merging=merging), *scripts) for merging in (True, False)
+    )
+    assert joined.count("tlb/L1", "merged") == 1
+    assert ends(joined)[9] < began(joined) + 20, "it waits in the MSHR, not in front of the TLB"
+    assert ends(apart)[9] > began(apart) + WALKED
+    assert apart.count("tlb/L1", "merged") == 0
+
+
 def test_others_hit_meanwhile() -> None:
     run = two_warps(misses="hit-under-miss")
     assert ends(run)[9] < began(run) + 20

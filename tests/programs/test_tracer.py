@@ -224,6 +224,14 @@ def test_arrays_do_not_overlap() -> None:
         assert all(a.base + a.bytes <= b.base for a, b in pairwise(program.buffers))
 
 
+def test_reduce_xor_flips_bits_once_a_thread() -> None:
+    k = BlockTracer(Shape((1, 1, 1), (4, 1, 1)), 0, 4)
+    memory = AddressSpace()
+    cells = memory.allocate("cells", np.array([1, 2, 4], dtype=np.uint64))
+    k.reduce_xor(cells, np.array([0, 0, 1, 2]), np.array([3, 4, 6, 9], dtype=np.uint64), k.t < 3)
+    assert cells.data.tolist() == [1 ^ 3 ^ 4, 2 ^ 6, 4]
+
+
 def test_reduce_max_raises_cells() -> None:
     memory = AddressSpace()
     cells = memory.allocate("cells", np.array([5, 5, 5], dtype=np.int32))

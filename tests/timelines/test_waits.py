@@ -12,11 +12,15 @@ from gpusim.results import Result
 from gpusim.views.timelines import Selection, stalled_on, walk_waits, walks_at
 from tests.timelines.made import made
 
+MANY = {"tlb.L1.misses": "mshr", "walk.sent_by": "walkers"}
+"""An SM waits for several pages at once."""
+
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Result]:
     """Eight warps on each of two SMs; the L2 TLB and the walkers are shared."""
-    model, work = gpusim.load_model("maxwell-mask"), gpusim.load_workload("pagerank", "smoke")
+    model = gpusim.load_model("maxwell-mask", overrides=MANY)
+    work = gpusim.load_workload("pagerank", "smoke")
     records = ["intervals", "requests", "walks"]
     with gpusim.simulate(model, work, record=records) as result:
         yield result

@@ -81,7 +81,8 @@ def test_two_applications_lose_nothing(
 
 @pytest.mark.parametrize("walk", ["l2", "dram"])
 def test_what_the_queues_watch_is_empty_in_the_end(pair: gpusim.Workload, walk: str) -> None:
-    model = load_model("maxwell-mask", ["mask-dram"], {**SMALL, "walk.memory": walk})
+    settings = {**SMALL, "walk.memory": walk, "walk.sent_by": "walkers"}
+    model = load_model("maxwell-mask", ["mask-dram"], settings)
     machine = Machine(model.config, assign_sms(model, pair), pair.seed)
     queues = [channel.queues[0] for channel in machine.systems[0].channels]
     assert all(isinstance(queue, GoldenSilverNormal) for queue in queues)
@@ -110,7 +111,7 @@ def test_nobody_is_told_of_walks_unless_a_queue_asks(pair: gpusim.Workload) -> N
 
 
 def test_golden_makes_reads_of_the_page_table_faster(pair: gpusim.Workload) -> None:
-    settings = {**SMALL, "walk.memory": "dram"}
+    settings = {**SMALL, "walk.memory": "dram", "walk.sent_by": "walkers"}
     base, other = (
         gpusim.simulate(load_model("maxwell-mask", variants, settings), pair)
         for variants in ((), ("mask-dram",))

@@ -14,19 +14,22 @@ class HitUnderMissTlb(TlbLevel):
 
     An instruction that misses while another one's misses are under way waits in front of the TLB,
     as the load/store unit is in order, and whatever is behind it, too.  All pages of the
-    instruction may be under way together (Pichai et al., ASPLOS 2014, as MASK cites it).
+    instruction may be under way together (Pichai et al., ASPLOS 2014, as MASK cites it).  With
+    merging, another one that misses on one of these pages waits for its translation, too, not in
+    front of the TLB: MASK counts the warps that hit in an entry of a TLB's MSHRs.
     """
 
     _owner: Requester | None = None
 
     def refuses(self, tag: int, requester: Requester) -> bool:
-        if self._owner is None or self._owner is requester:
+        if self._owner is None or self._owner is requester or self._mshrs.merges(tag):
             return super().refuses(tag, requester)
         self.counters[requester.app].stalls += 1
         return True
 
     def miss(self, request: MemoryRequest, delay: int) -> None:
-        self._owner = request.access
+        if self._owner is None:
+            self._owner = request.access
         super().miss(request, delay)
 
     def _fill(self, translation: Translation) -> None:

@@ -42,7 +42,9 @@ def _first_of_four(position: Lanes, stride: int) -> Lanes:
 class WalshGlobal(Kernel):
     """Two steps on a batch of transforms in global memory: four elements a thread.
 
-    4 x L d[i + {0, s, 2s, 3s}], 13 instructions, 4 x S to the same places.
+    31 instructions for the thread's number, its transform, four places and their addresses of 64
+    bits (counted in the source); 4 x L d[i + {0, s, 2s, 3s}], 13 instructions, 4 x S to the same
+    places.
 
     Attributes:
         data: (batch * points,) transformed in place.
@@ -58,7 +60,7 @@ class WalshGlobal(Kernel):
         stride = self.points // 4
         first = self.points * k.by + _first_of_four(k.t, stride)
         places = [first + step * stride for step in range(4)]
-        k.compute(PROLOGUE)
+        k.compute(31)
         values = [k.load(self.data, place) for place in places]
         k.wait()
         k.compute(13)
@@ -71,9 +73,9 @@ class WalshShared(Kernel):
     """All steps of a short transform in shared memory: one transform a block.
 
     4 x L, stored in shared memory; radix-4 steps with strides points / 4, points / 16, ... (4
-    shared loads, 13 instructions, 4 shared stores, barrier each) and, for an odd logarithm, a
-    radix-2 step; 4 x S.  Strides below 32 have bank conflicts of 2
-    (stride 16) or 4 passes.
+    shared loads, 20 instructions, 8 of them additions of values and the others places and the loop,
+    4 shared stores, barrier each) and, for an odd logarithm, a radix-2 step; 4 x S.  Strides below
+    32 have bank conflicts of 2 (stride 16) or 4 passes.
 
     Attributes:
         data: (batch * points,) transformed in place.
@@ -102,7 +104,7 @@ class WalshShared(Kernel):
             passes = {16: 2, 8: 4, 4: 4, 2: 4, 1: 4}.get(stride, 1)
             for _ in range(4):
                 k.shared(passes)
-            k.compute(13)
+            k.compute(20)
             for part, value in zip(parts, _butterfly([cells[p] for p in parts]), strict=True):
                 cells[part] = value
                 k.shared(passes)
@@ -128,6 +130,8 @@ class WalshShared(Kernel):
 class Modulate(Kernel):
     """The product of two spectra, scaled, in a grid-stride loop: L A, L B, S A.
 
+    9 instructions an iteration: two products, two pointers of 64 bits, and the loop's three.
+
     Attributes:
         data, spectrum: (points,) A and B.
     """
@@ -146,7 +150,7 @@ class Modulate(Kernel):
             a = k.load(self.data, place, where)
             b = k.load(self.spectrum, place, where)
             k.wait(0, where)
-            k.compute(4, where)
+            k.compute(9, where)
             k.store(self.data, place, a * b * scale, where)
             place = place + MODULATE_BLOCKS * BLOCK
             yield

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import define, field, frozen
-from attrs.validators import ge, le
+from attrs.validators import ge, in_, le
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import Launch
@@ -16,7 +16,8 @@ from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
 
 RADIUS = 4
-BLOCK = (32, 16)
+WIDTH = 32
+"""Columns of a block."""
 PADDING = 128 // 4 - RADIUS
 """Words in front of a volume, so that the inner part of each row begins at a line."""
 
@@ -28,13 +29,13 @@ Floats = DeviceArray[np.float32]
 
 @define(kw_only=True, eq=False)
 class FiniteDifferences(Kernel):
-    """One time step: a block marches along z with 32 x 16 columns, x along the lanes.
+    """One time step: a block marches along z with a tile of columns, 32 along x, by the lanes.
 
     Before the march: 8 loads, a plane apart.  For each plane: L the plane 4 ahead; barrier; the
     threads with ty < 4 load the halo rows before and behind, those with tx < 4 the halo columns
     (2 loads each); all in shared memory; barrier; 16 shared loads and 25 FMA (the 8 values along z
-    are in registers); S.  Coefficients lie in constant memory: no traffic.  Registers are our
-    choice.
+    are in registers), 10 more for two addresses and their step to the next plane (the loop is
+    unrolled); S.  Coefficients lie in constant memory: no traffic.  Registers are our choice.
 
     Attributes:
         source, result: volumes with a halo of 4 on all sides, after `PADDING` words.
@@ -48,10 +49,9 @@ class FiniteDifferences(Kernel):
     depth: int
     name: str = "FiniteDifferencesKernel"
     registers_per_thread: int = 40
-    shared_bytes: int = 4 * (BLOCK[0] + 2 * RADIUS) * (BLOCK[1] + 2 * RADIUS)
 
     def body(self, k: BlockTracer) -> Iterator[None]:
-        x, y = BLOCK[0] * k.bx + k.tx, BLOCK[1] * k.by + k.ty
+        x, y = WIDTH * k.bx + k.tx, self.shape.block[1] * k.by + k.ty
         pitch = self.width + 2 * RADIUS
         plane = pitch * (self.height + 2 * RADIUS)
         readable = (x < self.width + RADIUS) & (y < self.height + RADIUS)
@@ -70,7 +70,7 @@ class FiniteDifferences(Kernel):
             k.barrier()
             for _ in range(4 * RADIUS):
                 k.shared(1)
-            k.compute(25)
+            k.compute(35)
             k.store(self.result, here, self._value(here, (1, pitch, plane), inside), inside)
             yield
 
@@ -81,8 +81,8 @@ class FiniteDifferences(Kernel):
         rows = readable & (k.ty < RADIUS)
         columns = readable & (k.tx < RADIUS)
         for where, step in (
-            (rows, -RADIUS * pitch), (rows, BLOCK[1] * pitch),
-            (columns, -RADIUS), (columns, BLOCK[0]),
+            (rows, -RADIUS * pitch), (rows, self.shape.block[1] * pitch),
+            (columns, -RADIUS), (columns, WIDTH),
         ):  # fmt: skip
             there = here + step
             k.load(self.source, there, where & (there < self.source.length))
@@ -111,12 +111,14 @@ class FdtdParameters:
     Attributes:
         width, height, depth: points in each direction (the sample: up to 376 each).
         steps: time steps (the sample: 5).
+        block_height: rows of a block, 8 or 16 (the sample: what registers allow, up to 16).
     """
 
     width: int = field(default=376, validator=[ge(1), le(1024)])
     height: int = field(default=376, validator=[ge(1), le(1024)])
     depth: int = field(default=376, validator=[ge(1), le(1024)])
     steps: int = field(default=5, validator=ge(1))
+    block_height: int = field(default=16, validator=in_((8, 16)))
 
 
 @program("fdtd3d", FdtdParameters)
@@ -139,11 +141,13 @@ class Fdtd3d(Program):
 
     def launches(self) -> Iterator[Launch]:
         sizes = self.parameters
-        grid = (-(-sizes.width // BLOCK[0]), -(-sizes.height // BLOCK[1]), 1)
+        rows = sizes.block_height
+        grid = (-(-sizes.width // WIDTH), -(-sizes.height // rows), 1)
         source, result = self.volumes
         for _ in range(sizes.steps):
             yield FiniteDifferences(
-                shape=Shape(grid, (*BLOCK, 1)), source=source, result=result,
+                shape=Shape(grid, (WIDTH, rows, 1)), source=source, result=result,
                 width=sizes.width, height=sizes.height, depth=sizes.depth,
+                shared_bytes=4 * (WIDTH + 2 * RADIUS) * (rows + 2 * RADIUS),
             )  # fmt: skip
             source, result = result, source

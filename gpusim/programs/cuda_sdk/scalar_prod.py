@@ -21,6 +21,9 @@ BLOCK = 256
 ACCUMULATORS = 1024
 """Sums in shared memory, four a thread."""
 UNROLL = 4
+LOOP = 7
+"""Instructions of an iteration beside loads and sums: two additions a pointer, and add, compare and
+branch, as SASS of compute capability 6.1 has them."""
 
 Floats = DeviceArray[np.float32]
 
@@ -30,7 +33,8 @@ class ScalarProdKernel(Kernel):
     """A pair of vectors a block at a time; 128 blocks stride through the pairs.
 
     Each accumulator sums up every 1024th product: L A[p], L B[p], coalesced, four positions in
-    flight, since nothing is stored to global memory (our choice of the compiler's unrolling); then
+    flight, since nothing is stored to global memory (our choice of the compiler's unrolling), with
+    `LOOP` instructions for two addresses of 64 bits and the loop; then
     it goes into shared memory.  A tree of ten steps follows, a barrier before each, without bank
     conflicts, and thread 0 stores C[v].
 
@@ -76,7 +80,7 @@ class ScalarProdKernel(Kernel):
                 products.append(np.where(inside, a * b, np.float32(0)))
             active = offsets[start] + k.tid < self.elements
             k.wait(0, active)
-            k.compute(len(products), active)
+            k.compute(len(products) + LOOP, active)
             for values in products:
                 total += values
         return total

@@ -39,7 +39,8 @@ Words = DeviceArray[np.uint32]
 class Prescan(Kernel):
     """Which bins are common: an eighth of each 64th of the image, twice (mean, then deviation).
 
-    L image, stride 512, coalesced; trees in shared memory; the first thread's two reductions.
+    L image, stride 512, coalesced, 8 instructions with its address and the loop; trees in shared
+    memory; the first thread's two reductions.
 
     Attributes:
         pixels: (pixels,) bins.
@@ -62,7 +63,7 @@ class Prescan(Kernel):
             while (where := place < last).any():
                 k.load(self.pixels, place, where)
                 k.wait(0, where)
-                k.compute(3, where)
+                k.compute(8, where)
                 place = place + PRESCAN_THREADS
                 yield
             step = PRESCAN_THREADS // 2
@@ -83,7 +84,7 @@ class Prescan(Kernel):
 class Intermediates(Kernel):
     """The range and the place in it of every pixel: 16 rows a block, two pixels a thread.
 
-    16 x {L.64 image, 10 instructions, S, S half a row further}.
+    16 x {L.64 image, 16 instructions with two addresses and the loop, S, S half a row further}.
 
     Attributes:
         pairs: (pixels / 2,) two pixels of 32 bits each.
@@ -104,7 +105,7 @@ class Intermediates(Kernel):
         for row in range(ROWS * k.bx, min(ROWS * (k.bx + 1), self.height)):
             pair = k.load(self.pairs, row * half + k.tid)
             k.wait()
-            k.compute(10)
+            k.compute(16)
             for part, pixel in enumerate((pair & np.uint64(0xFFFFFFFF), pair >> np.uint64(32))):
                 place = (pixel // RANGE_BINS << np.uint64(24)) | (pixel % RANGE_BINS)
                 k.store(self.places, row * self.width + k.tid + part * half, place)
@@ -115,8 +116,9 @@ class Intermediates(Kernel):
 class Main(Kernel):
     """Counts: each row of 14 blocks reads all places and counts those of its range.
 
-    L place (p += 14 blocks), atomic in shared memory; the first row also counts what lies in no
-    range: L overflow, ATOM.  At the end S of the 6144 words of counts.
+    L place (p += 14 blocks), 11 instructions with its address and the loop, atomic in shared
+    memory; the first row also counts what lies in no range: L overflow, ATOM.  At the end S of the
+    6144 words of counts.
 
     Attributes:
         places: as in `Intermediates`.
@@ -145,7 +147,7 @@ class Main(Kernel):
         while (where := place < self.places.length).any():
             word = k.load(self.places, place, where)
             k.wait(0, where)
-            k.compute(6, where)
+            k.compute(11, where)
             found, offset = (word >> 24).astype(np.int64), (word & 0xFFFFFF).astype(np.int64)
             here = where & (found == mine)
             k.shared(2, here)

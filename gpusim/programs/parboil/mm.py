@@ -25,8 +25,9 @@ class Sgemm(Kernel):
     """C = alpha A B^T + beta C, column-major: a block makes 128 x 16 of C, a thread a row of it.
 
     For each 8 columns: L B[n + (i + ty) ldb] into shared memory (two rows of 16 words a warp),
-    barrier, 8 x {L A[m + (i + j) lda], coalesced, and 16 FMA whose second operand is in shared
-    memory}, barrier.  At the end 16 x {L C, S C}, a column apart.
+    barrier, 8 x {L A[m + (i + j) lda], coalesced, 2 instructions for the next address, and 16 FMA
+    whose second operand is in shared memory}, 5 for the loop and B's address, barrier.  At the end
+    16 x {L C, S C}, a column apart.
 
     Attributes:
         a, b, c: (m, k), (n, k) and (m, n) elements, column by column.
@@ -58,8 +59,9 @@ class Sgemm(Kernel):
                 k.wait()
                 for _ in range(TILE_N // 4):  # four words a shared load
                     k.shared(1)
-                k.compute(TILE_N)
+                k.compute(TILE_N + 2)
                 total += value[:, None] * tile[j]
+            k.compute(5)
             k.barrier()
             yield
         for j in range(TILE_N):

@@ -53,9 +53,10 @@ class SadSmall(SadKernel):
     """The 1089 sums of one 4 x 4 block: 18 positions a thread, 61 threads.
 
     For each position, four times {4 x (texture L of the reference, L of the frame, the same for
-    all lanes), 12 instructions}, S sum (16 bits; neighbouring threads are 36 bytes apart).  The
-    texture clamps at the borders of the frame.  Loads of a row of pixels are issued together, and
-    registers are our choice.
+    all lanes), 21 instructions}, S sum (16 bits; neighbouring threads are 36 bytes apart).  The
+    texture clamps at the borders of the frame.  Of the 21 instructions, 12 add up differences, 6
+    make the texture's coordinates and 3 are the loop's.  Loads of a row of pixels are issued
+    together, and registers are our choice.
 
     Attributes:
         frame, reference: (height, width) pixels.
@@ -85,7 +86,7 @@ class SadSmall(SadKernel):
                     there = k.load(self.reference, row + np.clip(x + shift_x, 0, width - 1), where)
                     pairs.append((there, k.load(self.frame, y * width + x, where)))
                 k.wait(0, where)
-                k.compute(12, where)
+                k.compute(21, where)
                 for there, here in pairs:
                     total += np.abs(there.astype(np.int64) - here)
             k.store(self.sums, first + position, total.astype(np.uint16), where)
@@ -96,8 +97,9 @@ class SadSmall(SadKernel):
 class SadJoin(SadKernel):
     """Sums of larger blocks from four smaller ones, two sums a word: 17 words a thread.
 
-    An 18th turn with 4 lanes joins the last position's.  In each turn, 4 x L, 5 instructions,
-    5 x S, coalesced along x; rows of sums are 2192 bytes apart.  Registers are our choice.
+    An 18th turn with 4 lanes joins the last position's.  In each turn, 4 x L, 26 instructions (5
+    sums, two for each of nine addresses, the loop), 5 x S, coalesced along x; rows of sums are 2192
+    bytes apart.  Registers are our choice.
 
     Attributes:
         words: the results as 32-bit words.
@@ -133,7 +135,7 @@ class SadJoin(SadKernel):
             where = word < PADDED // 2
             a, b, c, d = (k.load(self.words, start // 2 + word, where) for start in small)
             k.wait(0, where)
-            k.compute(5, where)
+            k.compute(26, where)
             values = (a + b, c + d, a + c, b + d, a + b + c + d)
             for start, value in zip(joined, values, strict=True):
                 k.store(self.words, start // 2 + word, value, where)

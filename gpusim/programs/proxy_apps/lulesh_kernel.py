@@ -19,6 +19,10 @@ CORNERS = 8
 DOUBLE_PASSES = 2
 """Passes of a shared access of 8 bytes a thread: 32 threads need 256 bytes, twice the banks'."""
 
+ADDRESS = 2
+"""Instructions that add a thread's offset to the 64 bits of an array's address, as SASS of compute
+capability 6.1 has them."""
+
 XYZ = ("x", "y", "z")
 VELOCITY = ("xd", "yd", "zd")
 FORCE = ("fx", "fy", "fz")
@@ -105,7 +109,8 @@ class Step:
         inputs: arrays that are loaded at the thread's place.
         outputs: arrays, or registers if there is no such array, that get the formula's value.
         formula: from values by name, those of earlier steps too; None: nothing is computed.
-        instructions: arithmetic instructions (our choice: counted in the formula).
+        instructions: arithmetic instructions (our choice: counted in the formula), to which
+            `ADDRESS` come for each array or register.
         where: threads that take this branch; None: all.
     """
 
@@ -152,7 +157,7 @@ class Stream(LuleshKernel):
                 continue
             with np.errstate(divide="ignore", invalid="ignore"):  # threads that take no part
                 result = step.formula(values)
-            k.compute(step.instructions, where)
+            k.compute(step.instructions + ADDRESS * len(step.inputs + step.outputs), where)
             for name in step.outputs:
                 values[name] = np.where(where, result, values.get(name, 0.0))
                 if self.renamed.get(name, name) in self.domain.reals:

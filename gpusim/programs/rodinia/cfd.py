@@ -137,8 +137,9 @@ class ComputeFlux(_Elements):
     L the five variables; for each face: L neighbour[t + j * elements], L normal x, y, z, then,
     where there is a neighbour, L its five variables (gather); at the end S the five fluxes.  The
     far field is in constant memory.  The loads of the next face do not move above the branches
-    of this one.  64 registers; 45 instructions before the faces; 95 for a neighbour, 75 for the
-    far field, 6 for the wall (our choices).
+    of this one.  64 registers; 45 instructions before the faces, 6 for a face, 95 for a neighbour,
+    75 for the far field, 6 for the wall (our choices); and for addresses of 64 bits 12 a face, 20 a
+    neighbour and 15 for the stores (counted in the source).
 
     Attributes:
         neighbours: (FACES * elements,).
@@ -157,7 +158,7 @@ class ComputeFlux(_Elements):
         k.compute(PROLOGUE)
         own = Flow.of(self.load_state(k, k.t, None))
         k.wait()
-        k.compute(45)
+        k.compute(60)
         far = Flow.of(far_field()[:, None])
         total = np.zeros((VARIABLES, k.threads), dtype=np.float32)
         for face in range(FACES):
@@ -167,11 +168,11 @@ class ComputeFlux(_Elements):
                 [k.load(self.normals, k.t + (face + axis * FACES) * n) for axis in axes]
             )
             k.wait()
-            k.compute(6)
+            k.compute(18)
             inner, wall, outer = neighbour >= 0, neighbour == WALL, neighbour == FAR_FIELD
             other = self.load_state(k, neighbour, inner)
             k.wait(0, inner)
-            k.compute(95, inner)
+            k.compute(115, inner)
             k.compute(6, wall)
             k.compute(75, outer)
             flow = Flow.of(np.where(inner, other, own.state))
@@ -193,7 +194,8 @@ class ComputeFlux(_Elements):
 class TimeStep(_Elements):
     """A stage of the time step: L step_factors[t], then five times {L old, L flux, S variable}.
 
-    Density, energy, momentum x, y, z, in this order; each store may alias the next loads.  16
+    Density, energy, momentum x, y, z, in this order; each store may alias the next loads.  For each
+    variable, 3 instructions for each of three addresses, and a multiplication and addition.  16
     registers (our choice).
 
     Attributes:
@@ -217,7 +219,7 @@ class TimeStep(_Elements):
             old = k.load(self.old, index)
             flux = k.load(self.fluxes, index)
             k.wait()
-            k.compute(3)
+            k.compute(10)
             k.store(self.variables, index, old + factor * flux)
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Lanes, Shape
 
@@ -21,6 +20,10 @@ SPECKLE = 128
 """Rows and columns of the corner whose noise the host measures."""
 LAMBDA = 0.5
 """Size of a step."""
+
+ADDRESSES = 30
+"""Instructions for the thread's pixel, its four neighbours and their addresses of 64 bits (counted
+in the source)."""
 
 Floats = DeviceArray[np.float32]
 Values = NDArray[np.float32]
@@ -124,8 +127,9 @@ class _Image(Kernel):
 class Srad1(_Image):
     """Differences to the neighbours, and the diffusion coefficient of each pixel.
 
-    L J north and south of the tile; barrier; L J west and east of it; barrier; L J; barrier; 5 LDS,
-    about 130 instructions with four divisions, STS; barrier; LDS; S C, E, W, S, N.
+    `ADDRESSES` instructions; L J north and south of the tile; barrier; L J west and east of it;
+    barrier; L J; barrier; 5 LDS, about 145 instructions with four divisions and five addresses,
+    STS; barrier; LDS; S C, E, W, S, N.
 
     Attributes:
         noise: squared coefficient of variation in the speckle, `q0sqr`.
@@ -137,13 +141,13 @@ class Srad1(_Image):
     shared_bytes: int = 6 * 4 * TILE * TILE
 
     def body(self, k: BlockTracer) -> None:
-        k.compute(PROLOGUE)
+        k.compute(ADDRESSES)
         north, south = self._beside(k, self.image, [self._north(k), self._south(k)])
         west, east = self._beside(k, self.image, [self._west(k), self._east(k)])
         own = self._own(k, self.image)
         for _ in range(5):
             k.shared(1)
-        k.compute(130)
+        k.compute(145)
         k.shared(1)
         k.barrier()
         k.shared(1)
@@ -182,8 +186,9 @@ class Srad1(_Image):
 class Srad2(_Image):
     """Every pixel takes a step towards its neighbours.
 
-    L J; barrier; L C south of the tile; barrier; L C east of it; barrier; L C; barrier; 4 LDS; L N,
-    S, W, E; 9 instructions, STS; barrier; LDS; S J.
+    `ADDRESSES` instructions; L J; barrier; L C south of the tile; barrier; L C east of it; barrier;
+    L C; barrier; 4 LDS; L N, S, W, E; 24 instructions, 15 of them for addresses, STS; barrier; LDS;
+    S J.
     """
 
     name: str = "srad_cuda_2"
@@ -191,7 +196,7 @@ class Srad2(_Image):
     shared_bytes: int = 5 * 4 * TILE * TILE
 
     def body(self, k: BlockTracer) -> None:
-        k.compute(PROLOGUE)
+        k.compute(ADDRESSES)
         image = self._own(k, self.image)
         (below,) = self._beside(k, self.diffusion, [self._south(k)])
         (right,) = self._beside(k, self.diffusion, [self._east(k)])
@@ -203,7 +208,7 @@ class Srad2(_Image):
             k.load(array, pixel) for array in (self.north, self.south, self.west, self.east)
         )
         k.wait()
-        k.compute(9)
+        k.compute(24)
         k.shared(1)
         k.barrier()
         k.shared(1)

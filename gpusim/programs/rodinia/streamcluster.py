@@ -34,9 +34,10 @@ Matrix = NDArray[np.float32]
 class ComputeCost(Kernel):
     """What every point would save if point x were a centre: one point a thread.
 
-    Dimensions x { L coord[i * points + t], L coord[i * points + x] }, four at a time; L weight,
-    L cost.  If x is cheaper: S switch, then L, S work[t * (K + 1) + K]; else L assign, L
-    center_table[assign], then L, S work at that centre.  24 registers (our choice).
+    Dimensions x { L coord[i * points + t], L coord[i * points + x] }, four at a time, with 2
+    instructions for each distance, 4 for each dimension's two addresses of 64 bits, and 3 for the
+    loop; L weight, L cost.  If x is cheaper: S switch, then L, S work[t * (K + 1) + K]; else L
+    assign, L center_table[assign], then L, S work at that centre.  24 registers (our choice).
 
     Attributes:
         words, assign: the points, as 32-bit words and as 64-bit words.
@@ -75,7 +76,7 @@ class ComputeCost(Kernel):
                 for row in rows
             ]
             k.wait(0, inside)
-            k.compute(2 * len(rows), inside)
+            k.compute(6 * len(rows) + 3, inside)
             for own, other in pairs:
                 distance += (own - other) ** 2
             yield

@@ -26,9 +26,11 @@ Floats = DeviceArray[np.float32]
 class ReductionKernel(Kernel):
     """Blocks stride through the vector together, two elements a thread; then each sums its threads.
 
-    L in[i], L in[i + 256], two additions.  A thread's sum is a word of shared memory, read and
-    written in every iteration (it is volatile); the loop is therefore not unrolled, and each
-    iteration waits for its two loads (our choice).  Thread 0 stores the block's sum.
+    L in[i], L in[i + 256], two additions; 7 instructions for the two addresses (their index has 32
+    bits) and 3 for the loop, as SASS of compute capability 6.1 has them.  A thread's sum is a word
+    of shared memory, read and written in every iteration (it is volatile); the loop is therefore
+    not unrolled, and each iteration waits for its two loads (our choice).  Thread 0 stores the
+    block's sum.
 
     Attributes:
         vector: a multiple of 512 elements.
@@ -50,7 +52,7 @@ class ReductionKernel(Kernel):
             second = k.load(self.vector, start + BLOCK + k.tid)
             k.shared(1)
             k.wait()
-            k.compute(2)
+            k.compute(12)
             total += first + second
             k.shared(1)
             yield

@@ -68,6 +68,8 @@ def scan_block(k: BlockTracer, values: NDArray[np.float32]) -> NDArray[np.float3
 class ScanReduce(Kernel):
     """Each block sums up a region of its own: `UNROLL` coalesced loads in flight, then additions.
 
+    The pointer and the loop take 5 instructions a turn.
+
     Attributes:
         vector: the input.
         sums: (64,) the blocks' sums.
@@ -89,6 +91,7 @@ class ScanReduce(Kernel):
                 inside = first + k.tid < 4 * own.stop
                 batch.append((k.load(self.vector, first + k.tid, inside), inside))
             k.wait(0, batch[0][1])
+            k.compute(5, batch[0][1])
             for values, inside in batch:
                 k.compute(1, inside)
                 total[inside] += values[inside]
@@ -126,7 +129,8 @@ class ScanBottom(Kernel):
     """Each block scans its region, 256 vectors of four floats at a time, from its own start value.
 
     Thread 0 loads the start value into shared memory.  Then L.128 in4[i], three additions, the
-    running sum over the block, four additions, S.128 out4[i]; the last thread keeps the next start
+    running sum over the block, four additions, seven instructions for two pointers and the loop,
+    S.128 out4[i]; the last thread keeps the next start
     value.  Loads of the next vectors do not overtake the barriers (our choice).
 
     Attributes:
@@ -157,7 +161,7 @@ class ScanBottom(Kernel):
             four = np.cumsum(four, axis=1, dtype=np.float32)
             before = scan_block(k, four[:, 3])
             k.shared(1)
-            k.compute(5)
+            k.compute(12)
             four += (before + seed)[:, None]
             k.store(self.result, start + k.tid, four.view(FLOAT4).reshape(-1), inside)
             k.shared(1, last)

@@ -11,7 +11,6 @@ from attrs.validators import ge, le
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
 
@@ -25,6 +24,8 @@ Floats = DeviceArray[np.float32]
 class TriadKernel(Kernel):
     """An element a thread, without a bound: L A, L B, a multiplication with addition, S C.
 
+    20 instructions: those of a vector addition in SASS of compute capability 6.1, 23 with a bound.
+
     Attributes:
         a, b, c: the operands.
     """
@@ -36,11 +37,11 @@ class TriadKernel(Kernel):
     registers_per_thread: int = 12
 
     def body(self, k: BlockTracer) -> None:
-        k.compute(PROLOGUE)
+        k.compute(13)
         a = k.load(self.a, k.t)
         b = k.load(self.b, k.t)
         k.wait()
-        k.compute(1)
+        k.compute(4)
         k.store(self.c, k.t, a + np.float32(FACTOR) * b)
 
 

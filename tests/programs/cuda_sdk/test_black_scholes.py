@@ -58,7 +58,7 @@ def test_an_option_at_a_time() -> None:
             ("WAIT", 2, []),
             ("COMPUTE", 10, []),
             ("WAIT", 0, []),
-            ("COMPUTE", 90, []),
+            ("COMPUTE", 35, []),
             ("STORE", "CallResult", places),
             ("STORE", "PutResult", places),
         ]

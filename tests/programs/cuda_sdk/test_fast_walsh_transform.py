@@ -34,7 +34,7 @@ def test_four_coalesced_accesses_a_stride_apart() -> None:
     lanes = [256 + 64 + lane for lane in range(32)]
     strided = [[lane + step * 2048 for lane in lanes] for step in range(4)]
     assert [(kind, name) for kind, name, _ in found if kind == "COMPUTE"] == [
-        ("COMPUTE", 8), ("COMPUTE", 13),
+        ("COMPUTE", 31), ("COMPUTE", 13),
     ]  # fmt: skip
     assert [o[2] for o in found if o[0] == "LOAD"] == strided
     assert [o[2] for o in found if o[0] == "STORE"] == strided

@@ -37,7 +37,7 @@ def test_four_accumulators_of_four_products_each() -> None:
             start = 2 * 4096 + 256 * accumulator + 1024 * step + 32
             places = [start + lane for lane in range(32)]
             expected += [("LOAD", "A", places), ("LOAD", "B", places)]
-        expected += [("WAIT", 0, []), ("COMPUTE", 4, []), ("SHARED", 1, [])]
+        expected += [("WAIT", 0, []), ("COMPUTE", 4 + 7, []), ("SHARED", 1, [])]
     assert operations[: len(expected)] == expected
     tree = [op[0] for op in operations[len(expected) :]]
     add = ["SHARED", "SHARED", "COMPUTE", "SHARED"]

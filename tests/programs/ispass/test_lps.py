@@ -78,7 +78,7 @@ def test_a_warp_marches_over_planes(warp: int) -> None:
         return [*found, *[WAIT, SHARED] * len(found)]
 
     def plane(z: int) -> list[Operation]:
-        shuffle = [SHARED] * (8 if border else 4)
+        shuffle = [("COMPUTE", 57, []), *[SHARED] * (8 if border else 4)]
         value: list[Operation] = [*[SHARED] * 6, ("COMPUTE", 6, [])] if z == 1 else [SHARED]
         store: Operation = ("STORE", "u1", [place + z * 12800 for place in own])
         return [*shuffle, *(loads(z + 1) if z < 2 else []), BARRIER, *value, store, BARRIER]

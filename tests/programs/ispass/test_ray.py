@@ -101,13 +101,13 @@ def test_a_ray_that_meets_nothing() -> None:
         ("COMPUTE", 8, []),
         *[("STORE", "local", [frame + 32 * level + lane for lane in LANES]) for level in range(5)],
         ("STORE", "output", rows),
-        ("COMPUTE", 50, []),
+        ("COMPUTE", 100, []),
         ("BARRIER", 0, []),
-        ("COMPUTE", 120, []),
+        ("COMPUTE", 240, []),
         ("LOAD", "local", [frame + lane for lane in LANES]),
         ("LOAD", "output", rows),
         ("WAIT", 0, []),
-        ("COMPUTE", 20, []),
+        ("COMPUTE", 40, []),
         ("STORE", "output", rows),
     ]
 
@@ -118,13 +118,13 @@ def test_colours_of_16_bytes_are_mixed_backwards() -> None:
     chunk = next(iter(kernel.run_block(13, 32)))
     assert chunk.size[:6].tolist() == [16] * 5 + [4]
     seen = [warp_operations(kernel, program, block=block) for block in range(kernel.blocks)]
-    surfaces = [operations.count(("COMPUTE", 60, [])) for operations in seen]
+    surfaces = [operations.count(("COMPUTE", 120, [])) for operations in seen]
     assert max(surfaces) == 5
     block = surfaces.index(2)
     kinds = [op[:2] for op in seen[block]]
     assert kinds[-10:] == [
-        ("LOAD", "local"), ("LOAD", "local"), ("WAIT", 0), ("COMPUTE", 4), ("STORE", "local"),
-        ("LOAD", "local"), ("LOAD", "output"), ("WAIT", 0), ("COMPUTE", 20), ("STORE", "output"),
+        ("LOAD", "local"), ("LOAD", "local"), ("WAIT", 0), ("COMPUTE", 8), ("STORE", "local"),
+        ("LOAD", "local"), ("LOAD", "output"), ("WAIT", 0), ("COMPUTE", 40), ("STORE", "output"),
     ]  # fmt: skip
     first, second = (op[2] for op in seen[block][-10:-8])
     assert [other - one for one, other in zip(first, second, strict=True)] == [32] * len(first)

@@ -116,7 +116,7 @@ def test_compute_flux_gathers_where_there_is_a_neighbour() -> None:
         ("COMPUTE", 8, []),
         *[("LOAD", "variables", [t + j * n for t in threads]) for j in range(5)],
         ("WAIT", 0, []),
-        ("COMPUTE", 45, []),
+        ("COMPUTE", 60, []),
     ]
     expected = []
     for face in range(4):
@@ -126,10 +126,10 @@ def test_compute_flux_gathers_where_there_is_a_neighbour() -> None:
             ("LOAD", "elements_surrounding_elements", [t + face * n for t in threads]),
             *[("LOAD", "normals", [t + (face + 4 * a) * n for t in threads]) for a in range(3)],
             ("WAIT", 0, []),
-            ("COMPUTE", 6, []),
+            ("COMPUTE", 18, []),
             *[("LOAD", "variables", [e + j * n for e in inner]) for j in range(5)],
             ("WAIT", 0, []),
-            ("COMPUTE", 95, []),
+            ("COMPUTE", 115, []),
             *[("COMPUTE", 6, [])] * bool((neighbour == WALL).any()),
             *[("COMPUTE", 75, [])] * bool((neighbour == FAR_FIELD).any()),
         ]
@@ -154,7 +154,7 @@ def test_streams_of_the_other_kernels() -> None:
             ("LOAD", "old_variables", index),
             ("LOAD", "fluxes", index),
             ("WAIT", 0, []),
-            ("COMPUTE", 3, []),
+            ("COMPUTE", 10, []),
             ("STORE", "variables", index),
         ]
 

@@ -101,7 +101,7 @@ def test_the_walk_of_one_query() -> None:
     tree = program.tree
     expected: list[tuple[str, str | int, list[int]]] = [
         ("COMPUTE", 8, []), ("LOAD", "query_lengths", [0]), ("LOAD", "query_addresses", [0]),
-        ("WAIT", 0, []), ("COMPUTE", 6, []),
+        ("WAIT", 0, []), ("COMPUTE", 18, []),
     ]  # fmt: skip
 
     def load(array: str, index: int) -> None:
@@ -112,10 +112,10 @@ def test_the_walk_of_one_query() -> None:
 
     def enter(node: int, letter: int) -> int:
         load("children", at(node))
-        expected.append(("COMPUTE", 6, []))
+        expected.append(("COMPUTE", 18, []))
         child = int(tree.children[node, letter - 1])
         load("nodes", at(child))
-        expected.append(("COMPUTE", 12, []))
+        expected.append(("COMPUTE", 36, []))
         return child
 
     node, parent, matched = ROOT, ROOT, 0
@@ -128,16 +128,16 @@ def test_the_walk_of_one_query() -> None:
             if matched == 21:
                 break
             load("reference", place)
-            expected.append(("COMPUTE", 4, []))
+            expected.append(("COMPUTE", 12, []))
             matched += 1
             load("queries", 1 + matched)
-    expected += [("COMPUTE", 2, []), ("STORE", "match_coords", [0])]
+    expected += [("COMPUTE", 6, []), ("STORE", "match_coords", [0])]
     load("nodes", at(parent))
-    expected.append(("COMPUTE", 4, []))
+    expected.append(("COMPUTE", 12, []))
     operations = warp_operations(kernel, program)
     assert operations[: len(expected)] == expected
     second = operations[len(expected) :]
-    assert second[0] == ("COMPUTE", 6, [])
+    assert second[0] == ("COMPUTE", 18, [])
     assert second[1] == ("LOAD", "queries", [1 + int(tree.depth[parent])]), "the rest is known"
     assert ("STORE", "match_coords", [1]) in second
     assert "reference" not in [op[1] for op in second]

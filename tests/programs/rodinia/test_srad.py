@@ -61,7 +61,7 @@ def test_a_warp_of_the_first_kernel() -> None:
     rows, columns = (6, 7), range(16)
     own = [corner + 96 * y + x for y in rows for x in columns]
     assert operations == [
-        compute(8),
+        compute(30),
         ("LOAD", "J", [corner - 96 + x for _ in rows for x in columns]),
         ("LOAD", "J", [corner + 96 * 16 + x for _ in rows for x in columns]),
         WAIT, shared(), shared(), BARRIER,
@@ -69,7 +69,7 @@ def test_a_warp_of_the_first_kernel() -> None:
         ("LOAD", "J", [corner + 96 * y + 16 for y in rows for _ in columns]),
         WAIT, shared(), shared(), BARRIER,
         ("LOAD", "J", own), WAIT, shared(), BARRIER,
-        *[shared()] * 5, compute(130), shared(), BARRIER, shared(),
+        *[shared()] * 5, compute(145), shared(), BARRIER, shared(),
         *[("STORE", name, own) for name in "CEWSN"],
     ]  # fmt: skip
 
@@ -83,13 +83,13 @@ def test_a_warp_of_the_second_kernel() -> None:
     own = [corner + 96 * y + x for y in rows for x in columns]
     arrived = [WAIT, shared(), BARRIER]
     assert operations == [
-        compute(8),
+        compute(30),
         ("LOAD", "J", own), *arrived,
         ("LOAD", "C", [corner + 96 * 16 + x for _ in rows for x in columns]), *arrived,
         ("LOAD", "C", [corner + 96 * y + 16 for y in rows for _ in columns]), *arrived,
         ("LOAD", "C", own), *arrived,
         *[shared()] * 4, *[("LOAD", name, own) for name in "NSWE"], WAIT,
-        compute(9), shared(), BARRIER, shared(), ("STORE", "J", own),
+        compute(24), shared(), BARRIER, shared(), ("STORE", "J", own),
     ]  # fmt: skip
 
 

@@ -39,7 +39,13 @@ def test_the_first_kernel_sums_up_regions_four_loads_at_a_time() -> None:
     # 16 bytes are an element of the buffer for the last kernel; here they are 4
     loads = [("LOAD", "idata", [start + lane for lane in range(32)]) for start in starts]
     adds = [("COMPUTE", 1, [])]
-    assert operations[1:12] == [*loads[:4], ("WAIT", 0, []), *adds * 4, loads[4], ("WAIT", 0, [])]
+    assert operations[1:12] == [
+        *loads[:4],
+        ("WAIT", 0, []),
+        ("COMPUTE", 5, []),
+        *adds * 4,
+        loads[4],
+    ]
 
 
 def test_the_last_kernel_moves_vectors_of_16_bytes() -> None:

@@ -31,11 +31,11 @@ def test_three_streams() -> None:
     assert (kernel.registers_per_thread, kernel.shared_bytes) == (12, 0)
     mine = list(range(128 * 5 + 64, 128 * 5 + 96))
     assert warp_operations(kernel, program, block=5, warp=2) == [
-        ("COMPUTE", 8, []),
+        ("COMPUTE", 13, []),
         ("LOAD", "A1", mine),
         ("LOAD", "B1", mine),
         ("WAIT", 0, []),
-        ("COMPUTE", 1, []),
+        ("COMPUTE", 4, []),
         ("STORE", "C1", mine),
     ]
 
