@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number, with_average
 from gpusim.studies.reproduce.pictures import bars
 
 from .common import ALONE_SWEEP, MEAN, MOST, mean_and_most
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def table(material: Material) -> pd.DataFrame:
-    """Warps of an SM that wait for one walk, at its end: mean over walks, and the most."""
-    return mean_and_most(material, "tlb_L1_stalled_warps", "tlb_L1_stalled_warps_max")
+    """Warps of an SM that wait for one walk, at its end: mean over walks, and the most.
+
+    The last row has the means over the applications.
+    """
+    return with_average(mean_and_most(material, "tlb_L1_stalled_warps", "tlb_L1_stalled_warps_max"))
 
 
 def draw(table: pd.DataFrame) -> Picture:
@@ -25,9 +28,12 @@ def draw(table: pd.DataFrame) -> Picture:
 
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
-    """The most that a miss stalled."""
-    text = f"{table[MOST].idxmax()}; largest mean {table[MEAN].max():.1f} ({table[MEAN].idxmax()})"
-    return {"mask.fig6.stalled_warps": number(table[MOST].max(), text=text)}
+    """The most that a miss stalled, and the mean of all applications."""
+    each = table.drop(index=AVERAGE)
+    who = str(each[MOST].idxmax())
+    mean, most = table.loc[AVERAGE, MEAN], each[MOST].max()
+    text = f"{most:.0f} ({who}); mean over the applications {mean:.1f}"
+    return {"mask.fig6.stalled_warps": number(most, text=text)}
 
 
 FIGURE = Figure(
