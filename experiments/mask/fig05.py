@@ -27,8 +27,8 @@ def draw(table: pd.DataFrame) -> Picture:
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """The application with the most, and the mean over all."""
     each = table.drop(index=AVERAGE)
-    who = str(each[MEAN].idxmax())
-    mean, most = table.loc[AVERAGE, MEAN], each[MEAN].max()
+    who = each[MEAN].idxmax()
+    mean, most = table[MEAN][AVERAGE], each[MEAN].max()
     text = f"{most:.1f} ({who}); mean over the applications {mean:.1f}"
     return {"mask.fig5.concurrent_walks": number(most, text=text)}
 

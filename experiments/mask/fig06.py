@@ -30,8 +30,8 @@ def draw(table: pd.DataFrame) -> Picture:
 def measure(table: pd.DataFrame) -> dict[str, Measured]:
     """The most that a miss stalled, and the mean of all applications."""
     each = table.drop(index=AVERAGE)
-    who = str(each[MOST].idxmax())
-    mean, most = table.loc[AVERAGE, MEAN], each[MOST].max()
+    who = each[MOST].idxmax()
+    mean, most = table[MEAN][AVERAGE], each[MOST].max()
     text = f"{most:.0f} ({who}); mean over the applications {mean:.1f}"
     return {"mask.fig6.stalled_warps": number(most, text=text)}
 
