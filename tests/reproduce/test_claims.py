@@ -50,10 +50,10 @@ def test_how_many():
 
 
 def test_programs_are_short():
-    """Half a million transactions, or not much more: a design of all programs takes minutes."""
-    for paper in ("orchestrated", "compression"):
+    """A design of all programs takes minutes; ORCH's graphs have 74 arcs a vertex."""
+    for paper, most in (("orchestrated", 4_500_000), ("compression", 1_200_000)):
         for name in programs_of(paper).values():
-            assert size_of(find_workload(name), "quick").transactions < 800_000, name
+            assert size_of(find_workload(name), "quick").transactions < most, name
 
 
 def test_parameters_are_studied_on_irregular_programs():
