@@ -88,8 +88,10 @@ def sweep_of(
     )  # fmt: skip
 
 
-MAIN = sweep_of(DESIGNS.values())
-"""W1 to W11 on all designs, and their applications alone on the baseline."""
+def sweep_over(names: Iterable[str]) -> Sweep:
+    """W1 to W11 on the baseline and designs of `DESIGNS`."""
+    return sweep_of([BASELINE, *(DESIGNS[name] for name in names)], alone=())
+
 
 BASE_SWEEP = sweep_of([BASELINE])
 """W1 to W11 on the baseline, and their applications alone."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number
 
-from .common import BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
+from .common import BASE, STAR, WORKLOADS, bars, gains, percent, shared, sweep_over
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ FIGURE = Figure(
         "star.fig12.layouts",
         "star.fig12.pattern_preference",
     ),
-    sweeps=(MAIN,),
+    sweeps=(sweep_over(SHOWN),),
     table=table,
     draw=draw,
     measure=measure,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number
 
-from .common import BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
+from .common import BASE, STAR, WORKLOADS, bars, gains, percent, shared, sweep_over
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ FIGURE = Figure(
     title="Fig. 15: four bases",
     about="Performance relative to the baseline, harmonic means of the workloads.",
     claims=("star.fig15.four_base",),
-    sweeps=(MAIN,),
+    sweeps=(sweep_over(SHOWN),),
     table=table,
     draw=draw,
     measure=measure,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number
 
-from .common import BASE, MAIN, WORKLOADS, bars, gains, percent, shared
+from .common import BASE, WORKLOADS, bars, gains, percent, shared, sweep_over
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ FIGURE = Figure(
         "star.fig20.static_worst",
         "star.fig20.star_on_static",
     ),
-    sweeps=(MAIN,),
+    sweeps=(sweep_over(SHOWN),),
     table=table,
     draw=draw,
     measure=measure,

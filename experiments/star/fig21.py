@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import AVERAGE, Figure, Material, Measured, number
 
-from .common import BASE, MAIN, STAR, WORKLOADS, bars, gains, percent, shared
+from .common import BASE, STAR, WORKLOADS, bars, gains, percent, shared, sweep_over
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ FIGURE = Figure(
     "warps without a token fill the bypass cache, with single translations. "
     "Performance relative to the baseline, harmonic means of the workloads.",
     claims=("star.fig21.vs_mask",),
-    sweeps=(MAIN,),
+    sweeps=(sweep_over(SHOWN),),
     table=table,
     draw=draw,
     measure=measure,
