@@ -22,13 +22,15 @@ def test_a_model_from_the_inside_out() -> None:
 KEPLER = """
 SMs: 16 SMs at 1400 MHz, 2 schedulers of warps (gto), 64 warps at most, 16 blocks at most, block
   scheduler round-robin
-L1 TLB: one for each SM, 64 entries, 4 ways, 1 lookup a cycle, latency 1 cycle, 32 MSHRs
-L2 TLB: one for all SMs, 512 entries, 16 ways, 2 lookups a cycle, latency 10 cycles, 128 MSHRs
-page walks: 8 walkers, 1024 walks may queue, 500 cycles a walk
-L1 cache: one for each SM, 16 KiB, 4 ways, lines of 128 B, latency 4 cycles, 32 MSHRs, looked up
+L1 TLB: one for each SM, 64 entries, 4 ways, 1 lookup a cycle, latency 1 cycle,
+  2048 MSHRs
+L2 TLB: one for all SMs, 512 entries, 16 ways, 2 lookups a cycle, latency 10 cycles,
+  4096 MSHRs
+page walks: 8 walkers, 4096 walks may queue, 500 cycles a walk
+L1 cache: one for each SM, 16 KiB, 4 ways, lines of 128 B, latency 14 cycles, 96 MSHRs, looked up
   beside the TLB
-L2 cache: 12 banks, 1536 KiB, 8 ways, lines of 128 B, latency 20 cycles, 64 MSHRs
-crossbar: 10 cycles either way, 32 B a cycle and port
+L2 cache: 12 banks, 1536 KiB, 8 ways, lines of 128 B, latency 10 cycles, 64 MSHRs
+crossbar: 60 cycles either way, 32 B a cycle and port
 DRAM: 6 channels at 1625 MHz, 4 × 2 banks each, rows of 4 KiB, fr-fcfs, open rows
 memory: pages of 4 KiB, page table of 4 levels, 6 GiB of frames (first-touch)
 """
@@ -44,7 +46,7 @@ def test_a_whole_model() -> None:
     ("maxwell-mask", [], "page walks", "may queue, a read for each level, through the L2 cache"),
     ("a100-mig", [], "L3 TLB", "8 ways, 16 sub-entries, sub-entry array, 2 lookups a cycle"),
     ("apu-hsa", [], "SMs", "16 SMs at 700 MHz, 1 scheduler of warps (lrr), 48 warps at most"),
-    ("apu-hsa", [], "walk cache", "8 KiB in lines of 64 B"),
+    ("apu-hsa", [], "walk cache", "8 KiB in lines of 128 B"),
     ("maxwell-mask", ["mask-cache"], "L2 cache", "64 MSHRs, translation-aware (epoch 100000, samp"),
     ("kepler-uvm", ["ideal-dram"], "DRAM", "ideal, latency 42 cycles"),
     ("kepler-uvm", ["ideal-crossbar"], "crossbar", "ideal"),
