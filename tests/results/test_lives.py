@@ -57,7 +57,7 @@ def test_pages_are_those_that_were_walked(result: Result) -> None:
     vpns = {follow(result, row).vpn for row in range(result.tables["requests"])}
     assert set(result.table("walks").vpn) <= vpns
     life = follow(result, 0)
-    assert life.address == life.vline * 128
+    assert life.address in (life.vline * 64, life.vline * 128)
     assert life.vpn == life.address // 4096 or life.vpn == life.address // 65536
 
 
