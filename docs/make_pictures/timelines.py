@@ -22,7 +22,7 @@ def main(folder: Path) -> None:
     model, workload = gpusim.load_model("kepler-uvm"), gpusim.load_workload("bfs", "smoke")
     with gpusim.simulate(model, workload, record=tuple(RECORDS)) as result:
         plots.save(draw_timeline(result, window_of(result)), folder / "timeline_run.png")
-        window = window_of(result, 5_020, 6_000)
+        window = window_of(result, 7_440, 8_400)
         plots.save(draw_warps(result, window, Selection(sm=2)), folder / "timeline_warps.png")
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.request import MemoryRequest
-from gpusim.hardware.cache import CacheArray
+from gpusim.hardware.cache import CacheArray, HashedCacheArray
 from gpusim.hardware.tlb import IdealArray, SetAssociativeArray, StarCounters, TlbArray, TlbLevel
 from gpusim.machine import Machine
 
@@ -112,10 +112,8 @@ def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
         what to call at the end of the run, for those that are still there.
 
     Raises:
-        UserError: the first TLBs do not tell what they evict, or L1 caches have hashed sets.
+        UserError: the first TLBs do not tell what they evict.
     """
-    if machine.config.l1.hash is not None:
-        raise UserError('cannot record lifetimes with l1.hash: allowed: "none"')
     lives: list[_Lives] = []
     name, tlbs = next(iter(machine.tlbs.items()))
     for index, tlb in enumerate(tlbs):
@@ -124,7 +122,8 @@ def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
             tlb.array = _WatchedTlb(_plain(tlb.array, name), lives[-1])
     for index, l1 in enumerate(machine.l1s):
         lives.append(_Lives(machine, ended, _L1, index))
-        l1.array = _WatchedCache(l1.array, lives[-1])
+        hashed = isinstance(l1.array, HashedCacheArray)
+        l1.array = (_WatchedHashedCache if hashed else _WatchedCache)(l1.array, lives[-1])
     for index, bank in enumerate(bank for system in machine.systems for bank in system.banks):
         lives.append(_Lives(machine, ended, _L2, index))
         bank.watch(partial(_WatchedCache, lives=lives[-1]))
@@ -177,8 +176,6 @@ class _Lives:
 class _WatchedCache(CacheArray):
     """Takes over the lines of another array."""
 
-    __slots__ = ("_lives",)
-
     def __init__(self, array: CacheArray, lives: _Lives) -> None:
         self.take_over(array)
         self._lives = lives
@@ -205,6 +202,10 @@ class _WatchedCache(CacheArray):
     def clear(self) -> None:
         super().clear()
         self._lives.end_all()
+
+
+class _WatchedHashedCache(_WatchedCache, HashedCacheArray):
+    """Of an array whose sets are hashed."""
 
 
 def _kept(tag: int, mapping: Mapping) -> int:

@@ -4,6 +4,7 @@ from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.bypass import CacheBypass, NeverBypass
 from gpusim.hardware.cache.copies import CopyingL2Bank, CopyingMisses, join_partitions
 from gpusim.hardware.cache.dram_misses import DramMisses
+from gpusim.hardware.cache.hashed_array import HashedCacheArray
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1Cache, L1Counters
 from gpusim.hardware.cache.l2 import L2Bank, L2Counters, MissPath
@@ -29,6 +30,7 @@ __all__ = [
     "CopyingMisses",
     "DramMisses",
     "EvictingL1Cache",
+    "HashedCacheArray",
     "InvalidationFilter",
     "L1Cache",
     "L1Counters",

@@ -33,6 +33,11 @@ class HashedCacheArray(CacheArray):
         self._bits = max(1, bits_for(self.sets))
         self._mask = self.sets - 1
 
+    def take_over(self, other: CacheArray) -> None:
+        super().take_over(other)
+        self._bits = max(1, bits_for(self.sets))
+        self._mask = self.sets - 1
+
     def missing(self, line: int, sectors: int) -> int:
         return super().missing(self._renamed(line), sectors)
 
