@@ -33,33 +33,16 @@ ENTRIES = tuple(paper_workloads("mask"))
 PROGRAMS = _named(entry for entry in ENTRIES if _single(entry))
 """Table 2: the 27 applications, each alone on all SMs."""
 
-ALL_CATEGORIES = {
+CATEGORIES = {
     f"{count}-HMR": _named(one for one in ENTRIES if one.table.stated.get("high_high") == count)
     for count in range(3)
 }
-"""§6: the paper's 35 pairs, by how many of the two miss often in both TLBs."""
-
-ALL_PAIRS = {
-    name: workload for pairs in ALL_CATEGORIES.values() for name, workload in pairs.items()
-}
-
-STUDIED = {name: ALL_PAIRS[name] for name in ("HISTO_GUP", "RED_RAY", "SCAN_CONS")}
-"""Pairs for studies of a parameter: one a category (our choice)."""
-
-EVERY = 4
-"""One of so many pairs of a category is run, in their order, and `STUDIED`; 1: all 35."""
-
-CATEGORIES = {
-    category: {
-        name: workload
-        for number, (name, workload) in enumerate(pairs.items())
-        if number % EVERY == 0 or name in STUDIED
-    }
-    for category, pairs in ALL_CATEGORIES.items()
-}
-"""Those that are run."""
+"""§6: pairs by how many of the two miss often in both TLBs."""
 
 PAIRS = {name: workload for pairs in CATEGORIES.values() for name, workload in pairs.items()}
+
+STUDIED = {name: PAIRS[name] for name in ("HISTO_GUP", "RED_RAY", "SCAN_CONS")}
+"""Pairs for studies of a parameter: one a category (our choice)."""
 
 BASE = "shared-tlb"
 """The best baseline (§7.1); IPCs alone are measured on it."""

@@ -9,13 +9,13 @@ from gpusim.studies.reproduce.measures import POINT
 from gpusim.studies.reproduce.mixes import of_applications, of_applications_alone, together
 from gpusim.studies.reproduce.pictures import bars
 
-from .common import ALL_PAIRS, BASE, pair_sweep
+from .common import BASE, PAIRS, pair_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-SHOWN = {name: ALL_PAIRS[name] for name in ("3DS_HISTO", "CONS_LPS", "MUM_HISTO", "RED_RAY")}
+SHOWN = {name: PAIRS[name] for name in ("3DS_HISTO", "CONS_LPS", "MUM_HISTO", "RED_RAY")}
 ALONE, TOGETHER = "alone", "together"
 
 

@@ -9,14 +9,14 @@ from gpusim.studies.reproduce.mixes import of_applications
 from gpusim.studies.reproduce.pictures import bars
 from gpusim.studies.sweep.point import SHARED
 
-from .common import ALL_PAIRS, PARTS, pair_sweep
+from .common import PAIRS, PARTS, pair_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
 DRAM = PARTS["MASK-DRAM"]
-SHOWN = {name: ALL_PAIRS[name] for name in ("SCAN_SRAD", "SCAN_CONS")}
+SHOWN = {name: PAIRS[name] for name in ("SCAN_SRAD", "SCAN_CONS")}
 SILVER, NORMAL, PATIENCE = (f"dram.scheduler.{name}" for name in ("silver", "normal", "patience"))
 CHOICES = {"with": (64, 192, 0), "with, patience": (64, 192, 1000), "without": (1, 255, 0)}
 HELPED = ["SCAN_SRAD.SRAD", "SCAN_CONS.SCAN", "SCAN_CONS.CONS"]
