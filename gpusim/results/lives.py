@@ -31,7 +31,8 @@ class WalkWait:
         levels: of the page table that it read.
         joined: whether the transaction joined a translation that another one had begun, in a TLB
             or at the walkers, as its stages show.  If not, it asked for the walk itself (or, where
-            an SM starts several transactions a cycle, in the same cycle as the one that did).
+            an SM starts several transactions a cycle, in the same cycle as the one that did; or,
+            where misses of an SM do not merge, it joined while a deeper TLB still looked).
     """
 
     row: int

@@ -77,10 +77,17 @@ def test_a_mix_is_as_large_as_its_applications(name: str) -> None:
     assert transactions(name) == sum(map(transactions, parts(name)))
 
 
+AS_COUNTED = {
+    "sm.warp_size": 32, "sm.simd_lanes": 32, "sm.max_warps": 64, "l1.line": "128B",
+    "l1.sector": "128B", "l2.line": "128B",
+}  # fmt: skip
+"""Warps and lines for which transactions are listed."""
+
+
 @pytest.mark.parametrize("name", quick(EACH_APPLICATION, *EACH_APPLICATION[:3]))
 def test_mixes_run(name: str) -> None:
     """Each application once; that they start again is in test_relaunch.py, and costs more."""
-    model = gpusim.load_model(read_paper(name.partition("/")[0]).model)
+    model = gpusim.load_model(read_paper(name.partition("/")[0]).model, overrides=AS_COUNTED)
     workload = load_workload(name, "smoke")
     assert workload.relaunch
     workload = evolve(workload, relaunch=False)
