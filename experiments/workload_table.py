@@ -27,6 +27,7 @@ from experiments.marked import write_marked
 from gpusim.programs.library import Entry, find_workload, paper_names, paper_workloads
 from gpusim.programs.tables import SCALES
 from gpusim.studies.characterize.intensity import BIN_NAMES
+from gpusim.studies.reproduce import counted
 from gpusim.studies.reproduce.claims import papers
 from gpusim.studies.reproduce.markdown import markdown
 
@@ -83,10 +84,9 @@ def walked(result: gpusim.Result) -> float:
     So counts the simulator that its authors released: a lookup of a page that is being walked is no
     hit and no miss.
     """
-    counters = result.counters
-    found = counters[counters.component == "tlb/L2"].groupby("counter").value.sum()
-    asked = found.get("lookups", 0) - found.get("merged", 0)
-    return float((found["misses"] - found["merged"]) / asked) if asked else 0.0
+    counts = counted(result, "tlb/L2")
+    asked = counts["lookups"] - counts["merged"]
+    return (counts["misses"] - counts["merged"]) / asked if asked else 0.0
 
 
 def verdict(stated: dict[str, object], row: Row) -> tuple[str, str, str]:

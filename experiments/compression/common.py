@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.studies.reproduce import Material, programs_of
+from gpusim.studies.reproduce import Material, counted, programs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,5 @@ def rates_apart(material: Material, designs: list[str]) -> pd.DataFrame:
 
 
 def _rate_apart(result: Result) -> float:
-    rows = result.counters
-    counts = rows[rows["component"] == "tlb/L2"].groupby("counter")["value"].sum()
-    hits, lookups, merged = (int(counts.get(name, 0)) for name in ("hits", "lookups", "merged"))
-    return hits / max(lookups - merged, 1)
+    counts = counted(result, "tlb/L2")
+    return counts["hits"] / max(counts["lookups"] - counts["merged"], 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gpusim.config.schema import GpuConfig
 from gpusim.machine.load import load_model
 from gpusim.programs.library import Entry, paper_workloads
-from gpusim.studies.reproduce import Material, pictures, with_average
+from gpusim.studies.reproduce import Material, counted, pictures, with_average
 from gpusim.studies.reproduce.mixes import (
     alone,
     of_applications,
@@ -197,10 +197,8 @@ USED = range(1, SUB_ENTRIES + 1)
 
 def evicted(result: Result, app: str) -> list[int]:
     """L3 TLB entries of an application by the sub-entries in use at eviction (`USED`)."""
-    rows = result.counters
-    rows = rows[(rows["component"] == "tlb/L3") & (rows["app"] == app)]
-    counts = rows.groupby("counter")["value"].sum()
-    return [int(counts.get(f"evicted_with_{used}", 0)) for used in USED]
+    counts = counted(result, "tlb/L3", app)
+    return [counts[f"evicted_with_{used}"] for used in USED]
 
 
 def evicted_together(

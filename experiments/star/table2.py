@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.studies.reproduce import Figure, Material, Measured, counted, number
 from gpusim.studies.sweep.point import BASELINE
 
 from .common import ALONE_SWEEP, BASE, ENTRIES, PROGRAMS, bars
@@ -26,10 +26,8 @@ def class_of(mpki: float) -> str:
 
 def first_share(result: Result) -> float:
     """Part of the L2 TLB's misses that do not wait for one that is under way."""
-    rows = result.counters[result.counters["component"] == "tlb/L2"]
-    counts = rows.groupby("counter")["value"].sum()
-    misses = float(counts.get("misses", 0))
-    return 1 - float(counts.get("merged", 0)) / misses if misses else 1.0
+    counts = counted(result, "tlb/L2")
+    return 1 - counts["merged"] / counts["misses"] if counts["misses"] else 1.0
 
 
 def table(material: Material) -> pd.DataFrame:

@@ -30,11 +30,13 @@ class HashedCacheArray(CacheArray):
 
     def __init__(self, lines: int, ways: int, replacement: PolicyConfig = LRU) -> None:
         super().__init__(lines, ways, 1, replacement)
-        self._bits = max(1, bits_for(self.sets))
-        self._mask = self.sets - 1
+        self._number_sets()
 
     def take_over(self, other: CacheArray) -> None:
         super().take_over(other)
+        self._number_sets()
+
+    def _number_sets(self) -> None:
         self._bits = max(1, bits_for(self.sets))
         self._mask = self.sets - 1
 

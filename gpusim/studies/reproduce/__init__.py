@@ -4,6 +4,7 @@ from gpusim.studies.reproduce.figure import Figure, Material, Survey
 from gpusim.studies.reproduce.measures import (
     AVERAGE,
     all_of,
+    counted,
     gain,
     mean_points,
     most,
@@ -24,6 +25,7 @@ __all__ = [
     "Measured",
     "Survey",
     "all_of",
+    "counted",
     "gain",
     "mean_points",
     "most",

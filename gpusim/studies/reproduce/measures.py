@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from gpusim.views.plots.bars import geometric_mean
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gpusim.results.result import Result
+
 POINT = 0.01
 """From which difference on hit rates count as different."""
 
@@ -21,6 +24,22 @@ POOR = 0.8
 
 AVERAGE = "Average"
 """Name of the row of means."""
+
+
+def counted(result: Result, component: str, app: str | None = None) -> Counter[str]:
+    """The counters of a component, summed over its instances.
+
+    Args:
+        result: of a run.
+        component: such as ``"tlb/L2"``.
+        app: of one application; None: of all.
+    """
+    rows = result.counters
+    rows = rows[rows["component"] == component]
+    if app is not None:
+        rows = rows[rows["app"] == app]
+    sums = rows.groupby("counter")["value"].sum()
+    return Counter({str(name): int(value) for name, value in sums.items()})
 
 
 def normalised(times: pd.DataFrame, baseline: str = "baseline") -> pd.DataFrame:
