@@ -92,11 +92,12 @@ def recorded(
     material: Material, reading: Callable[[Result], Mapping[str, float]],
     programs: Mapping[str, str], variant: str,
 ) -> pd.DataFrame:  # fmt: skip
-    """Numbers of what runs of a design recorded: a row a program."""
+    """Numbers of what runs of a design recorded: a row a program; NaN where there is no run."""
     import pandas as pd
 
     found = material.read(reading, programs, {"variant": variant})
-    return pd.DataFrame.from_dict(found, orient="index").rename_axis("program")
+    rows = pd.DataFrame.from_dict(found, orient="index")
+    return rows.reindex(list(programs)).rename_axis("program")
 
 
 def bars_of_windows(

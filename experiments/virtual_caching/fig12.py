@@ -54,8 +54,8 @@ def table(material: Material) -> pd.DataFrame:
     """Shares by time in ns, as far as the run goes."""
     import pandas as pd
 
-    row = material.read(alive, some([PROGRAM]), {"variant": SMALL})[PROGRAM]
-    columns = {name: [row[f"{name} {ns}"] for ns in TIMES] for name in STRUCTURES}
+    row = material.read(alive, some([PROGRAM]), {"variant": SMALL}).get(PROGRAM, {})
+    columns = {name: [row.get(f"{name} {ns}", np.nan) for ns in TIMES] for name in STRUCTURES}
     return pd.DataFrame(columns, pd.Index(TIMES, name="ns")).dropna()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from scipy import stats
 
 from gpusim.machine.load import load_model
@@ -75,9 +76,24 @@ def test_the_interval_is_that_of_the_mean_of_shifted_runs() -> None:
     assert tried()[0].interval("p.gain", 1) is None
 
 
+def test_of_some_programs_only_numbers_are_told() -> None:
+    yes, number = Measured(holds=True), Measured((10.0,))
+
+    def make(*, laid: Laid) -> list[Outcome]:
+        judged = tuple(
+            Judged(one, found, judge(evolve(one, values=found.values), found))
+            for one, found in zip(CLAIMS, (yes, number), strict=True)
+        )
+        return [Outcome(PAPER, None, "smoke", None, judged, part=bool(laid.settings))]  # type: ignore[arg-type]
+
+    trials = try_choices(PAPER, make)
+    assert list(trials.taken.claims) == ["p.rate", "p.gain"]
+    assert list(trials.readings[0].claims) == ["p.gain"]
+
+
 def test_the_page_and_the_picture(tmp_path: Path) -> None:
     trials = tried()[0]
-    text = "\n".join(trials_part(trials, "smoke", "pictures/p.png"))
+    text = "\n".join(trials_part(PAPER, trials, "smoke", "pictures/p.png"))
     assert "| p.rate | 10 ✓ | 15 ✗ |" in text
     assert "| **agree** | 1 | 0 |" in text
     assert "| gain | 10 | 10 | 12 (10 to 14) | 15 to 15 |" in text
@@ -110,4 +126,6 @@ def test_what_is_laid_over_a_sweep_leaves_the_names_of_designs() -> None:
     assert found.variants == ("small", "small+star+sub-entries")
     assert found.alone == ("same", "small+star+sub-entries")
     assert [laid.design(one) for one in found.variants] == ["baseline", "star"]
+    assert laid.leaves_out(sweep)
     assert Laid(workloads=["bfs"]).over(sweep) == sweep
+    assert not Laid(workloads=["bfs"]).leaves_out(sweep)

@@ -8,7 +8,7 @@ from gpusim.studies.characterize.characterization import (
 )
 from gpusim.studies.characterize.distribution import Distribution
 from gpusim.studies.characterize.file import read_characterization
-from gpusim.studies.characterize.run import characterize
+from gpusim.studies.characterize.run import characterize, depends_on
 from gpusim.studies.characterize.tlb_reuse import reuse_distances
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Distribution",
     "KernelCounts",
     "characterize",
+    "depends_on",
     "read_characterization",
     "reuse_distances",
 ]

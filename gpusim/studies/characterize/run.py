@@ -44,6 +44,14 @@ MAX_ACCESSES = 1 << 25
 """Accesses of one launch, which is in memory as a whole: about 12 bytes each, and five times as
 much for those of one SM at a time."""
 
+_OF_MODEL = ("sm.", "memory.", "l1.line")
+"""Where the keys of a model are on which accesses depend."""
+
+
+def depends_on(key: str) -> bool:
+    """Whether a setting of a model, such as ``"memory.page"``, may change a characterization."""
+    return key.startswith(_OF_MODEL)
+
 
 def characterize(
     workload: Workload,

@@ -46,18 +46,19 @@ def sources(paper: Paper) -> Iterator[str]:
     yield from markdown(("choice", "what is open", "reading", "source"), rows)
 
 
-def trials_part(trials: Trials, scale: str, picture: str) -> Iterator[str]:
+def trials_part(paper: Paper, trials: Trials, scale: str, picture: str) -> Iterator[str]:
     """Tables of the calibration and of the main results.
 
     Args:
-        trials: of a paper.
+        paper: which it is.
+        trials: of its choices.
         scale: of the programs.
         picture: where it is, from the page.
     """
     yield from ("### Calibration", "")
     yield (
         "Claims about programs and baseline, under what was taken and with one choice read "
-        f"otherwise (scale {scale}; ✓ agrees, ~ same direction, ✗ differs)."
+        f"otherwise (scale {scale}; ✓ agrees, ~ same direction, ✗ differs).{_studied(paper)}"
     )
     yield ""
     role, ids = Role.CALIBRATION, trials.ids(Role.CALIBRATION)
@@ -78,6 +79,16 @@ def trials_part(trials: Trials, scale: str, picture: str) -> Iterator[str]:
             [_result(trials, claim, index) for claim, index in main],
         )
         yield from (f"![Main results under each reading]({picture})", "")
+
+
+def _studied(paper: Paper) -> str:
+    if not paper.study.workloads:
+        return ""
+    names = ", ".join(f"`{name}`" for name in paper.study.workloads)
+    return (
+        f" Tried on {names}: numbers are means over these, so that those of the taken reading are "
+        "not the figures' below, and claims about all programs are left out."
+    )
 
 
 def columns(trials: Trials, role: Role) -> list[Trial]:

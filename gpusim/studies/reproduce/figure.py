@@ -86,7 +86,7 @@ class Material:
     def read(
         self, reading: Callable[[Result], T], programs: Mapping[str, str], design: Design
     ) -> dict[str, T]:
-        """Something of the run itself, of each program: counters, recorded tables.
+        """Something of the run itself, of each program that was run: counters, recorded tables.
 
         Args:
             reading: of a run, which is closed afterwards.
@@ -96,8 +96,9 @@ class Material:
         keys = self._of(design).drop_duplicates("workload").set_index("workload")["key"]
         found = {}
         for name, workload in programs.items():
-            with self.open(keys[workload]) as result:
-                found[name] = reading(result)
+            if workload in keys:
+                with self.open(keys[workload]) as result:
+                    found[name] = reading(result)
         return found
 
     def compared(

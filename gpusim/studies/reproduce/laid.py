@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from gpusim.studies.characterize import depends_on
 from gpusim.studies.reproduce.figure import Survey
-from gpusim.studies.sweep.point import BASELINE, WORKLOAD, as_text
+from gpusim.studies.sweep.point import BASELINE, as_text
 from gpusim.studies.sweep.spec import SAME, Sweep
 
 
@@ -31,20 +32,19 @@ class Laid:
         """The sweep that is run in the place of one."""
         stated = sweep.axes
         more = {key: [value] for key, value in self.settings.items() if key not in stated}
-        some = [name for name in sweep.workloads if name in self.workloads] or sweep.workloads
         return evolve(
-            sweep, workloads=some, set={**sweep.set, **more},
+            sweep, workloads=self._some(sweep), set={**sweep.set, **more},
             variants=[self._run_as(design) for design in sweep.variants],
             alone=[one if one == SAME else self._run_as(one) for one in sweep.alone],
         )  # fmt: skip
 
+    def leaves_out(self, sweep: Sweep) -> bool:
+        """Whether some of its workloads are not run."""
+        return len(self._some(sweep)) < len(sweep.workloads)
+
     def over_survey(self, survey: Survey) -> Survey:
         """Likewise of programs without a machine, which have no designs."""
-        of_model = {
-            key: as_text(value)
-            for key, value in self.settings.items()
-            if not key.startswith(WORKLOAD)
-        }
+        of_model = {key: as_text(value) for key, value in self.settings.items() if depends_on(key)}
         variants = survey.variants if self.machine == BASELINE else (self.machine,)
         return evolve(survey, variants=variants, settings={**of_model, **survey.settings})
 
@@ -53,6 +53,9 @@ class Laid:
         own = BASELINE if variant == self.machine else variant.removeprefix(f"{self.machine}+")
         instead = {run: design for design, run in self.variants.items()}
         return instead.get(own, own)
+
+    def _some(self, sweep: Sweep) -> Sequence[str]:
+        return [name for name in sweep.workloads if name in self.workloads] or sweep.workloads
 
     def _run_as(self, design: str) -> str:
         names = (self.machine, self.variants.get(design, design))

@@ -61,7 +61,7 @@ def write_page(
     parts |= {one.figure.id: "\n".join(_part(one)) for one in found if one.table is not None}
     if tried is not None:
         name = choices_id(paper)
-        parts[name] = "\n".join(trials_part(*tried, f"{PICTURES}/{name}.png"))
+        parts[name] = "\n".join(trials_part(paper, *tried, f"{PICTURES}/{name}.png"))
     with whole_file(path) as stream:
         stream.write(page_text(paper, parts).encode())
     return path

@@ -52,6 +52,7 @@ class Outcome:
         table: its numbers; None where a run failed.
         claims: those that it measures.
         failures: runs that failed, so that nothing was measured.
+        part: whether some of its programs were left out.
     """
 
     paper: Paper
@@ -60,6 +61,7 @@ class Outcome:
     table: pd.DataFrame | None
     claims: tuple[Judged, ...]
     failures: tuple[FailedRun, ...] = ()
+    part: bool = False
 
 
 Progress = Callable[[str], AbstractContextManager[Report | None]]
@@ -116,7 +118,8 @@ def reproduce(
             scale, _rows(sweeps, laid), tuple(surveys),
             lambda key: open_result(runs.result_path(key)), machine,
         )  # fmt: skip
-        yield outcome(paper, figure, material, failures)
+        part = any(map(laid.leaves_out, figure.sweeps))
+        yield evolve(outcome(paper, figure, material, failures), part=part)
 
 
 def outcome(

@@ -120,6 +120,9 @@ def _trial(choice: str, reading: str, outcomes: Iterable[Outcome]) -> Trial:
 
 
 def _claims(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Judged]]:
+    """Of those by some programs the ones with numbers: what is so of all cannot be seen."""
     for outcome in outcomes:
         for one in outcome.claims:
-            yield one.claim.id, one
+            numbers = () if one.measured is None else one.measured.values
+            if not any(map(isnan, numbers)) and (numbers or not outcome.part):
+                yield one.claim.id, one
