@@ -217,10 +217,11 @@ def _evicted(
     material: Material, workloads: Mapping[str, str], design_of: Callable[[str], Design]
 ) -> pd.DataFrame:
     found: dict[str, list[int]] = {}
-    for row, (name, app) in rows(workloads).items():
+    places = rows(workloads)
+    for row, (name, app) in places.items():
         reading = partial(evicted, app=app)
         found |= material.read(reading, {row: workloads[name]}, design_of(app))
-    return count_table(found)
+    return count_table(found).reindex(list(places))
 
 
 def count_table(counts: Mapping[str, list[int]]) -> pd.DataFrame:

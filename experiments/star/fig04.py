@@ -57,11 +57,13 @@ def table(material: Material) -> pd.DataFrame:
 
     capacity = l3_pages(material)
     found: dict[str, list[float]] = {}
+    places = rows(SHOWN)
     for suffix, design_of in DESIGNS.items():
-        for row, (name, app) in rows(SHOWN).items():
+        for row, (name, app) in places.items():
             reading = partial(within, app=app, capacity=capacity)
             found |= material.read(reading, {row + suffix: SHOWN[name]}, design_of(app))
-    return pd.DataFrame(found, index=PARTS).T.rename_axis("application")
+    names = [row + suffix for suffix in DESIGNS for row in places]
+    return pd.DataFrame(found, index=PARTS).T.reindex(names).rename_axis("application")
 
 
 def draw(table: pd.DataFrame) -> Picture:

@@ -30,8 +30,8 @@ def test_designs_are_told_apart_by_true_and_false(tmp_path, wanted):
 def test_designs_lie_on_the_machine_of_the_scale(tmp_path):
     designs = ["baseline", "ideal-tlb", "fixed-walk+ideal-dram"]
     sweep = Sweep(models="tiny", workloads="nw", scale="smoke", variants=designs)
-    assert Laid().over(sweep) == sweep
-    laid = Laid(machine="ideal-crossbar").over(sweep)
+    assert Laid().over(sweep) == (sweep,)
+    (laid,) = Laid(machine="ideal-crossbar").over(sweep)
     assert laid.variants == (
         "ideal-crossbar", "ideal-crossbar+ideal-tlb", "ideal-crossbar+fixed-walk+ideal-dram",
     )  # fmt: skip
@@ -43,8 +43,5 @@ def test_designs_lie_on_the_machine_of_the_scale(tmp_path):
 
 def test_runs_alone_lie_there_too():
     sweep = Sweep(models="tiny", workloads="nw", alone=[SAME, "baseline", "ideal-tlb"])
-    assert Laid(machine="fixed-walk").over(sweep).alone == (
-        SAME,
-        "fixed-walk",
-        "fixed-walk+ideal-tlb",
-    )
+    (laid,) = Laid(machine="fixed-walk").over(sweep)
+    assert laid.alone == (SAME, "fixed-walk", "fixed-walk+ideal-tlb")

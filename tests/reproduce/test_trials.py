@@ -113,19 +113,29 @@ def test_what_is_taken_is_what_the_model_says(paper: Paper) -> None:
 
 def test_what_is_laid_over_a_sweep_leaves_the_names_of_designs() -> None:
     sweep = Sweep(
-        models="tiny", workloads=["nw", "mis"], variants=["baseline", "star"],
-        alone=["same", "star"], set={"l2.ways, l2.size": [[4, "64KiB"]]},
+        models="tiny", workloads=["nw", "mis"], variants=["baseline", "ideal-tlb"],
+        alone=["same", "ideal-tlb"], set={"l2.ways, l2.size": [[4, "64KiB"]]},
     )  # fmt: skip
     laid = Laid(
-        machine="small", settings={"l2.ways": 8, "l2.latency": "9 cycles"},
-        variants={"star": "star+sub-entries"}, workloads=["mis", "bfs"],
+        machine="ideal-dram", settings={"l2.ways": 8, "l2.latency": "9 cycles"},
+        variants={"ideal-tlb": "ideal-tlb+fixed-walk"}, workloads=["mis", "bfs"],
     )  # fmt: skip
-    found = laid.over(sweep)
+    (found,) = laid.over(sweep)
     assert found.workloads == ("mis",)
     assert found.set == {"l2.ways, l2.size": ((4, "64KiB"),), "l2.latency": ("9 cycles",)}
-    assert found.variants == ("small", "small+star+sub-entries")
-    assert found.alone == ("same", "small+star+sub-entries")
-    assert [laid.design(one) for one in found.variants] == ["baseline", "star"]
+    assert found.variants == ("ideal-dram", "ideal-dram+ideal-tlb+fixed-walk")
+    assert found.alone == ("same", "ideal-dram+ideal-tlb+fixed-walk")
+    assert [laid.design(one) for one in found.variants] == ["baseline", "ideal-tlb"]
     assert laid.leaves_out(sweep)
-    assert Laid(workloads=["bfs"]).over(sweep) == sweep
+    assert Laid(workloads=["bfs"]).over(sweep) == (sweep,)
     assert not Laid(workloads=["bfs"]).leaves_out(sweep)
+
+
+def test_a_design_without_the_part_of_a_setting_is_run_without_it() -> None:
+    sweep = Sweep(models="apu-hsa", workloads="nw", variants=["baseline", "vc-opt", "ideal-dram"])
+    laid = Laid(settings={"tlb.L1.merging": True, "l2.latency": "9 cycles"})
+    whole, part = laid.over(sweep)
+    assert whole.variants == ("baseline", "ideal-dram")
+    assert set(whole.set) == {"tlb.L1.merging", "l2.latency"}
+    assert part.variants == ("vc-opt",)
+    assert set(part.set) == {"l2.latency"}

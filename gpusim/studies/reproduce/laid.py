@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 
 from attrs import evolve, field, frozen
 
+from gpusim.machine.load import load_model
 from gpusim.studies.characterize import depends_on
 from gpusim.studies.reproduce.figure import Survey
-from gpusim.studies.sweep.point import BASELINE, as_text
+from gpusim.studies.sweep.point import BASELINE, WORKLOAD, as_text
 from gpusim.studies.sweep.spec import SAME, Sweep
 
 
@@ -18,7 +20,8 @@ class Laid:
 
     Attributes:
         machine: a variant of the model that lies under all designs.
-        settings: keys and values that lie over all designs which do not state them.
+        settings: keys and values that lie over all designs which have their parts, where the sweep
+            does not state them.
         variants: designs, and what is run in their place.
         workloads: those of a sweep alone, if it has any of them; none: all.
     """
@@ -28,14 +31,28 @@ class Laid:
     variants: Mapping[str, str] = field(factory=dict)
     workloads: Collection[str] = ()
 
-    def over(self, sweep: Sweep) -> Sweep:
-        """The sweep that is run in the place of one."""
-        stated = sweep.axes
-        more = {key: [value] for key, value in self.settings.items() if key not in stated}
-        return evolve(
-            sweep, workloads=self._some(sweep), set={**sweep.set, **more},
-            variants=[self._run_as(design) for design in sweep.variants],
-            alone=[one if one == SAME else self._run_as(one) for one in sweep.alone],
+    def over(self, sweep: Sweep) -> tuple[Sweep, ...]:
+        """What is run in the place of a sweep.
+
+        A design that has not got the part of a setting, such as a TLB, is run without it: more
+        than one sweep.
+
+        Raises:
+            UserError: a model or design is wrong.
+        """
+        more = {key: [value] for key, value in self.settings.items() if key not in sweep.axes}
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for design in map(self._run_as, sweep.variants):
+            parts = _parts_of(sweep.models, design) if more else frozenset()
+            there = tuple(key for key in more if _part(key) in {WORKLOAD, *parts})
+            groups.setdefault(there, []).append(design)
+        return tuple(
+            evolve(
+                sweep, workloads=self._some(sweep), variants=designs,
+                set={**sweep.set, **{key: more[key] for key in there}},
+                alone=[one if one == SAME else self._run_as(one) for one in sweep.alone],
+            )
+            for there, designs in groups.items()
         )  # fmt: skip
 
     def leaves_out(self, sweep: Sweep) -> bool:
@@ -60,3 +77,17 @@ class Laid:
     def _run_as(self, design: str) -> str:
         names = (self.machine, self.variants.get(design, design))
         return "+".join(name for name in names if name != BASELINE) or BASELINE
+
+
+def _part(key: str) -> str:
+    """The table of a model, or of a workload, that a key is in."""
+    return WORKLOAD if key.startswith(WORKLOAD) else key.rpartition(".")[0]
+
+
+@cache
+def _parts_of(models: tuple[str, ...], design: str) -> frozenset[str]:
+    """The tables that a design has on all of the models."""
+    names = [one for one in design.split("+") if one != BASELINE]
+    return frozenset.intersection(
+        *(frozenset(_part(one.key) for one in load_model(m, names).values) for m in models)
+    )

@@ -98,12 +98,13 @@ def reproduce(
     laid = evolve(laid or Laid(), machine=machine)
     for figure in figures:
         sweeps = []
-        for index, sweep in enumerate(figure.sweeps):
+        changed = [one for sweep in figure.sweeps for one in laid.over(sweep)]
+        for index, sweep in enumerate(changed):
             name = figure.id if index == 0 else f"{figure.id}-{index + 1}"
             with progress(figure.title) as report:
                 sweeps.append(
                     run_sweep(
-                        evolve(laid.over(sweep), name=name, scale=scale), runs.path, jobs=jobs,
+                        evolve(sweep, name=name, scale=scale), runs.path, jobs=jobs,
                         dask=dask, retry_failed=retry_failed, progress=report,
                     )
                 )  # fmt: skip
