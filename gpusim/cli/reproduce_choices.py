@@ -17,8 +17,8 @@ from gpusim.core.errors import UserError
 from gpusim.studies.reproduce.choices_page import cells, columns, draw_trials
 from gpusim.studies.reproduce.claims import Paper, Role
 from gpusim.studies.reproduce.page import PICTURES, choices_id, write_page
-from gpusim.studies.reproduce.run import reproduce
-from gpusim.studies.reproduce.trials import Trials, try_choices, values_of
+from gpusim.studies.reproduce.run import reproduce, run_ahead
+from gpusim.studies.reproduce.trials import Trials, changes_of, try_choices, values_of
 from gpusim.views.plots import save
 
 if TYPE_CHECKING:
@@ -39,15 +39,12 @@ def try_papers(
         if not paper.choice:
             raise UserError(f"{paper.name}: its claims file states no choices that could be tried")
         wanted = [figure for figure in figures if _matters(paper, figure)]
+        changes = [laid for _, _, laid in changes_of(paper)]
+        run_ahead(
+            paper, wanted, runs, scale, changes, jobs=jobs, dask=dask, progress=sweep_progress
+        )
         make = partial(
-            reproduce,
-            paper,
-            wanted,
-            runs,
-            scale,
-            jobs=jobs,
-            dask=dask,
-            progress=sweep_progress,
+            reproduce, paper, wanted, runs, scale, jobs=jobs, dask=dask, progress=sweep_progress
         )
         trials = try_choices(paper, make)
         picture = draw_trials(trials)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -270,9 +270,15 @@ class _ProgramBuilder(ApplicationBuilder):
             )
         generator: GraphGenerator = self._structure(options, GENERATORS[name], ("graph",))
         try:
-            return generator.generate(seed), {"generator": name, **_plain(generator)}
+            return _generated(generator, seed), {"generator": name, **_plain(generator)}
         except ValueError as error:
             raise UserError(f"{where}: {error}") from error
+
+
+@lru_cache(maxsize=4)
+def _generated(generator: GraphGenerator, seed: int) -> Graph:
+    """A graph, which nobody changes; sweeps ask again and again for the same few."""
+    return generator.generate(seed)
 
 
 def _table(entry: Entry, index: int) -> ApplicationTable:

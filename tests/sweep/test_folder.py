@@ -17,7 +17,7 @@ from gpusim.studies.sweep import folder as folder_module
 from gpusim.studies.sweep.folder import RUN_COLUMNS, FailedRun, RunFolder, headline_columns, runs_in
 from gpusim.studies.sweep.mark import FORMAT, MARK, VERSION
 from gpusim.studies.sweep.results import open_sweep
-from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.run import run_sweep, run_together
 from gpusim.studies.sweep.spec import Sweep, read_sweep
 from gpusim.studies.sweep.status import look_ahead
 from gpusim.studies.sweep.worker import Facts, Failure
@@ -49,6 +49,25 @@ def keys(runs: RunFolder) -> list[str]:
 def journal(runs: RunFolder) -> list[str]:
     lines = runs.journal_path("pair").read_text().splitlines()
     return [json.loads(line)["event"] for line in lines]
+
+
+# -- several sweeps at once ----------------------------------------------------------------------
+
+
+def test_sweeps_run_together_find_their_runs(tmp_path: Path) -> None:
+    other = Sweep(
+        name="other", models="tiny", workloads="nw", scale="smoke",
+        set={"tlb.L1.misses": ["mshr", "hit-under-miss"]},
+    )  # fmt: skip
+    run_together("both", [SWEEP, other], tmp_path / "runs", jobs=1)
+    runs = RunFolder(tmp_path / "runs")
+    made = set(runs.table("both")["key"])
+    assert list(runs.table("both")["tlb.L1.misses"]) == ["", "", "mshr", "hit-under-miss"]
+    for sweep in (SWEEP, other):
+        found = run_sweep(sweep, runs.path, jobs=1).table
+        assert set(found["key"]) <= made
+        begun = json.loads(runs.journal_path(sweep.name).read_text().splitlines()[0])
+        assert begun["runs"] == begun["whole"] == 2, "nothing was run again"
 
 
 # -- which folders -------------------------------------------------------------------------------

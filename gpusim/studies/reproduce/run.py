@@ -20,7 +20,8 @@ from gpusim.studies.sweep.folder import FailedRun, RunFolder
 from gpusim.studies.sweep.point import BASELINE, as_text
 from gpusim.studies.sweep.progress import Report
 from gpusim.studies.sweep.results import SweepResults
-from gpusim.studies.sweep.run import cores, run_sweep
+from gpusim.studies.sweep.run import cores, run_sweep, run_together
+from gpusim.studies.sweep.spec import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +122,40 @@ def reproduce(
         )  # fmt: skip
         part = any(map(laid.leaves_out, figure.sweeps))
         yield evolve(outcome(paper, figure, material, failures), part=part)
+
+
+def run_ahead(
+    paper: Paper, figures: Iterable[Figure], folder: str | os.PathLike[str], scale: str,
+    changes: Iterable[Laid], *, jobs: int | None = None, dask: str | None = None,
+    progress: Progress = _silent,
+) -> None:  # fmt: skip
+    """Run all that `reproduce` would run for figures with one and another thing changed.
+
+    Args:
+        paper: whose figures they are.
+        figures: which ones.
+        folder: of runs.
+        scale: of the programs.
+        changes: each as `reproduce` is told.
+        jobs: processes of this machine; default: one a core.
+        dask: address of a Dask scheduler whose workers do the runs.
+        progress: shows how far they are.
+
+    Raises:
+        UserError: as `gpusim.run_sweep`.
+    """
+    machine = paper.machines.get(scale, BASELINE)
+    name = f"{paper.paper}.choices"
+    sweeps: list[Sweep] = []
+    for laid in changes:
+        for sweep in (one for figure in figures for one in figure.sweeps):
+            for one in evolve(laid, machine=machine).over(sweep):
+                named = evolve(one, name=name, scale=scale)
+                if named not in sweeps:
+                    sweeps.append(named)
+    if sweeps:
+        with progress(f"{paper.paper}: choices") as report:
+            run_together(name, sweeps, folder, jobs=jobs, dask=dask, progress=report)
 
 
 def outcome(

@@ -82,26 +82,26 @@ class Trials:
         return mean, mean - half, mean + half
 
 
+def changes_of(paper: Paper) -> list[tuple[str, str, Laid]]:
+    """What is tried: choice, reading, and what it changes; the models as they are come first."""
+    some = Laid(workloads=paper.study.workloads)
+    readings = [
+        (one.name, reading.name, evolve(some, settings=reading.set, variants=reading.variants))
+        for one in paper.choice
+        for reading in one.others
+    ]
+    key = paper.study.key
+    shifts = [(f"{key} = {one}", evolve(some, settings={key: one})) for one in paper.study.values]
+    return [(TAKEN, TAKEN, some), *readings, *((told, told, laid) for told, laid in shifts)]
+
+
 def try_choices(paper: Paper, make: Make) -> Trials:
     """Make a paper's figures under every reading of every choice, one at a time, and shifted."""
-    some = Laid(workloads=paper.study.workloads)
-    taken = _trial(TAKEN, TAKEN, make(laid=some))
-    readings = tuple(
-        _trial(
-            choice.name,
-            reading.name,
-            make(laid=evolve(some, settings=reading.set, variants=reading.variants)),
-        )
-        for choice in paper.choice
-        for reading in choice.others
+    taken, *others = (
+        _trial(choice, reading, make(laid=laid)) for choice, reading, laid in changes_of(paper)
     )
-    key = paper.study.key
-    shifts = tuple(
-        _trial(told, told, make(laid=evolve(some, settings={key: value})))
-        for value in paper.study.values
-        for told in (f"{key} = {value}",)
-    )
-    return Trials(taken, readings, shifts)
+    readings = len(others) - len(paper.study.values)
+    return Trials(taken, tuple(others[:readings]), tuple(others[readings:]))
 
 
 def values_of(trial: Trial, claim: str) -> tuple[float, ...]:

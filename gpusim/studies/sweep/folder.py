@@ -232,8 +232,8 @@ def table_of(
     """A sweep's table.
 
     Args:
-        rows: of each combination, what tells it from others, the key of its run, and what became
-            of it (None: nothing yet).
+        rows: of each combination, what tells it from others (what others alone have is empty),
+            the key of its run, and what became of it (None: nothing yet).
 
     Returns:
         a row each: that, `RUN_COLUMNS`, and the headline numbers, all of them floats (NaN where
@@ -241,10 +241,12 @@ def table_of(
     """
     import pandas as pd
 
+    rows = list(rows)
+    axes = dict.fromkeys((name for values, _, _ in rows for name in values), "")
     records, units = [], {"seconds": "s", "size": "B", "modified_ns": "ns"}
     for values, key, found in rows:
         nothing = (key, "missing", "", "", math.nan, 0, 0)
-        record = {**values, **dict(zip(RUN_COLUMNS, nothing, strict=True))}
+        record = {**axes, **values, **dict(zip(RUN_COLUMNS, nothing, strict=True))}
         if isinstance(found, Facts):
             record |= {"state": "done", **attrs.asdict(found, recurse=False)}
             record |= {k: v for k, v in found.summary.items() if k not in record}

@@ -88,6 +88,22 @@ def make_plan(sweep: Sweep) -> Plan:
     return Plan(sweep, tuple(points.items()), runs)
 
 
+def plan_together(name: str, sweeps: Sequence[Sweep]) -> Plan:
+    """The runs of several sweeps as those of one.
+
+    Args:
+        name: of its table.
+        sweeps: at least one.
+
+    Raises:
+        UserError: as `make_plan`.
+    """
+    plans = [make_plan(sweep) for sweep in sweeps]
+    points = dict.fromkeys(pair for plan in plans for pair in plan.points)
+    runs = {key: run for plan in plans for key, run in plan.runs.items()}
+    return Plan(evolve(sweeps[0], name=name), tuple(points), runs)
+
+
 class _Planner:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import closing
 
 from gpusim.core.errors import UserError
@@ -11,7 +12,7 @@ from gpusim.studies.sweep.execution import Execution
 from gpusim.studies.sweep.executors import DaskExecutor, LocalExecutor
 from gpusim.studies.sweep.folder import RunFolder
 from gpusim.studies.sweep.journal import Journal
-from gpusim.studies.sweep.plan import make_plan
+from gpusim.studies.sweep.plan import Plan, make_plan, plan_together
 from gpusim.studies.sweep.progress import Report
 from gpusim.studies.sweep.results import SweepResults, open_sweep
 from gpusim.studies.sweep.spec import Sweep
@@ -46,25 +47,55 @@ def run_sweep(
         UserError: the sweep or the folder is wrong, the folder cannot be written, or there is no
             Dask scheduler (any more); what was finished by then stays.
     """
-    if jobs is not None and jobs < 1:
-        raise UserError(f"{jobs} jobs: must be 1 or more")
     plan = make_plan(sweep)
     runs = RunFolder(folder, create=True)
     runs.keep_sweep(sweep)
+    _run(plan, runs, jobs, dask, retry_failed, limits or Limits(), progress)
+    return open_sweep(folder, sweep.name)
+
+
+def run_together(
+    name: str, sweeps: Sequence[Sweep], folder: str | os.PathLike[str], *,
+    jobs: int | None = None, dask: str | None = None, progress: Report | None = None,
+) -> None:  # fmt: skip
+    """Run what is missing of several sweeps at once, the longest first, whosever they are.
+
+    Each of them then finds its runs in the folder.
+
+    Args:
+        name: of the table of all runs.
+        sweeps: at least one.
+        folder: of runs.
+        jobs: processes of this machine; default: one a core.
+        dask: address of a Dask scheduler whose workers are to run them instead.
+        progress: called a few times a second.
+
+    Raises:
+        UserError: as `run_sweep`.
+    """
+    plan = plan_together(name, sweeps)
+    _run(plan, RunFolder(folder, create=True), jobs, dask, False, Limits(), progress)
+
+
+def _run(
+    plan: Plan, runs: RunFolder, jobs: int | None, dask: str | None, retry_failed: bool,
+    limits: Limits, progress: Report | None,
+) -> None:  # fmt: skip
+    if jobs is not None and jobs < 1:
+        raise UserError(f"{jobs} jobs: must be 1 or more")
     try:
         with (
             Claims(runs.claims) as claims,
-            Journal(runs.journal_path(sweep.name), claims.id) as tell,
+            Journal(runs.journal_path(plan.sweep.name), claims.id) as tell,
             closing(DaskExecutor(dask) if dask else LocalExecutor(jobs or cores())) as executor,
         ):
             claims.remove_stale()
             runs.remove_remains()
-            execution = Execution(plan, runs, executor, claims, tell, limits or Limits(), progress)
+            execution = Execution(plan, runs, executor, claims, tell, limits, progress)
             execution.begin(retry_failed)
             execution.run()
     finally:
         runs.remove_remains()  # of workers that were killed
-    return open_sweep(folder, sweep.name)
 
 
 def cores() -> int:
