@@ -17,6 +17,8 @@ from gpusim.programs.graphs.uniform_random import UniformRandom
 class GraphGenerator(Protocol):
     """A frozen attrs class of parameters that can make a graph."""
 
+    def __hash__(self) -> int: ...
+
     def generate(self, seed: int) -> Graph:
         """The graph; the same for the same seed.
 
