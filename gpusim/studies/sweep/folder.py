@@ -18,6 +18,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -185,21 +186,11 @@ class RunFolder:
         Raises:
             UserError: there is none, or it is damaged.
         """
-        import pandas as pd
-
         path = self.table_path(name)
         try:
-            table = pd.read_parquet(path)
+            return _read_table(path)
         except FileNotFoundError as error:
             raise UserError(f"there is no table of a sweep {name!r} in {self.path}") from error
-        except (OSError, ValueError, NotImplementedError) as error:
-            raise UserError(
-                f"{path} is damaged: {error}; run the sweep again, and it is made anew from the "
-                "results that are there"
-            ) from error
-        if not {*_POINT_COLUMNS, *RUN_COLUMNS} <= {*table.columns}:
-            raise UserError(f"{path} is no table of a sweep")
-        return table
 
     def known_facts(self) -> dict[str, Facts]:
         """Facts of runs from the tables of all sweeps, by key."""
@@ -211,8 +202,10 @@ class RunFolder:
 
     def _known(self) -> Iterator[tuple[Point, str, Facts]]:
         for name in self.sweeps():
-            with suppress(UserError):  # a damaged table is made anew when its sweep is run again
-                yield from runs_in(self.table(name))
+            path = self.table_path(name)
+            with suppress(OSError, UserError):  # a damaged one is made anew by its sweep
+                found = path.stat()
+                yield from _runs_of(path, found.st_size, found.st_mtime_ns)
 
     def _write(self, path: Path, text: str) -> None:
         with whole_file(path) as stream:
@@ -224,6 +217,29 @@ def _make(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise WriteError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        table = pd.read_parquet(path)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise UserError(
+            f"{path} is damaged: {error}; run the sweep again, and it is made anew from the "
+            "results that are there"
+        ) from error
+    if not {*_POINT_COLUMNS, *RUN_COLUMNS} <= {*table.columns}:
+        raise UserError(f"{path} is no table of a sweep")
+    return table
+
+
+@lru_cache(maxsize=1024)
+def _runs_of(path: Path, _size: int, _modified_ns: int) -> tuple[tuple[Point, str, Facts], ...]:
+    """The finished runs of a table that has not changed since; a study looks again and again."""
+    return tuple(runs_in(_read_table(path)))
 
 
 def table_of(
@@ -275,7 +291,9 @@ def runs_in(table: pd.DataFrame) -> Iterator[tuple[Point, str, Facts]]:
     """The finished runs of a sweep's table: what they are (without settings), keys, and facts."""
     units = table.attrs.get("units", {})
     numbers = headline_columns(table)
-    for row in table[table["state"] == "done"].to_dict("records"):
+    done = table[table["state"] == "done"]
+    done.attrs = {}  # pandas copies them for every row
+    for row in done.to_dict("records"):
         summary = {name: row[name] for name in numbers if not math.isnan(row[name])}
         facts = Facts(
             row["digest"], row["seconds"], int(row["size"]), int(row["modified_ns"]), summary,
