@@ -99,6 +99,7 @@ def test_the_page_and_the_picture(tmp_path: Path) -> None:
     assert "| gain | 10 | 10 | 12 (10 to 14) | 15 to 15 |" in text
     picture = draw_trials(trials)
     assert picture is not None
+    assert [ax.get_visible() for ax in picture.axes] == [True]
     save(picture, tmp_path / "p.png")
 
 

@@ -119,7 +119,7 @@ def draw_trials(trials: Trials) -> Picture | None:
     rows = -(-len(main) // _PANELS)
     figure = new_figure("page", height=(0.6 + 0.16 * len(trials.readings)) * rows + 0.5)
     axes = figure.subplots(rows, min(_PANELS, len(main)), sharey=True, squeeze=False).flat
-    for ax, (claim, index) in zip(axes, main, strict=False):
+    for (claim, index), ax in zip(main, axes, strict=False):  # which takes no ax beyond the last
         told = {one.name: values_of(one, claim.id) for one in trials.readings}
         there = {name: values[index] for name, values in told.items() if index < len(values)}
         interval = trials.interval(claim.id, index)
