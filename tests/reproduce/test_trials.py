@@ -99,8 +99,20 @@ def test_the_page_and_the_picture(tmp_path: Path) -> None:
     assert "| gain | 10 | 10 | 12 (10 to 14) | 15 to 15 |" in text
     picture = draw_trials(trials)
     assert picture is not None
-    assert [ax.get_visible() for ax in picture.axes] == [True]
     save(picture, tmp_path / "p.png")
+
+
+def test_a_panel_each_and_no_empty_one() -> None:
+    claims = [claim(f"gain{number}", Role.OUTCOME, True) for number in range(4)]
+
+    def make(*, laid: Laid) -> list[Outcome]:
+        found = Measured((10.0 + bool(laid.settings),))
+        judged = tuple(Judged(one, found, judge(one, found)) for one in claims)
+        return [Outcome(PAPER, None, "smoke", None, judged)]  # type: ignore[arg-type]
+
+    picture = draw_trials(try_choices(PAPER, make))
+    assert picture is not None
+    assert [ax.get_visible() for ax in picture.axes] == [True] * 4 + [False] * 2
 
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
