@@ -24,6 +24,7 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, open_slot
 from gpusim.core.request import Purpose, Translation
 from gpusim.core.signals import Signals
+from gpusim.core.structures import Dimensions, Storage
 
 
 class Pages(Protocol):
@@ -114,6 +115,10 @@ class Stage(Component):
     @abstractmethod
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all), also where its translation is on its way."""
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
+        """What it keeps in hardware; None: it does not tell."""
+        return None
 
     def sent(self, paths: Sequence[str]) -> str:
         """What it has sent to the stage below, as a sum of counters (`gpusim.core.tally`).

@@ -18,30 +18,22 @@ import gpusim.hardware.tlb
 import gpusim.hardware.walk  # noqa: F401  (importing a room registers its policies)
 from gpusim.config.check_unified import check_unified
 from gpusim.config.document import Key
-from gpusim.config.schema import LRU, GpuConfig, StageConfig, TlbConfig
+from gpusim.config.schema import LRU, GpuConfig, TlbConfig
 from gpusim.config.structure import Problem
-from gpusim.core.engine import Environment, Port
+from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import SLOT, Slot, find_policy, interface, make_policy
 from gpusim.core.replacement import make_replacement
-from gpusim.core.request import Translation
-from gpusim.core.stage import StageSite
 from gpusim.hardware.dram import build_dram
 from gpusim.hardware.tlb import ArrayOfSets, TlbArray, make_array
-from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable
 from gpusim.machine.declared import signature
-from gpusim.machine.pages import Pages
 from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
+from gpusim.machine.trial import SOME_FRAMES, trial_site
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
 }  # fmt: skip
-
-
-_SOME_FRAMES = 1024
-_SOME_PAGE = 4096
-"""A memory that policies are made with to see whether they can be."""
 
 
 def check_policies(config: GpuConfig) -> Iterator[Problem]:
@@ -57,27 +49,18 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     for key, slot, policy in policies_of(config):
         if not interface(slot).arguments:
             yield from _check_made(config, key, slot, policy)
-    frames = config.memory.frames, _SOME_FRAMES, 0
+    frames = config.memory.frames, SOME_FRAMES, 0
     yield from _check_made(config, ("memory", "frames"), Slot.FRAMES, *frames)
     for name, tlb in config.tlb.items():
         yield from _check_tlb(config, ("tlb", name), tlb)
         users = config.tlb_users(tlb, apps=1)
         yield from _check_made(config, ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *users)
     for name, stage in config.stage.items():
-        site = _site(name, stage)
+        site = trial_site(name, stage)
         yield from _check_made(config, ("stage", name, "kind"), Slot.STAGE, stage.kind, site)
     for key, replacement, ways in _replaced(config):
         yield from _check_replacement(config, key, replacement, ways)
     yield from _check_dram(config)
-
-
-def _site(name: str, stage: StageConfig) -> StageSite:
-    """A place for a stage that is only made to see whether it can be."""
-    env = Environment()
-    frames = FirstTouchFrames(_SOME_FRAMES, 0)
-    pages = Pages(PageTable(_SOME_PAGE, 4, [Memory(_SOME_PAGE, _SOME_PAGE << 12, frames)]))
-    below: Port[Translation] = Port(env, "below")
-    return StageSite(env, name, name, 0, below, 0, 0, 1, (0,), pages, stage.queue, 0)
 
 
 def policies_of(config: Any, key: Key = ()) -> Iterator[tuple[Key, Slot, PolicyConfig]]:

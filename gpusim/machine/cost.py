@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 
 from gpusim.config.load import LoadedModel
-from gpusim.config.schema import GpuConfig, TlbConfig
+from gpusim.config.schema import GpuConfig, StageConfig, TlbConfig
 from gpusim.core.registry import Slot, make_policy
+from gpusim.core.stage import Stage
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.cache import CacheBypass, InvalidationFilter, SynonymTable
 from gpusim.hardware.dram import DramQueue
@@ -17,6 +18,7 @@ from gpusim.hardware.fbt import make_table
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
 from gpusim.hardware.tlb import FillPolicy, make_array
 from gpusim.machine.dimensions import dimensions
+from gpusim.machine.trial import trial_site
 
 
 @frozen
@@ -81,6 +83,9 @@ def storage(model: LoadedModel) -> list[Part]:
             instances = _instances(config, tlb)
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
             parts += _parts(f"tlb.{name}", instances, fill.storage(sizes))
+    for name, own in config.stage.items():
+        stage: Stage = make_policy(Slot.STAGE, own.kind, trial_site(name, own))
+        parts += _parts(f"stage.{name}", _instances(config, own), stage.storage(sizes))
     if config.fbt is not None:
         lines = config.l1.size // config.l1.line
         of_l1 = InvalidationFilter.storage(sizes, lines)
@@ -96,9 +101,9 @@ def storage(model: LoadedModel) -> list[Part]:
     return parts
 
 
-def _instances(config: GpuConfig, tlb: TlbConfig) -> int:
-    """How many TLBs of a level there are."""
-    return -(-config.sm.count // config.sms_of(tlb.scope))
+def _instances(config: GpuConfig, stage: TlbConfig | StageConfig) -> int:
+    """How many stages of a name there are."""
+    return -(-config.sm.count // config.sms_of(stage.scope))
 
 
 def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:

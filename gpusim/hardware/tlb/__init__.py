@@ -11,6 +11,10 @@ from gpusim.hardware.tlb.ideal import IdealArray
 from gpusim.hardware.tlb.level import TlbCounters, TlbLevel
 from gpusim.hardware.tlb.make import make_array
 from gpusim.hardware.tlb.mask_tokens import MaskTokens
+from gpusim.hardware.tlb.prefetch_distance import DistancePrefetcher
+from gpusim.hardware.tlb.prefetch_next import NextPagePrefetcher
+from gpusim.hardware.tlb.prefetch_stride import StridePrefetcher
+from gpusim.hardware.tlb.prefetcher import Prefetcher
 from gpusim.hardware.tlb.set_associative import ArrayOfSets, SetAssociativeArray
 from gpusim.hardware.tlb.sets import Entry, PlainSet, PlainSets, SetKind, TlbSet, Ways
 from gpusim.hardware.tlb.star import StarArray, StarCounters
@@ -27,6 +31,7 @@ __all__ = [
     "ArrayOfSets",
     "BaseDeltaSets",
     "ClusterArray",
+    "DistancePrefetcher",
     "Entry",
     "FillPolicy",
     "ForwardTableArray",
@@ -34,13 +39,16 @@ __all__ = [
     "HashedArray",
     "IdealArray",
     "MaskTokens",
+    "NextPagePrefetcher",
     "PlainSet",
     "PlainSets",
+    "Prefetcher",
     "SetAssociativeArray",
     "SetKind",
     "StarArray",
     "StarCounters",
     "StaticWaysArray",
+    "StridePrefetcher",
     "SubEntryArray",
     "TbPartitionedArray",
     "TbPartitionedSharedArray",

@@ -1,0 +1,23 @@
+"""A place for a policy that is only made to see whether it can be, or to ask what it keeps."""
+
+from __future__ import annotations
+
+from gpusim.config.schema import StageConfig
+from gpusim.core.engine import Environment, Port
+from gpusim.core.request import Translation
+from gpusim.core.stage import StageSite
+from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable
+from gpusim.machine.pages import Pages
+
+SOME_FRAMES = 1024
+_SOME_PAGE = 4096
+"""A memory that policies are made with."""
+
+
+def trial_site(name: str, stage: StageConfig) -> StageSite:
+    """Where a stage of translation could stand, in no machine."""
+    env = Environment()
+    frames = FirstTouchFrames(SOME_FRAMES, 0)
+    pages = Pages(PageTable(_SOME_PAGE, 4, [Memory(_SOME_PAGE, _SOME_PAGE << 12, frames)]))
+    below: Port[Translation] = Port(env, "below")
+    return StageSite(env, name, name, 0, below, 0, 0, 1, (0,), pages, stage.queue, 0)

@@ -1,0 +1,37 @@
+"""The table of pictures of the mechanism library, and how an entry is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpusim
+from experiments.library import Effect, draw, effects, measure
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", effects())
+def test_an_entry_can_be_run_and_is_shown(name: str) -> None:
+    effect = effects()[name]
+    for workload in effect.workloads:
+        gpusim.load_workload(workload, effect.scale)
+    for design in effect.designs:
+        variants = [] if design == "baseline" else [design]
+        gpusim.load_model(effect.model, variants, overrides=effect.set)
+    picture = f"library_{name}.png"
+    assert (DOCS / "pictures" / picture).is_file()
+    assert f"(pictures/{picture})" in (DOCS / "mechanisms.md").read_text(encoding="utf-8")
+
+
+def test_designs_are_compared_with_the_first(tmp_path: Path) -> None:
+    designs = ["baseline", "ideal-tlb"]
+    effect = Effect(model="tiny", workloads=["atax"], designs=designs, metric="speedup")
+    speedup = measure(effect).loc["atax"]
+    cycles = measure(Effect(model="tiny", workloads=["atax"], designs=designs, metric="cycles"))
+    baseline, ideal = cycles.loc["atax"]
+    assert speedup["baseline"] == 1
+    assert speedup["ideal-tlb"] == baseline / ideal > 1
+    assert draw("ideal", effect, measure(effect), tmp_path) == tmp_path / "library_ideal.png"
+    assert (tmp_path / "library_ideal.png").stat().st_size > 1000
