@@ -4,6 +4,7 @@ from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.base_delta import BaseDeltaSets
 from gpusim.hardware.tlb.blocking import MISS_RULES
 from gpusim.hardware.tlb.cluster import ClusterArray
+from gpusim.hardware.tlb.colt import ColtArray
 from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
 from gpusim.hardware.tlb.hashed import HashedArray
@@ -31,6 +32,7 @@ __all__ = [
     "ArrayOfSets",
     "BaseDeltaSets",
     "ClusterArray",
+    "ColtArray",
     "DistancePrefetcher",
     "Entry",
     "FillPolicy",

@@ -16,7 +16,7 @@ from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import TlbArray
 
-_Cluster = tuple[int, int]
+Cluster = tuple[int, int]
 """Number of a cluster of pages, and of the cluster of frames that they lie in."""
 
 
@@ -38,7 +38,7 @@ class _Set:
         """By number."""
         self.homes: dict[int, int] = {}
         """The entry of each page."""
-        self.numbers: dict[_Cluster, int] = {}
+        self.numbers: dict[Cluster, int] = {}
         """The entry of each cluster."""
 
 
@@ -82,7 +82,7 @@ class ClusterArray(TlbArray):
         self.invalidate(tag)
         index = self._index(tag)
         one = self._sets[index]
-        cluster = (tag >> self._shift, mapping.frame(tag) >> self._shift)
+        cluster = self._cluster(tag, mapping)
         home = one.numbers.get(cluster)
         evicted = 0
         if home is not None:
@@ -125,7 +125,11 @@ class ClusterArray(TlbArray):
     def counters(self) -> tuple[object, ...]:
         return (self.clusters,)
 
-    def _open(self, index: int, cluster: _Cluster, tag: int, mapping: Mapping) -> int:
+    def _cluster(self, tag: int, mapping: Mapping) -> Cluster:
+        """Which pages may share an entry with one."""
+        return tag >> self._shift, mapping.frame(tag) >> self._shift
+
+    def _open(self, index: int, cluster: Cluster, tag: int, mapping: Mapping) -> int:
         """A new entry for a cluster, with its first page; returns its number."""
         one = self._sets[index]
         self._opened += 1
