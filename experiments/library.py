@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -37,6 +38,7 @@ class Effect:
         designs: variants; a bar each.  ``"baseline"`` is the machine as it is.
         metric: a headline number of the results (``gpusim list metrics``), or `SPEEDUP`.
         label: of the axis; default: the metric.
+        each: whether each application of a mix has a group of its own.
         scale: of the programs.
         set: overrides of the machine, by key, in all designs.
     """
@@ -46,6 +48,7 @@ class Effect:
     designs: list[str]
     metric: str
     label: str = ""
+    each: bool = False
     scale: str = "smoke"
     set: dict[str, Option] = field(factory=dict)
 
@@ -57,23 +60,28 @@ def effects() -> dict[str, Effect]:
 
 
 def measure(effect: Effect) -> pd.DataFrame:
-    """The metric, by workload (rows) and design (columns)."""
-    asked = "cycles" if effect.metric == SPEEDUP else effect.metric
-    rows = {
-        name: {design: _run(effect, name, design)[asked] for design in effect.designs}
-        for name in effect.workloads
-    }
-    found = pd.DataFrame.from_dict(rows, orient="index", columns=effect.designs)
+    """The metric, by workload, or application of one (rows), and design (columns)."""
+    found = pd.DataFrame(
+        {design: pd.Series(dict(_numbers(effect, design))) for design in effect.designs}
+    )
     if effect.metric == SPEEDUP:
         return found.rdiv(found[effect.designs[0]], axis=0)
     return found
 
 
-def _run(effect: Effect, workload: str, design: str) -> dict[str, float]:
-    variants = [] if design == "baseline" else [design]
-    model = gpusim.load_model(effect.model, variants, overrides=effect.set)
-    with gpusim.simulate(model, gpusim.load_workload(workload, effect.scale)) as result:
-        return dict(result.summary)
+def _numbers(effect: Effect, design: str) -> Iterator[tuple[str, float]]:
+    """A design's bars by name; of a speedup, the cycles."""
+    asked = "cycles" if effect.metric == SPEEDUP else effect.metric
+    model = gpusim.load_model(
+        effect.model, [] if design == "baseline" else [design], overrides=effect.set
+    )
+    for name in effect.workloads:
+        with gpusim.simulate(model, gpusim.load_workload(name, effect.scale)) as result:
+            if not effect.each:
+                yield name, result.summary[asked]
+                continue
+            for app in result.applications["name"]:
+                yield f"{app}\nof {name}", result.summary[f"{app}/{asked}"]
 
 
 def draw(name: str, effect: Effect, found: pd.DataFrame, folder: Path) -> Path:
@@ -92,7 +100,7 @@ def _print(name: str, effect: Effect, found: pd.DataFrame) -> None:
     for design in found.columns:
         table.add_column(str(design), justify="right")
     for workload, row in found.iterrows():
-        table.add_row(str(workload), *(f"{value:.4g}" for value in row))
+        table.add_row(str(workload).replace("\n", " "), *(f"{value:.4g}" for value in row))
     Console().print(table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from gpusim.core.errors import OptionError, UserError
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.hardware.tlb import (
     GroupedSubEntryArray,
+    SetAssociativeArray,
     StarArray,
     StaticWaysArray,
     SubEntryArray,
@@ -74,6 +76,50 @@ def test_ways_of_others_stay_as_they_are() -> None:
         for asid in range(3)
     ]
     assert found == [[5, 6, 7, 8], [7, 8], [7, 8]]
+
+
+class Applications:
+    """Stands in for the signals: how many applications there are."""
+
+    def __init__(self, apps: int) -> None:
+        self.apps = apps
+
+
+def equal(config: TlbConfig, apps: int) -> StaticWaysArray:
+    array = StaticWaysArray(config, ways_of="equal")
+    signals: Any = Applications(apps)
+    array.attach(signals)
+    return array
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(1, 5), st.sampled_from([(6, 1), (8, 4), (5, 1)]), calls)
+def test_equal_parts_are_tlbs_of_each_application(
+    apps: int, shape: tuple[int, int], calls: Any
+) -> None:
+    """Application *i* of *n* has the ways from *iW/n* up to (*i*+1)*W/n*, rounded down."""
+    ways, pages = shape
+    array = Numbered(equal(TlbConfig("gpu", 4 * ways, ways, sub_entries=pages), apps))
+    kind: Any = SetAssociativeArray if pages == 1 else SubEntryArray
+    ends = [sum(1 for way in range(1, ways + 1) if way * apps <= i * ways) for i in range(apps + 1)]
+    own = []
+    for begin, end in pairwise(ends):
+        config = TlbConfig("gpu", 4 * (end - begin), end - begin, sub_entries=pages)
+        own.append(Numbered(kind(config)))
+    for number, (what, asid, page) in enumerate(calls):
+        if what != "flush":
+            tag = asid % apps << ASID_SHIFT | page
+            assert call(array, what, tag, number) == call(own[asid % apps], what, tag, number)
+
+
+def test_more_applications_than_ways() -> None:
+    with pytest.raises(UserError, match=r'"equal": 8 ways of a TLB cannot .* to 9 applications'):
+        equal(CONFIG, 9)
+
+
+def test_a_large_page_has_one_entry_in_plain_sets() -> None:
+    assert equal(TlbConfig("gpu", 8, 8), 2).large_pages == "whole"
+    assert equal(CONFIG, 2).large_pages == "splintered"
 
 
 def test_a_partition_keeps_the_bits_of_the_whole() -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
-from gpusim.core.errors import OptionError
+from gpusim.core.errors import OptionError, UserError
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.array import TlbArray
+
+EQUAL: Final = "equal"
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -24,23 +26,22 @@ class StaticWaysArray(TlbArray):
 
     Args:
         config: the TLB.
-        ways_of: ways of each application, in the order of the workload, such as ``"4/2/2"``.
-        of: the array that it is made of, with that array's usual options.
+        ways_of: ways of each application, in the order of the workload, such as ``"4/2/2"``; or
+            ``"equal"``: of *n* applications on *W* ways, number *i* has those from ⌊*iW/n*⌋ to
+            ⌊(*i*+1)*W/n*⌋ − 1, as in an L2 cache with ``partition = "ways"``.
+        of: the array that it is made of, with that array's usual options; by default
+            ``"sub-entry"`` if its entries have sub-entries, else ``"set-associative"``.
     """
 
     replaces = True
 
-    def __init__(self, config: TlbConfig, *, ways_of: str, of: str = "sub-entry") -> None:
-        sets = config.entries // config.ways
+    def __init__(self, config: TlbConfig, *, ways_of: str, of: str = "") -> None:
         self._config = config
-        self._policy = PolicyConfig(of)
-        self._parts: list[TlbArray] = [
-            make_policy(
-                Slot.TLB_ARRAY, self._policy, attrs.evolve(config, entries=sets * ways, ways=ways)
-            )
-            for ways in _parse(ways_of, config.ways)
-        ]
-        self.most_spaces = len(self._parts)
+        self._policy = PolicyConfig(of or _plain_array(config))
+        self._equal = ways_of == EQUAL
+        ways = [config.ways] if self._equal else _parse(ways_of, config.ways)
+        self._parts = self._dealt_out(ways)
+        self.most_spaces = 0 if self._equal else len(ways)
         first: Any = self._parts[0]
         self.large_pages = first.large_pages
         self.hashable = first.hashable
@@ -48,6 +49,8 @@ class StaticWaysArray(TlbArray):
             raise OptionError("of", "must be an array that pages index, not slots of blocks")
 
     def attach(self, signals: Signals) -> None:
+        if self._equal:
+            self._parts = self._dealt_out(_equal_parts(self._config.ways, signals.apps))
         for part in self._parts:
             part.attach(signals)
 
@@ -77,8 +80,31 @@ class StaticWaysArray(TlbArray):
         part = self._parts[asid]
         return (*part.counters(), *part.counters_of(asid))
 
+    def _dealt_out(self, ways: Sequence[int]) -> list[TlbArray]:
+        """An array for each application, which has so many ways of every set."""
+        sets = self._config.entries // self._config.ways
+        parts = [attrs.evolve(self._config, entries=sets * one, ways=one) for one in ways]
+        return [make_policy(Slot.TLB_ARRAY, self._policy, part) for part in parts]
+
 
 register_policy(Slot.TLB_ARRAY, "static-ways", StaticWaysArray)
+
+
+def _plain_array(config: TlbConfig) -> str:
+    return "sub-entry" if config.sub_entries > 1 else "set-associative"
+
+
+def _equal_parts(ways: int, apps: int) -> list[int]:
+    """Ways of each application, which differ by one at most.
+
+    Raises:
+        UserError: there are more applications than ways.
+    """
+    if apps > ways:
+        raise UserError(
+            f'ways_of = "{EQUAL}": {ways} ways of a TLB cannot be dealt out to {apps} applications'
+        )
+    return [(app + 1) * ways // apps - app * ways // apps for app in range(apps)]
 
 
 def _parse(ways_of: str, ways: int) -> list[int]:
@@ -91,6 +117,8 @@ def _parse(ways_of: str, ways: int) -> list[int]:
     numbers = [int(word) for word in words if word.isascii() and word.isdigit()]
     if len(numbers) < len(words) or 0 in numbers or sum(numbers) != ways:
         raise OptionError(
-            "ways_of", f'must be numbers above 0 that add up to {ways} ways, such as "{ways - 1}/1"'
+            "ways_of",
+            f'must be "{EQUAL}", or numbers above 0 that add up to {ways} ways, such as '
+            f'"{ways - 1}/1"',
         )
     return numbers
