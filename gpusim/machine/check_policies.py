@@ -26,7 +26,7 @@ from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import SLOT, Slot, find_policy, interface, make_policy
 from gpusim.core.replacement import make_replacement
 from gpusim.hardware.dram import build_dram
-from gpusim.hardware.tlb import ArrayOfSets, TlbArray, make_array
+from gpusim.hardware.tlb import ArrayOfSets, FillPolicy, TlbArray, make_array
 from gpusim.machine.declared import signature
 from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
 from gpusim.machine.trial import SOME_FRAMES, trial_site
@@ -52,9 +52,12 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     frames = config.memory.frames, SOME_FRAMES, 0
     yield from _check_made(config, ("memory", "frames"), Slot.FRAMES, *frames)
     for name, tlb in config.tlb.items():
-        yield from _check_tlb(config, ("tlb", name), tlb)
         users = config.tlb_users(tlb, apps=1)
-        yield from _check_made(config, ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *users)
+        problems = [
+            *_check_made(config, ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *users),
+            *_check_tlb(config, ("tlb", name), tlb),
+        ]
+        yield from problems or _check_follows(("tlb", name), tlb)
     for name, stage in config.stage.items():
         site = trial_site(name, stage)
         yield from _check_made(config, ("stage", name, "kind"), Slot.STAGE, stage.kind, site)
@@ -169,6 +172,18 @@ def _check_tlb(config: GpuConfig, key: Key, tlb: TlbConfig) -> Iterator[Problem]
     yield from problems
     if not problems:
         yield from _refusals(config, (*key, "array"), array, partial(make_array, tlb))
+
+
+def _check_follows(key: Key, tlb: TlbConfig) -> Iterator[Problem]:
+    """A fill policy that would not learn what the array evicts."""
+    fill: type[FillPolicy] = find_policy(Slot.TLB_FILL, tlb.fill.policy)
+    if not tlb.ideal and fill.follows and not make_array(tlb).spills:
+        around = " with a hash or a victim buffer" if tlb.hash or tlb.victims else ""
+        yield Problem(
+            (*key, "fill"),
+            f"{tlb.fill.policy!r} has to know what is evicted, which the array "
+            f"{tlb.array.policy!r}{around} does not hand on",
+        )
 
 
 def _check_replaces(key: Key, tlb: TlbConfig, array: type[TlbArray]) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from gpusim.hardware.tlb.base_delta import BaseDeltaSets
 from gpusim.hardware.tlb.blocking import MISS_RULES
 from gpusim.hardware.tlb.cluster import ClusterArray
 from gpusim.hardware.tlb.colt import ColtArray
+from gpusim.hardware.tlb.dead_pages import DeadPages
 from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
 from gpusim.hardware.tlb.hashed import HashedArray
@@ -33,6 +34,7 @@ __all__ = [
     "BaseDeltaSets",
     "ClusterArray",
     "ColtArray",
+    "DeadPages",
     "DistancePrefetcher",
     "Entry",
     "FillPolicy",

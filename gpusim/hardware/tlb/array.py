@@ -40,7 +40,7 @@ class TlbArray(Policy):
         hashable: pages are nothing but names to it, of which low bits choose the set, so that
             ``tlb.NAME.hash`` can give it others (`HashedArray`).
         spills: it puts the pages of each entry that it evicts into `spilled`, if there is such a
-            list, for a victim buffer (``tlb.NAME.victims``).
+            list, for a victim buffer (``tlb.NAME.victims``) or a fill policy that follows them.
     """
 
     extra_cycles: int = 0

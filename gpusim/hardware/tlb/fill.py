@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
@@ -24,7 +25,13 @@ class FillPolicy(Policy):
 
     A policy has no clock: each call tells the cycle, which never goes back.  Prefetches are not
     told of; what only a prefetch asked for is filled on behalf of the one that caused it.
+
+    Attributes:
+        follows: it is told what becomes of the pages that it lets in, by `used` and `evicted`; it
+            is refused on an array that does not hand on what it evicts (`TlbArray.spills`).
     """
+
+    follows: ClassVar[bool] = False
 
     def attach(self, signals: Signals) -> None:
         """The machine is built; see `gpusim.core.signals`.
@@ -57,6 +64,12 @@ class FillPolicy(Policy):
 
     def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:
         """A lookup, told once however often it was retried; a page found by `find` is a hit."""
+
+    def used(self, tag: int) -> None:
+        """A lookup has found a page in the array."""
+
+    def evicted(self, tag: int) -> None:
+        """A page has left the array, as another one needed its entry."""
 
     def invalidate(self, tag: int) -> bool:
         """Forget one page; returns whether it was there."""

@@ -166,6 +166,11 @@ class TlbLevel(Stage, FirstTlb):
         made, plain = cast("Any", type(array)), cast("Any", TlbArray)
         self._states_extra = made.extra_cycles is not plain.extra_cycles
         self.fill_policy = fill_policy
+        stated: Any = fill_policy  # it may state that on its class
+        self._spilled: list[dict[int, Mapping]] | None = None
+        """What the array has evicted, for a fill policy that follows it."""
+        if fill_policy is not None and stated.follows:
+            self._spilled = array.spilled = []
         self.latency = config.latency.cycles(clock)
         self.extra_cycles = 0
         self.below = below
@@ -232,6 +237,8 @@ class TlbLevel(Stage, FirstTlb):
         if self.fill_policy is not None:
             if mapping is None:
                 mapping = self.fill_policy.find(tag, requester)
+            elif self._spilled is not None:
+                self.fill_policy.used(tag)
             if mapping is not None:
                 self.fill_policy.looked_up(requester, True, self.env._now)
         if mapping is not None:
@@ -439,9 +446,22 @@ class TlbLevel(Stage, FirstTlb):
             if not self.fill_policy.admits(tag, mapping, wanted, self.env._now):
                 return 0
         if not self._stated.fills_every_slot:
-            return self.array.insert(tag, mapping, translation.slot)
-        slots = dict.fromkeys(_requester(waiter).slot for waiter in waiters)
-        return sum(self.array.insert(tag, mapping, slot) for slot in slots)
+            evicted = self.array.insert(tag, mapping, translation.slot)
+        else:
+            slots = dict.fromkeys(_requester(waiter).slot for waiter in waiters)
+            evicted = sum(self.array.insert(tag, mapping, slot) for slot in slots)
+        if self._spilled:
+            self._tell_evicted()
+        return evicted
+
+    def _tell_evicted(self) -> None:
+        """The fill policy learns what the array has evicted."""
+        assert self.fill_policy is not None
+        assert self._spilled is not None
+        for pages in self._spilled:
+            for tag in pages:
+                self.fill_policy.evicted(tag)
+        self._spilled.clear()
 
     # -- reports ---------------------------------------------------------------------------------
 
