@@ -63,3 +63,20 @@ class Mapping:
         size = "" if self.pages == 1 else f" of {self.pages} pages"
         only = "" if self.writable else ", read only"
         return f"page {self.vpn:#x}{size} of address space {self.asid} in frame {self.pfn}{only}"
+
+
+def became_part(given: Mapping, right: Mapping | None, tag: int) -> bool:
+    """Whether a page has become a part of a larger one where it lies, and its translation is right.
+
+    Args:
+        given: a translation of a page.
+        right: what the page table says of it now.
+        tag: the page.
+    """
+    return (
+        right is not None
+        and given.pages < right.pages
+        and given.covers(tag)
+        and given.delta == right.delta
+        and given.writable == right.writable
+    )

@@ -20,7 +20,7 @@ from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Sink
 from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
-from gpusim.core.mapping import Mapping
+from gpusim.core.mapping import Mapping, became_part
 from gpusim.core.registry import Slot, open_slot
 from gpusim.core.request import Purpose, Translation
 from gpusim.core.signals import Signals
@@ -28,7 +28,13 @@ from gpusim.core.structures import Dimensions, Storage
 
 
 class Pages(Protocol):
-    """What a stage may ask about pages, and do to them (see `gpusim.machine.pages.Pages`)."""
+    """What a stage may ask about pages, and do to them (see `gpusim.machine.pages.Pages`).
+
+    Attributes:
+        page_bytes: of the smallest pages.
+    """
+
+    page_bytes: int
 
     def find(self, tag: int) -> Mapping | None:
         """The mapping that covers a tagged page now, if one does."""
@@ -50,6 +56,9 @@ class Pages(Protocol):
 
     def promote(self, tag: int, pages: int, pfn: int | None = None) -> Mapping | None:
         """Make one page of several; likewise.  None: it cannot be."""
+
+    def coalesce(self, tag: int, pages: int) -> Mapping | None:
+        """Make one page of several where they lie; translations of its parts stay right."""
 
 
 @frozen(eq=False)
@@ -232,11 +241,10 @@ class StageProcess(Stage):
         Raises:
             WrongMappingError: that is not what the page table says of its page.
         """
-        if mapping is not None and self.pages.find(translation.tag) is not mapping:
-            raise wrong_mapping(
-                f"{self.name} ({type(self).__qualname__})", translation.tag, mapping,
-                self.pages.find(translation.tag),
-            )  # fmt: skip
+        tag = translation.tag
+        right = self.pages.find(tag)
+        if mapping is not None and right is not mapping and not became_part(mapping, right, tag):
+            raise wrong_mapping(f"{self.name} ({type(self).__qualname__})", tag, mapping, right)
         self.counters[translation.app].answered += 1
         translation.mapping = mapping
         translation.answer(delay)

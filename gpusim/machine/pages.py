@@ -26,6 +26,7 @@ class Pages:
         table: the page table of all address spaces.
 
     Attributes:
+        page_bytes: of the smallest pages.
         holders: TLB levels, walkers, stages of one's own.
         virtual: begins the shootdown of a page (None: all) where caches are virtual; it tells the
             TLBs itself, and purges lines.
@@ -33,6 +34,7 @@ class Pages:
 
     def __init__(self, table: PageTable) -> None:
         self._table = table
+        self.page_bytes = 1 << table.page_shift
         self.holders: list[Holder] = []
         self.virtual: Callable[[int | None], None] | None = None
         self.find = table.find
@@ -73,6 +75,16 @@ class Pages:
             self._tell(mapping)
             self._purge(mapping)
         return mapping
+
+    def coalesce(self, tag: int, pages: int) -> Mapping | None:
+        """Make one page of several where they lie; None: it cannot be.
+
+        Nobody is told: translations of its parts tell the same frames, and may be used until they
+        are evicted.  Virtual caches, which know pages and not frames, are told as by `promote`.
+        """
+        if self.virtual is not None:
+            return self.promote(tag, pages)
+        return self._table.promote(tag >> ASID_SHIFT, tag & VPN_MASK, pages)
 
     def shoot_down(self, tag: int | None) -> None:
         """Everything forgets a page (None: all), which stays mapped as it is."""

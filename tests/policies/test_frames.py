@@ -13,6 +13,7 @@ from gpusim.hardware.walk import (
     FirstTouchFrames,
     FrameAllocator,
     LargestFitFrames,
+    MosaicFrames,
     RegionFrames,
     ScatteredFrames,
 )
@@ -57,19 +58,25 @@ def test_scattering_depends_on_the_seed_alone() -> None:
 def test_all_have_names() -> None:
     names = {name: find_policy(Slot.FRAMES, name) for name in policy_names(Slot.FRAMES)}
     small = dict(zip(("contiguous", "first-touch", "scattered"), ALL, strict=True))
-    assert names == {**small, "largest-fit": LargestFitFrames, "region": RegionFrames}
+    regions = {"region": RegionFrames, "mosaic": MosaicFrames}
+    assert names == {**small, **regions, "largest-fit": LargestFitFrames}
 
 
-def regions(frames: int) -> RegionFrames:
-    allocator = RegionFrames(frames, 0)
+def regions(frames: int, kind: type[RegionFrames] = RegionFrames) -> RegionFrames:
+    allocator = kind(frames, 0)
     allocator.page_bytes = 64 << 10
     return allocator
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 200)), max_size=60))
-def test_a_region_keeps_the_order_of_one_applications_pages(asked: list[tuple[int, int]]) -> None:
-    allocator = regions(32 * 60)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 200)), max_size=60),
+    st.sampled_from([RegionFrames, MosaicFrames]),
+)
+def test_a_region_keeps_the_order_of_one_applications_pages(
+    asked: list[tuple[int, int]], kind: type[RegionFrames]
+) -> None:
+    allocator = regions(32 * 60, kind)
     mapped: dict[tuple[int, int], int] = {}
     for place in asked:
         if place in mapped:
@@ -93,3 +100,8 @@ def test_regions_are_handed_out_from_the_lowest_and_again() -> None:
     allocator.free(0, 5, 5, 1)
     allocator.free(0, 0, 0, 1)
     assert allocator.allocate(1, 64) == 0
+
+
+def test_a_region_of_mosaic_can_be_one_page() -> None:
+    assert regions(64, MosaicFrames).most_pages == 32
+    assert (MosaicFrames(64, 0).eager, MosaicFrames(64, 0, ahead=False).eager) == (True, False)

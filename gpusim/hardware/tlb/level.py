@@ -14,7 +14,7 @@ from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Waiters, Wakeable
 from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
-from gpusim.core.mapping import Mapping
+from gpusim.core.mapping import Mapping, became_part
 from gpusim.core.metrics import (
     FRACTION,
     MeanRatio,
@@ -269,9 +269,10 @@ class TlbLevel(Stage, FirstTlb):
         Raises:
             WrongMappingError: it is not.
         """
-        if self._find(tag) is not mapping:
+        right = self._find(tag)
+        if right is not mapping and not became_part(mapping, right, tag):
             raise wrong_mapping(
-                f"{self.name} ({type(self.array).__qualname__})", tag, mapping, self._find(tag)
+                f"{self.name} ({type(self.array).__qualname__})", tag, mapping, right
             )
 
     def blocked(self) -> bool:
@@ -421,8 +422,9 @@ class TlbLevel(Stage, FirstTlb):
             del self._primary[tag]
             self._shot_down.discard(tag)
         if mapping is not None:
-            if self._find(tag) is not mapping:
-                raise wrong_mapping(self.below.name, tag, mapping, self._find(tag))
+            right = self._find(tag)
+            if right is not mapping and not became_part(mapping, right, tag):
+                raise wrong_mapping(self.below.name, tag, mapping, right)
             counters.evictions += self._keep(translation, mapping, waiters)
         if self.on_fill.listeners:
             self.on_fill(self._index, tag)

@@ -1,10 +1,12 @@
 """Page walks: walkers, page-walk caches, the radix page table and its frames."""
 
+from gpusim.hardware.walk.coalescer import Coalescer
 from gpusim.hardware.walk.frames import (
     ContiguousFrames,
     FirstTouchFrames,
     FrameAllocator,
     Frames,
+    MosaicFrames,
     RegionFrames,
     ScatteredFrames,
 )
@@ -17,6 +19,7 @@ from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
 from gpusim.hardware.walk.walker import WalkCounters, Walkers
 
 __all__ = [
+    "Coalescer",
     "ContiguousFrames",
     "FirstComeFirstServed",
     "FirstTouchFrames",
@@ -26,6 +29,7 @@ __all__ = [
     "LevelWalkCache",
     "LineWalkCache",
     "Memory",
+    "MosaicFrames",
     "PageTable",
     "RegionFrames",
     "ScatteredFrames",
