@@ -17,6 +17,7 @@ from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
 from gpusim.hardware.tlb import FillPolicy, make_array
+from gpusim.hardware.walk import WalkOrder
 from gpusim.machine.dimensions import dimensions
 from gpusim.machine.trial import trial_site
 
@@ -96,6 +97,9 @@ def storage(model: LoadedModel) -> list[Part]:
             parts += _parts("l1", config.sm.count, synonyms.storage(sizes))
     bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
     parts += _parts("l2.bypass", 1, bypass.storage(sizes))
+    order: WalkOrder = make_policy(Slot.WALK_ORDER, config.walk.order)
+    told = order.storage(sizes, config.walk.walkers, config.walk.queue)
+    parts += _parts("walk.order", 1, told)
     if not config.dram.ideal:
         parts += _dram_parts(config, sizes)
     return parts

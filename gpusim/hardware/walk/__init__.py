@@ -1,6 +1,7 @@
 """Page walks: walkers, page-walk caches, the radix page table and its frames."""
 
 from gpusim.hardware.walk.coalescer import Coalescer
+from gpusim.hardware.walk.fair_share import FairShare
 from gpusim.hardware.walk.frames import (
     ContiguousFrames,
     FirstTouchFrames,
@@ -14,6 +15,7 @@ from gpusim.hardware.walk.memory import Memory
 from gpusim.hardware.walk.mixed_frames import LargestFitFrames
 from gpusim.hardware.walk.order import FirstComeFirstServed, WalkOrder
 from gpusim.hardware.walk.page_table import PageTable
+from gpusim.hardware.walk.shortest_job import ShortestJobFirst
 from gpusim.hardware.walk.walk import Walk
 from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
 from gpusim.hardware.walk.walker import WalkCounters, Walkers
@@ -21,6 +23,7 @@ from gpusim.hardware.walk.walker import WalkCounters, Walkers
 __all__ = [
     "Coalescer",
     "ContiguousFrames",
+    "FairShare",
     "FirstComeFirstServed",
     "FirstTouchFrames",
     "FrameAllocator",
@@ -33,6 +36,7 @@ __all__ = [
     "PageTable",
     "RegionFrames",
     "ScatteredFrames",
+    "ShortestJobFirst",
     "Walk",
     "WalkCounters",
     "WalkOrder",

@@ -9,6 +9,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
+from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.walk.walk import Walk
 
 
@@ -29,6 +30,18 @@ class WalkOrder(Policy):
     def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
         """Index of the walk that begins now; there is at least one, the oldest first."""
 
+    def storage(
+        self, dimensions: Dimensions, walkers: int, queue: int
+    ) -> Sequence[Storage] | None:  # fmt: skip
+        """What it keeps in hardware beside the queue of walks; None: it does not tell.
+
+        Args:
+            dimensions: of the machine.
+            walkers: walks at once.
+            queue: walks that may wait.
+        """
+        return None
+
 
 open_slot(Slot.WALK_ORDER, WalkOrder)
 
@@ -39,6 +52,11 @@ class FirstComeFirstServed(WalkOrder):
 
     def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
         return 0
+
+    def storage(
+        self, dimensions: Dimensions, walkers: int, queue: int
+    ) -> Sequence[Storage]:  # fmt: skip
+        return ()
 
 
 register_policy(Slot.WALK_ORDER, "fcfs", FirstComeFirstServed)
