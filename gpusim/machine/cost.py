@@ -8,7 +8,9 @@ from attrs import frozen
 
 from gpusim.config.load import LoadedModel
 from gpusim.config.schema import GpuConfig, StageConfig, TlbConfig
+from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy
+from gpusim.core.replacement import make_replacement
 from gpusim.core.stage import Stage
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.cache import CacheBypass, InvalidationFilter, SynonymTable
@@ -84,6 +86,8 @@ def storage(model: LoadedModel) -> list[Part]:
             instances = _instances(config, tlb)
             parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
             parts += _parts(f"tlb.{name}", instances, fill.storage(sizes))
+            told = _replaced(tlb.replacement, tlb.entries, tlb.ways)
+            parts += _parts(f"tlb.{name}.replacement", instances, told)
     for name, own in config.stage.items():
         stage: Stage = make_policy(Slot.STAGE, own.kind, trial_site(name, own))
         parts += _parts(f"stage.{name}", _instances(config, own), stage.storage(sizes))
@@ -95,6 +99,7 @@ def storage(model: LoadedModel) -> list[Part]:
         if config.fbt.remapping is not None:
             synonyms = SynonymTable(config.fbt.remapping.entries)
             parts += _parts("l1", config.sm.count, synonyms.storage(sizes))
+    parts += _cache_parts(config)
     bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
     parts += _parts("l2.bypass", 1, bypass.storage(sizes))
     order: WalkOrder = make_policy(Slot.WALK_ORDER, config.walk.order)
@@ -108,6 +113,23 @@ def storage(model: LoadedModel) -> list[Part]:
 def _instances(config: GpuConfig, stage: TlbConfig | StageConfig) -> int:
     """How many stages of a name there are."""
     return -(-config.sm.count // config.sms_of(stage.scope))
+
+
+def _cache_parts(config: GpuConfig) -> Iterator[Part]:
+    """What replacement keeps in each L1 cache, each L2 bank, and the page-walk cache."""
+    l1, l2, cache = config.l1, config.l2, config.walk.cache
+    told = _replaced(l1.replacement, l1.size // l1.line, l1.ways)
+    yield from _parts("l1.replacement", config.sm.count, told)
+    told = _replaced(l2.replacement, l2.size // l2.line // l2.banks, l2.ways)
+    yield from _parts("l2.replacement", l2.banks, told)
+    if cache is not None:
+        told = _replaced(cache.replacement, cache.blocks, cache.ways or cache.blocks)
+        yield from _parts("walk.cache.replacement", 1, told)
+
+
+def _replaced(policy: PolicyConfig, entries: int, ways: int) -> Sequence[Storage] | None:
+    """What a replacement policy keeps for so many entries in sets of so many ways."""
+    return make_replacement(policy, ways).storage(entries // ways, ways)
 
 
 def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:

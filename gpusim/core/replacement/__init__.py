@@ -1,6 +1,7 @@
 """Replacement: which entry of a set goes when another needs its place, in every array alike."""
 
 from gpusim.core.replacement.base import Replacement, make_replacement, victim_of
+from gpusim.core.replacement.dead_entry import DeadEntry
 from gpusim.core.replacement.plru import TreePlru
 from gpusim.core.replacement.recency import Fifo, Lru, Random
 from gpusim.core.replacement.rrip import Brrip, Srrip
@@ -8,6 +9,7 @@ from gpusim.core.replacement.ways import ReplacementByWay
 
 __all__ = [
     "Brrip",
+    "DeadEntry",
     "Fifo",
     "Lru",
     "Random",

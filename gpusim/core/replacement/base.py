@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any
 
 from mypy_extensions import mypyc_attr
@@ -11,6 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.errors import OptionError, UserError
 from gpusim.core.policy import Policy, PolicyConfig
 from gpusim.core.registry import Slot, make_policy, open_slot
+from gpusim.core.structures import Storage
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -64,6 +65,13 @@ class Replacement(Policy):
 
         The array calls it for every entry that it removes, just before or after it does.
         """
+
+    def storage(self, sets: int, ways: int) -> Sequence[Storage] | None:
+        """What it keeps in hardware for so many sets; None: it does not tell.
+
+        Orders and trees of sets (LRU, FIFO, tree PLRU) are not counted, as in the papers.
+        """
+        return None
 
 
 open_slot(Slot.REPLACEMENT, Replacement)

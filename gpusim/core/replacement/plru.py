@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement.ways import ReplacementByWay
+from gpusim.core.structures import Storage
 
 _Path = tuple[int, int]
 """Bits of a tree to keep, and bits to set, when a way is used."""
@@ -52,6 +54,9 @@ class TreePlru(ReplacementByWay):
         while node < ways:
             node = 2 * node + (tree >> node & 1)
         return node - ways
+
+    def storage(self, sets: int, ways: int) -> Sequence[Storage]:
+        return ()
 
 
 register_policy(Slot.REPLACEMENT, "plru", TreePlru)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.errors import OptionError
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement.base import Replacement
+from gpusim.core.structures import Storage
 
 _MASK: Final = (1 << 32) - 1
 _SPREAD = 0x9E3779B1
@@ -33,6 +35,9 @@ class _ByOrder(Replacement):
 
     def forget(self, index: int, key: int) -> None:
         """The order of the others stays."""
+
+    def storage(self, sets: int, ways: int) -> Sequence[Storage]:
+        return ()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -93,6 +98,9 @@ class Random(_ByOrder):
     def victim(self, index: int) -> int:
         entries = self.sets[index]
         return next(islice(entries, self._draw() * len(entries) >> 32, None))
+
+    def storage(self, sets: int, ways: int) -> Sequence[Storage]:
+        return (Storage("random numbers", 1, {"register": _MASK.bit_length()}),)
 
     def _draw(self) -> int:
         """The next number below 2^32."""

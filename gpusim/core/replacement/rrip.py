@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mypy_extensions import mypyc_attr
@@ -9,6 +10,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.errors import at_least
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement.ways import ReplacementByWay
+from gpusim.core.structures import Storage, bits_for
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -48,6 +50,10 @@ class Srrip(ReplacementByWay):
             predictions[:] = [one + age for one in predictions]
         return predictions.index(self._distant)
 
+    def storage(self, sets: int, ways: int) -> Sequence[Storage]:
+        bits = self._distant.bit_length()
+        return [Storage("re-reference predictions", sets * ways, {"prediction": bits})]
+
 
 register_policy(Slot.REPLACEMENT, "srrip", Srrip)
 
@@ -78,6 +84,10 @@ class Brrip(Srrip):
         else:
             self._until_long = self._throttle
             super().filled(index, way)
+
+    def storage(self, sets: int, ways: int) -> Sequence[Storage]:
+        counter = Storage("bimodal throttle", 1, {"counter": bits_for(self._throttle)})
+        return [*super().storage(sets, ways), counter]
 
 
 register_policy(Slot.REPLACEMENT, "brrip", Brrip)
