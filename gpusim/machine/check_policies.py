@@ -14,6 +14,7 @@ import gpusim.hardware.sm.block_scheduler
 import gpusim.hardware.sm.recorded_placement
 import gpusim.hardware.sm.schedulers
 import gpusim.hardware.sm.thrashing_aware
+import gpusim.hardware.sm.two_level
 import gpusim.hardware.tlb
 import gpusim.hardware.walk  # noqa: F401  (importing a room registers its policies)
 from gpusim.config.check_unified import check_unified

@@ -18,6 +18,7 @@ from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
+from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.tlb import FillPolicy, make_array
 from gpusim.hardware.walk import WalkOrder
 from gpusim.machine.dimensions import dimensions
@@ -72,13 +73,16 @@ class Difference:
 def storage(model: LoadedModel) -> list[Part]:
     """The structures of the components whose policies may tell.
 
-    Valid bits, bits for replacement and address space ids are not counted, as in the papers; only
+    Valid bits, orders of sets (LRU) and address space ids are not counted, as in the papers; only
     of arrays with sub-entries valid and dirty bits are, as in STAR.
     """
     config = model.config
     sizes = dimensions(config)
     placement: BlockPlacement = make_policy(Slot.BLOCK_SCHEDULER, config.block_scheduler)
     parts = list(_parts("block_scheduler", 1, placement.storage(sizes)))
+    warps: WarpScheduler = make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler)
+    told = warps.storage(sizes, config.sm.max_warps, config.l1.size // config.l1.line)
+    parts += _parts("sm.scheduler", config.sm.count, told)
     for name, tlb in config.tlb.items():
         if not tlb.ideal:
             array = make_array(tlb)

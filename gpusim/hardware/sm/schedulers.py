@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_right, insort
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
+from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.sm.ledger import Accountable
 
 
@@ -38,9 +40,11 @@ class WarpScheduler(Policy):
     Attributes:
         greedy: whether a chosen warp issues until it stalls; else it goes back to the ready ones
             after each instruction.
+        holds: whether it holds back loads, see `hold`.
     """
 
     greedy: ClassVar[bool]
+    holds: ClassVar[bool] = False
 
     @abstractmethod
     def add(self, warp: Schedulable) -> None:
@@ -53,6 +57,31 @@ class WarpScheduler(Policy):
     @abstractmethod
     def __len__(self) -> int:
         """Number of ready warps."""
+
+    def hold(self, warp: Schedulable, issued: int, now: int) -> int:
+        """Cycles after which a warp that is about to issue a load asks again; 0: it may issue it.
+
+        Args:
+            warp: one of this scheduler's.
+            issued: instructions that the SM has issued so far.
+            now: the cycle.
+        """
+        return 0
+
+    def ended(self, warp: Schedulable) -> None:
+        """A warp has ended; told to those that hold back loads."""
+
+    def storage(
+        self, dimensions: Dimensions, warps: int, lines: int
+    ) -> Sequence[Storage] | None:  # fmt: skip
+        """What all schedulers of an SM keep in hardware together; None: they do not tell.
+
+        Args:
+            dimensions: of the machine.
+            warps: that an SM holds at most.
+            lines: of its L1 cache.
+        """
+        return None
 
 
 open_slot(Slot.WARP_SCHEDULER, WarpScheduler)
@@ -75,6 +104,11 @@ class GreedyThenOldest(WarpScheduler):
 
     def __len__(self) -> int:
         return len(self._ready)
+
+    def storage(
+        self, dimensions: Dimensions, warps: int, lines: int
+    ) -> Sequence[Storage]:  # fmt: skip
+        return ()
 
 
 register_policy(Slot.WARP_SCHEDULER, "gto", GreedyThenOldest)
@@ -104,6 +138,11 @@ class LooseRoundRobin(WarpScheduler):
 
     def __len__(self) -> int:
         return len(self._ready)
+
+    def storage(
+        self, dimensions: Dimensions, warps: int, lines: int
+    ) -> Sequence[Storage]:  # fmt: skip
+        return ()
 
 
 register_policy(Slot.WARP_SCHEDULER, "lrr", LooseRoundRobin)
