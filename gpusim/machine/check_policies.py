@@ -11,6 +11,7 @@ import attrs
 
 import gpusim.hardware.cache
 import gpusim.hardware.sm.block_scheduler
+import gpusim.hardware.sm.cache_conscious
 import gpusim.hardware.sm.recorded_placement
 import gpusim.hardware.sm.schedulers
 import gpusim.hardware.sm.thrashing_aware

@@ -101,6 +101,7 @@ class Sm(Component, Home):
             )
             for _ in range(config.sm.schedulers)
         ]
+        self._holds_loads = any(port.scheduler.holds for port in self.issue_ports)
         self.blocks.connect(self.process)
         self._timers.connect(self.process)
 
@@ -243,6 +244,8 @@ class Sm(Component, Home):
         Its transactions are those of `lines` and `sectors` from number `first` up to `end`.
         """
         lsu = self.lsu
+        if self._holds_loads and kind == _LOAD and self._held_back(warp, now):
+            return False
         if lsu.full:
             self.ledger.enter(warp, _LSU, now)
             self._wants_lsu.append(warp)
@@ -267,6 +270,15 @@ class Sm(Component, Home):
             warp.stores += 1
         lsu.accept(access)
         return True
+
+    def _held_back(self, warp: Warp, now: int) -> bool:
+        """Whether the scheduler holds a load back; the warp asks again after some cycles."""
+        issued = sum([counters.instructions for counters in self.counters])
+        delay = self.issue_ports[warp.issue_port].scheduler.hold(warp, issued, now)
+        if delay:
+            self.ledger.enter(warp, _READY, now)
+            self._timers.send(warp, delay)
+        return delay > 0
 
     def _wait_for_oldest(self, warp: Warp, now: int) -> None:
         """The warp has as many loads outstanding as it may: it goes on when one is answered."""
@@ -334,6 +346,8 @@ class Sm(Component, Home):
         block.live -= 1
         block.posted += warp.stores
         warp.gone = True
+        if self._holds_loads:
+            self.issue_ports[warp.issue_port].scheduler.ended(warp)
         if block.live:
             self._release_barrier(block)
         else:
