@@ -62,10 +62,12 @@ class Driven:
         self.env.run()
 
     def _board(self) -> SignalBoard:
-        """What queues may listen to: nothing is translated here, so nothing is told."""
+        """What queues may listen to: nothing is translated here, so that is never told."""
         board = SignalBoard(self.env, self.apps, lambda tag: None)
         for name in ("tlb.first.miss", "tlb.first.fill", "walk.arrived", "walk.done"):
             board.offer(name, Probe())
+        for channel in self.channels:
+            board.offer("dram.request", channel.on_request)
         return board
 
     def _send(self) -> Generator[int | None, None, None]:

@@ -6,6 +6,7 @@ goes next (`chooser`), and what a command does (`issuer`) to banks (`bank`, `tim
 (`bus`) and refresh (`refresh`).
 """
 
+from gpusim.hardware.dram.atlas import Atlas
 from gpusim.hardware.dram.build import build_dram
 from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.fr_rr_fcfs import FrRrFcfs
@@ -14,9 +15,10 @@ from gpusim.hardware.dram.ideal import IdealDramChannel
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.pressure import TranslationPressure
 from gpusim.hardware.dram.queue import DramQueue, Fcfs, FrFcfs
+from gpusim.hardware.dram.tcm import Tcm
 from gpusim.hardware.dram.waiting import Waiting
 
 __all__ = [
-    "AddressMapping", "DramChannel", "DramQueue", "Fcfs", "FrFcfs", "FrRrFcfs",
-    "GoldenSilverNormal", "IdealDramChannel", "TranslationPressure", "Waiting", "build_dram",
+    "AddressMapping", "Atlas", "DramChannel", "DramQueue", "Fcfs", "FrFcfs", "FrRrFcfs",
+    "GoldenSilverNormal", "IdealDramChannel", "Tcm", "TranslationPressure", "Waiting", "build_dram",
 ]  # fmt: skip
