@@ -247,9 +247,11 @@ def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
     cache, key = walk.cache, ("walk", "cache")
     if cache is None:
         return
-    yield from _one_of(cache.kind, ("levels", "lines"), (*key, "kind"))
+    yield from _one_of(cache.kind, ("levels", "split", "paths", "lines"), (*key, "kind"))
     yield from _at_least(0, cache, key, ("ways",))
-    if cache.kind == "levels":
+    if cache.kind == "paths" and cache.ways not in (0, cache.entries):
+        yield Problem((*key, "ways"), "must be 0 (all): a path may share its upper levels with any")
+    if cache.kind != "lines":
         yield from _at_least(1, cache, key, ("entries",))
         name = "entries"
     else:

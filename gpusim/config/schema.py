@@ -181,8 +181,10 @@ class WalkCacheConfig:
 
     Attributes:
         kind: ``"levels"`` keeps upper-level entries and skips the levels above the deepest match;
-            ``"lines"`` keeps lines of the page table and is probed at each level.
-        entries: of a ``"levels"`` cache.
+            ``"split"`` does so with as many entries for each level, ``"paths"`` with entries of
+            all upper levels of a path; ``"lines"`` keeps lines of the page table and is probed at
+            each level.
+        entries: of a ``"levels"`` or ``"paths"`` cache; of each level of a ``"split"`` one.
         size: of a ``"lines"`` cache.
         ways: ways of either (0: fully associative).
         line: of a ``"lines"`` cache.
@@ -200,8 +202,8 @@ class WalkCacheConfig:
 
     @property
     def blocks(self) -> int:
-        """Entries or lines that fit."""
-        if self.kind == "levels":
+        """Entries (of each level, if it is split) or lines that fit."""
+        if self.kind != "lines":
             return self.entries
         return self.size // self.line if self.line else 0
 

@@ -20,7 +20,7 @@ from gpusim.hardware.fbt import make_table
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
 from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.tlb import FillPolicy, make_array
-from gpusim.hardware.walk import WalkOrder
+from gpusim.hardware.walk import WalkOrder, walk_cache_storage
 from gpusim.machine.dimensions import dimensions
 from gpusim.machine.trial import trial_site
 
@@ -103,7 +103,7 @@ def storage(model: LoadedModel) -> list[Part]:
         if config.fbt.remapping is not None:
             synonyms = SynonymTable(config.fbt.remapping.entries)
             parts += _parts("l1", config.sm.count, synonyms.storage(sizes))
-    parts += _cache_parts(config)
+    parts += _cache_parts(config, sizes)
     bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
     parts += _parts("l2.bypass", 1, bypass.storage(sizes))
     order: WalkOrder = make_policy(Slot.WALK_ORDER, config.walk.order)
@@ -119,15 +119,17 @@ def _instances(config: GpuConfig, stage: TlbConfig | StageConfig) -> int:
     return -(-config.sm.count // config.sms_of(stage.scope))
 
 
-def _cache_parts(config: GpuConfig) -> Iterator[Part]:
-    """What replacement keeps in each L1 cache, each L2 bank, and the page-walk cache."""
+def _cache_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """The page-walk cache; what replacement keeps in it, each L1 cache and each L2 bank."""
     l1, l2, cache = config.l1, config.l2, config.walk.cache
     told = _replaced(l1.replacement, l1.size // l1.line, l1.ways)
     yield from _parts("l1.replacement", config.sm.count, told)
     told = _replaced(l2.replacement, l2.size // l2.line // l2.banks, l2.ways)
     yield from _parts("l2.replacement", l2.banks, told)
     if cache is not None:
-        told = _replaced(cache.replacement, cache.blocks, cache.ways or cache.blocks)
+        yield from _parts("walk.cache", 1, walk_cache_storage(cache, sizes))
+        upper = sizes.page_table_levels - 1 if cache.kind == "split" else 1
+        told = _replaced(cache.replacement, upper * cache.blocks, cache.ways or cache.blocks)
         yield from _parts("walk.cache.replacement", 1, told)
 
 

@@ -244,6 +244,10 @@ def test_what_is_not_cut_has_no_key(model):
         ({"walk.cache.kind": "level"}, ["walk.cache.kind", "did you mean 'levels'"]),
         ({"walk.cache.kind": "lines"}, ["walk.cache.size", "hold a line of 64B"]),
         ({"walk.cache.entries": 0}, ["walk.cache.entries", "1 or more"]),
+        (
+            {"walk.cache.kind": "paths", "walk.cache.ways": 2},
+            ["walk.cache.ways", "must be 0 (all)"],
+        ),
         ({"walk.cache.ways": 3}, ["walk.cache.entries", "8 entries in 3 ways"]),
         ({"crossbar.bytes_per_cycle": 0}, ["crossbar.bytes_per_cycle", "1 or more"]),
         ({"watchdog": "0 cycles"}, ["watchdog", "above zero"]),

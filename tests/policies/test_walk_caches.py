@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import WalkCacheConfig
 from gpusim.config.units import Bytes
-from gpusim.hardware.walk import LevelWalkCache, LineWalkCache
+from gpusim.core.structures import Dimensions
+from gpusim.hardware.walk import (
+    LevelWalkCache,
+    LineWalkCache,
+    PathWalkCache,
+    SplitWalkCache,
+    walk_cache_storage,
+)
 from tests.examples import examples
 
 SHIFTS = (27, 18, 9, 0)
@@ -88,6 +95,76 @@ def test_lines(shape: tuple[int, int], line: int, calls: list[tuple[bool, int]])
         else:
             cache.insert(address)
             naive.insert(address // line, address // line)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(shapes, st.lists(st.tuples(st.integers(0, 1), vpns), max_size=50))
+def test_split_levels(shape: tuple[int, int], walks: list[tuple[int, int]]) -> None:
+    cache = SplitWalkCache(WalkCacheConfig("split", entries=shape[0], ways=shape[1]))
+    naive = [NaiveLru(*shape) for _ in range(3)]
+    for asid, vpn in walks:
+        path = prefixes(vpn)
+        expected = 0
+        for level in (2, 1, 0):
+            if naive[level].touch(path[level], (asid, path[level])):
+                expected = level + 1
+                break
+        assert cache.covered(asid, path) == expected
+        for level in range(expected, 4):
+            cache.insert(asid, level, path)
+            if level < 3:
+                naive[level].insert(path[level], (asid, path[level]))
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.sampled_from([1, 2, 4]), st.lists(st.tuples(st.integers(0, 1), vpns), max_size=50))
+def test_paths(entries: int, walks: list[tuple[int, int]]) -> None:
+    cache = PathWalkCache(WalkCacheConfig("paths", entries=entries))
+    kept: list[tuple[int, tuple[int, ...]]] = []  # in the order in which they came
+    used: list[tuple[int, tuple[int, ...]]] = []  # the one used longest ago first
+    for asid, vpn in walks:
+        path = prefixes(vpn)
+        expected = 0
+        for levels in (3, 2, 1):
+            sharing = [one for one in kept if one[0] == asid and one[1][:levels] == path[:levels]]
+            if sharing:
+                used.append(used.pop(used.index(sharing[-1])))
+                expected = levels
+                break
+        assert cache.covered(asid, path) == expected
+        for level in range(expected, 4):
+            cache.insert(asid, level, path)
+        if expected < 3:
+            if len(used) == entries:
+                kept.remove(used.pop(0))
+            kept.append((asid, path[:3]))
+            used.append(kept[-1])
+
+
+def test_a_path_is_kept_when_its_lowest_upper_level_is_read() -> None:
+    cache = PathWalkCache(WalkCacheConfig("paths", entries=2))
+    path = prefixes(12345678)
+    cache.insert(0, 0, path)
+    cache.insert(0, 1, path)
+    assert cache.covered(0, path) == 0
+    cache.insert(0, 2, path)
+    cache.insert(0, 2, path)  # by another walk
+    assert cache.covered(0, path) == 3
+    assert cache.covered(0, (path[0], path[1], 0, 0)) == 2
+
+
+def test_what_they_keep() -> None:
+    """48-bit addresses, four levels, 32 bits of physical addresses: tables have 20 bits."""
+    sizes = Dimensions(page_bits=36, frame_bits=20, sms=1, block_slots=1, page_table_levels=4)
+
+    def bits(kind: str, **change: Any) -> list[int]:
+        config = WalkCacheConfig(kind, entries=8, size=Bytes(512), **change)
+        return [one.bits for one in walk_cache_storage(config, sizes)]
+
+    assert bits("levels") == [8 * (2 + 27 + 20)]
+    assert bits("split") == [8 * (9 + 20), 8 * (18 + 20), 8 * (27 + 20)]
+    assert bits("paths") == [8 * (27 + 3 * 20)]
+    assert bits("lines") == [8 * (26 + 512)]
 
 
 def test_a_leaf_is_never_kept() -> None:

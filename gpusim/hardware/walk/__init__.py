@@ -17,7 +17,13 @@ from gpusim.hardware.walk.order import FirstComeFirstServed, WalkOrder
 from gpusim.hardware.walk.page_table import PageTable
 from gpusim.hardware.walk.shortest_job import ShortestJobFirst
 from gpusim.hardware.walk.walk import Walk
-from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
+from gpusim.hardware.walk.walk_cache import (
+    LevelWalkCache,
+    LineWalkCache,
+    PathWalkCache,
+    SplitWalkCache,
+    walk_cache_storage,
+)
 from gpusim.hardware.walk.walker import WalkCounters, Walkers
 
 __all__ = [
@@ -34,11 +40,14 @@ __all__ = [
     "Memory",
     "MosaicFrames",
     "PageTable",
+    "PathWalkCache",
     "RegionFrames",
     "ScatteredFrames",
     "ShortestJobFirst",
+    "SplitWalkCache",
     "Walk",
     "WalkCounters",
     "WalkOrder",
     "Walkers",
+    "walk_cache_storage",
 ]

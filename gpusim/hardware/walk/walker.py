@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attr
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import WalkConfig
+from gpusim.config.schema import WalkCacheConfig, WalkConfig
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
@@ -25,12 +25,22 @@ from gpusim.core.states import State
 from gpusim.hardware.walk.order import WalkOrder
 from gpusim.hardware.walk.page_table import PageTable
 from gpusim.hardware.walk.walk import Walk
-from gpusim.hardware.walk.walk_cache import LevelWalkCache, LineWalkCache
+from gpusim.hardware.walk.walk_cache import (
+    LevelWalkCache,
+    LineWalkCache,
+    PathWalkCache,
+    SplitWalkCache,
+)
 
 _WALK_READ: Final = int(Kind.WALK)
 _WALKER: Final = int(State.WALKER)
 _WALK: Final = int(State.WALK)
 _PREFETCH: Final = int(Purpose.PREFETCH)
+
+_SKIPPING: Final[Mapping[str, Callable[[WalkCacheConfig], LevelWalkCache]]] = {
+    "levels": LevelWalkCache, "split": SplitWalkCache, "paths": PathWalkCache,
+}  # fmt: skip
+"""Page-walk caches that spare a walk its upper levels, by their kind."""
 
 
 @attr.s(auto_attribs=True)
@@ -113,8 +123,8 @@ class Walkers(Stage):
     * ``per-level``: `latency` for each level that the page-walk cache does not cover;
     * ``memory``: one read a level through `memory`, the next when the one before is answered.
 
-    A ``"levels"`` cache is probed once at the start of a walk, a ``"lines"`` cache at each level;
-    a probe takes the cache's latency.
+    A cache of upper levels is probed once at the start of a walk, a ``"lines"`` cache at each
+    level; a probe takes the cache's latency.
 
     Args:
         memory: where a read of a ``memory`` walk goes, to an L2 bank or a DRAM channel; asked once
@@ -162,8 +172,8 @@ class Walkers(Stage):
         self._probe_latency = 0
         if config.cache is not None:
             self._probe_latency = config.cache.latency.cycles(clock)
-            if config.cache.kind == "levels":
-                self._levels = LevelWalkCache(config.cache)
+            if config.cache.kind in _SKIPPING:
+                self._levels = _SKIPPING[config.cache.kind](config.cache)
             else:
                 self._lines = LineWalkCache(config.cache)
         self.process = env.start(self._run())
