@@ -78,40 +78,52 @@ def storage(model: LoadedModel) -> list[Part]:
     """
     config = model.config
     sizes = dimensions(config)
+    return [
+        *_sm_parts(config, sizes),
+        *_tlb_parts(config, sizes),
+        *_fbt_parts(config, sizes),
+        *_cache_parts(config, sizes),
+        *_walk_parts(config, sizes),
+        *(() if config.dram.ideal else _dram_parts(config, sizes)),
+    ]
+
+
+def _sm_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """Block placement, and the warp schedulers of each SM."""
     placement: BlockPlacement = make_policy(Slot.BLOCK_SCHEDULER, config.block_scheduler)
-    parts = list(_parts("block_scheduler", 1, placement.storage(sizes)))
+    yield from _parts("block_scheduler", 1, placement.storage(sizes))
     warps: WarpScheduler = make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler)
     told = warps.storage(sizes, config.sm.max_warps, config.l1.size // config.l1.line)
-    parts += _parts("sm.scheduler", config.sm.count, told)
+    yield from _parts("sm.scheduler", config.sm.count, told)
+
+
+def _tlb_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """Arrays, fill policies and replacement of TLBs, and stages of a user's own."""
     for name, tlb in config.tlb.items():
-        if not tlb.ideal:
-            array = make_array(tlb)
-            fill: FillPolicy = make_policy(Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1))
-            instances = _instances(config, tlb)
-            parts += _parts(f"tlb.{name}", instances, array.storage(sizes))
-            parts += _parts(f"tlb.{name}", instances, fill.storage(sizes))
-            told = _replaced(tlb.replacement, tlb.entries, tlb.ways)
-            parts += _parts(f"tlb.{name}.replacement", instances, told)
+        if tlb.ideal:
+            continue
+        array = make_array(tlb)
+        fill: FillPolicy = make_policy(Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps=1))
+        instances = _instances(config, tlb)
+        yield from _parts(f"tlb.{name}", instances, array.storage(sizes))
+        yield from _parts(f"tlb.{name}", instances, fill.storage(sizes))
+        told = _replaced(tlb.replacement, tlb.entries, tlb.ways)
+        yield from _parts(f"tlb.{name}.replacement", instances, told)
     for name, own in config.stage.items():
         stage: Stage = make_policy(Slot.STAGE, own.kind, trial_site(name, own))
-        parts += _parts(f"stage.{name}", _instances(config, own), stage.storage(sizes))
-    if config.fbt is not None:
-        lines = config.l1.size // config.l1.line
-        of_l1 = InvalidationFilter.storage(sizes, lines)
-        parts += _parts("fbt", 1, make_table(config.fbt, config).storage(sizes))
-        parts += _parts("l1", config.sm.count, of_l1)
-        if config.fbt.remapping is not None:
-            synonyms = SynonymTable(config.fbt.remapping.entries)
-            parts += _parts("l1", config.sm.count, synonyms.storage(sizes))
-    parts += _cache_parts(config, sizes)
-    bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
-    parts += _parts("l2.bypass", 1, bypass.storage(sizes))
-    order: WalkOrder = make_policy(Slot.WALK_ORDER, config.walk.order)
-    told = order.storage(sizes, config.walk.walkers, config.walk.queue)
-    parts += _parts("walk.order", 1, told)
-    if not config.dram.ideal:
-        parts += _dram_parts(config, sizes)
-    return parts
+        yield from _parts(f"stage.{name}", _instances(config, own), stage.storage(sizes))
+
+
+def _fbt_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """What virtual caches need."""
+    if config.fbt is None:
+        return
+    of_l1 = InvalidationFilter.storage(sizes, config.l1.size // config.l1.line)
+    yield from _parts("fbt", 1, make_table(config.fbt, config).storage(sizes))
+    yield from _parts("l1", config.sm.count, of_l1)
+    if config.fbt.remapping is not None:
+        synonyms = SynonymTable(config.fbt.remapping.entries)
+        yield from _parts("l1", config.sm.count, synonyms.storage(sizes))
 
 
 def _instances(config: GpuConfig, stage: TlbConfig | StageConfig) -> int:
@@ -120,16 +132,25 @@ def _instances(config: GpuConfig, stage: TlbConfig | StageConfig) -> int:
 
 
 def _cache_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
-    """The page-walk cache; what replacement keeps in it, each L1 cache and each L2 bank."""
-    l1, l2, cache = config.l1, config.l2, config.walk.cache
+    """What replacement keeps in each L1 cache and each L2 bank, and the L2 bypass."""
+    l1, l2 = config.l1, config.l2
     told = _replaced(l1.replacement, l1.size // l1.line, l1.ways)
     yield from _parts("l1.replacement", config.sm.count, told)
     told = _replaced(l2.replacement, l2.size // l2.line // l2.banks, l2.ways)
     yield from _parts("l2.replacement", l2.banks, told)
+    bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, l2.bypass)
+    yield from _parts("l2.bypass", 1, bypass.storage(sizes))
+
+
+def _walk_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """The order of walks, the page-walk cache and its replacement."""
+    walk, cache = config.walk, config.walk.cache
+    order: WalkOrder = make_policy(Slot.WALK_ORDER, walk.order)
+    yield from _parts("walk.order", 1, order.storage(sizes, walk.walkers, walk.queue))
     if cache is not None:
         yield from _parts("walk.cache", 1, walk_cache_storage(cache, sizes))
-        upper = sizes.page_table_levels - 1 if cache.kind == "split" else 1
-        told = _replaced(cache.replacement, upper * cache.blocks, cache.ways or cache.blocks)
+        levels = sizes.page_table_levels - 1 if cache.kind == "split" else 1
+        told = _replaced(cache.replacement, levels * cache.blocks, cache.ways or cache.blocks)
         yield from _parts("walk.cache.replacement", 1, told)
 
 
