@@ -141,7 +141,7 @@ def tornado() -> Axes:
 
 
 def pair_matrix() -> Axes:
-    """What parts of a small machine that cost nothing gain, alone and in pairs, in three programs."""
+    """What parts that cost nothing gain, alone and in pairs, in three programs."""
     names = ["baseline", "ideal-l2-tlb", "fixed-walk", "ideal-crossbar", "ideal-dram"]
     sweep = gpusim.Sweep(
         models=MODEL, workloads=["bfs", "mis", "nw"], scale="smoke", variants=names, pairs=True
