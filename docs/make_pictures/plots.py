@@ -6,6 +6,7 @@ Takes about half a minute; the pictures go to `docs/pictures` unless told otherw
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from matplotlib.axes import Axes
 from rich.progress import track
 
 import gpusim
+from gpusim.studies.sweep.pairs import gains_of
 from gpusim.views import plots
 from gpusim.views.timelines import activity, stalls, window_of
 
@@ -138,8 +140,20 @@ def tornado() -> Axes:
     )  # fmt: skip
 
 
+def pair_matrix() -> Axes:
+    """What parts that cost nothing gain, alone and in pairs, in three programs."""
+    names = ["baseline", "ideal-l2-tlb", "fixed-walk", "ideal-crossbar", "ideal-dram"]
+    sweep = gpusim.Sweep(
+        models=MODEL, workloads=["bfs", "mis", "nw"], scale="smoke", variants=names, pairs=True
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = gains_of(gpusim.run_sweep(sweep, Path(folder) / "runs"), "ipc", names)
+    return plots.pair_matrix(pairs.gains, pairs.beyond)
+
+
 PICTURES: tuple[Callable[[], Axes], ...] = (
     bar_groups, stacked_bars, stacked_area, step_lines, cdf, heat_map, sweep_lines, tornado,
+    pair_matrix,
 )  # fmt: skip
 
 

@@ -47,8 +47,14 @@ def sweep(
     as_json: Json = False,
 ) -> None:
     """Run all combinations that a sweep names; what is there already is not run again."""
-    from gpusim.cli.sweep_tables import print_look_ahead, print_results, print_status
+    from gpusim.cli.sweep_tables import (
+        print_look_ahead,
+        print_refusals,
+        print_results,
+        print_status,
+    )
     from gpusim.cli.sweep_view import sweep_progress
+    from gpusim.studies.sweep.pairs import refusals
     from gpusim.studies.sweep.picture import draw_sweep
     from gpusim.studies.sweep.run import run_sweep
     from gpusim.studies.sweep.spec import read_sweep
@@ -77,6 +83,8 @@ def sweep(
         print_results(results, None, as_json)
         raise
     print_results(results, picture, as_json)
+    if wanted.pairs and not as_json:
+        print_refusals(refusals(wanted))
     if results.failures:
         raise typer.Exit(1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,18 @@ def print_results(results: SweepResults, picture: Path | None, as_json: bool) ->
     for path in (results.folder / f"{results.name}.parquet", picture):
         if path is not None:
             console.print(Text(f"written to {path}"))
+
+
+def print_refusals(refused: Mapping[tuple[str, str], str]) -> None:
+    """Pairs of variants that do not make one machine, and why."""
+    if not refused:
+        return
+    table = Table(title="not one machine", header_style="bold")
+    for name in ("model", "pair", "why"):
+        table.add_column(name, overflow="fold")
+    for (model, pair), reason in refused.items():
+        table.add_row(Text(model), Text(pair), Text(reason))
+    stdout_console().print(table)
 
 
 def print_look_ahead(ahead: LookAhead, jobs: int | None, as_json: bool) -> None:

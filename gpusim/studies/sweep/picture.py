@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusim.studies.sweep.pairs import gains_of
 from gpusim.studies.sweep.point import SHARED, as_text
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.spec import PlotTable, Sweep
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 _COLUMNS = 3
 _PANEL_HEIGHT = 1.9
 _HEAD = 0.6
+_CELL, _MATRIX_HEAD = 0.36, 1.6
 
 
 def draw_sweep(results: SweepResults, sweep: Sweep) -> Path | None:
@@ -32,14 +35,32 @@ def draw_sweep(results: SweepResults, sweep: Sweep) -> Path | None:
     assert sweep.plot is not None
     if not (results.table["state"] == "done").any():
         return None
-    data = values_to_draw(results, sweep.plot)
-    panels = data.sizes.get(sweep.plot.panels, 1)
-    rows = -(-panels // _COLUMNS)
-    figure = new_figure("page", height=rows * _PANEL_HEIGHT + _HEAD)
-    _draw(figure, data, sweep.plot, rows)
+    if sweep.pairs:
+        figure = _matrix(results, sweep.plot.value, sweep.variants)
+    else:
+        data = values_to_draw(results, sweep.plot)
+        panels = data.sizes.get(sweep.plot.panels, 1)
+        rows = -(-panels // _COLUMNS)
+        figure = new_figure("page", height=rows * _PANEL_HEIGHT + _HEAD)
+        _draw(figure, data, sweep.plot, rows)
     path = results.folder / f"{results.name}.png"
     save(figure, path)
     return path
+
+
+def _matrix(results: SweepResults, value: str, variants: Sequence[str]) -> Figure:
+    """What variants gain alone and in pairs."""
+    from gpusim.views.plots import new_figure, pair_matrix
+
+    pairs = gains_of(results, value, variants)
+    figure = new_figure("page", height=_MATRIX_HEAD + _CELL * len(pairs.gains))
+    pair_matrix(
+        pairs.gains, pairs.beyond, ax=figure.subplots(),
+        title=f"gain in {value}, %: alone (diagonal), together (below it); above it: percentage "
+        "points beyond\n"
+        "the product of both gains; hatched: the two do not make one machine",
+    )  # fmt: skip
+    return figure
 
 
 def _draw(figure: Figure, data: xr.DataArray, plot: PlotTable, rows: int) -> None:

@@ -19,6 +19,7 @@ from gpusim.programs.workload import Workload, load_workload
 from gpusim.simulate import sm_counts
 from gpusim.studies.sweep.code import own_programs
 from gpusim.studies.sweep.key import content_key, workload_digest
+from gpusim.studies.sweep.pairs import refusals
 from gpusim.studies.sweep.places import place
 from gpusim.studies.sweep.point import (
     ALONE,
@@ -114,8 +115,9 @@ class _Planner:
 
     def points(self) -> Iterator[Point]:
         """All points, derived ones after the one that they are derived from."""
+        refused = refusals(self._sweep) if self._sweep.pairs else {}
         for point in _combinations(self._sweep):
-            if not self._is_excluded(point):
+            if (point.model, point.variant) not in refused and not self._is_excluded(point):
                 yield from self._derived(point)
         if self._unused:
             table = {name: list(values) for name, values in self._unused[0].items()}
@@ -230,7 +232,7 @@ def _combinations(sweep: Sweep) -> Iterator[Point]:
         [tuple(_settings(keys, value)) for value in values] for keys, values in sweep.set.items()
     ]
     for model, variant, workload, seed in product(
-        sweep.models, sweep.variants, sweep.workloads, sweep.seeds
+        sweep.models, sweep.axes["variant"], sweep.workloads, sweep.seeds
     ):
         for chosen in product(*axes):
             settings = tuple(pair for part in chosen for pair in part)

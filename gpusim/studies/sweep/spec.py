@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from gpusim.config.document import Document, Key, read_document
 from gpusim.config.structure import StructureError, structure
 from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
+from gpusim.studies.sweep.pairs import pair_name, pairs_of
 from gpusim.studies.sweep.places import place
 from gpusim.studies.sweep.point import BASELINE, COORDINATES, split_keys
 from gpusim.studies.sweep.spec_check import SweepError, check_sweep
@@ -75,6 +77,9 @@ def _plot(plot: Any) -> Any:
 class PlotTable:
     """The picture that `gpusim sweep` draws of a sweep.
 
+    Of a sweep with pairs: a matrix of gains in `value`, of which more is better; `x` is
+    ``"variant"``, and nothing else is said.
+
     Attributes:
         value: a headline number, on the y axis.
         x: a coordinate or key, on the x axis.
@@ -101,6 +106,8 @@ class Sweep:
         models: names of shipped models, or paths.
         variants: each a name of a variant or recipe, a recipe's path, or several joined with
             ``+``; ``"baseline"`` for none.
+        pairs: every two variants together, too, where they make one machine
+            (`gpusim.studies.sweep.pairs`); the picture is then a matrix of what they gain.
         workloads: names, or paths.
         scale: of the workloads.
         seeds: of everything random.
@@ -125,6 +132,7 @@ class Sweep:
     models: tuple[str, ...] = field(converter=_listed)
     workloads: tuple[str, ...] = field(converter=_listed)
     variants: tuple[str, ...] = field(default=(BASELINE,), converter=_listed)
+    pairs: bool = False
     name: str = "sweep"
     title: str = ""
     scale: str = "quick"
@@ -142,7 +150,9 @@ class Sweep:
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
         """`COORDINATES` and the keys that are set, each with its values."""
-        lists = (self.models, self.variants, self.workloads, self.seeds)
+        pairs = starmap(pair_name, pairs_of(self.variants)) if self.pairs else ()
+        variants = (*self.variants, *pairs)
+        lists = (self.models, variants, self.workloads, self.seeds)
         axes = dict(zip(COORDINATES, lists, strict=True))
         for joined, values in self.set.items():
             keys = split_keys(joined)

@@ -9,7 +9,7 @@ from gpusim.config.structure import Problem
 from gpusim.core.errors import UserError, nearest
 from gpusim.programs.tables import SCALES
 from gpusim.results.recorder import check_records
-from gpusim.studies.sweep.point import COORDINATES, as_text, split_keys
+from gpusim.studies.sweep.point import BASELINE, COORDINATES, as_text, split_keys
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
@@ -40,6 +40,10 @@ class Sweep(Protocol):
     def record(self) -> tuple[str, ...]: ...
     @property
     def split_step(self) -> int: ...
+    @property
+    def pairs(self) -> bool: ...
+    @property
+    def variants(self) -> tuple[str, ...]: ...
     @property
     def set(self) -> Mapping[str, tuple[Any, ...]]: ...
     @property
@@ -98,6 +102,7 @@ def _field_problems(sweep: Sweep) -> Iterator[Problem]:
         check_records(sweep.record)
     except UserError as error:
         yield Problem(("record",), str(error))
+    yield from _of_type("pairs", (sweep.pairs,), bool, "true or false")
     yield from _set_problems(sweep.set)
 
 
@@ -148,7 +153,9 @@ def _table_problems(sweep: Sweep) -> Iterator[Problem]:
             yield Problem(("exclude", str(index)), "is empty")
         for name, values in table.items():
             yield from _value_problems(("exclude", str(index), name), values, axes)
-    if sweep.plot is not None:
+    if sweep.pairs:
+        yield from _pair_problems(sweep)
+    elif sweep.plot is not None:
         yield from _plot_problems(sweep.plot, sweep)
 
 
@@ -166,6 +173,24 @@ def _value_problems(
             hint = nearest(value, allowed)
             message = f"{value!r} is none of its values{hint}; allowed: {', '.join(allowed)}"
             yield Problem(key, message)
+
+
+def _pair_problems(sweep: Sweep) -> Iterator[Problem]:
+    others = [one for one in sweep.variants if one != BASELINE]
+    if len(set(others)) < 2:
+        yield Problem(("variants",), "pairs need two of them, beside the model as it is")
+    if sweep.plot is None:
+        return
+    if BASELINE not in sweep.variants:
+        yield Problem(("variants",), f"the picture needs {BASELINE!r}, with which all are compared")
+    plot = sweep.plot
+    if plot.x != "variant" or plot.lines or plot.panels or plot.relative_to:
+        yield Problem(
+            ("plot",), 'of pairs is a matrix: x = "variant", without lines, panels, relative_to'
+        )
+    for name, values in sweep.axes.items():
+        if len(values) > 1 and name not in ("variant", "workload", "seed"):
+            yield Problem(("plot",), f"{name} has several values, which a matrix cannot show")
 
 
 def _plot_problems(plot: PlotTable, sweep: Sweep) -> Iterator[Problem]:

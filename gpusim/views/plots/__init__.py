@@ -7,6 +7,7 @@ from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.files import check_picture, save
 from gpusim.views.plots.lines import sweep_lines
 from gpusim.views.plots.maps import heat_map
+from gpusim.views.plots.pairs import pair_matrix
 from gpusim.views.plots.stacks import stacked_bars
 from gpusim.views.plots.style import PlotFigure, new_figure, style
 from gpusim.views.plots.time import stacked_area, step_lines
@@ -22,6 +23,7 @@ __all__ = [
     "check_picture",
     "heat_map",
     "new_figure",
+    "pair_matrix",
     "save",
     "stacked_area",
     "stacked_bars",
