@@ -77,6 +77,7 @@ def _add_commands() -> None:
         characterize,
         compare,
         cost,
+        export,
         follow,
         listing,
         report,
@@ -92,6 +93,7 @@ def _add_commands() -> None:
     app.command("characterize")(characterize.characterize)
     app.command("compare")(compare.compare)
     app.command("cost")(cost.cost)
+    app.command("export")(export.export)
     app.command("follow")(follow.follow)
     app.command("list")(listing.list_things)
     app.command("report")(report.report)
