@@ -8,14 +8,17 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.options import Json, Model, Settings, Variants, split_settings
+from gpusim.cli.options import WORKLOADS, Json, Model, Settings, Variants, split_settings
 from gpusim.core.errors import UserError
 
 
 def run(
     model: Model,
     workload: Annotated[
-        str, typer.Argument(help="Name of a shipped workload, or path of a .toml file.")
+        str,
+        typer.Argument(
+            help="Name of a shipped workload, or path of a .toml file.", autocompletion=WORKLOADS
+        ),
     ],
     variant: Variants = None,
     settings: Settings = None,

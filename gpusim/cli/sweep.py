@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import Json, terminate
+from gpusim.cli.options import SWEEPS, Json, terminate
 from gpusim.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 def sweep(
     spec: Annotated[
-        str | None, typer.Argument(help="Name of a shipped sweep, or path of a .toml file.")
+        str | None,
+        typer.Argument(
+            help="Name of a shipped sweep, or path of a .toml file.", autocompletion=SWEEPS
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of runs; sweeps may share it.")
