@@ -77,6 +77,7 @@ def _add_commands() -> None:
         characterize,
         compare,
         cost,
+        explore,
         export,
         follow,
         listing,
@@ -94,6 +95,7 @@ def _add_commands() -> None:
     app.command("characterize")(characterize.characterize)
     app.command("compare")(compare.compare)
     app.command("cost")(cost.cost)
+    app.command("explore")(explore.explore)
     app.command("export")(export.export)
     app.command("follow")(follow.follow)
     app.command("list")(listing.list_things)
