@@ -48,7 +48,11 @@ class Page:
         )  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
-        self._ask("Page.navigate", url=path.as_uri())
+        self.visit(path.as_uri())
+
+    def visit(self, url: str) -> None:
+        """Load an address and wait until the page says that it is ready."""
+        self._ask("Page.navigate", url=url)
         self.until("document.body && document.body.dataset.ready === 'yes'")
 
     def value(self, script: str) -> Any:
