@@ -19,6 +19,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.version import __version__
 from gpusim.machine.load import load_model
 from gpusim.machine.monitor import Progress
+from gpusim.programs.traces.addresses import workload_of
 from gpusim.programs.workload import Workload, load_workload
 from gpusim.results.folder import Results, open_results
 from gpusim.results.result import Result, open_result
@@ -49,4 +50,5 @@ __all__ = [
     "read_sweep",
     "run_sweep",
     "simulate",
+    "workload_of",
 ]

@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import accumulate, chain, pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, own_code_errors, own_modules
@@ -26,6 +28,7 @@ from gpusim.machine.page_events import play, read_events
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 from gpusim.programs.sampling import SampledProgram
+from gpusim.programs.traces.addresses import workload_of
 from gpusim.programs.traces.warp_width import told_of_width
 from gpusim.programs.workload import Workload
 from gpusim.results.recorder import Recorder, check_records
@@ -47,7 +50,7 @@ GARBAGE_OBJECTS = 500_000
 
 def simulate(
     model: LoadedModel,
-    workload: Workload,
+    workload: Workload | NDArray[np.integer[Any]],
     *,
     record: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
@@ -62,7 +65,8 @@ def simulate(
 
     Args:
         model: from `gpusim.load_model`.
-        workload: from `gpusim.load_workload`.
+        workload: from `gpusim.load_workload`; or addresses, (warps, steps, lanes), as for
+            `gpusim.workload_of`, which knows more of them.
         record: event tables to keep, any of ``gpusim list records``.
         output: HDF5 file of the result; None keeps it in memory.
         progress: called a few times a second of real time, and at the end.
@@ -85,6 +89,8 @@ def simulate(
     """
     check_records(record)
     started = time.perf_counter()
+    if isinstance(workload, np.ndarray):
+        workload = workload_of(workload)
     tenants = assign_sms(model, workload)
     with (
         ResultWriter(output) as writer,

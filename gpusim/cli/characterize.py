@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import Json, Settings, Variants, split_settings
+from gpusim.cli.options import WORKLOADS, Json, Settings, Variants, split_settings
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 def characterize(
     workload: Annotated[
-        str, typer.Argument(help="Name of a shipped workload, or path of a .toml file or a trace.")
+        str,
+        typer.Argument(
+            help="Name of a shipped workload, or path of a .toml file or a trace.",
+            autocompletion=WORKLOADS,
+        ),
     ],
     model: Annotated[
         str, typer.Option("--model", "-m", help="Its SMs, occupancy, line and page size count.")

@@ -57,7 +57,7 @@ def _version(wanted: bool) -> None:
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="What does address translation cost this GPU on this program?",
 )
@@ -77,11 +77,14 @@ def _add_commands() -> None:
         characterize,
         compare,
         cost,
+        explore,
+        export,
         follow,
         listing,
         report,
         reproduce,
         run,
+        schema,
         show,
         sweep,
         timeline,
@@ -92,10 +95,13 @@ def _add_commands() -> None:
     app.command("characterize")(characterize.characterize)
     app.command("compare")(compare.compare)
     app.command("cost")(cost.cost)
+    app.command("explore")(explore.explore)
+    app.command("export")(export.export)
     app.command("follow")(follow.follow)
     app.command("list")(listing.list_things)
     app.command("report")(report.report)
     app.command("reproduce")(reproduce.reproduce)
+    app.command("schema")(schema.schema)
     app.command("show")(show.show)
     app.command("sweep")(sweep.sweep)
     app.command("timeline")(timeline.timeline)

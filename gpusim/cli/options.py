@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -9,13 +10,55 @@ import typer
 
 from gpusim.core.errors import UserError
 
-Model = Annotated[str, typer.Argument(help="Name of a shipped model, or path of a .toml file.")]
+
+def begins(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Completion of a word by a shell, from names that are found when it asks."""
+
+    def found(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return found
+
+
+def _models() -> Iterable[str]:
+    from gpusim.core.datafiles import data_names
+
+    return data_names("models")
+
+
+def _workloads() -> Iterable[str]:
+    from gpusim.programs.library import paper_names, paper_workloads, workload_names
+
+    papers = (entry.name for paper in paper_names() for entry in paper_workloads(paper))
+    return (*workload_names(), *papers)
+
+
+def _recipes() -> Iterable[str]:
+    from gpusim.config.recipe import recipe_names
+
+    return recipe_names()
+
+
+def _sweeps() -> Iterable[str]:
+    from gpusim.core.datafiles import data_names
+
+    return data_names("experiments")
+
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="Name of a shipped model, or path of a .toml file.", autocompletion=begins(_models)
+    ),
+]
+WORKLOADS, SWEEPS = begins(_workloads), begins(_sweeps)
 Variants = Annotated[
     list[str] | None,
     typer.Option(
-        "--variant", "-v", help="Variant of the model, recipe, or a recipe's file; they stack."
+        "--variant", "-v", help="Variant of the model, recipe, or a recipe's file; they stack.",
+        autocompletion=begins(_recipes),
     ),
-]
+]  # fmt: skip
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="KEY=VALUE, such as tlb.L2.entries=1024; may be repeated."),

@@ -8,14 +8,18 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.options import Json, Model, Settings, Variants, split_settings
+from gpusim.cli.options import WORKLOADS, Json, Model, Settings, Variants, split_settings
+from gpusim.cli.serving import Serve, ServeAddress, served_run
 from gpusim.core.errors import UserError
 
 
 def run(
     model: Model,
     workload: Annotated[
-        str, typer.Argument(help="Name of a shipped workload, or path of a .toml file.")
+        str,
+        typer.Argument(
+            help="Name of a shipped workload, or path of a .toml file.", autocompletion=WORKLOADS
+        ),
     ],
     variant: Variants = None,
     settings: Settings = None,
@@ -37,6 +41,8 @@ def run(
     events: Annotated[
         Path | None, typer.Option(help="File of what happens to pages: shootdowns, probes, …")
     ] = None,
+    serve: Serve = None,
+    serve_address: ServeAddress = None,
     as_json: Json = False,
 ) -> None:
     """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
@@ -55,10 +61,12 @@ def run(
     program = load_workload(workload, scale, seed, of_workload)
     if log is None and log_every is not None:
         raise UserError(f"--log-every {log_every}: needs a file to write to, --log FILE.jsonl")
-    with live_progress(f"{machine.name} · {program.name}") as progress:
+    title = f"{machine.name} · {program.name}"
+    with served_run(title, serve, serve_address) as live, live_progress(title) as progress:
         result = simulate(
             machine, program, record=records, output=output, progress=progress,
             log=log, log_every=LOG_EVERY if log_every is None else log_every, events=events,
+            attach=None if live is None else live.attach,
         )  # fmt: skip
     with result:
         if as_json:

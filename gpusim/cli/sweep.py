@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import Json, terminate
+from gpusim.cli.options import SWEEPS, Json, terminate
+from gpusim.cli.serving import Serve, ServeAddress, serving
 from gpusim.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 def sweep(
     spec: Annotated[
-        str | None, typer.Argument(help="Name of a shipped sweep, or path of a .toml file.")
+        str | None,
+        typer.Argument(
+            help="Name of a shipped sweep, or path of a .toml file.", autocompletion=SWEEPS
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of runs; sweeps may share it.")
@@ -44,6 +48,8 @@ def sweep(
     status: Annotated[
         Path | None, typer.Option(help="Only tell how far the sweeps in this folder are.")
     ] = None,
+    serve: Serve = None,
+    serve_address: ServeAddress = None,
     as_json: Json = False,
 ) -> None:
     """Run all combinations that a sweep names; what is there already is not run again."""
@@ -53,12 +59,13 @@ def sweep(
         print_results,
         print_status,
     )
-    from gpusim.cli.sweep_view import sweep_progress
+    from gpusim.cli.sweep_view import Seen, sweep_progress
     from gpusim.studies.sweep.pairs import refusals
     from gpusim.studies.sweep.picture import draw_sweep
     from gpusim.studies.sweep.run import run_sweep
     from gpusim.studies.sweep.spec import read_sweep
     from gpusim.studies.sweep.status import look_ahead, sweep_status
+    from gpusim.views.live import sweep_state
 
     if status is not None:
         if spec is not None or output is not None:
@@ -72,10 +79,14 @@ def sweep(
         print_look_ahead(look_ahead(wanted, output, retry_failed), jobs, as_json)
         return
     signal.signal(signal.SIGTERM, terminate)
-    with sweep_progress(wanted.title or wanted.name) as progress:
+    title, seen = wanted.title or wanted.name, Seen()
+    with (
+        serving(serve, serve_address, lambda: sweep_state(title, seen.last)),
+        sweep_progress(title) as progress,
+    ):
         results = run_sweep(
             wanted, output, jobs=jobs, dask=dask, retry_failed=retry_failed,
-            limits=_limits(time_limit, hang_limit), progress=progress,
+            limits=_limits(time_limit, hang_limit), progress=seen.also(progress),
         )  # fmt: skip
     try:
         picture = draw_sweep(results, wanted) if wanted.plot else None

@@ -40,6 +40,26 @@ def sweep_progress(title: str) -> Iterator[Callable[[SweepProgress], None]]:
         )
 
 
+class Seen:
+    """Remembers how far a sweep was when it told last.
+
+    Attributes:
+        last: that; None: nothing was told yet.
+    """
+
+    def __init__(self) -> None:
+        self.last: SweepProgress | None = None
+
+    def also(self, report: Callable[[SweepProgress], None]) -> Callable[[SweepProgress], None]:
+        """A callback that remembers, and tells another one."""
+
+        def told(progress: SweepProgress) -> None:
+            self.last = progress
+            report(progress)
+
+        return told
+
+
 def show(progress: SweepProgress, title: str, elapsed: float, width: int) -> Panel:
     """The panel: how far, how long, and what takes so long."""
     line = Table.grid(padding=(0, 1), expand=True)

@@ -31,7 +31,7 @@ _FILLS = "█▓▒░"
 """So that the parts of a bar differ without colours, too."""
 
 
-def _whole(text: str) -> int:
+def whole_cycles(text: str) -> int:
     """A whole number, maybe with separators between thousands.
 
     Raises:
@@ -49,16 +49,18 @@ def timeline(
     app: Annotated[str | None, typer.Option(help="Only warps of an application.")] = None,
     begin: Annotated[
         int | None,
-        typer.Option("--from", parser=_whole, metavar="CYCLE", help="First cycle, such as 10_000."),
+        typer.Option(
+            "--from", parser=whole_cycles, metavar="CYCLE", help="First cycle, such as 10_000."
+        ),
     ] = None,
     end: Annotated[
         int | None,
-        typer.Option("--to", parser=_whole, metavar="CYCLE", help="Cycle after the last."),
+        typer.Option("--to", parser=whole_cycles, metavar="CYCLE", help="Cycle after the last."),
     ] = None,
     bin_cycles: Annotated[
         int | None,
         typer.Option(
-            "--bin", parser=_whole, metavar="CYCLES",
+            "--bin", parser=whole_cycles, metavar="CYCLES",
             help="Cycles of a bin; by default such that there are 400 (in the terminal 20).",
         ),
     ] = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpusim.cli.options import Json, Settings, split_settings
+from gpusim.cli.options import WORKLOADS, Json, Settings, split_settings
 from gpusim.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ File = Annotated[Path, typer.Argument(help="Trace file; see docs/traces.md for t
 @app.command()
 def record(
     workload: Annotated[
-        str, typer.Argument(help="Name of a shipped workload, or path of a .toml file.")
+        str,
+        typer.Argument(
+            help="Name of a shipped workload, or path of a .toml file.", autocompletion=WORKLOADS
+        ),
     ],
     output: Output,
     scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -252,6 +253,24 @@ class Result:
         self._expect("table", name, self._columns)
         for start in range(0, max(self.tables[name], 1), CHUNK_ROWS):
             yield self.table(name, start, start + CHUNK_ROWS, columns)
+
+    # -- to look into ----------------------------------------------------------------------------
+
+    def explore(self, *others: Result, begin: int = 0, end: int | None = None) -> Any:
+        """A page on which the run can be looked into, as `gpusim.views.explore.explore` makes it.
+
+        The last expression of a notebook's cell shows it.
+
+        Args:
+            others: at most one, beside it.
+            begin: only what reaches into the cycles from here,
+            end: to here; default: all.
+
+        Raises:
+            UserError: intervals were not recorded, or there is too much to hold.
+        """
+        views = import_module("gpusim.views.explore")  # which are made of results
+        return views.explore(self, *others, begin=begin, end=end)
 
     # -- for other programs ----------------------------------------------------------------------
 

@@ -12,8 +12,15 @@ from gpusim.results.storage.columns import TEXT, Column, Table
 FORMAT = "gpusim result"
 """The attribute `format` of every result file."""
 
-SCHEMA_VERSION = 1
-"""The attribute `schema`.  A change that an older reader would misread raises it."""
+CONVENTIONS = "CF-1.11"
+"""The attribute `Conventions`: how datasets tell units, meanings and flags (cfconventions.org)."""
+
+SCHEMA_VERSION = 2
+"""The attribute `schema`.  A change that an older reader would misread raises it.
+
+1: no names of axes; attributes ``unit`` and ``description`` of columns.
+2: dimensions, ``units``, ``long_name`` and flags, as netCDF-4 and the CF conventions have them.
+"""
 
 
 def _text(
@@ -73,7 +80,7 @@ SUMMARY = Table(
     "Headline numbers; one that does not exist (0/0, no such component) has no row.",
     (
         _text("name", "of the number; '<application>/' in front where several share the GPU"),
-        Column("value", "f8", "see the column unit", "the number"),
+        Column("value", "f8", "", "the number; its unit is in the column unit"),
         Column("whole", "u1", "1", "1 where the value is a count, read back as an int"),
         _text("unit", "its unit"),
         _text("description", "what it is"),
@@ -87,7 +94,7 @@ COUNTERS = Table(
         Column("instance", "u4", "1", "which of the components of that name"),
         _text("app", "application; empty for counters that belong to none"),
         _text("counter", "name"),
-        Column("value", "i8", "see the column unit", "its value at the end"),
+        Column("value", "i8", "", "its value at the end; its unit is in the column unit"),
         _text("unit", "its unit"),
         _text("description", "what it counts"),
     ),
@@ -130,11 +137,19 @@ STATE_FAMILIES = _text(
     "family", "what it has in common with others: working, sm, memory or translation"
 )
 
+SMS = Column("sm", "u2", "1", "SMs, the first axis of warp_cycles")
+
+STALL_APPLICATIONS = _text("application", "names of the applications, the second axis")
+
 STATE_SUMS = Column(
     "warp_cycles", "i8", "warp-cycles", "(SM, application, state): cycles of warps in that state"
 )
 
 _APP = Column("app", "u1", "1", "application")
+_KIND = Column(
+    "kind", "u1", "1", "0 load, 1 store, 2 atomic, 3 reduce, 4 walk, 5 write-back",
+    flags=("load", "store", "atomic", "reduce", "walk", "write-back"),
+)  # fmt: skip
 _SM = Column("sm", "i2", "1", "SM; -1 for a request that comes from none")
 
 EVENTS: Mapping[str, Table] = {
@@ -179,7 +194,7 @@ EVENTS: Mapping[str, Table] = {
             Column("channel", "u2", "1", "channel"),
             Column("bank", "u2", "1", "bank of the channel"),
             Column("row", "u4", "1", "row of the bank"),
-            Column("kind", "u1", "1", "0 load, 1 store, 2 atomic, 3 reduce, 4 walk, 5 write-back"),
+            _KIND,
             _APP,
             Column("depth", "u1", "1", "0 for data, 1..n for the level of a page walk"),
             Column("accepted", "i8", "cycle", "entered the queue of the controller"),
@@ -193,7 +208,7 @@ EVENTS: Mapping[str, Table] = {
             _APP,
             _SM,
             Column("warp", "i8", "1", "warp, as in intervals; -1 for a request of none"),
-            Column("kind", "u1", "1", "as in dram"),
+            _KIND,
             Column("vline", "i8", "1", "virtual line number"),
             Column("begin", "i8", "cycle", "its instruction was issued"),
             Column("end", "i8", "cycle", "it was answered"),
@@ -217,7 +232,7 @@ EVENTS: Mapping[str, Table] = {
             Column("instance", "u2", "1", "which TLB of the level"),
             Column("asid", "u2", "1", "address space"),
             Column("vpn", "i8", "1", "virtual page number"),
-            Column("hit", "u1", "1", "1 for a hit"),
+            Column("hit", "u1", "1", "1 for a hit", flags=("miss", "hit")),
             Column("cycle", "i8", "cycle", "cycle of the lookup"),
         ),
     ),
@@ -254,15 +269,17 @@ EVENTS: Mapping[str, Table] = {
             _SM,
             Column("asid", "u2", "1", "address space"),
             Column("vline", "i8", "1", "virtual line number"),
-            Column("kind", "u1", "1", "as in dram"),
-            Column("place", "u1", "1", "0 in the L1 cache of its SM, 1 in the L2 cache, 2 neither"),
+            _KIND,
+            Column("place", "u1", "1", "0 in the L1 cache of its SM, 1 in the L2 cache, 2 neither",
+                   flags=("l1", "l2", "neither")),
             Column("cycle", "i8", "cycle", "cycle of the lookup"),
         ),
     ),
     "lifetimes": Table(
         "A stay of a translation in a first TLB, or of a line in a cache.",
         (
-            Column("structure", "u1", "1", "0 first TLB, 1 L1 cache, 2 L2 cache"),
+            Column("structure", "u1", "1", "0 first TLB, 1 L1 cache, 2 L2 cache",
+                   flags=("first_tlb", "l1", "l2")),
             Column("instance", "u2", "1", "which of them"),
             Column("place", "i8", "1", "page or line number, as the structure is tagged"),
             Column("begin", "i8", "cycle", "it was filled"),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.results.schema import FORMAT, SCHEMA_VERSION
 from gpusim.results.storage.columns import Table
+from gpusim.results.storage.dimensions import is_column
 from gpusim.results.storage.hdf5 import get_text, read_column, read_record
 
 
@@ -85,7 +86,7 @@ class Source:
                 return {}
             groups = file["tables"]  # .get() would hide damage
             return {
-                name: {column: len(dataset) for column, dataset in group.items()}
+                name: {key: len(one) for key, one in group.items() if is_column(one)}
                 for name, group in groups.items()
             }
 

@@ -20,6 +20,7 @@ from gpusim.results.schema import (
     APPLICATION_SMS,
     APPLICATIONS,
     CONFIG,
+    CONVENTIONS,
     COUNTERS,
     EVENTS,
     FORMAT,
@@ -27,6 +28,8 @@ from gpusim.results.schema import (
     ORIGINS,
     PROVENANCE,
     SCHEMA_VERSION,
+    SMS,
+    STALL_APPLICATIONS,
     STATE_FAMILIES,
     STATE_SUMS,
     STATES,
@@ -37,10 +40,18 @@ from gpusim.results.schema import (
 )
 from gpusim.results.source import Source
 from gpusim.results.storage.columns import Column, Table
+from gpusim.results.storage.dimensions import (
+    ENTRY,
+    add_dimension,
+    as_dimension,
+    name_axes,
+    name_rows,
+)
 from gpusim.results.storage.hdf5 import (
     CHUNK_ROWS,
     create_event_column,
     fit,
+    name_flags,
     set_text,
     write_column,
     write_table,
@@ -107,6 +118,13 @@ class TableWriter:
                 dataset[start:stop] = fit(values, column)
         self.rows_written = stop
 
+    def name_axes(self, states: Sequence[str]) -> None:
+        """When all rows are there: name their axis, and what numbers of states mean."""
+        name_rows(self._datasets[0].parent)
+        for column, dataset in zip(self._columns, self._datasets, strict=True):
+            if column.name == "state":
+                name_flags(dataset, states)
+
 
 class ResultWriter:
     """Context manager around a run, which ends with `finish`.
@@ -172,6 +190,8 @@ class ResultWriter:
         for table in self._tables:
             table.flush()
         with target.writing():
+            for table in self._tables:
+                table.name_axes(run.states)
             _write_run(target.file, run)
         target.commit()
         self._target = None
@@ -188,6 +208,7 @@ class ResultWriter:
 def _write_run(file: h5py.File, run: RunData) -> None:
     """Everything but the event tables; the wall-clock group comes last."""
     set_text(file, "format", FORMAT)
+    set_text(file, "Conventions", CONVENTIONS)
     file.attrs["schema"] = np.int64(SCHEMA_VERSION)
     set_text(file, "digest", digest(run))
     _write_record(file.create_group("provenance"), PROVENANCE, run.provenance)
@@ -210,7 +231,9 @@ def _write_run(file: h5py.File, run: RunData) -> None:
     sms = np.zeros((len(run.applications), run.state_sums.shape[0]), np.uint8)
     for i, app in enumerate(run.applications):
         sms[i, list(app.sms)] = 1
-    write_column(file["applications"], APPLICATION_SMS, sms)
+    group = file["applications"]
+    shared = write_column(group, APPLICATION_SMS, sms)
+    name_axes(shared, [group[ENTRY], add_dimension(group, "sm", sms.shape[1])])
     _write_rows(file.create_group("launches"), LAUNCHES, run.launches)
     write_table(file.create_group("warnings"), WARNINGS, {"text": run.warnings})
     _write_record(file.create_group("wall"), WALL, run.wall)
@@ -218,9 +241,15 @@ def _write_run(file: h5py.File, run: RunData) -> None:
 
 def _write_stalls(group: h5py.Group, run: RunData) -> None:
     set_text(group, "description", "Where the cycles of all warps went.")
-    write_column(group, STATES, list(run.states))
-    write_column(group, STATE_FAMILIES, list(run.families))
-    write_column(group, STATE_SUMS, run.state_sums)
+    sms = run.state_sums.shape[0]
+    names = [one.name for one in run.applications]
+    axes = [
+        as_dimension(write_column(group, SMS, np.arange(sms))),
+        as_dimension(write_column(group, STALL_APPLICATIONS, names)),
+        as_dimension(write_column(group, STATES, list(run.states))),
+    ]
+    name_axes(write_column(group, STATE_FAMILIES, list(run.families)), axes[2:])
+    name_axes(write_column(group, STATE_SUMS, run.state_sums), axes)
 
 
 def _write_rows(group: h5py.Group, table: Table, rows: Sequence[Any], **made: Any) -> None:

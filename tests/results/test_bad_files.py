@@ -63,7 +63,7 @@ def test_other_hdf5(tmp_path: Path, attributes: dict[str, Any]) -> None:
 def test_newer_schema(path: Path) -> None:
     with h5py.File(path, "r+") as file:
         file.attrs["schema"] = 99
-    with pytest.raises(UserError, match="has schema 99, but this gpusim reads schemas up to 1"):
+    with pytest.raises(UserError, match="has schema 99, but this gpusim reads schemas up to 2"):
         open_result(path)
 
 

@@ -20,6 +20,7 @@ class Column:
         many: in a table that is one record: whether it is a list.
         older: in a table that is one record: what it is in older files, which lack it; None: none
             lacks it.
+        flags: what its numbers mean, by number; empty: they are what they say.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Column:
     description: str
     many: bool = False
     older: str | None = None
+    flags: tuple[str, ...] = ()
 
 
 @frozen

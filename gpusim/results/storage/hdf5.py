@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.results.storage.columns import TEXT, Column, Table
+from gpusim.results.storage.dimensions import name_rows
 
 LIBVER = ("v110", "v110")
 """Lowest and highest version of the file format."""
@@ -32,8 +33,8 @@ _FILTERS: dict[str, Any] = {
 }
 
 
-def write_column(group: h5py.Group, column: Column, values: Values) -> None:
-    """Store `values` as one dataset.
+def write_column(group: h5py.Group, column: Column, values: Values) -> h5py.Dataset:
+    """Store `values` as one dataset, and return it.
 
     Raises:
         OverflowError: a value does not fit the type of the column.
@@ -44,6 +45,7 @@ def write_column(group: h5py.Group, column: Column, values: Values) -> None:
         column.name, data=data, chunks=chunks, maxshape=(None,) * data.ndim, **_FILTERS
     )
     _describe(dataset, column)
+    return dataset
 
 
 def write_table(group: h5py.Group, table: Table, rows: Mapping[str, Values]) -> None:
@@ -51,6 +53,7 @@ def write_table(group: h5py.Group, table: Table, rows: Mapping[str, Values]) -> 
     set_text(group, "description", table.description)
     for column in table.columns:
         write_column(group, column, rows[column.name])
+    name_rows(group, [column.name for column in table.columns if column.many])
 
 
 def create_event_column(group: h5py.Group, column: Column) -> h5py.Dataset:
@@ -123,5 +126,15 @@ def _encode(values: Values) -> NDArray[np.bytes_]:
 
 
 def _describe(dataset: h5py.Dataset, column: Column) -> None:
-    set_text(dataset, "unit", column.unit)
-    set_text(dataset, "description", column.description)
+    """Attributes by the names of the CF conventions, so that other programs know them."""
+    if column.unit:
+        set_text(dataset, "units", column.unit)
+    set_text(dataset, "long_name", column.description)
+    if column.flags:
+        name_flags(dataset, column.flags)
+
+
+def name_flags(dataset: h5py.Dataset, names: Sequence[str]) -> None:
+    """Tell what the numbers of a column mean, from 0 on."""
+    dataset.attrs["flag_values"] = np.arange(len(names), dtype=dataset.dtype)
+    set_text(dataset, "flag_meanings", " ".join(name.replace(" ", "_") for name in names))

@@ -1,0 +1,44 @@
+"""`gpusim explore`: a run, or two side by side, to be looked into in a browser."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpusim.cli.timeline import whole_cycles
+from gpusim.core.errors import UserError
+
+
+def explore(
+    file: Annotated[Path, typer.Argument(metavar="FILE.h5", help="Result with intervals.")],
+    other: Annotated[
+        Path | None, typer.Argument(metavar="OTHER.h5", help="Another one, beside it.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Page (default: FILE.explore.html beside FILE.h5)."),
+    ] = None,
+    begin: Annotated[
+        int | None,
+        typer.Option("--from", parser=whole_cycles, metavar="CYCLE", help="First cycle."),
+    ] = None,
+    end: Annotated[
+        int | None,
+        typer.Option("--to", parser=whole_cycles, metavar="CYCLE", help="Cycle after the last."),
+    ] = None,
+) -> None:
+    """Write a page on which a run can be looked into, cycle by cycle, in any browser."""
+    from gpusim.results import open_result
+    from gpusim.views.explore import write_exploration
+
+    path = output or file.with_suffix(".explore.html")
+    if path.resolve() in {one.resolve() for one in (file, other) if one is not None}:
+        raise UserError(f"the page would replace the result {path}: give another name with -o")
+    with ExitStack() as stack:
+        files = [file] if other is None else [file, other]
+        results = [stack.enter_context(open_result(one)) for one in files]
+        write_exploration(results, path, begin or 0, end)
+    print(f"written to {path}: open it in a browser")

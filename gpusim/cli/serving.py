@@ -1,0 +1,72 @@
+"""`--serve`: a page to watch a run or a sweep on while it goes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpusim.core.errors import UserError
+
+if TYPE_CHECKING:
+    from gpusim.views.live import LiveRun
+
+Serve = Annotated[
+    int | None,
+    typer.Option(
+        "--serve", min=0, max=65535, metavar="PORT",
+        help="Show it in a browser while it goes, on this port of this machine (0: a free one).",
+    ),
+]  # fmt: skip
+ServeAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--serve-address", metavar="ADDRESS",
+        help="Let others see it at this address, too; they need the token that is printed.",
+    ),
+]  # fmt: skip
+
+
+@contextmanager
+def serving(
+    port: int | None, address: str | None, state: Callable[[], dict[str, Any]],
+    command: Callable[[str, int], None] | None = None,
+) -> Iterator[None]:  # fmt: skip
+    """Serve a page meanwhile, if a port is given.
+
+    Raises:
+        UserError: nobody can listen there, or there is an address without a port.
+    """
+    if port is None:
+        if address is not None:
+            raise UserError(f"--serve-address {address}: needs a port, --serve PORT")
+        yield
+        return
+    from gpusim.views.live.server import LOOPBACK, LiveServer
+
+    server = LiveServer(port, state, command, address or LOOPBACK)
+    print(f"watch it at {server.url}", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        server.close()
+
+
+@contextmanager
+def served_run(title: str, port: int | None, address: str | None) -> Iterator[LiveRun | None]:
+    """A run that is watched, if a port is given.
+
+    Raises:
+        UserError: as `serving`.
+    """
+    from gpusim.views.live import LiveRun
+
+    live = LiveRun(title)
+    with serving(port, address, live.state, live.command):
+        try:
+            yield None if port is None else live
+        finally:
+            live.end()

@@ -1,0 +1,7 @@
+"""A run or a sweep to be watched in a browser while it goes."""
+
+from gpusim.views.live.run import LiveRun
+from gpusim.views.live.server import LiveServer
+from gpusim.views.live.sweep import sweep_state
+
+__all__ = ["LiveRun", "LiveServer", "sweep_state"]

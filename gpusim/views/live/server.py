@@ -1,0 +1,167 @@
+"""A small web server for the page: it tells what it is told, and passes on three commands.
+
+Nothing listens beyond this machine unless an address is given, and then only those who know the
+token are answered.  A command needs a header that pages of other sites cannot send.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from gpusim.core.errors import UserError
+
+LOOPBACK = "127.0.0.1"
+
+COMMANDS = ("pause", "step", "continue")
+
+HEADER = "X-Gpusim"
+"""Of commands; a page of another site cannot send it unless it is let."""
+
+_MOST_BYTES = 1000
+"""Of a command."""
+
+State = Mapping[str, Any]
+_PAGE = Path(__file__).parent / "templates" / "live.html"
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+class LiveServer:
+    """Serves the page in a thread of its own until it is closed.
+
+    Args:
+        port: where to listen; 0: a free one.
+        state: what there is to show now, in plain JSON types; called in the server's threads.
+        command: told one of `COMMANDS` and a number of cycles; None: the page has none.
+        address: of this machine; any but `LOOPBACK` needs a token, which is made.
+
+    Raises:
+        UserError: nobody can listen there.
+    """
+
+    def __init__(
+        self, port: int, state: Callable[[], State],
+        command: Callable[[str, int], None] | None = None, address: str = LOOPBACK,
+    ) -> None:  # fmt: skip
+        open_to_all = not _is_loopback(address)
+        self.token = secrets.token_urlsafe(16) if open_to_all else ""
+        handler = type("Handler", (_Handler,), {"live": self})
+        try:
+            self._server = ThreadingHTTPServer((address, port), handler)
+        except (OSError, OverflowError) as error:
+            raise UserError(f"cannot serve on {address}:{port}: {error}") from error
+        self._server.daemon_threads = True
+        self.address, self.port = str(self._server.server_address[0]), self._server.server_port
+        self.hosts = {f"{name}:{self.port}" for name in (self.address, "localhost")}
+        self.open_to_all = open_to_all
+        self.state = state
+        self.command = command
+        self._thread = Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser."""
+        key = f"?token={self.token}" if self.token else ""
+        return f"http://{self.address}:{self.port}/{key}"
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    live: LiveServer
+
+    def do_GET(self) -> None:
+        """The page, or what there is to show now."""
+        path = urlsplit(self.path).path
+        if not self._may():
+            return
+        if path == "/":
+            page = _PAGE.read_bytes()
+            self._answer(HTTPStatus.OK, page, "text/html; charset=utf-8")
+        elif path == "/state":
+            self._json(self.live.state())
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is / and /state")
+
+    def do_POST(self) -> None:
+        """A command."""
+        if not self._may():
+            return
+        if self.headers.get(HEADER) is None:
+            self._refuse(HTTPStatus.FORBIDDEN, f"a command needs the header {HEADER}")
+            return
+        length = self.headers.get("Content-Length", "")
+        if urlsplit(self.path).path != "/command" or self.live.command is None:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is nothing to command")
+            return
+        if not length.isdecimal() or int(length) > _MOST_BYTES:
+            self._refuse(HTTPStatus.BAD_REQUEST, f"at most {_MOST_BYTES} bytes of JSON")
+            return
+        try:
+            told = json.loads(self.rfile.read(int(length)))
+            name, cycles = told["command"], told.get("cycles", 1)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            self._refuse(HTTPStatus.BAD_REQUEST, 'must be JSON such as {"command": "pause"}')
+            return
+        if name not in COMMANDS or type(cycles) is not int or not 1 <= cycles < 1 << 53:
+            allowed = ", ".join(COMMANDS)
+            self._refuse(HTTPStatus.BAD_REQUEST, f"allowed: {allowed}; cycles of 1 or more")
+            return
+        self.live.command(name, cycles)
+        self._json({"done": name})
+
+    def _may(self) -> bool:
+        """Whether who asks knows the token, or is on this machine and asks it by its own name."""
+        live = self.live
+        if live.open_to_all:
+            given = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
+            if secrets.compare_digest(given.encode(), live.token.encode()):
+                return True
+            self._refuse(HTTPStatus.FORBIDDEN, "the token is missing or wrong")
+            return False
+        if self.headers.get("Host") in live.hosts:
+            return True
+        self._refuse(HTTPStatus.FORBIDDEN, "asked by another name than this machine's")
+        return False
+
+    def _json(self, value: object) -> None:
+        self._answer(HTTPStatus.OK, json.dumps(value).encode(), "application/json")
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self._answer(status, f"{why}\n".encode(), "text/plain; charset=utf-8")
+
+    def _answer(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Security-Policy", _POLICY)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Requests are no news."""
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

@@ -1,0 +1,1 @@
+"""The page that a run is explored on."""

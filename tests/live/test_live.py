@@ -1,0 +1,159 @@
+"""A page that tells of a run, and brakes it; nobody else may ask."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+import gpusim
+from gpusim.core.errors import UserError
+from gpusim.studies.sweep.progress import SweepProgress
+from gpusim.views.live import LiveRun, LiveServer, sweep_state
+from tests.browser import CHROMIUM, browser
+
+HEADERS = {"X-Gpusim": "1"}
+
+
+def ask(url: str, data: dict[str, Any] | None = None, **headers: str) -> Any:
+    body = None if data is None else json.dumps(data).encode()
+    request = urllib.request.Request(url, body, headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        text = answer.read().decode()
+    return json.loads(text) if text.startswith("{") else text
+
+
+def refused(url: str, data: dict[str, Any] | None = None, **headers: str) -> tuple[int, str]:
+    with pytest.raises(urllib.error.HTTPError) as told:
+        ask(url, data, **headers)
+    return told.value.code, told.value.read().decode()
+
+
+class Runs:
+    """A run in a thread of its own, that waits before its first cycle."""
+
+    def __init__(self) -> None:
+        self.live = LiveRun("bfs on tiny")
+        self.live.command("pause", 1)
+        self.server = LiveServer(0, self.live.state, self.live.command)
+        self.result: gpusim.Result | None = None
+        self.thread = Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        work = gpusim.load_workload("bfs", "smoke")
+        self.result = gpusim.simulate(gpusim.load_model("tiny"), work, attach=self.live.attach)
+        self.live.end()
+
+    def command(self, **told: Any) -> Any:
+        return ask(f"{self.server.url}command", told, **HEADERS)
+
+    def at(self, cycle: int) -> dict[str, Any]:
+        while True:
+            state: dict[str, Any] = ask(f"{self.server.url}state")
+            if state["paused"] and state["cycle"] == cycle:
+                return state
+
+
+@pytest.fixture
+def runs() -> Iterator[Runs]:
+    found = Runs()
+    yield found
+    found.live.command("continue", 1)
+    found.thread.join(60)
+    found.server.close()
+
+
+def test_steps_stop_at_their_cycle_and_the_result_is_the_same(runs: Runs) -> None:
+    runs.at(0)
+    for step, cycle in ((1, 1), (999, 1000), (2500, 3500)):
+        assert runs.command(command="step", cycles=step) == {"done": "step"}
+        state = runs.at(cycle)
+    assert state["warps"][2] > 0
+    assert set(state["in_flight"]) >= {"lsu", "walk", "dram"}
+    assert state["waiting"], "somebody waits in the middle of a run"
+    assert [one["cycle"] for one in state["history"]][-1] == 3500
+    runs.command(command="continue")
+    runs.thread.join(60)
+    assert ask(f"{runs.server.url}state")["done"]
+    assert runs.result is not None
+    alone = gpusim.simulate(gpusim.load_model("tiny"), gpusim.load_workload("bfs", "smoke"))
+    assert runs.result.digest == alone.digest
+
+
+def test_what_is_no_command_is_refused(runs: Runs) -> None:
+    url = f"{runs.server.url}command"
+    assert refused(url, {"command": "pause"})[0] == 403, "a page of another site could send this"
+    for told in ({"command": "kill"}, {"command": "step", "cycles": 0}, {}, {"command": ["pause"]}):
+        code, why = refused(url, told, **HEADERS)
+        assert (code, "pause, step, continue" in why or "JSON" in why) == (400, True)
+    assert refused(f"{runs.server.url}secrets")[0] == 404
+    assert refused(f"{runs.server.url}state", Host="evil.example")[0] == 403
+
+
+def test_others_need_the_token() -> None:
+    server = LiveServer(0, lambda: {"title": "t"}, address="0.0.0.0")
+    try:
+        url = f"http://127.0.0.1:{server.port}/"
+        assert refused(f"{url}state")[0] == 403
+        assert refused(f"{url}state?token=wrong")[0] == 403
+        assert ask(f"{url}state?token={server.token}") == {"title": "t"}
+        assert len(server.token) > 16
+    finally:
+        server.close()
+
+
+def test_nobody_listens_where_nobody_can() -> None:
+    server = LiveServer(0, dict)
+    with pytest.raises(UserError, match=f"cannot serve on 127.0.0.1:{server.port}"):
+        LiveServer(int(server.port), dict)
+    server.close()
+    with pytest.raises(UserError, match="cannot serve on"):
+        LiveServer(0, dict, address="no.such.host.invalid")
+
+
+def test_a_sweep_tells_how_far_it_is() -> None:
+    progress = SweepProgress(10, 2, 3, 1, (("bfs", 4.26),), 60.0)
+    assert sweep_state("study", progress) == {
+        "title": "study", "kind": "sweep", "total": 10, "finished": 6, "failed": 1,
+        "running": [["bfs", 4.3]], "seconds_left": 60.0, "done": False,
+    }  # fmt: skip
+    assert sweep_state("study", None)["total"] == 0
+
+
+def test_the_command_serves_and_stops(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "gpusim", "run", "tiny", "bfs", "--scale", "smoke"]
+    told = {"capture_output": True, "text": True, "timeout": 120}
+    done = subprocess.run([*words, "--serve", "0"], check=False, **told)
+    assert done.returncode == 0
+    assert re.search(r"watch it at http://127\.0\.0\.1:\d+/\n", done.stderr)
+    wrong = subprocess.run([*words, "--serve-address", "127.0.0.1"], check=False, **told)
+    assert wrong.returncode == 2
+    assert "needs a port" in wrong.stderr
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_the_page_steps_with_real_clicks(runs: Runs, tmp_path: Path) -> None:
+    runs.at(0)
+    with browser(tmp_path) as page:
+        page.visit(runs.server.url)
+        page.until("document.body.dataset.paused === 'yes'")
+        for place in (1000, 2000):
+            box = page.box("#step")
+            page.click(box["x"] + 5, box["y"] + 5)
+            page.until(f"document.body.dataset.cycle === '{place}'")
+        assert page.value("document.querySelector('#title').textContent") == "bfs on tiny"
+        assert "Who waits for whom now" in page.value("document.body.textContent")
+        box = page.box("#continue")
+        page.click(box["x"] + 5, box["y"] + 5)
+        page.until("document.querySelector('#status').textContent === 'the run has ended'")
+        assert not page.complaints
