@@ -134,8 +134,9 @@ class Driver(Component):
         self.process = env.start(self._run())
 
     def wake(self) -> None:
-        """There is something to do."""
-        self.process.wake.at(self.env._now)
+        """There is something to do; a driver that works will see it when it has done."""
+        if not self._busy:
+            self.process.wake.at(self.env._now)
 
     def migrate(self, block: int, pages: list[int]) -> None:
         """Bring the pages of a block that are read over the link."""
@@ -158,20 +159,18 @@ class Driver(Component):
         while True:
             began = self.env._now
             if self.buffer.faults:
-                yield from self._working(self._serve(self.buffer.take(self._config.batch)))
+                work = self._serve(self.buffer.take(self._config.batch))
             elif self._moves:
-                yield from self._working(self._move(self._moves.pop(next(iter(self._moves)))))
+                work = self._move(self._moves.pop(next(iter(self._moves))))
             else:
+                self._busy = False
                 yield None
                 continue
-            yield from self._working(self._keep_free())
+            self._busy = True
+            for pause in chain(work, self._keep_free()):
+                if pause:
+                    yield pause
             self.whole.busy_cycles += self.env._now - began
-
-    def _working(self, steps: Iterator[int]) -> Iterator[int]:
-        """Steps that each take cycles; meanwhile the driver is not done."""
-        self._busy = True
-        yield from (pause for pause in steps if pause)
-        self._busy = False
 
     def _serve(self, batch: list[Fault]) -> Iterator[int]:
         """A batch of faults."""
