@@ -10,8 +10,10 @@ from gpusim.config.structure import Problem
 from gpusim.config.units import Bytes, format_bytes
 from gpusim.core.errors import nearest
 
+MIGRATION = ("fault", "accesses", "never")
+
 _WORDS = {
-    "replay": ("all", "served"), "arrays": ("host", "device"), "migration": ("fault", "accesses"),
+    "replay": ("all", "served"), "arrays": ("host", "device"), "migration": MIGRATION,
 }  # fmt: skip
 
 LARGE_PAGES = ("largest-fit",)
@@ -34,10 +36,10 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
                 ("paging", key),
                 f"not allowed{nearest(word, allowed)}; allowed: {', '.join(allowed)}",
             )
-    for key in ("eviction_block", "migration_block"):
-        yield from _block(key, getattr(paging, key), config.memory.page)
-    if not 0 <= paging.free < 1:
-        yield Problem(("paging", "free"), "must be 0 or more and below 1")
+    yield from _block("eviction_block", paging.eviction_block, config.memory.page)
+    if paging.migration == "accesses":
+        yield from _block("migration_block", paging.migration_block, config.memory.page)
+    yield from _senseless(paging)
     for name, tlb in config.tlb.items():
         if tlb.ideal:
             yield Problem(
@@ -62,6 +64,30 @@ def _room(paging: PagingConfig, page: int) -> Iterator[Problem]:
         )  # fmt: skip
     if paging.oversubscription is not None and paging.oversubscription <= 0:
         yield Problem(("paging", "oversubscription"), "must be above 0")
+
+
+def _senseless(paging: PagingConfig) -> Iterator[Problem]:
+    """What could not do anything beside other values."""
+    limited = paging.capacity is not None or paging.oversubscription is not None
+    if not 0 <= paging.free < 1:
+        yield Problem(("paging", "free"), "must be 0 or more and below 1")
+    elif paging.free and not limited:
+        yield Problem(
+            ("paging", "free"), "must be 0 without paging.capacity or paging.oversubscription: "
+            "there is room for all arrays",
+        )  # fmt: skip
+    if paging.migration == "never" and limited:
+        key = "oversubscription" if paging.capacity is None else "capacity"
+        yield Problem(
+            ("paging", key), 'must be left out with paging.migration = "never": nothing comes to '
+            "the device",
+        )  # fmt: skip
+    if paging.migration != "fault":
+        remote = f"with paging.migration = {paging.migration!r}: all arrays are with the host"
+        if paging.arrays == "device":
+            yield Problem(("paging", "arrays"), f'must be "host" {remote}')
+        if paging.migration == "never" and paging.pinned:
+            yield Problem(("paging", "pinned"), f"must be empty {remote}")
 
 
 def _block(key: str, size: Bytes, page: int) -> Iterator[Problem]:

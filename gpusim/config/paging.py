@@ -15,7 +15,8 @@ PCIE_3 = Bandwidth(12 * 10**9)
 
 LINK_LATENCY = parse_duration("500ns")
 TRANSFER_OVERHEAD = parse_duration("900ns")
-"""With 12 GB/s each way: 3.2 GB/s of 4 KiB, 8.5 of 64 KiB (Ganguly et al., ISCA 2019, Table 1)."""
+"""With 12 GB/s: 3.3 GB/s of 4 KiB, 10.3 of 64 KiB.  Ganguly et al., ISCA 2019, Table 1, have 3.2 and
+8.5; the curve in the simulator that they released has 2.2 and 10.4."""
 
 FAR_FAULT = parse_duration("45us")
 """Ganguly et al., ISCA 2019; 30 to 45 µs measured by Allen & Ge, TACO 2024."""
@@ -58,8 +59,8 @@ class PagingConfig:
         free: share of the device memory that the driver keeps free ahead of need.
         arrays: where they are at first, ``"host"`` or ``"device"`` as far as there is room.
         pinned: names of arrays that stay with the host; lines of them cross the link.
-        migration: a page comes to the device at its first ``"fault"``, or after ``"accesses"``
-            over the link, counted by block.
+        migration: a page comes to the device at its first ``"fault"``; after ``"accesses"`` over
+            the link, counted by block; or ``"never"``: all is read and written over the link.
         threshold: so many accesses.
         migration_block: bytes over which accesses are counted, and that then come together.
         host_latency: of the host's memory, when a line is read over the link.

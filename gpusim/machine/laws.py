@@ -30,18 +30,17 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     past_l2 = _past_the_cache(machine)
     copied = "" if machine.config.l2.copies is None else " - l2.copied"
     paging = machine.paging
-    far_reads, far_writes = (
-        ("", "") if paging is None or paging.host is None else (" + host.reads", " + host.writes")
-    )
+    far = paging is not None and paging.host is not None
+    far_reads, far_writes = (" + host.reads", " + host.writes") if far else ("", "")
     yield Law(
         f"dram.data_reads + dram.walk_reads{far_reads}", f"l2.fills{copied}{past_l2}",
         "DRAM reads", "L2 fills from DRAM + page-table reads that went past the L2 cache",
     )  # fmt: skip
     yield Law(f"dram.writes{far_writes}", "l2.writebacks", "DRAM writes", "L2 write-backs")
     if paging is not None:
-        yield from _moved(machine.config.memory.page, far=paging.host is not None)
+        yield from _moved(machine.config.memory.page, far=far)
     if machine.config.l2.sectored and machine.config.dram.burst <= SECTOR_BYTES:
-        yield from _sectors(past_l2)
+        yield from _sectors(past_l2, far=far)
 
 
 def _moved(page: int, *, far: bool) -> Iterator[Law]:
@@ -59,15 +58,17 @@ def _moved(page: int, *, far: bool) -> Iterator[Law]:
     )  # fmt: skip
 
 
-def _sectors(past_l2: str) -> Iterator[Law]:
-    """Bytes moved by DRAM whose bursts are not larger than sectors."""
+def _sectors(past_l2: str, *, far: bool) -> Iterator[Law]:
+    """Bytes moved by DRAM whose bursts are not larger than sectors, or by the host's memory."""
+    far_reads, far_writes = (" + host.read_bytes", " + host.write_bytes") if far else ("", "")
     past = past_l2.replace("+ ", f"+ {SECTOR_BYTES} * ")
     yield Law(
-        "dram.data_read_bytes + dram.walk_read_bytes", f"{SECTOR_BYTES} * l2.sectors_fetched{past}",
+        f"dram.data_read_bytes + dram.walk_read_bytes{far_reads}",
+        f"{SECTOR_BYTES} * l2.sectors_fetched{past}",
         "bytes read from DRAM", "those of the sectors that were fetched, or read past the L2 cache",
     )  # fmt: skip
     yield Law(
-        "dram.write_bytes", f"{SECTOR_BYTES} * l2.sectors_written_back",
+        f"dram.write_bytes{far_writes}", f"{SECTOR_BYTES} * l2.sectors_written_back",
         "bytes written to DRAM", "those of the sectors that were written back",
     )  # fmt: skip
 

@@ -253,20 +253,17 @@ class Machine:
         return None
 
     def _drop(self, mapping: Mapping) -> None:
-        """A frame has another page, or none: no cache keeps lines of what was there."""
+        """A page is not where it was, or not there any more: no cache keeps lines of it."""
         if self.fbt is not None:
-            return  # virtual caches forget pages, not frames
-        page = 1 << self.page_table.page_shift
-        base, end = mapping.pfn * page, (mapping.pfn + mapping.pages) * page
-        lines = self.config.l2.line
-        for system in self.systems:
-            for line in range(base // lines, end // lines):
-                for array in set(system.bank_of(line).arrays.values()):
+            return  # virtual caches have forgotten it with its translation
+        shift = self.page_table.page_shift
+        for cache in (*self.l1s, *(side.cache for side in self.sides)):
+            cache.drop(mapping, shift)
+        shift -= self.config.l2.line.bit_length() - 1
+        for line in range(mapping.pfn << shift, (mapping.pfn + mapping.pages) << shift):
+            for system in self.systems:
+                for array in dict.fromkeys(system.bank_of(line).arrays.values()):
                     array.remove(line)
-        lines = self.config.l1.line
-        for l1 in self.l1s:
-            for line in range(base // lines, end // lines):
-                l1.array.remove(line)
 
     # -- what components declare -----------------------------------------------------------------
 

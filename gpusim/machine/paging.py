@@ -58,7 +58,7 @@ class Paging:
         self._page = page = config.memory.page
         self._memory_of = self._device_memories(memories, seed)
         self._pinned = [frozenset(self._pinned_pages(tenant)) for tenant in tenants]
-        remote = paging.migration == "accesses"
+        remote = paging.migration != "fault"
         self.placement = Placement(
             pages, lambda tag: table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping,
             self._memory_of, HOST_BASE // page, self._stays, remote, drop,
@@ -97,13 +97,15 @@ class Paging:
 
     def _host_memory(self) -> HostMemory:
         paging, l2 = self._paging, self._config.l2
-        counters = AccessCounters(
-            self.placement, paging.threshold, max(paging.migration_block // self._page, 1),
-            self._page.bit_length() - 1, self.driver.migrate,
-        )  # fmt: skip
+        accessed = None
+        if paging.migration == "accesses":
+            accessed = AccessCounters(
+                self.placement, paging.threshold, paging.migration_block // self._page,
+                self._page.bit_length() - 1, self.driver.migrate,
+            ).accessed  # fmt: skip
         return HostMemory(
             self._env, self.link, paging.host_latency.cycles(self._config.clock), l2.line,
-            l2.sectored, len(self._tenants), counters.accessed,
+            l2.sectored, len(self._tenants), accessed,
         )  # fmt: skip
 
     def begin(self) -> None:
@@ -111,7 +113,7 @@ class Paging:
         for app in range(len(self._tenants)):
             memory = self._memory_of[app]
             for tag in self._all_pages(app):
-                if self._stays(tag) or self._paging.migration == "accesses":
+                if self._stays(tag) or self._paging.migration != "fault":
                     self.placement.map_remote(tag)
                 elif self._paging.arrays == "device" and (memory.room is None or memory.free()):
                     self.placement.place(tag)

@@ -5,7 +5,7 @@ import re
 SOURCE = re.compile(
     r"(ORCH|COMP|VC|MASK|STAR|Mosaic|MGPUSim|GPGPU-Sim|Ramulator|JEDEC)\b|our choice: .{5,}|"
     r"(NVIDIA|AMD|Accel-Sim|gem5-gpu|TunneLs|gpu-benches|mt4g)\b|"
-    r"(Abdelkhalik|Jia|Karnagel|Luo) \d{4}\b|"
+    r"(Abdelkhalik|Allen|Ganguly|Jia|Karnagel|Kim|Luo) \d{4}\b|"
     r"calibrated on .{5,}|"
     r"this level is .*VC Table 1"
 )

@@ -48,7 +48,7 @@ class HostMemory(Component):
     Args:
         latency: of the host's memory, in cycles.
         line: bytes of a request, unless they are of sectors.
-        announce: told the address of every read or write, for whoever counts them.
+        announce: told the address of every read or write, if somebody counts them.
 
     Attributes:
         requests: from the L2 cache.
@@ -61,7 +61,7 @@ class HostMemory(Component):
 
     def __init__(
         self, env: EventLoop, link: Link, latency: int, line: int, sectored: bool, apps: int,
-        announce: Callable[[int], None],
+        announce: Callable[[int], None] | None,
     ) -> None:  # fmt: skip
         self.env = env
         self.counters = [HostCounters() for _ in range(apps)]
@@ -81,7 +81,8 @@ class HostMemory(Component):
         while True:
             now = self.env._now
             while (request := requests.take()) is not None:
-                self._announce(request.address)
+                if self._announce is not None:
+                    self._announce(request.address)
                 self._begin(request, now)
             while (request := reading.take()) is not None:
                 arrived = self._link.move_line(request.app, self._size(request), to_host=False)
