@@ -15,8 +15,8 @@ PCIE_3 = Bandwidth(12 * 10**9)
 
 LINK_LATENCY = parse_duration("500ns")
 TRANSFER_OVERHEAD = parse_duration("900ns")
-"""With 12 GB/s: 3.3 GB/s of 4 KiB, 10.3 of 64 KiB.  Ganguly et al., ISCA 2019, Table 1, have 3.2 and
-8.5; the curve in the simulator that they released has 2.2 and 10.4."""
+"""With 12 GB/s: 3.3 GB/s of 4 KiB, 10.3 of 64 KiB.  Ganguly et al., ISCA 2019, Table 1, have 3.2
+and 8.5; the curve in the simulator that they released has 2.2 and 10.4."""
 
 FAR_FAULT = parse_duration("45us")
 """Ganguly et al., ISCA 2019; 30 to 45 µs measured by Allen & Ge, TACO 2024."""

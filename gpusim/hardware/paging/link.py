@@ -50,8 +50,8 @@ class Link(Component):
     latency later.
 
     Attributes:
-        on_transfer: announces a transfer: whether it goes to the host, bytes, the cycle in which
-            its lane begins, and that in which its last byte arrives.
+        on_transfer: announces a transfer: application, whether it goes to the host, bytes, cycles
+            in which its lane begins with it and has moved it, and in which its last byte arrives.
     """
 
     name = "link"
@@ -60,7 +60,7 @@ class Link(Component):
     def __init__(self, env: EventLoop, config: LinkConfig, clock: Hertz, apps: int) -> None:
         self.env = env
         self.counters = [LinkCounters() for _ in range(apps)]
-        self.on_transfer: Probe[[bool, int, int, int]] = Probe()
+        self.on_transfer: Probe[[int, bool, int, int, int, int]] = Probe()
         self._latency = config.latency.cycles(clock)
         self._overhead = config.overhead.cycles(clock)
         self._cycles_per_byte = Fraction(clock, config.bandwidth)
@@ -92,7 +92,7 @@ class Link(Component):
             counters.busy_to_device += busy
         arrived = begin + busy + self._latency
         if self.on_transfer.listeners:
-            self.on_transfer(to_host, size, begin, arrived)
+            self.on_transfer(app, to_host, size, begin, begin + busy, arrived)
         return arrived
 
     def app_counters(self, app: int) -> Iterable[object]:
