@@ -38,8 +38,9 @@ def paged(machine: GpuConfig = SMALL, **keys: Any) -> GpuConfig:
 
 
 def run(config: GpuConfig, *scripts: Script, pages: int = 64) -> Run:
-    """A block of scripted warps over one array of so many pages."""
-    launch = ScriptedLaunch([list(scripts)], warp_size=config.sm.warp_size)
+    """Scripted warps over one array of so many pages, each on an SM of its own, or all on one."""
+    blocks = [list(scripts)] if config.sm.count == 1 else [[script] for script in scripts]
+    launch = ScriptedLaunch(blocks, warp_size=config.sm.warp_size)
     application = ScriptedApplication([launch], buffers=(Buffer("a", BASE, PAGE * pages),))
     return Run.of(config, [Tenant("scripted", application, range(config.sm.count))])
 

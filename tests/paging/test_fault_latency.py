@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpusim.config.units import cycles
 from gpusim.core.policy import PolicyConfig
+from tests.machine.bench import SMALL, change
 from tests.paging.bench import (
     BATCH,
     FETCH,
@@ -111,3 +112,66 @@ def test_a_page_that_leaves_while_it_is_walked() -> None:
     assert done.count("paging", "resident") == 1
     assert len(done.latencies) == 5
     assert done.count("paging", "pages_asked") == done.count("paging", "pages_out") + 1
+
+
+def test_a_load_of_a_page_that_is_on_its_way_out() -> None:
+    """Page 0 is written back to make room for page 1; a load of it meanwhile has to fault."""
+    config = paged(change(SMALL, sm={"count": 2}), capacity=4096)
+    later = FAULT + 500 + 2000 + L1_TLB + L2_TLB + WALK + BATCH
+    before = [*each(0), store(0), ("compute", 2000), *each(1)]
+    done = run(config, before, [("compute", later), load(0, line=5), ("wait",)])
+    assert done.count("paging", "pages_written_back") == 1
+    *_, (asked, other), (begin, end) = done.loads
+    leaves = asked + L1_TLB + L2_TLB + WALK + BATCH
+    assert leaves < begin + L1_TLB + L2_TLB + WALK < leaves + ARRIVES, "a walk in mid-way"
+    assert end == other + BATCH + ARRIVES + WALK
+    assert done.count("faults", "faults") == 4, "it faults anew when all others walk again"
+
+
+HEADER = 32 // 4
+HOST = 100
+OVER_THE_LINK = HEADER + WAY + HOST + 128 // 4 + WAY
+"""The request for a line, the host's memory, the line."""
+REMOTE = FETCH - 100 + OVER_THE_LINK
+"""A read in which the host stands where DRAM does."""
+
+
+def test_a_line_of_a_page_that_stays_with_the_host() -> None:
+    done = run(paged(migration="never"), [*each(3), load(3, line=1), ("wait",)])
+    assert done.latencies == [L1_TLB + L2_TLB + WALK + REMOTE, REMOTE]
+    assert done.count("faults", "faults") == done.count("paging", "batches") == 0
+    assert done.count("host", "read_cycles") == 2 * OVER_THE_LINK
+    assert done.count("link", "bytes_to_device") == 2 * 128
+
+
+def test_a_pinned_array_beside_others() -> None:
+    done = run(paged(pinned=("a",)), each(3))
+    assert done.latencies == [L1_TLB + L2_TLB + WALK + REMOTE]
+
+
+BLOCK = OVERHEAD + 16 * MOVE + WAY
+"""64 KiB on the link."""
+
+
+def lines(*numbers: int) -> list[tuple[object, ...]]:
+    return [step for line in numbers for step in (load(0, line), ("wait",))]
+
+
+def test_what_is_accessed_often_comes() -> None:
+    """The third read of a block sends for it; until the driver comes to it, reads go on."""
+    config = paged(migration="accesses", threshold=3)
+    done = run(config, [*lines(0, 1, 2, 3), ("compute", BATCH + BLOCK), *lines(4, 5)])
+    walked = L1_TLB + L2_TLB + WALK
+    assert done.latencies == [walked + REMOTE, *[REMOTE] * 3, walked + FETCH, FETCH]
+    assert done.count("paging", "pages_migrated") == 16
+    assert done.count("host", "reads") == 4
+
+
+def test_a_load_of_a_block_that_is_on_its_way() -> None:
+    """It faults; the driver finds it there when it comes to the fault, after the block."""
+    config = paged(migration="accesses", threshold=1)
+    done = run(config, [*lines(0), ("compute", BATCH), *lines(1)])
+    (begin, _), (_, end) = done.loads
+    sent_for = begin + L1_TLB + L2_TLB + WALK + 1 + 4 + 8 + 10
+    assert end == sent_for + BATCH + BLOCK + BATCH + WALK + FETCH - 1  # it started before
+    assert done.count("paging", "duplicates") == done.count("faults", "faults") == 1
