@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -11,7 +12,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.config.units import Bandwidth, Bytes, cycles
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Buffer
-from gpusim.machine import Tenant
+from gpusim.machine import Machine, Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch
 
 BASE = 1 << 32
@@ -37,12 +38,15 @@ def paged(machine: GpuConfig = SMALL, **keys: Any) -> GpuConfig:
     return attrs.evolve(machine, paging=attrs.evolve(PAGING, **keys))
 
 
-def run(config: GpuConfig, *scripts: Script, pages: int = 64) -> Run:
+def run(
+    config: GpuConfig, *scripts: Script, pages: int = 64,
+    attach: Callable[[Machine], None] | None = None,
+) -> Run:  # fmt: skip
     """Scripted warps over one array of so many pages, each on an SM of its own, or all on one."""
     blocks = [list(scripts)] if config.sm.count == 1 else [[script] for script in scripts]
     launch = ScriptedLaunch(blocks, warp_size=config.sm.warp_size)
     application = ScriptedApplication([launch], buffers=(Buffer("a", BASE, PAGE * pages),))
-    return Run.of(config, [Tenant("scripted", application, range(config.sm.count))])
+    return Run.of(config, [Tenant("scripted", application, range(config.sm.count))], attach)
 
 
 def load(page: int, line: int = 0) -> tuple[str, int]:

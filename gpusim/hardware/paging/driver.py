@@ -128,6 +128,8 @@ class Driver(Component):
         self._replay = replay
         self._coming: set[int] = set()
         """Pages of the batch that is served."""
+        self._asked: list[int] = []
+        """Those of them that were asked for, also when it has been served."""
         self._moves: dict[int, list[int]] = {}
         """Blocks that were accessed often over the link, and their remote pages."""
         self._busy = False
@@ -183,6 +185,7 @@ class Driver(Component):
         self.whole.batches += 1
         self.whole.faults += len(batch)
         self.whole.duplicates += len(batch) - len(wanted)
+        self._asked = list(wanted)
         yield self._batch_time + self._fault_time * len(wanted)
         came: list[int] = []
         left = sum(one.pages_out for one in self.counters)
@@ -230,7 +233,7 @@ class Driver(Component):
     def _more(self, fault: Fault) -> Iterator[int]:
         """Pages that come with that of a fault."""
         for tag in self._prefetch.pages(fault, self):
-            if not self.there(tag) and self.may_come(tag):
+            if self.may_come(tag) and not self.there(tag):
                 self._coming.add(tag)
                 yield tag
 
@@ -276,13 +279,15 @@ class Driver(Component):
             yield from self._evict(memory, victim)
 
     def _keep_free(self) -> Iterator[int]:
-        """Let blocks leave ahead of need, while nobody waits for it."""
+        """Let blocks leave ahead of need, none of which warps are about to use."""
         for memory in dict.fromkeys(self._memory_of):
             if memory.room is None:
                 continue
-            while memory.free() < self._config.free * memory.room and memory.blocks:
-                victim = memory.victim(())
-                assert victim is not None
+            spared = {memory.block_of(tag) for tag in self._asked}
+            while memory.free() < self._config.free * memory.room:
+                victim = memory.victim(spared)
+                if victim is None:
+                    break
                 yield from self._evict(memory, victim)
 
     def _evict(self, memory: DeviceMemory, block: int) -> Iterator[int]:

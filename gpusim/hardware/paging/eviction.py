@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from mypy_extensions import mypyc_attr
 
+from gpusim.core.errors import at_least
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 
@@ -101,6 +102,7 @@ class FewestAccesses(Eviction):
     counts = True
 
     def __init__(self, seed: int, *, most: int = 1 << 16) -> None:
+        at_least(2, most=most)
         super().__init__(seed)
         self._most = most
         self._accesses: dict[int, int] = {}

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.errors import at_least
+from gpusim.core.errors import OptionError, at_least
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.hardware.paging.fault import Fault
@@ -93,7 +93,8 @@ class TreePrefetch(PagePrefetch):
     """
 
     def __init__(self, page_bytes: int, *, threshold: int = 51) -> None:
-        at_least(1, threshold=threshold)
+        if not 1 <= threshold <= 100:
+            raise OptionError("threshold", "must be 1 to 100")
         super().__init__(page_bytes)
         self._threshold = threshold
 
