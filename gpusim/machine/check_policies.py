@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 import gpusim.hardware.cache
+import gpusim.hardware.paging
 import gpusim.hardware.sm.block_scheduler
 import gpusim.hardware.sm.recorded_placement
 import gpusim.hardware.sm.schedulers
@@ -66,6 +67,13 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     for name, stage in config.stage.items():
         site = _site(name, stage)
         yield from _check_made(config, ("stage", name, "kind"), Slot.STAGE, stage.kind, site)
+    if config.paging is not None:
+        yield from _check_made(
+            config, ("paging", "prefetch"), Slot.PAGE_PREFETCH, config.paging.prefetch, _SOME_PAGE
+        )  # fmt: skip
+        yield from _check_made(
+            config, ("paging", "eviction"), Slot.EVICTION, config.paging.eviction, 0
+        )  # fmt: skip
     for key, replacement, ways in _replaced(config):
         yield from _check_replacement(config, key, replacement, ways)
     yield from _check_dram(config)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 
 from gpusim.config.load import LoadedModel
+from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig, TlbConfig
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.structures import Dimensions, Storage
@@ -14,6 +15,7 @@ from gpusim.hardware.cache import CacheBypass, InvalidationFilter, SynonymTable
 from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
+from gpusim.hardware.paging import AccessCounters, Eviction, FaultBuffer
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
 from gpusim.hardware.tlb import FillPolicy, make_array
 from gpusim.machine.dimensions import dimensions
@@ -91,6 +93,8 @@ def storage(model: LoadedModel) -> list[Part]:
             parts += _parts("l1", config.sm.count, synonyms.storage(sizes))
     bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, config.l2.bypass)
     parts += _parts("l2.bypass", 1, bypass.storage(sizes))
+    if config.paging is not None:
+        parts += _paging_parts(config, config.paging, sizes)
     if not config.dram.ideal:
         parts += _dram_parts(config, sizes)
     return parts
@@ -99,6 +103,24 @@ def storage(model: LoadedModel) -> list[Part]:
 def _instances(config: GpuConfig, tlb: TlbConfig) -> int:
     """How many TLBs of a level there are."""
     return -(-config.sm.count // config.sms_of(tlb.scope))
+
+
+def _paging_parts(
+    config: GpuConfig, paging: PagingConfig, sizes: Dimensions
+) -> Iterator[Part]:  # fmt: skip
+    """The fault buffer, and what counts accesses: to as many blocks as there is device memory for.
+
+    What the driver keeps lies in the host's memory.
+    """
+    faults = FaultBuffer.storage(sizes, paging.fault_buffer, config.sm.max_warps)
+    yield from _parts("paging", 1, (faults,))
+    room = config.memory.size if paging.capacity is None else paging.capacity
+    eviction: Eviction = make_policy(Slot.EVICTION, paging.eviction, 0)
+    kept = eviction.storage(-(-room // paging.eviction_block))
+    yield from _parts("paging.eviction", 1, kept)
+    if paging.migration == "accesses":
+        blocks = -(-config.memory.size // paging.migration_block)
+        yield from _parts("paging", 1, (AccessCounters.storage(blocks, paging.threshold),))
 
 
 def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:

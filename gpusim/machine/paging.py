@@ -139,7 +139,8 @@ class Paging:
 
     def watched(self, way: Sink) -> Sink:
         """The way out of an SM, on which stores and accesses are noted."""
-        return WatchedWay(way, self._memory_of)
+        counts = any(memory.eviction.counts for memory in self._memory_of)
+        return WatchedWay(way, self._memory_of, counts)
 
     def attach(self, board: SignalBoard) -> None:
         """Hand its policies the signals of the machine."""

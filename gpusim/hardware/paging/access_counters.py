@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from gpusim.core.structures import Storage, bits_for
 from gpusim.hardware.paging.placement import Placement
 
 
@@ -32,6 +33,11 @@ class AccessCounters:
         self._page_shift = page_shift
         self._migrate = migrate
         self._counts: Counter[int] = Counter()
+
+    @staticmethod
+    def storage(blocks: int, threshold: int) -> Storage:
+        """A counter for each block, which begins anew when it comes to the threshold."""
+        return Storage("access counters", blocks, {"accesses": bits_for(threshold)})
 
     def accessed(self, address: int) -> None:
         """An address of the host's memory was accessed."""

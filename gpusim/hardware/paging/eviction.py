@@ -11,6 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.errors import at_least
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
+from gpusim.core.structures import Storage, bits_for
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -37,6 +38,10 @@ class Eviction(Policy):
 
     def left(self, block: int) -> None:
         """No page of a block is on the device any more."""
+
+    def storage(self, blocks: int) -> Sequence[Storage] | None:
+        """What hardware keeps for it, for so many blocks; None: it does not tell."""
+        return None
 
     @abstractmethod
     def choose(self, blocks: Sequence[int]) -> int:
@@ -69,6 +74,10 @@ class LeastRecentlyFaulted(Eviction):
     def choose(self, blocks: Sequence[int]) -> int:
         return min(blocks, key=self._last.__getitem__)
 
+    def storage(self, blocks: int) -> Sequence[Storage]:
+        """Nothing: the driver keeps all of it."""
+        return ()
+
 
 register_policy(Slot.EVICTION, "lru", LeastRecentlyFaulted)
 
@@ -82,6 +91,10 @@ class LeastRecentlyAccessed(LeastRecentlyFaulted):
     def accessed(self, block: int) -> None:
         if block in self._last:
             self.arrived(block)
+
+    def storage(self, blocks: int) -> Sequence[Storage]:
+        """A place in the order of last uses for each block, which only the GPU can keep."""
+        return (Storage("order of blocks", blocks, {"place": bits_for(blocks)}),)
 
 
 register_policy(Slot.EVICTION, "lru-accesses", LeastRecentlyAccessed)
@@ -124,6 +137,10 @@ class FewestAccesses(Eviction):
     def choose(self, blocks: Sequence[int]) -> int:
         return min(blocks, key=self._accesses.__getitem__)
 
+    def storage(self, blocks: int) -> Sequence[Storage]:
+        """A counter for each block."""
+        return (Storage("counters of blocks", blocks, {"accesses": bits_for(self._most)}),)
+
 
 register_policy(Slot.EVICTION, "access-counter", FewestAccesses)
 
@@ -138,6 +155,10 @@ class RandomBlock(Eviction):
 
     def choose(self, blocks: Sequence[int]) -> int:
         return blocks[int(self._rng.integers(len(blocks)))]
+
+    def storage(self, blocks: int) -> Sequence[Storage]:
+        """Nothing: the driver draws."""
+        return ()
 
 
 register_policy(Slot.EVICTION, "random", RandomBlock)

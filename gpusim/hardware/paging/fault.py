@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from gpusim.core.request import Translation
+from gpusim.core.structures import Dimensions, Storage, bits_for
 
 
 @frozen
@@ -39,6 +40,18 @@ class FaultBuffer:
         self._depth = depth
         self.faults: list[Fault] = []
         self.lost = 0
+
+    @staticmethod
+    def storage(dimensions: Dimensions, depth: int, warps: int) -> Storage:
+        """What it keeps: of each fault the page, and who asked.
+
+        Args:
+            dimensions: of the machine.
+            depth: faults that it holds.
+            warps: warp slots of an SM.
+        """
+        fields = {"page": dimensions.page_bits, "sm": bits_for(dimensions.sms)}
+        return Storage("fault buffer", depth, {**fields, "warp": bits_for(warps)})
 
     def put(self, translation: Translation, cycle: int) -> bool:
         """Keep the fault of a translation; False: it was lost."""

@@ -20,13 +20,14 @@ class WatchedWay(Sink):
     Args:
         way: where they go.
         memory_of: by application, the device memory that its pages lie in.
+        counts: whether eviction policies want to know what is used.
     """
 
-    def __init__(self, way: Sink, memory_of: Sequence[DeviceMemory]) -> None:
+    def __init__(self, way: Sink, memory_of: Sequence[DeviceMemory], counts: bool) -> None:
         self.name = way.name
         self._way = way
         self._memory_of = memory_of
-        self._counts = any(memory.eviction.counts for memory in memory_of)
+        self._counts = counts
 
     @property
     def full(self) -> bool:
