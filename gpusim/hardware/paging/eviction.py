@@ -114,7 +114,7 @@ class FewestAccesses(Eviction):
 
     counts = True
 
-    def __init__(self, seed: int, *, most: int = 1 << 16) -> None:
+    def __init__(self, seed: int, *, most: int = 65536) -> None:
         at_least(2, most=most)
         super().__init__(seed)
         self._most = most
