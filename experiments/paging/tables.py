@@ -114,7 +114,7 @@ def published(runs: Runs) -> str:
         ["prefetching helps while all fits (Ganguly 2019)", "yes", _prefetch(runs, COLD)],
         ["… and can harm when memory is full", "yes", _prefetch(runs, FULL)],
         ["larger batches take less time a page (Kim 2020)", "yes", "yes: table above"],
-        ["eviction is on the critical path (Kim 2020)", "yes", "yes: table above"],
+        ["eviction is on the critical path (Kim 2020)", "yes", "yes: the picture above"],
     ]
     return grid(["what", "published", "here"], rows)
 
