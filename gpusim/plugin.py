@@ -21,6 +21,7 @@ from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Buffer, Launch
 from gpusim.hardware.cache import CacheBypass
 from gpusim.hardware.dram import DramQueue, FrFcfs, Waiting
+from gpusim.hardware.paging import Eviction, Fault, PagePrefetch, Resident
 from gpusim.hardware.sm.block_scheduler import BlockPlacement, Fits, RoundRobinPlacement
 from gpusim.hardware.sm.schedulers import Schedulable, WarpScheduler
 from gpusim.hardware.tlb import (
@@ -47,7 +48,9 @@ __all__ = [
     "Dimensions",
     "DramQueue",
     "Entry",
+    "Eviction",
     "FRACTION",
+    "Fault",
     "FillPolicy",
     "Fits",
     "FrFcfs",
@@ -60,6 +63,7 @@ __all__ = [
     "MemoryRequest",
     "Metric",
     "OptionError",
+    "PagePrefetch",
     "PerCycle",
     "PlainSet",
     "Purpose",
@@ -67,6 +71,7 @@ __all__ = [
     "Replacement",
     "ReplacementByWay",
     "Requester",
+    "Resident",
     "RoundRobinPlacement",
     "Schedulable",
     "SetAssociativeArray",

@@ -25,6 +25,7 @@ from gpusim.machine.check_policies import policies_of
 from gpusim.machine.conservation import check_conservation
 from gpusim.machine.monitor import Progress, every, now_and_then, sample
 from gpusim.machine.page_events import play, read_events
+from gpusim.machine.paging import Paging
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 from gpusim.programs.sampling import SampledProgram
@@ -217,7 +218,17 @@ def _listen(machine: Machine, recorder: Recorder) -> Callable[[], None]:
             tlb.on_lookup.listen(recorder.tlb)
         if "epochs" in recorder.records:
             tlb.on_epoch.listen(recorder.epoch)
+    _listen_to_paging(machine.paging, recorder)
     return _watch(machine, recorder)
+
+
+def _listen_to_paging(paging: Paging | None, recorder: Recorder) -> None:
+    if paging is None:
+        return
+    if "fault_batches" in recorder.records:
+        paging.driver.on_batch.listen(recorder.fault_batch)
+    if "transfers" in recorder.records:
+        paging.link.on_transfer.listen(recorder.transfer)
 
 
 def _watch(machine: Machine, recorder: Recorder) -> Callable[[], None]:

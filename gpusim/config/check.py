@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpusim.config.check_paging import check_paging
 from gpusim.config.check_sides import check_sides
 from gpusim.config.check_stages import check_stages
 from gpusim.config.check_unified import check_unified
@@ -36,6 +37,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_hash(config)
     yield from _check_partitions(config)
     yield from _check_memory(config)
+    yield from check_paging(config)
     if config.l2.line < config.l1.line or config.l2.line % config.l1.line:
         yield Problem(
             ("l2", "line"), f"must be a multiple of l1.line, {format_bytes(config.l1.line)}"

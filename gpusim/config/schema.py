@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 
 from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
+from gpusim.config.paging import PagingConfig
 from gpusim.config.side import SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles, parse_bytes
 from gpusim.core.policy import PolicyConfig
@@ -419,6 +420,7 @@ class GpuConfig:
             the walkers.
         stage: the stages that are neither.
         fbt: the forward–backward table of virtual L2 caches.
+        paging: memory shared with the host, whose pages come on demand; None: all are there.
         scalar, constant, read_only, instruction: side caches, for accesses of these kinds.
         watchdog: cycles without progress after which a run is stopped; those in which it only waits
             for the next event do not count.
@@ -442,6 +444,7 @@ class GpuConfig:
     sms_per_tpc: int = 1
     tpcs_per_gpc: int = 1
     fbt: FbtConfig | None = None
+    paging: PagingConfig | None = None
     scalar: SideCacheConfig | None = None
     constant: SideCacheConfig | None = None
     read_only: SideCacheConfig | None = None

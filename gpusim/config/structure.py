@@ -20,11 +20,14 @@ from cattrs.gen import make_dict_structure_fn, mapping_structure_factory
 
 from gpusim.config.document import Key
 from gpusim.config.units import (
+    Bandwidth,
     Bytes,
     Duration,
     Hertz,
+    format_bandwidth,
     format_bytes,
     format_hertz,
+    parse_bandwidth,
     parse_bytes,
     parse_duration,
     parse_hertz,
@@ -122,7 +125,7 @@ def _unknown(name: str, allowed: Iterable[str]) -> str:
 
 
 _QUANTITIES: Mapping[Any, Callable[[Any], str]] = {
-    Bytes: format_bytes, Hertz: format_hertz, Duration: str,
+    Bytes: format_bytes, Hertz: format_hertz, Bandwidth: format_bandwidth, Duration: str,
 }  # fmt: skip
 """How values with a unit are written."""
 
@@ -217,6 +220,7 @@ def _make_converter() -> cattrs.Converter:
     converter.register_structure_hook(bool, _strict(bool, "true or false"))
     converter.register_structure_hook(Bytes, _quantity(parse_bytes, "size", "16KiB"))
     converter.register_structure_hook(Hertz, _quantity(parse_hertz, "frequency", "1400MHz"))
+    converter.register_structure_hook(Bandwidth, _quantity(parse_bandwidth, "bandwidth", "12GB/s"))
     converter.register_structure_hook(
         Duration, _quantity(parse_duration, "time", '10 cycles" or "12ns')
     )

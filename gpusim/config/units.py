@@ -16,10 +16,14 @@ Bytes = NewType("Bytes", int)
 Hertz = NewType("Hertz", int)
 """A frequency; in files ``"1400MHz"``."""
 
+Bandwidth = NewType("Bandwidth", int)
+"""Bytes a second; in files ``"12GB/s"``."""
+
 _SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _FREQUENCIES = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _TIMES = {"cycle": None, "cycles": None, "ps": 10**12, "ns": 10**9, "us": 10**6}
-_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
+_BANDWIDTHS = {"B/s": 1, "kB/s": 10**3, "MB/s": 10**6, "GB/s": 10**9}
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]+)\s*")
 
 
 @frozen
@@ -93,6 +97,19 @@ def parse_hertz(text: str) -> Hertz:
     return Hertz(int(frequency))
 
 
+def parse_bandwidth(text: str) -> Bandwidth:
+    """``"12GB/s"`` as bytes a second.
+
+    Raises:
+        ValueError: not a bandwidth, zero, or a broken number of bytes a second.
+    """
+    number, unit = _split(text, _BANDWIDTHS, "bandwidth")
+    rate = number * _BANDWIDTHS[unit]
+    if not rate or rate.denominator != 1:
+        raise ValueError(f"{text!r} is not a whole number of bytes a second above zero")
+    return Bandwidth(int(rate))
+
+
 def parse_duration(text: str) -> Duration:
     """``"500 cycles"`` or ``"12ns"`` as a `Duration`.
 
@@ -119,3 +136,9 @@ def format_bytes(size: int) -> str:
 def format_hertz(frequency: int) -> str:
     """A frequency in MHz where that is a whole number, else in Hz."""
     return f"{frequency}Hz" if frequency % 10**6 else f"{frequency // 10**6}MHz"
+
+
+def format_bandwidth(rate: int) -> str:
+    """A bandwidth in the largest unit in which it is a whole number."""
+    unit = next(unit for unit in reversed(_BANDWIDTHS) if rate % _BANDWIDTHS[unit] == 0)
+    return f"{rate // _BANDWIDTHS[unit]}{unit}"

@@ -33,6 +33,8 @@ class Slot(StrEnum):
     WALK_ORDER = "walk order"
     STAGE = "translation stage"
     REPLACEMENT = "replacement"
+    PAGE_PREFETCH = "page prefetch policy"
+    EVICTION = "page eviction policy"
 
 
 @frozen

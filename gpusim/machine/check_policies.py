@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 import gpusim.hardware.cache
+import gpusim.hardware.paging
 import gpusim.hardware.sm.block_scheduler
 import gpusim.hardware.sm.cache_conscious
 import gpusim.hardware.sm.recorded_placement
@@ -31,7 +32,7 @@ from gpusim.hardware.dram import build_dram
 from gpusim.hardware.tlb import ArrayOfSets, FillPolicy, TlbArray, make_array
 from gpusim.machine.declared import signature
 from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
-from gpusim.machine.trial import SOME_FRAMES, trial_site
+from gpusim.machine.trial import SOME_FRAMES, SOME_PAGE, trial_site
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
@@ -63,6 +64,13 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     for name, stage in config.stage.items():
         site = trial_site(name, stage)
         yield from _check_made(config, ("stage", name, "kind"), Slot.STAGE, stage.kind, site)
+    if config.paging is not None:
+        yield from _check_made(
+            config, ("paging", "prefetch"), Slot.PAGE_PREFETCH, config.paging.prefetch, SOME_PAGE
+        )  # fmt: skip
+        yield from _check_made(
+            config, ("paging", "eviction"), Slot.EVICTION, config.paging.eviction, 0
+        )  # fmt: skip
     for key, replacement, ways in _replaced(config):
         yield from _check_replacement(config, key, replacement, ways)
     yield from _check_dram(config)

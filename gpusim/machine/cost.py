@@ -17,6 +17,7 @@ from gpusim.hardware.cache import CacheBypass, InvalidationFilter, SynonymTable
 from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
+from gpusim.hardware.paging import AccessCounters, Eviction, FaultBuffer
 from gpusim.hardware.sm.block_scheduler import BlockPlacement
 from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.tlb import FillPolicy, make_array
@@ -84,6 +85,7 @@ def storage(model: LoadedModel) -> list[Part]:
         *_fbt_parts(config, sizes),
         *_cache_parts(config, sizes),
         *_walk_parts(config, sizes),
+        *_paging_parts(config, sizes),
         *(() if config.dram.ideal else _dram_parts(config, sizes)),
     ]
 
@@ -157,6 +159,25 @@ def _walk_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
 def _replaced(policy: PolicyConfig, entries: int, ways: int) -> Sequence[Storage] | None:
     """What a replacement policy keeps for so many entries in sets of so many ways."""
     return make_replacement(policy, ways).storage(entries // ways, ways)
+
+
+def _paging_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """The fault buffer, and what counts accesses: to as many blocks as there is device memory for.
+
+    What the driver keeps lies in the host's memory.
+    """
+    paging = config.paging
+    if paging is None:
+        return
+    faults = FaultBuffer.storage(sizes, paging.fault_buffer, config.sm.max_warps)
+    yield from _parts("paging", 1, (faults,))
+    room = config.memory.size if paging.capacity is None else paging.capacity
+    eviction: Eviction = make_policy(Slot.EVICTION, paging.eviction, 0)
+    kept = eviction.storage(-(-room // paging.eviction_block))
+    yield from _parts("paging.eviction", 1, kept)
+    if paging.migration == "accesses":
+        blocks = -(-config.memory.size // paging.migration_block)
+        yield from _parts("paging", 1, (AccessCounters.storage(blocks, paging.threshold),))
 
 
 def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:

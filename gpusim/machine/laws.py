@@ -12,6 +12,7 @@ from gpusim.core.law import Law
 from gpusim.core.stage import Prefetches, Stage
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache import RemappingL1Cache
+from gpusim.hardware.paging import HEADER_BYTES
 from gpusim.machine.machine import Machine
 
 
@@ -28,30 +29,53 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     yield from _page_table_reads(machine)
     past_l2 = _past_the_cache(machine)
     copied = "" if machine.config.l2.copies is None else " - l2.copied"
+    paging = machine.paging
+    far = paging is not None and paging.host is not None
+    far_reads, far_writes = (" + host.reads", " + host.writes") if far else ("", "")
     yield Law(
-        "dram.data_reads + dram.walk_reads", f"l2.fills{copied}{past_l2}",
+        f"dram.data_reads + dram.walk_reads{far_reads}", f"l2.fills{copied}{past_l2}",
         "DRAM reads", "L2 fills from DRAM + page-table reads that went past the L2 cache",
     )  # fmt: skip
-    yield Law("dram.writes", "l2.writebacks", "DRAM writes", "L2 write-backs")
+    yield Law(f"dram.writes{far_writes}", "l2.writebacks", "DRAM writes", "L2 write-backs")
+    if paging is not None:
+        yield from _moved(machine.config.memory.page, far=far)
     if machine.config.l2.sectored and machine.config.dram.burst <= SECTOR_BYTES:
-        yield from _sectors(past_l2)
+        yield from _sectors(past_l2, far=far)
 
 
-def _sectors(past_l2: str) -> Iterator[Law]:
-    """Bytes moved by DRAM whose bursts are not larger than sectors."""
+def _moved(page: int, *, far: bool) -> Iterator[Law]:
+    """Bytes that moved over the link: pages, and lines that were read and written there."""
+    came = ("pages_asked", "pages_prefetched", "pages_migrated")
+    reads = " + host.read_bytes" if far else ""
+    writes = f" + host.write_bytes + {HEADER_BYTES} * host.reads" if far else ""
+    yield Law(
+        "link.bytes_to_device", " + ".join(f"{page} * paging.{one}" for one in came) + reads,
+        "bytes moved to the device", "those of its pages" + (" and lines" if far else ""),
+    )  # fmt: skip
+    yield Law(
+        "link.bytes_to_host", f"{page} * paging.pages_written_back{writes}",
+        "bytes moved to the host", "those of pages that were stored to" + (" and lines" * far),
+    )  # fmt: skip
+
+
+def _sectors(past_l2: str, *, far: bool) -> Iterator[Law]:
+    """Bytes moved by DRAM whose bursts are not larger than sectors, or by the host's memory."""
+    far_reads, far_writes = (" + host.read_bytes", " + host.write_bytes") if far else ("", "")
     past = past_l2.replace("+ ", f"+ {SECTOR_BYTES} * ")
     yield Law(
-        "dram.data_read_bytes + dram.walk_read_bytes", f"{SECTOR_BYTES} * l2.sectors_fetched{past}",
+        f"dram.data_read_bytes + dram.walk_read_bytes{far_reads}",
+        f"{SECTOR_BYTES} * l2.sectors_fetched{past}",
         "bytes read from DRAM", "those of the sectors that were fetched, or read past the L2 cache",
     )  # fmt: skip
     yield Law(
-        "dram.write_bytes", f"{SECTOR_BYTES} * l2.sectors_written_back",
+        f"dram.write_bytes{far_writes}", f"{SECTOR_BYTES} * l2.sectors_written_back",
         "bytes written to DRAM", "those of the sectors that were written back",
     )  # fmt: skip
 
 
 def _translations(machine: Machine) -> Iterator[Law]:
-    stages = [*(stages[0] for stages in machine.stages), machine.systems[0].walkers]
+    faults = [] if machine.paging is None else machine.paging.stages[:1]
+    stages = [*(stages[0] for stages in machine.stages), *faults, machine.systems[0].walkers]
     own = {side.tlb.path: side.tlb for side in machine.sides if side.tlb is not None}
     beside = "".join(f" + {tlb.sent([path])}" for path, tlb in own.items())
     for above, below in pairwise(stages):

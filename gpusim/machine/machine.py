@@ -10,7 +10,8 @@ import gpusim.hardware.sm.thrashing_aware  # noqa: F401  (likewise)
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component, metrics_of
 from gpusim.core.counters import CounterRow
-from gpusim.core.engine import Environment, Probe, Watchdog
+from gpusim.core.engine import Environment, Probe, Sink, Watchdog
+from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Prefetches
@@ -30,8 +31,9 @@ from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
-from gpusim.machine.memory_system import MemorySystem
+from gpusim.machine.memory_system import MemorySystem, nothing_beyond
 from gpusim.machine.pages import Pages
+from gpusim.machine.paging import Paging, check_pinned
 from gpusim.machine.sides import build_sides
 from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
@@ -88,6 +90,8 @@ class Machine:
             (first,) = next(iter(self.tlbs.values()))
             connect_fbt(self.fbt, self.pages.holders, first, self.systems[0].banks, self.l1s)
         self._attach()
+        if self.paging is not None:
+            self.paging.begin()
         self._start_tenants()
         self._further: list[Component] = []
         self._own_states: list[str] = []
@@ -108,6 +112,13 @@ class Machine:
         self.page_table = PageTable(page, self.config.memory.levels, in_order)
         self.pages = Pages(self.page_table)
         self.frames = list(dict.fromkeys(memory.allocator for memory in in_order))
+        self.paging: Paging | None = None
+        if self.config.paging is not None:
+            check_pinned(self.config.paging, self.tenants)
+            self.paging = Paging(
+                self.env, self.config, self.tenants, in_order, self.page_table, self.pages,
+                self._drop, seed,
+            )  # fmt: skip
         for asid, tenant in enumerate(self.tenants):
             self.page_table.begin(asid, tenant.application.buffers)
 
@@ -124,10 +135,16 @@ class Machine:
         levels = make_levels(len(self.tenants), self.page_table.levels)
         depths = range(1, self.page_table.levels + 1) if self.config.walk.reads("l2") else ()
         self.page_table_levels = [PageTableLevel(depth, levels) for depth in depths]
+        paging = self.paging
+        beyond = nothing_beyond if paging is None else paging.beyond
         self.systems = [
-            MemorySystem(self.env, domain, several, self.page_table, levels)
+            MemorySystem(self.env, domain, several, self.page_table, levels, beyond)
             for domain in self._domains
         ]
+        if paging is not None:
+            for system in self.systems:
+                number = system.domain.index
+                system.translations = paging.before(system.walkers, number, several)
         self.system_of = {sm: system for system in self.systems for sm in system.domain.sms}
         self.fbt = self.systems[0].fbt
 
@@ -161,6 +178,8 @@ class Machine:
                 port.scheduler.attach(board.at([sm.index]))
         for side in self.sides:
             side.attach(board)
+        if self.paging is not None:
+            self.paging.attach(board)
         self._board = board
 
     def _build_sms(self) -> None:
@@ -176,9 +195,12 @@ class Machine:
                 lambda: make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler),
             )  # fmt: skip
             l1 = self._l1(index)
+            out: Sink = system.requests.entrances[own]
+            if self.paging is not None:
+                out = self.paging.watched(out)
             sm.lsu = LoadStoreUnit(
-                env, sm, config, self._stages.of(first, index), l1,
-                system.requests.entrances[own], system.replies.links[own],
+                env, sm, config, self._stages.of(first, index), l1, out,
+                system.replies.links[own],
             )  # fmt: skip
             if isinstance(l1, RemappingL1Cache):
                 l1.connect(sm.lsu.send_again)
@@ -229,6 +251,19 @@ class Machine:
         for other in self.schedulers:
             other.stop()
         return None
+
+    def _drop(self, mapping: Mapping) -> None:
+        """A page is not where it was, or not there any more: no cache keeps lines of it."""
+        if self.fbt is not None:
+            return  # virtual caches have forgotten it with its translation
+        shift = self.page_table.page_shift
+        for cache in (*self.l1s, *(side.cache for side in self.sides)):
+            cache.drop(mapping, shift)
+        shift -= self.config.l2.line.bit_length() - 1
+        for line in range(mapping.pfn << shift, (mapping.pfn + mapping.pages) << shift):
+            for system in self.systems:
+                for array in dict.fromkeys(system.bank_of(line).arrays.values()):
+                    array.remove(line)
 
     # -- what components declare -----------------------------------------------------------------
 
@@ -283,6 +318,9 @@ class Machine:
         yield from self.sms
         for stages in self.stages:
             yield from stages
+        if self.paging is not None:
+            yield from self.paging.stages
+            yield from self.paging.components
         yield from self.l1s
         for side in self.sides:
             yield from side.components
@@ -331,7 +369,8 @@ class Machine:
         filled = sum(c.fills for l1 in self.l1s for c in l1.counters)
         walked = sum(c.walks for system in self.systems for c in system.walkers.counters)
         replied = sum(system.replies.counters.packets for system in self.systems)
-        return issued + filled + walked + replied
+        paged = 0 if self.paging is None else self.paging.progress()
+        return issued + filled + walked + replied + paged
 
     def _report(self) -> str:
         return "\n".join(

@@ -15,6 +15,7 @@ from gpusim.core.interleaving import RANDOM, HashedInterleaving, Interleaving, R
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
+from gpusim.core.stage import Stage
 from gpusim.hardware.cache import (
     ByteMaskMisses,
     CacheBypass,
@@ -63,6 +64,7 @@ class MemorySystem:
         several: whether there are other domains: reports then tell which one this is.
         table: of all address spaces.
         levels: counters of page-table reads, of all applications of the machine.
+        beyond: adds to the route to the channels what lies beyond them, if anything does.
 
     Attributes:
         requests, replies: the networks; the first entrances and links are those of its own SMs,
@@ -70,17 +72,20 @@ class MemorySystem:
         fbt: forward–backward table, if the L2 cache is virtual.
         banks, channels, walkers: the rest.
         bypass: what may let page-table reads past the L2 cache, if they go there.
+        translations: where TLBs send what they do not have: to the walkers, or to a stage before.
     """
 
     def __init__(
-        self, env: Environment, domain: Domain, several: bool, table: PageTable, levels: Levels
-    ) -> None:
+        self, env: Environment, domain: Domain, several: bool, table: PageTable, levels: Levels,
+        beyond: Callable[[Route], Route],
+    ) -> None:  # fmt: skip
         self.env = env
         self.domain = domain
         self._apps = apps = len(levels)
         self._suffix = f"[{domain.index}]" if several else ""
         self.bypass: CacheBypass | None = None
-        self.channels, channel = self._build_channels()
+        self.channels, to_dram = self._build_channels()
+        channel = beyond(to_dram)
         config = domain.config
         self.fbt = build_fbt(env, config, table, apps, channel)
         line_shift = config.l2.line.bit_length() - 1
@@ -114,12 +119,13 @@ class MemorySystem:
                 self.banks, config.l2.partitions,
                 lambda address: self._number_of_bank(address >> line_shift), domain.partitions.far,
             )  # fmt: skip
-        way = way_to_dram(channel)
+        way = way_to_dram(to_dram)
         if config.walk.memory == "l2":
             way = self._past_the_cache(levels, self._way_to_banks(), way)
         self.walkers = Walkers(
             env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}", domain.index
         )
+        self.translations: Stage = self.walkers
 
     def _kind_of_bank(self, channel: Route) -> tuple[type[L2Bank], Callable[[L2Bank], MissPath]]:
         """What an L2 bank is, and what makes its miss path."""
@@ -237,6 +243,11 @@ class MemorySystem:
         return (*fbt, self.walkers, self.requests, self.replies, *self.banks, *self.channels)
 
 
+def nothing_beyond(to_dram: Route) -> Route:
+    """All memory lies on the channels."""
+    return to_dram
+
+
 def _bank_hash(l2: L2Config) -> Interleaving | None:
     """How lines are dealt out to the banks of a domain; None: in turn."""
     if l2.hash is None:
@@ -253,12 +264,12 @@ class WalkersOfDomains(Sink):
     behind it is full, nothing passes.
 
     Args:
-        walkers: by application.
+        walkers: by application, or what stands before them.
     """
 
     name = "walkers"
 
-    def __init__(self, walkers: Mapping[int, Walkers]) -> None:
+    def __init__(self, walkers: Mapping[int, Stage]) -> None:
         self._ports = {app: each.requests for app, each in walkers.items()}
 
     @property

@@ -1,6 +1,7 @@
 """Events of pages: what an operating system and CPUs do to them while a machine runs.
 
-An events file has one JSON object a line::
+An events file has one JSON object a line.  Where pages come on demand, what happens to a page that
+is with the host is of no effect::
 
     {"at": 20000, "event": "remap", "address": "0x100000000"}
     {"at": 30000, "event": "synonym", "address": "0x100000000", "of": "0x100001000"}
@@ -116,6 +117,8 @@ def _happen(machine: Machine, event: PageEvent) -> None:
     tag = event.app << ASID_SHIFT | event.address >> table.page_shift
     if event.event == "shootdown":
         pages.shoot_down(None)
+    elif any(_is_away(machine, one) for one in _pages_of(event, table.page_shift)):
+        return
     elif event.event == "probe":
         assert machine.fbt is not None
         offset = event.address & ((1 << table.page_shift) - 1)
@@ -129,6 +132,17 @@ def _happen(machine: Machine, event: PageEvent) -> None:
         pages.unmap(tag)
     else:
         pages.remap(tag)
+
+
+def _is_away(machine: Machine, tag: int) -> bool:
+    """Whether a page is not on the device now, so that what happens to it is no matter there."""
+    return machine.page_table.on_demand and machine.pages.find(tag) is None
+
+
+def _pages_of(event: PageEvent, page_shift: int) -> tuple[int, ...]:
+    """The tagged pages that an event is about."""
+    addresses = (event.address, event.of) if event.event == "synonym" else (event.address,)
+    return tuple(event.app << ASID_SHIFT | one >> page_shift for one in addresses)
 
 
 def _event(line: str, tenants: Sequence[Tenant]) -> PageEvent:

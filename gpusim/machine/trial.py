@@ -10,7 +10,7 @@ from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable
 from gpusim.machine.pages import Pages
 
 SOME_FRAMES = 1024
-_SOME_PAGE = 4096
+SOME_PAGE = 4096
 """A memory that policies are made with."""
 
 
@@ -18,6 +18,6 @@ def trial_site(name: str, stage: StageConfig) -> StageSite:
     """Where a stage of translation could stand, in no machine."""
     env = Environment()
     frames = FirstTouchFrames(SOME_FRAMES, 0)
-    pages = Pages(PageTable(_SOME_PAGE, 4, [Memory(_SOME_PAGE, _SOME_PAGE << 12, frames)]))
+    pages = Pages(PageTable(SOME_PAGE, 4, [Memory(SOME_PAGE, SOME_PAGE << 12, frames)]))
     below: Port[Translation] = Port(env, "below")
     return StageSite(env, name, name, 0, below, 0, 0, 1, (0,), pages, stage.queue, 0)

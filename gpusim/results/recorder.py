@@ -113,6 +113,16 @@ class Recorder:
         """Listener: structure, instance, page or line, cycles of fill, last use and end."""
         return self._tables["lifetimes"].append
 
+    @property
+    def fault_batch(self) -> Callable[[int, int, int, int, int, int], None]:
+        """Listener: cycles of begin and end, faults, pages asked for, that came, that left."""
+        return self._tables["fault_batches"].append
+
+    @property
+    def transfer(self) -> Callable[[int, bool, int, int, int, int], None]:
+        """Listener: application, whether to the host, bytes, cycles of begin, end and arrival."""
+        return self._tables["transfers"].append
+
     def synonym_fault(self, cycle: int, app: int, line: int, leading: int) -> None:
         """Listener: a read-write synonym, with both tagged lines."""
         self._tables["synonym_faults"].append(

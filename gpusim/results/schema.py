@@ -287,6 +287,28 @@ EVENTS: Mapping[str, Table] = {
             Column("end", "i8", "cycle", "it left; -1 where it stayed to the end of the run"),
         ),
     ),
+    "fault_batches": Table(
+        "A batch of faults that the host's driver served, where pages come on demand.",
+        (
+            Column("begin", "i8", "cycle", "the driver took the batch"),
+            Column("end", "i8", "cycle", "its pages were there, and warps could go on"),
+            Column("faults", "u4", "1", "faults"),
+            Column("asked", "u4", "1", "pages that they asked for"),
+            Column("came", "u4", "1", "pages that came to the device"),
+            Column("left", "u4", "1", "pages that had to leave it"),
+        ),
+    ),
+    "transfers": Table(
+        "What moved over the link to the host, in the order in which it was sent.",
+        (
+            _APP,
+            Column("to_host", "u1", "1", "1 to the host, 0 to the device"),
+            Column("bytes", "u4", "bytes", "pages, a line, or the request for a line"),
+            Column("begin", "i8", "cycle", "its lane began with it"),
+            Column("end", "i8", "cycle", "its lane had moved it"),
+            Column("arrived", "i8", "cycle", "its last byte was there"),
+        ),
+    ),
     "synonym_faults": Table(
         "A read-write synonym in virtual caches.",
         (
@@ -312,6 +334,8 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "sharing": ("sharing",),
     "tlb_misses": ("tlb_misses",),
     "lifetimes": ("lifetimes",),
+    "fault_batches": ("fault_batches",),
+    "transfers": ("transfers",),
     "synonym_faults": ("synonym_faults",),
 }
 """What can be recorded, and the tables that it makes."""

@@ -14,6 +14,10 @@ from gpusim.hardware.cache.virtual_l1 import InvalidationCounters
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.neighbours import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
+from gpusim.hardware.paging.driver import DriverCounters, PagingCounters
+from gpusim.hardware.paging.host import HostCounters
+from gpusim.hardware.paging.link import LinkCounters
+from gpusim.hardware.paging.page_faults import FaultCounters
 from gpusim.hardware.sm.counters import SmCounters
 from gpusim.hardware.tlb.level import LongMissCounters, TlbCounters, TlbQueueCounters
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
@@ -30,6 +34,10 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "fbt": (FbtCounters, PurgeCounters),
     "page_table": (LevelCounters,),
     "dram": (DramCounters,),
+    "faults": (FaultCounters,),
+    "paging": (PagingCounters, DriverCounters),
+    "link": (LinkCounters,),
+    "host": (HostCounters,),
 }
 """By the first part of the path: all classes that declare headline numbers."""
 

@@ -150,6 +150,46 @@ def test_outstanding_transactions(
     assert np.array_equal(found.outstanding, expected)
 
 
+batches = st.lists(
+    st.builds(
+        lambda span, faults, came: (*span, faults, faults, came, 0),
+        spans(), st.integers(1, 256), st.integers(0, 600),
+    ),
+    max_size=8,
+)  # fmt: skip
+transfers = st.lists(
+    st.builds(
+        lambda app, to_host, span: (app, to_host, 4096, *span, span[1] + 3),
+        apps, st.integers(0, 1), spans(),
+    ),
+    max_size=15,
+)  # fmt: skip
+
+
+@few
+@given(batches, transfers, windows(), st.sampled_from(APPS) | st.none(), chunks)
+def test_paging(served: Rows, moved: Rows, window: Window, app: str | None, chunk: int) -> None:
+    tables = made(fault_batches=served, transfers=moved)
+    with tables as result, mock.patch.object(events, "ROWS", chunk):
+        found = activity(result, window, Selection(app=app))
+
+    def of_batches(cycle: int) -> dict[int, int]:
+        now = [row for row in served if row[0] <= cycle < row[1]]
+        return {0: sum(row[2] for row in now), 1: sum(row[4] for row in now)}
+
+    def busy(cycle: int) -> Counter[int]:
+        mine = (row for row in moved if app in (None, APPS[row[0]]))
+        return Counter(row[1] for row in mine if row[3] <= cycle < row[4])
+
+    assert found.direction.values.tolist() == ["to the device", "to the host"]
+    assert np.array_equal(found.link_use, per_cycle(by_bin(window, busy, 2), window))
+    expected = per_cycle(by_bin(window, of_batches, 2), window)
+    if app is None:
+        assert np.array_equal(found.batch_faults, expected[:, 0])
+        assert np.array_equal(found.batch_pages, expected[:, 1])
+    assert ("batch_faults" in found) == (app is None), "they know no application"
+
+
 def test_what_events_do_not_know_is_left_out() -> None:
     everything = made(intervals=[], walks=[], dram=[], requests=[], stages=[], tlb=[])
     warps = {"resident_warps", "ready_warps", "outstanding"}

@@ -15,15 +15,19 @@ from gpusim.plugin import (
     CacheBypass,
     DramQueue,
     Entry,
+    Eviction,
+    Fault,
     FillPolicy,
     Fits,
     FrameAllocator,
     Launch,
     Mapping,
     MemoryRequest,
+    PagePrefetch,
     PlainSet,
     Replacement,
     Requester,
+    Resident,
     Schedulable,
     SetAssociativeArray,
     SetKind,
@@ -300,6 +304,53 @@ class LeastRecent(Replacement):
         """The others stay as they are."""
 
 
+class Around(PagePrefetch):
+    """The rest of 64 KiB."""
+
+    def __init__(self, page_bytes: int, *, level: int = 0) -> None:
+        super().__init__(page_bytes)
+        self.level = level
+
+    attach = listen
+
+    def pages(self, fault: Fault, resident: Resident) -> Iterator[int]:
+        first = fault.tag // 16 * 16
+        for tag in range(first, first + 16):
+            if resident.may_come(tag) and not resident.there(tag):
+                yield tag
+
+
+class First(Eviction):
+    """The block of which pages came longest ago."""
+
+    def __init__(self, seed: int, *, level: int = 0) -> None:
+        self.level = level
+        self.order: list[int] = []
+
+    attach = listen
+
+    def arrived(self, block: int) -> None:
+        if block in self.order:
+            self.order.remove(block)
+        self.order.append(block)
+
+    def left(self, block: int) -> None:
+        self.order.remove(block)
+
+    def choose(self, blocks: Sequence[int]) -> int:
+        return next(one for one in self.order if one in blocks)
+
+
+class Recent(First):
+    """Likewise, and it wants to know of accesses."""
+
+    counts = True
+
+    def accessed(self, block: int) -> None:
+        if block in self.order:
+            self.arrived(block)
+
+
 class Passes(StageProcess):
     """Passes everything on at once, each way; a warp that waits for it is in a state of its own."""
 
@@ -366,6 +417,9 @@ LIKE: dict[str, tuple[Slot, str, str]] = {
     "Frames": (Slot.FRAMES, "memory.frames", "first-touch"),
     "EagerFrames": (Slot.FRAMES, "memory.frames", "contiguous"),
     "Order": (Slot.WALK_ORDER, "walk.order", "fcfs"),
+    "Around": (Slot.PAGE_PREFETCH, "paging.prefetch", "block"),
+    "First": (Slot.EVICTION, "paging.eviction", "lru"),
+    "Recent": (Slot.EVICTION, "paging.eviction", "lru-accesses"),
     "LeastRecent": (Slot.REPLACEMENT, "tlb.L2.replacement", "lru"),
 }
 """By the class: its slot, the key of the model, and the policy of gpusim's that it is like."""

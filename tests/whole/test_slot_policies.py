@@ -15,6 +15,9 @@ from tests.whole.slot_policies import ATTACHED, LIKE
 
 STAGE = {"stages": ["L1", "own", "L2", "walk"], "stage.own.scope": "gpu", "stage.own.queue": 16}
 
+PAGING = {"paging.oversubscription": 2, "paging.eviction_block": "4KiB"}
+"""Without room for all pages, some leave."""
+
 
 @pytest.fixture(autouse=True)
 def nobody_attached() -> Iterator[None]:
@@ -48,9 +51,11 @@ def test_there_is_one_for_every_slot() -> None:
 @pytest.mark.parametrize("name", LIKE)
 def test_it_counts_what_one_of_gpusims_counts(name: str) -> None:
     _, key, like = LIKE[name]
-    mine, shipped = with_own(key, name), with_shipped(key, like)
+    more = PAGING if key.startswith("paging") else {}
+    mine, shipped = with_own(key, name, **more), with_shipped(key, like, **more)
     assert counted(mine) == counted(shipped)
     assert set(ATTACHED) == {(name, 0)}
+    assert shipped.summary.get("pages_out", 1) > 0
 
 
 def test_a_scheduler_that_is_not_greedy_gives_others_their_turn() -> None:

@@ -14,7 +14,7 @@ from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Probe, Waiters, Wakeable
 from gpusim.core.law import Law, laws_of
-from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
 from gpusim.core.neighbours import FirstCache
@@ -95,6 +95,14 @@ class L1Cache(Component, FirstCache):
         if self.virtual:
             return request.asid << ASID_SHIFT | request.vline
         return request.address >> self._shift
+
+    def drop(self, mapping: Mapping, page_shift: int) -> None:
+        """Forget all lines of a page, whose size is `1 << page_shift`, by their names here."""
+        shift = page_shift - self._shift
+        first = mapping.vpn if self.virtual else mapping.pfn
+        space = mapping.asid << ASID_SHIFT if self.virtual else 0
+        for line in range(first << shift, (first + mapping.pages) << shift):
+            self.array.remove(space | line)
 
     def lookup(self, line: int, sectors: int, app: int) -> bool:
         """Whether a load finds all its sectors; a hit is counted here, a miss by `admit`."""

@@ -48,6 +48,10 @@ class PagePath:
         return self.mapping.pfn
 
 
+NOWHERE: Final = Mapping(0, 0)
+"""What the walk of a page finds that is not there."""
+
+
 class PageTable:
     """One radix tree an address space; pages are mapped when they are first asked for.
 
@@ -65,6 +69,7 @@ class PageTable:
     Attributes:
         levels: of a walk of the smallest pages, the longest there is.
         mapped_pages: mappings made when pages were first asked for, and by `map`.
+        on_demand: whether pages are mapped only when somebody has brought them (`look`).
     """
 
     def __init__(self, page_bytes: int, levels: int, memories: Sequence[Memory]) -> None:
@@ -84,6 +89,7 @@ class PageTable:
         self._users: dict[int, int] = {}
         """By frame: how many pages lie in it."""
         self.mapped_pages = 0
+        self.on_demand = False
 
     # -- what a walk finds -----------------------------------------------------------------------
 
@@ -99,6 +105,13 @@ class PageTable:
             path = self._enter(asid, vpn // frames.pages * frames.pages, frames.pfn, frames.pages)
             self.mapped_pages += 1
         return path
+
+    def look(self, asid: int, vpn: int) -> PagePath:
+        """Likewise; a page that nobody has brought is `NOWHERE`, if pages come on demand."""
+        if not self.on_demand or asid << ASID_SHIFT | vpn in self._paths:
+            return self.walk(asid, vpn)
+        entries, prefixes = self._trace(asid, vpn, self._unit)
+        return PagePath(entries, prefixes, NOWHERE)
 
     def translate(self, asid: int, vpn: int) -> int:
         """The frame of a page; maps it if need be."""
@@ -126,7 +139,7 @@ class PageTable:
         )
         memory = self._memories[asid]
         memory.allocator.begin(asid, arrays)
-        if not memory.eager:
+        if not memory.eager or self.on_demand:
             return
         for one in arrays:
             last = one.base + max(one.bytes, 1) - 1

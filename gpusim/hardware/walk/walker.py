@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Final
 
 import attr
@@ -14,7 +14,7 @@ from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
 from gpusim.core.errors import UserError
 from gpusim.core.law import Law, laws_of
-from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.registry import Slot, make_policy
@@ -37,7 +37,7 @@ _WALKER: Final = int(State.WALKER)
 _WALK: Final = int(State.WALK)
 _PREFETCH: Final = int(Purpose.PREFETCH)
 
-_SKIPPING: Final[Mapping[str, Callable[[WalkCacheConfig], LevelWalkCache]]] = {
+_SKIPPING: Final[dict[str, Callable[[WalkCacheConfig], LevelWalkCache]]] = {
     "levels": LevelWalkCache, "split": SplitWalkCache, "paths": PathWalkCache,
 }  # fmt: skip
 """Page-walk caches that spare a walk its upper levels, by their kind."""
@@ -253,7 +253,7 @@ class Walkers(Stage):
         translation.trail.append(now)
         if self.on_admit.listeners:
             self.on_admit(translation.app, translation.tag, now)
-        path = self.table.walk(translation.asid, translation.vpn)
+        path = self.table.look(translation.asid, translation.vpn)
         walk = self._walks[translation.tag] = Walk(translation, path, now)
         self._queue.append(walk)
         self.order.arrived(walk, now)
@@ -372,8 +372,11 @@ class Walkers(Stage):
             )  # fmt: skip
         del self._walks[translation.tag]
         self.order.finished(walk, now)
+        mapping: Mapping | None = walk.path.mapping
+        if self.table.on_demand:  # it may have come, or gone, meanwhile
+            mapping = self.table.find(translation.tag)
         for waiter in self._mshrs.release(translation.tag):
-            waiter.mapping = walk.path.mapping
+            waiter.mapping = mapping
             waiter.answer()
 
     # -- reports ---------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 CLASSES = ("translation", "data")
 """What DRAM requests are for: page walks, or anything else (write-backs included)."""
 
+DIRECTIONS = ("to the device", "to the host")
+"""Lanes of the link to the host."""
+
 _READY = (State.ISSUING, State.COMPUTING, State.READY)
 _MOVED = ("data_read_bytes", "walk_read_bytes", "write_bytes")
 _REQUESTS = ("data_reads", "walk_reads", "writes")
@@ -56,10 +59,14 @@ def activity(result: Result, window: Window, selection: Selection = ALL_WARPS) -
     could.  Requests give `outstanding` transactions by `state`; walks `walks_running` and
     `walks_queued` for a walker; DRAM requests `dram_bytes` a cycle by `traffic` (in the bin in
     which their data end), and the mean length of the `dram_queue`; TLB lookups `tlb_lookups` a
-    cycle and `tlb_hit_rate` by `level`, NaN where there was no lookup.
+    cycle and `tlb_hit_rate` by `level`, NaN where there was no lookup.  Where
+    pages come on demand, batches of faults give `batch_faults` and `batch_pages`, how large the
+    batch is that the driver serves, and transfers `link_use` by `direction`, the part of the time
+    in which a lane is busy.
 
-    DRAM requests and TLB lookups know their application, but neither SM nor warp; walks know no
-    warp.  A selection by what events do not know leaves out what they give.
+    DRAM requests, TLB lookups and transfers know their application, but neither SM nor warp; walks
+    know no warp, batches of faults none of these.  A selection by what events do not know leaves
+    out what they give.
 
     Returns:
         variables over ``cycle``, the first cycles of the bins.
@@ -96,6 +103,7 @@ def of_memory(result: Result, window: Window, among: Mapping[str, Wanted]) -> Va
     found: Variables = {}
     for table, variables in (
         ("requests", _outstanding), ("walks", _walks), ("dram", _dram), ("tlb", _tlb),
+        ("fault_batches", _batches), ("transfers", _transfers),
     ):  # fmt: skip
         if table in among:
             found |= variables(result, window, among[table])
@@ -167,6 +175,31 @@ def _tlb(result: Result, window: Window, among: Wanted) -> Variables:
     }
 
 
+def _batches(result: Result, window: Window, among: Wanted) -> Variables:
+    faults, pages = Occupancy(window), Occupancy(window)
+    for chunk in rows(result, "fault_batches", ["begin", "end", "faults", "came"], among):
+        span = chunk.begin.to_numpy(), chunk.end.to_numpy()
+        faults.add(*span, weight=chunk.faults.to_numpy().astype(np.int64))
+        pages.add(*span, weight=chunk.came.to_numpy().astype(np.int64))
+    return {
+        f"batch_{what}": _Variable(
+            _per_cycle(found.cycles(), window)[:, 0], what, f"{what} of the batch that is served"
+        )
+        for what, found in (("faults", faults), ("pages", pages))
+    }
+
+
+def _transfers(result: Result, window: Window, among: Wanted) -> Variables:
+    busy = Occupancy(window, len(DIRECTIONS))
+    for chunk in rows(result, "transfers", ["to_host", "begin", "end"], among):
+        busy.add(chunk.begin.to_numpy(), chunk.end.to_numpy(), chunk.to_host.to_numpy())
+    return {
+        "link_use": _Variable(
+            _per_cycle(busy.cycles(), window), "fraction", "use of the link", "direction"
+        )
+    }
+
+
 def _per_cycle(sums: NDArray[np.int64], window: Window) -> NDArray[np.float64]:
     """Sums over bins as means over their cycles."""
     return sums / window.widths[:, np.newaxis]
@@ -181,7 +214,10 @@ def dataset(result: Result, window: Window, variables: Variables) -> xr.Dataset:
     """Variables as one dataset, with the coordinates that they use."""
     import xarray as xr
 
-    labels = {"state": list(result.states), "traffic": list(CLASSES), "level": _tlb_levels(result)}
+    labels = {
+        "state": list(result.states), "traffic": list(CLASSES), "level": _tlb_levels(result),
+        "direction": list(DIRECTIONS),
+    }  # fmt: skip
     used = {one.dimension for one in variables.values()}
     return xr.Dataset(
         {

@@ -30,10 +30,15 @@ class Occupancy:
         # Two more cells: what ends with the window ends in the bin behind it.
         self._steps = np.zeros((groups, window.bins + 2), np.int64)
 
-    def add(self, begin: Ints, end: Ints, group: Ints | int = 0) -> None:
-        """Count intervals ``[begin, end)``, each for its group; what lies outside is cut off."""
+    def add(
+        self, begin: Ints, end: Ints, group: Ints | int = 0, weight: Ints | int = 1
+    ) -> None:  # fmt: skip
+        """Count intervals ``[begin, end)``, each for its group; what lies outside is cut off.
+
+        An interval counts as often as its weight tells.
+        """
         window = self._window
-        for edge, sign in ((begin, 1), (end, -1)):
+        for edge, sign in ((begin, weight), (end, np.negative(weight))):
             since = np.clip(edge.astype(np.int64), window.begin, window.end) - window.begin
             number = since // window.bin_cycles
             offset = since - number * window.bin_cycles

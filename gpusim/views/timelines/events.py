@@ -26,6 +26,8 @@ _KNOWN: Mapping[str, frozenset[str]] = {
     "walks": frozenset({"sm", "app"}),
     "dram": frozenset({"app"}),
     "tlb": frozenset({"app"}),
+    "fault_batches": frozenset(),
+    "transfers": frozenset({"app"}),
 }
 """What the rows of each table tell of a `Selection`."""
 

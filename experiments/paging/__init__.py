@@ -1,0 +1,1 @@
+"""What demand paging costs: ``python -m experiments.paging [--doc docs/paging.md]``."""

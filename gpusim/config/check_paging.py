@@ -1,0 +1,98 @@
+"""What demand paging cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpusim.config.paging import PagingConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.structure import Problem
+from gpusim.config.units import Bytes, format_bytes
+from gpusim.core.errors import nearest
+
+MIGRATION = ("fault", "accesses", "never")
+
+_WORDS = {
+    "replay": ("all", "served"), "arrays": ("host", "device"), "migration": MIGRATION,
+}  # fmt: skip
+
+LARGE_PAGES = ("largest-fit",)
+"""Frame allocations whose pages are of several sizes."""
+
+
+def check_paging(config: GpuConfig) -> Iterator[Problem]:
+    """Amounts that cannot be, and what contradicts pages that come on demand."""
+    paging = config.paging
+    if paging is None:
+        return
+    yield from _room(paging, config.memory.page)
+    for key in ("fault_buffer", "batch", "threshold"):
+        if getattr(paging, key) < 1:
+            yield Problem(("paging", key), "must be 1 or more")
+    for key, allowed in _WORDS.items():
+        word = getattr(paging, key)
+        if word not in allowed:
+            yield Problem(
+                ("paging", key),
+                f"not allowed{nearest(word, allowed)}; allowed: {', '.join(allowed)}",
+            )
+    yield from _block("eviction_block", paging.eviction_block, config.memory.page)
+    if paging.migration == "accesses":
+        yield from _block("migration_block", paging.migration_block, config.memory.page)
+    yield from _senseless(paging)
+    for name, tlb in config.tlb.items():
+        if tlb.ideal:
+            yield Problem(
+                ("tlb", name, "ideal"), "must be false where pages come on demand: an ideal TLB "
+                "knows pages that nobody has brought",
+            )  # fmt: skip
+    if config.memory.frames.policy in LARGE_PAGES:
+        yield Problem(
+            ("memory", "frames"), f"{config.memory.frames.policy!r} has pages of several sizes; "
+            "on demand they come one by one",
+        )  # fmt: skip
+
+
+def _room(paging: PagingConfig, page: int) -> Iterator[Problem]:
+    if paging.capacity is not None and paging.oversubscription is not None:
+        yield Problem(
+            ("paging", "oversubscription"), "contradicts paging.capacity: only one of them"
+        )
+    if paging.capacity is not None and paging.capacity < page:
+        yield Problem(
+            ("paging", "capacity"), f"must be at least memory.page, {format_bytes(page)}"
+        )  # fmt: skip
+    if paging.oversubscription is not None and paging.oversubscription <= 0:
+        yield Problem(("paging", "oversubscription"), "must be above 0")
+
+
+def _senseless(paging: PagingConfig) -> Iterator[Problem]:
+    """What could not do anything beside other values."""
+    limited = paging.capacity is not None or paging.oversubscription is not None
+    if not 0 <= paging.free < 1:
+        yield Problem(("paging", "free"), "must be 0 or more and below 1")
+    elif paging.free and not limited:
+        yield Problem(
+            ("paging", "free"), "must be 0 without paging.capacity or paging.oversubscription: "
+            "there is room for all arrays",
+        )  # fmt: skip
+    if paging.migration == "never" and limited:
+        key = "oversubscription" if paging.capacity is None else "capacity"
+        yield Problem(
+            ("paging", key), 'must be left out with paging.migration = "never": nothing comes to '
+            "the device",
+        )  # fmt: skip
+    if paging.migration != "fault":
+        remote = f"with paging.migration = {paging.migration!r}: all arrays are with the host"
+        if paging.arrays == "device":
+            yield Problem(("paging", "arrays"), f'must be "host" {remote}')
+        if paging.migration == "never" and paging.pinned:
+            yield Problem(("paging", "pinned"), f"must be empty {remote}")
+
+
+def _block(key: str, size: Bytes, page: int) -> Iterator[Problem]:
+    if size < page or size & (size - 1):
+        yield Problem(
+            ("paging", key), "must be a power of two, and at least memory.page, "
+            f"{format_bytes(page)}",
+        )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Demand paging as data: the tables ``[paging]`` and ``[paging.link]`` of a model file."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from attrs import frozen
+
+from gpusim.config.units import Bandwidth, Bytes, Duration, cycles, parse_duration
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.registry import Slot, policy_of
+
+PCIE_3 = Bandwidth(12 * 10**9)
+"""Sixteen lanes, as measured (V100: 12.3 GB/s for large copies)."""
+
+LINK_LATENCY = parse_duration("500ns")
+TRANSFER_OVERHEAD = parse_duration("900ns")
+"""With 12 GB/s: 3.3 GB/s of 4 KiB, 10.3 of 64 KiB.  Ganguly et al., ISCA 2019, Table 1, have 3.2
+and 8.5; the curve in the simulator that they released has 2.2 and 10.4."""
+
+FAR_FAULT = parse_duration("45us")
+"""Ganguly et al., ISCA 2019; 30 to 45 µs measured by Allen & Ge, TACO 2024."""
+
+HOST_MEMORY = parse_duration("100ns")
+
+
+@frozen
+class LinkConfig:
+    """The link between the GPU and the host's memory.
+
+    Attributes:
+        bandwidth: each way, of a transfer without an end.
+        latency: from one side to the other.
+        overhead: of each transfer of pages, before its first byte: what makes small ones slow.
+    """
+
+    bandwidth: Bandwidth = PCIE_3
+    latency: Duration = LINK_LATENCY
+    overhead: Duration = TRANSFER_OVERHEAD
+
+
+@frozen
+class PagingConfig:
+    """Memory that programs share with the host, and whose pages come when they are asked for.
+
+    Attributes:
+        capacity: device memory for the pages of arrays; None: as `oversubscription` says.
+        oversubscription: bytes of all arrays by bytes of device memory for them; None: as
+            `capacity` says.  Without either there is room for all.
+        fault_buffer: faults that the GPU keeps for the host.
+        batch: faults that the host's driver takes at a time.
+        batch_time: of the driver, for each batch, beside what moves over the link.
+        fault_time: of the driver, for each page of a batch that was asked for.
+        replay: after a batch, ``"all"`` that wait walk again, and the fault buffer is emptied, as
+            NVIDIA's driver does by default; or those whose pages are ``"served"``.
+        prefetch: policy: which pages come with those that were asked for.
+        eviction: policy: which block goes when there is no room.
+        eviction_block: bytes that go together.
+        free: share of the device memory that the driver keeps free ahead of need.
+        arrays: where they are at first, ``"host"`` or ``"device"`` as far as there is room.
+        pinned: names of arrays that stay with the host; lines of them cross the link.
+        migration: a page comes to the device at its first ``"fault"``; after ``"accesses"`` over
+            the link, counted by block; or ``"never"``: all is read and written over the link.
+        threshold: so many accesses.
+        migration_block: bytes over which accesses are counted, and that then come together.
+        host_latency: of the host's memory, when a line is read over the link.
+        link: to the host.
+    """
+
+    capacity: Bytes | None = None
+    oversubscription: float | None = None
+    fault_buffer: int = 1024
+    batch: int = 256
+    batch_time: Duration = FAR_FAULT
+    fault_time: Duration = cycles(0)
+    replay: str = "all"
+    prefetch: PolicyConfig = policy_of(Slot.PAGE_PREFETCH, "tree")
+    eviction: PolicyConfig = policy_of(Slot.EVICTION, "lru")
+    eviction_block: Bytes = Bytes(2 << 20)
+    free: float = 0.0
+    arrays: str = "host"
+    pinned: tuple[str, ...] = ()
+    migration: str = "fault"
+    threshold: int = 256
+    migration_block: Bytes = Bytes(64 << 10)
+    host_latency: Duration = HOST_MEMORY
+    link: LinkConfig = LinkConfig()
+
+    def room(self, footprint: int) -> int | None:
+        """Bytes of device memory for arrays of `footprint` bytes; None: for all."""
+        if self.capacity is not None:
+            return self.capacity
+        if self.oversubscription is None:
+            return None
+        return int(footprint / Fraction(self.oversubscription))

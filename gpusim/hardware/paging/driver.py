@@ -1,0 +1,344 @@
+"""The driver on the host: takes faults in batches, makes room, moves pages, lets warps go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from itertools import chain
+
+import attr
+
+from gpusim.config.paging import PagingConfig
+from gpusim.config.units import Hertz
+from gpusim.core.component import Component
+from gpusim.core.counters import count
+from gpusim.core.engine import EventLoop, Probe
+from gpusim.core.law import Law, laws_of
+from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.metrics import Metric, PerCycle, Ratio, Total, declare_metrics
+from gpusim.hardware.paging.device_memory import DeviceMemory
+from gpusim.hardware.paging.fault import Fault, FaultBuffer
+from gpusim.hardware.paging.link import Link
+from gpusim.hardware.paging.placement import Placement
+from gpusim.hardware.paging.prefetch import VA_BLOCK, PagePrefetch
+
+
+@attr.s(auto_attribs=True)
+class PagingCounters:
+    """What became of the pages of one application."""
+
+    pages_asked: int = count("pages that came because they were asked for")
+    pages_prefetched: int = count("pages that came with these")
+    pages_migrated: int = count("pages that came because they were accessed over the link")
+    pages_out: int = count("pages that left the device")
+    pages_written_back: int = count("of these, those that were moved to the host: stored to")
+    evictions: int = count("blocks whose pages left the device")
+    not_served: int = count("pages asked for in a batch for which there was no room")
+
+
+@attr.s(auto_attribs=True)
+class PlaceCounters:
+    """Where the pages of one application are."""
+
+    placed: int = count("pages that were on the device at first")
+    resident: int = count("pages on the device now")
+    taken_away: int = count("pages that an event took from the device")
+
+
+declare_metrics(
+    PagingCounters,
+    Metric(
+        "pages_in", "1", "pages moved to the device",
+        Total("pages_asked + pages_prefetched + pages_migrated"),
+    ),
+    Metric("pages_out", "1", "pages that left the device", Total("pages_out")),
+    Metric(
+        "pages_written_back", "1", "of these, moved to the host", Total("pages_written_back")
+    ),
+)  # fmt: skip
+
+
+@attr.s(auto_attribs=True)
+class DriverCounters:
+    """What the driver did, for all applications together."""
+
+    batches: int = count("batches of faults")
+    faults: int = count("faults in them")
+    duplicates: int = count("of these, those of a page that another one names, or that is there")
+    busy_cycles: int = count("cycles in which the driver worked", "cycles")
+
+
+declare_metrics(
+    DriverCounters,
+    Metric("fault_batches", "1", "batches of faults", Total("batches")),
+    Metric("faults_per_batch", "1", "faults of a batch", Ratio("faults", "batches")),
+    Metric("driver_use", "fraction", "time that the driver works", PerCycle("busy_cycles")),
+)
+
+
+class Driver(Component):
+    """One process for all applications, which does one thing after the other.
+
+    A batch takes `batch_time` and a `fault_time` for each of its pages.  Then blocks leave until
+    there is room for those pages and what the prefetch policy adds; what was stored to crosses the
+    link first.  Pages that lie side by side cross it together, up to 2 MiB, and are mapped when
+    they have come.  At the end those who wait walk again.  Blocks of the batch itself are
+    spared as long as there are others.
+
+    Args:
+        memory_of: by application, the device memory that its pages lie in.
+        placement: maps pages, and takes them away.
+        prefetch: the policy.
+
+    Attributes:
+        buffer: where the faults of all stages come in.
+        replay: called at the end of a batch with the pages that came, or None: all walk again.
+        on_batch: announces a batch: cycles in which it began and ended, faults, pages that were
+            asked for, pages that came, pages that left.
+    """
+
+    name = "driver"
+    path = "paging"
+    laws: Sequence[Law] = laws_of(
+        [PagingCounters, PlaceCounters],
+        Law(
+            "pages_asked + pages_prefetched + pages_migrated + placed",
+            "resident + pages_out + taken_away",
+            "pages that came to the device", "those there + those that left",
+        ),
+    )  # fmt: skip
+
+    def __init__(
+        self, env: EventLoop, config: PagingConfig, clock: Hertz, page_bytes: int,
+        memory_of: Sequence[DeviceMemory], placement: Placement, prefetch: PagePrefetch,
+        link: Link, replay: Callable[[Collection[int] | None], None],
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.buffer = FaultBuffer(config.fault_buffer)
+        self.counters = [PagingCounters() for _ in memory_of]
+        self.whole = DriverCounters()
+        self.on_batch: Probe[[int, int, int, int, int, int]] = Probe()
+        self._config = config
+        self._batch_time = config.batch_time.cycles(clock)
+        self._fault_time = config.fault_time.cycles(clock)
+        self._page_bytes = page_bytes
+        self._memory_of = memory_of
+        self._placement = placement
+        self._prefetch = prefetch
+        self._link = link
+        self._replay = replay
+        self._coming: set[int] = set()
+        """Pages of the batch that is served."""
+        self._asked: list[int] = []
+        """Those of them that were asked for, also when it has been served."""
+        self._moves: dict[int, list[int]] = {}
+        """Blocks that were accessed often over the link, and their remote pages."""
+        self._busy = False
+        self.process = env.start(self._run())
+
+    def wake(self) -> None:
+        """There is something to do; a driver that works will see it when it has done."""
+        if not self._busy:
+            self.process.wake.at(self.env._now)
+
+    def migrate(self, block: int, pages: list[int]) -> None:
+        """Bring the pages of a block that are read over the link."""
+        self._moves[block] = pages
+        self.wake()
+
+    # -- what prefetch policies may ask -----------------------------------------------------------
+
+    def there(self, tag: int) -> bool:
+        """Whether a page is on the device, or comes with this batch."""
+        return tag in self._coming or self._memory_of[tag >> ASID_SHIFT].holds(tag)
+
+    def may_come(self, tag: int) -> bool:
+        """Whether it lies in an array that may be on the device."""
+        return self._placement.may_come(tag)
+
+    # -- the process -----------------------------------------------------------------------------
+
+    def _run(self) -> Generator[int | None, None, None]:
+        while True:
+            began = self.env._now
+            if self.buffer.faults:
+                work = self._serve(self.buffer.take(self._config.batch))
+            elif self._moves:
+                work = self._move(self._moves.pop(next(iter(self._moves))))
+            else:
+                self._busy = False
+                yield None
+                continue
+            self._busy = True
+            for pause in chain(work, self._keep_free()):
+                if pause:
+                    yield pause
+            self.whole.busy_cycles += self.env._now - began
+
+    def _serve(self, batch: list[Fault]) -> Iterator[int]:
+        """A batch of faults."""
+        began = self.env._now
+        wanted: dict[int, Fault] = {}
+        for fault in batch:
+            self._placement.forget_if_taken(fault.tag)
+            if not self._placement.there(fault.tag):
+                wanted.setdefault(fault.tag, fault)
+        self.whole.batches += 1
+        self.whole.faults += len(batch)
+        self.whole.duplicates += len(batch) - len(wanted)
+        self._asked = list(wanted)
+        yield self._batch_time + self._fault_time * len(wanted)
+        came: list[int] = []
+        left = sum(one.pages_out for one in self.counters)
+        remote = [tag for tag in wanted if not self._placement.moves(tag)]
+        for tag in remote:
+            self._placement.map_remote(tag)
+        for memory in dict.fromkeys(self._memory_of):
+            mine = {
+                tag: fault for tag, fault in wanted.items()
+                if self._memory_of[fault.app] is memory and self._placement.moves(tag)
+            }  # fmt: skip
+            if mine:
+                yield from self._bring(memory, mine, came)
+        if self._config.replay == "all":
+            self.buffer.faults.clear()
+            self._replay(None)
+        else:
+            self._replay(
+                {*came, *remote, *(fault.tag for fault in batch if fault.tag not in wanted)}
+            )
+        if self.on_batch.listeners:
+            left = sum(one.pages_out for one in self.counters) - left
+            self.on_batch(began, self.env._now, len(batch), len(wanted), len(came), left)
+
+    def _bring(
+        self, memory: DeviceMemory, wanted: dict[int, Fault], came: list[int]
+    ) -> Iterator[int]:  # fmt: skip
+        """Bring pages that were asked for, and more if the policy says so and there is room."""
+        asked = list(wanted)
+        self._coming = set(asked)
+        more = [tag for fault in wanted.values() for tag in self._more(fault)]
+        yield from self._make_room(memory, len(asked) + len(more), asked)
+        room = len(asked) + len(more) if memory.room is None else memory.free()
+        served, more = asked[:room], more[: max(room - len(asked), 0)]
+        for tag in served:
+            self.counters[tag >> ASID_SHIFT].pages_asked += 1
+        for tag in asked[room:]:
+            self.counters[tag >> ASID_SHIFT].not_served += 1
+        for tag in more:
+            self.counters[tag >> ASID_SHIFT].pages_prefetched += 1
+        yield from self._fetch(memory, [*served, *more])
+        came += served + more
+        self._coming = set()
+
+    def _more(self, fault: Fault) -> Iterator[int]:
+        """Pages that come with that of a fault."""
+        for tag in self._prefetch.pages(fault, self):
+            if self.may_come(tag) and not self.there(tag):
+                self._coming.add(tag)
+                yield tag
+
+    def _move(self, pages: list[int]) -> Iterator[int]:
+        """Pages that were accessed often over the link come to the device."""
+        memory = self._memory_of[pages[0] >> ASID_SHIFT]
+        yield self._batch_time
+        yield from self._make_room(memory, len(pages), ())
+        pages = [tag for tag in pages if self._placement.is_remote(tag)]
+        pages = pages if memory.room is None else pages[: memory.free()]
+        for tag in pages:
+            self._placement.take_away(tag)
+            self.counters[tag >> ASID_SHIFT].pages_migrated += 1
+        yield from self._fetch(memory, pages)
+
+    def _fetch(self, memory: DeviceMemory, pages: list[int]) -> Iterator[int]:
+        """Move pages to the device and map them."""
+        memory.reserve(len(pages))
+        for arrival, run in self._send(pages, to_host=False):
+            yield arrival - self.env._now
+            for tag in run:
+                self._placement.bring(tag)
+                memory.add(tag)
+        for block in dict.fromkeys(memory.block_of(tag) for tag in pages):
+            memory.came(block)
+
+    # -- room ------------------------------------------------------------------------------------
+
+    def _make_room(
+        self, memory: DeviceMemory, pages: int, asked: Collection[int]
+    ) -> Iterator[int]:  # fmt: skip
+        """Let blocks leave until there is room for so many pages, or none is left that may."""
+        if memory.room is None:
+            return
+        spared = {memory.block_of(tag) for tag in asked}
+        while memory.free() < pages:
+            victim = memory.victim(spared)
+            if victim is None and memory.free() < len(asked):
+                spared = set()
+                victim = memory.victim(spared)
+            if victim is None:
+                return
+            yield from self._evict(memory, victim)
+
+    def _keep_free(self) -> Iterator[int]:
+        """Let blocks leave ahead of need, none of which warps are about to use."""
+        for memory in dict.fromkeys(self._memory_of):
+            if memory.room is None:
+                continue
+            spared = {memory.block_of(tag) for tag in self._asked}
+            while memory.free() < self._config.free * memory.room:
+                victim = memory.victim(spared)
+                if victim is None:
+                    break
+                yield from self._evict(memory, victim)
+
+    def _evict(self, memory: DeviceMemory, block: int) -> Iterator[int]:
+        """Take the pages of a block away; those that were stored to move to the host."""
+        pages = [tag for tag in memory.remove(block) if self._placement.forget(tag)]
+        written = [tag for tag in pages if tag in memory.written]
+        memory.written.difference_update(pages)
+        for tag in pages:
+            self.counters[tag >> ASID_SHIFT].pages_out += 1
+        for tag in written:
+            self.counters[tag >> ASID_SHIFT].pages_written_back += 1
+        for app in dict.fromkeys(tag >> ASID_SHIFT for tag in pages):
+            self.counters[app].evictions += 1
+        for arrival, _ in self._send(written, to_host=True):
+            yield arrival - self.env._now
+
+    def _send(self, pages: Iterable[int], *, to_host: bool) -> list[tuple[int, list[int]]]:
+        """Give the link all that is to move: when each piece arrives, and its pages."""
+        size = self._page_bytes
+        return [
+            (self._link.move_pages(run[0] >> ASID_SHIFT, len(run) * size, to_host=to_host), run)
+            for run in self._runs(pages)
+        ]
+
+    def _runs(self, pages: Iterable[int]) -> Iterator[list[int]]:
+        """Pages that lie side by side, in order, none beyond a block of 2 MiB."""
+        per_block = max(VA_BLOCK // self._page_bytes, 1)
+        run: list[int] = []
+        for tag in chain(sorted(pages), (-1,)):
+            if run and (tag != run[-1] + 1 or tag % per_block == 0):
+                yield run
+                run = []
+            run.append(tag)
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        return len(self.buffer.faults) + len(self._moves) + self._busy
+
+    def waiting(self) -> Iterator[str]:
+        if self.in_flight():
+            doing = "works" if self._busy else "sleeps"
+            yield f"driver: {doing}; {len(self.buffer.faults)} faults wait for it"
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "paging.prefetch", self._prefetch
+        for memory in dict.fromkeys(self._memory_of):
+            yield "paging.eviction", memory.eviction
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        return self.counters[app], PlaceCounters(*self._placement.count(app))
+
+    def shared_counters(self) -> Iterable[object]:
+        return (self.whole,)

@@ -1,0 +1,161 @@
+"""The stage in front of the walkers: pages that a walk does not find wait here for the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from typing import ClassVar, Final
+
+import attr
+
+from gpusim.core.counters import count
+from gpusim.core.engine import NEVER, EventLoop, Port
+from gpusim.core.law import Law, laws_of
+from gpusim.core.metrics import Metric, PerKiloInstruction, Ratio, Total, declare_metrics
+from gpusim.core.request import Purpose, Translation
+from gpusim.core.stage import Stage
+from gpusim.hardware.paging.fault import FaultBuffer
+
+_PREFETCH: Final = int(Purpose.PREFETCH)
+_REPLAY: Final = int(Purpose.REPLAY)
+
+
+@attr.s(auto_attribs=True)
+class FaultCounters:
+    """Translations of one application that passed, and those that found no page."""
+
+    received: int = count("translations that came from the TLBs")
+    returned: int = count("of these, answered")
+    faults: int = count("walks that found no page, and waited for it")
+    lost: int = count("of these, those for which the fault buffer had no room")
+    replays: int = count("walks begun anew after a batch of the driver")
+    fault_cycles: int = count("from a walk that found no page to its replay, summed", "cycles")
+    dropped: int = count("prefetches that found no page, and caused no fault")
+
+
+declare_metrics(
+    FaultCounters,
+    Metric("faults", "1", "walks that found no page on the device", Total("faults")),
+    Metric("faults_pki", "1", "faults per 1000 warp instructions", PerKiloInstruction("faults")),
+    Metric(
+        "fault_latency", "cycles", "from a fault to its replay", Ratio("fault_cycles", "faults")
+    ),
+)
+
+
+class PageFaults(Stage):
+    """Sends translations on to the walkers, and keeps those whose pages are not there.
+
+    A fault goes to the `buffer`.  When the driver has served a batch, it lets those that wait walk
+    again (`replay`); what finds no page again is a fault again.
+
+    Args:
+        name: for reports.
+        instance: number of its domain.
+        walkers: the stage below.
+        buffer: shared by all stages of a machine.
+        wake: called when the buffer has something for the driver.
+    """
+
+    laws: Sequence[Law] = laws_of(
+        [FaultCounters],
+        Law("received", "returned", "translations that came", "those that were answered"),
+        Law("replays", "faults", other="faults"),
+    )
+    states: ClassVar[tuple[str, ...]] = ("fault",)
+
+    def __init__(
+        self, env: EventLoop, name: str, instance: int, walkers: Stage, queue: int, apps: int,
+        buffer: FaultBuffer, wake: Callable[[], None],
+    ) -> None:  # fmt: skip
+        super().__init__(name, "faults", instance, Port(env, f"{name}.requests", depth=queue))
+        self.env = env
+        self.counters = [FaultCounters() for _ in range(apps)]
+        self._walkers = walkers.requests
+        self._buffer = buffer
+        self._tell_driver = wake
+        self._answers: Port[Translation] = Port(env, f"{name}.answers")
+        self._faulted: list[Translation] = []
+        """Those that wait for a replay."""
+        self._again: list[Translation] = []
+        """Those that are to walk again."""
+        self._under_way = 0
+        self.process = env.start(self._run())
+        self.requests.connect(self.process)
+        self._answers.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        requests, answers, below = self.requests, self._answers, self._walkers
+        while True:
+            while (answer := answers.take()) is not None:
+                self._answered(answer)
+            while self._again and not below.full:
+                self._send(self._again.pop(0))
+            while not below.full and (translation := requests.take()) is not None:
+                self.counters[translation.app].received += 1
+                self._send(translation)
+            blocked = below.full and (requests.queue or self._again)
+            if blocked:
+                below.when_free(self.process.wake)
+            upcoming = answers.ready if blocked else min(answers.ready, requests.ready)
+            yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
+
+    def _send(self, translation: Translation) -> None:
+        translation.path.append(self._answers)
+        self._under_way += 1
+        self._walkers.send(translation)
+
+    def _answered(self, translation: Translation) -> None:
+        """A walk has ended: pass on what it found, or wait for the page."""
+        self._under_way -= 1
+        counters = self.counters[translation.app]
+        if translation.mapping is not None or translation.kind == _PREFETCH:
+            counters.dropped += translation.mapping is None
+            counters.returned += 1
+            translation.answer()
+            return
+        now = self.env._now
+        counters.faults += 1
+        counters.lost += not self._buffer.put(translation, now)
+        counters.fault_cycles -= now
+        translation.trail += (self.state_numbers[0], now)
+        self._faulted.append(translation)
+        self._tell_driver()
+
+    def replay(self, served: Collection[int] | None) -> None:
+        """Let those whose pages were served walk again; None: all that wait."""
+        now = self.env._now
+        waiting, self._faulted = self._faulted, []
+        for translation in waiting:
+            if served is not None and translation.tag not in served:
+                self._faulted.append(translation)
+                continue
+            counters = self.counters[translation.app]
+            counters.replays += 1
+            counters.fault_cycles += now
+            translation.kind = _REPLAY
+            self._again.append(translation)
+        if self._again:
+            self.process.wake.at(now)
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Nothing is kept here; the stages above know what is on its way."""
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def sent(self, paths: Sequence[str]) -> str:
+        return f"{self.path}.received + {self.path}.replays"
+
+    def received(self, paths: Sequence[str]) -> str:
+        return f"{self.path}.received"
+
+    def in_flight(self) -> int:
+        return self._under_way + len(self.requests) + len(self._faulted) + len(self._again)
+
+    def waiting(self) -> Iterator[str]:
+        if self._faulted:
+            yield f"{self.name}: {len(self._faulted)} translations wait for the host's driver"
+        if self._under_way or self._again:
+            yield f"{self.name}: {self._under_way + len(self._again)} translations are walked"
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)

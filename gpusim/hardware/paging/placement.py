@@ -1,0 +1,116 @@
+"""Where pages are: on the device, with the host, or with the host and mapped all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.stage import Pages
+from gpusim.hardware.paging.device_memory import DeviceMemory
+
+
+class Placement:
+    """Maps pages and takes them away; whoever holds translations or lines of them forgets these.
+
+    Args:
+        pages: the pages of all address spaces.
+        map_new: maps a page that is not mapped to a free frame.
+        memory_of: by application, the device memory that its pages lie in.
+        first_host_frame: frames from it on are the host's memory.
+        stays: whether a page stays with the host, whatever happens.
+        remote: whether all pages are with the host until something else moves them.
+        drop: forgets the lines of a frame, which has another page now.
+    """
+
+    def __init__(
+        self, pages: Pages, map_new: Callable[[int], Mapping], memory_of: Sequence[DeviceMemory],
+        first_host_frame: int, stays: Callable[[int], bool], remote: bool,
+        drop: Callable[[Mapping], None],
+    ) -> None:  # fmt: skip
+        self._pages = pages
+        self._map_new = map_new
+        self._memory_of = memory_of
+        self._first_host_frame = first_host_frame
+        self._stays = stays
+        self._remote = remote
+        self._drop = drop
+        self._host_frames: dict[int, int] = {}
+        self._host_pages: list[int] = []
+        self._placed = [0 for _ in memory_of]
+        self._taken = [0 for _ in memory_of]
+
+    # -- what there is ----------------------------------------------------------------------------
+
+    def there(self, tag: int) -> bool:
+        """Whether a walk of a page finds it."""
+        return self._pages.find(tag) is not None
+
+    def is_remote(self, tag: int) -> bool:
+        """Whether a walk of a page finds it in the host's memory."""
+        mapping = self._pages.find(tag)
+        return mapping is not None and mapping.pfn >= self._first_host_frame
+
+    def moves(self, tag: int) -> bool:
+        """Whether a page comes to the device when it is asked for."""
+        return not self._remote and not self._stays(tag)
+
+    def may_come(self, tag: int) -> bool:
+        """Whether a page is one that could come to the device with others."""
+        return self._pages.knows(tag) and self.moves(tag)
+
+    def may_migrate(self, tag: int) -> bool:
+        """Whether a page is read over the link, and could come to the device."""
+        return self.is_remote(tag) and not self._stays(tag)
+
+    def host_page(self, frame: int) -> int:
+        """The page that was given a frame of the host's memory."""
+        return self._host_pages[frame - self._first_host_frame]
+
+    def count(self, app: int) -> tuple[int, int, int]:
+        """Pages of an application placed at first, there now, and taken away by events."""
+        mine = [tag for tag in self._memory_of[app].pages() if tag >> ASID_SHIFT == app]
+        resident = sum(self.there(tag) and not self.is_remote(tag) for tag in mine)
+        return self._placed[app], resident, self._taken[app] + len(mine) - resident
+
+    # -- changes ----------------------------------------------------------------------------------
+
+    def bring(self, tag: int) -> None:
+        """A page has come: it is mapped to a free frame."""
+        self._drop(self._map_new(tag))
+
+    def place(self, tag: int) -> None:
+        """A page is on the device from the beginning."""
+        memory = self._memory_of[tag >> ASID_SHIFT]
+        memory.reserve(1)
+        memory.add(tag)
+        memory.came(memory.block_of(tag))
+        self._map_new(tag)
+        self._placed[tag >> ASID_SHIFT] += 1
+
+    def map_remote(self, tag: int) -> None:
+        """A page is read and written over the link from now on."""
+        if tag not in self._host_frames:
+            self._host_frames[tag] = self._first_host_frame + len(self._host_pages)
+            self._host_pages.append(tag)
+        self._pages.map(tag, self._host_frames[tag])
+
+    def take_away(self, tag: int) -> None:
+        """A page is not mapped any more, and its lines are nowhere."""
+        self._drop(self._pages.unmap(tag))
+
+    def forget(self, tag: int) -> bool:
+        """A page of the device goes to the host; False: an event has taken it away before."""
+        if not self.there(tag):
+            self._taken[tag >> ASID_SHIFT] += 1
+            return False
+        self.take_away(tag)
+        if self._remote:
+            self.map_remote(tag)
+        return True
+
+    def forget_if_taken(self, tag: int) -> None:
+        """Learn that an event has taken a page away from the device."""
+        memory = self._memory_of[tag >> ASID_SHIFT]
+        if memory.holds(tag) and not self.there(tag):
+            memory.discard(tag)
+            self._taken[tag >> ASID_SHIFT] += 1

@@ -1,0 +1,205 @@
+"""Demand paging of a machine: the driver, the link, and what stands where of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from gpusim.config.paging import PagingConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.core.component import Component
+from gpusim.core.engine import Environment, Sink
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.registry import Slot, make_policy
+from gpusim.core.signals import SignalBoard
+from gpusim.core.stage import Stage
+from gpusim.core.warp_program import Buffer
+from gpusim.hardware.dram.build import Route
+from gpusim.hardware.paging import (
+    HOST_BASE,
+    AccessCounters,
+    DeviceMemory,
+    Driver,
+    HostMemory,
+    Link,
+    PageFaults,
+    Placement,
+    WatchedWay,
+)
+from gpusim.hardware.walk import Memory, PageTable
+from gpusim.machine.pages import Pages
+from gpusim.machine.tenants import Tenant
+
+
+class Paging:
+    """All parts of it; made before the memory system, which it is then told of.
+
+    Args:
+        memories: by application, the physical memory that its pages lie in.
+        drop: forgets the lines of a frame.
+        seed: of the run.
+
+    Attributes:
+        driver, link, host: its components; `host` is None if nothing is read over the link.
+        stages: those in front of the walkers of each domain.
+    """
+
+    def __init__(
+        self, env: Environment, config: GpuConfig, tenants: Sequence[Tenant],
+        memories: Sequence[Memory], table: PageTable, pages: Pages,
+        drop: Callable[[Mapping], None], seed: int,
+    ) -> None:  # fmt: skip
+        assert config.paging is not None
+        self._env = env
+        self._config = config
+        self._paging = paging = config.paging
+        self._tenants = tenants
+        self._table = table
+        self._page = page = config.memory.page
+        self._memory_of = self._device_memories(memories, seed)
+        self._pinned = [frozenset(self._pinned_pages(tenant)) for tenant in tenants]
+        remote = paging.migration != "fault"
+        self.placement = Placement(
+            pages, lambda tag: table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping,
+            self._memory_of, HOST_BASE // page, self._stays, remote, drop,
+        )  # fmt: skip
+        self.link = Link(env, paging.link, config.clock, len(tenants))
+        self.stages: list[PageFaults] = []
+        self.driver = Driver(
+            env, paging, config.clock, page, self._memory_of, self.placement,
+            make_policy(Slot.PAGE_PREFETCH, paging.prefetch, page), self.link, self._replay,
+        )  # fmt: skip
+        self.host = self._host_memory() if remote or any(self._pinned) else None
+        table.on_demand = True
+
+    # -- building --------------------------------------------------------------------------------
+
+    def _device_memories(self, memories: Sequence[Memory], seed: int) -> list[DeviceMemory]:
+        """By application; those whose pages lie in the same memory share one."""
+        paging, page = self._paging, self._page
+        made: dict[Memory, DeviceMemory] = {}
+        for memory in dict.fromkeys(memories):
+            apps = [app for app, one in enumerate(memories) if one is memory]
+            bytes_ = [buffer.bytes for app in apps for buffer in self._arrays(app)]
+            room = paging.room(sum(bytes_))
+            if room is not None and not page <= room <= memory.allocator.frames * page:
+                raise UserError(
+                    f"paging: there would be {room} bytes of device memory for the "
+                    f"{sum(bytes_)} bytes of the arrays; allowed: from {page}, a page, to "
+                    f"{memory.allocator.frames * page}, what memory.size holds"
+                )
+            made[memory] = DeviceMemory(
+                None if room is None else room // page,
+                max(paging.eviction_block // page, 1),
+                make_policy(Slot.EVICTION, paging.eviction, seed),
+            )
+        return [made[memory] for memory in memories]
+
+    def _host_memory(self) -> HostMemory:
+        paging, l2 = self._paging, self._config.l2
+        accessed = None
+        if paging.migration == "accesses":
+            accessed = AccessCounters(
+                self.placement, paging.threshold, paging.migration_block // self._page,
+                self._page.bit_length() - 1, self.driver.migrate,
+            ).accessed  # fmt: skip
+        return HostMemory(
+            self._env, self.link, paging.host_latency.cycles(self._config.clock), l2.line,
+            l2.sectored, len(self._tenants), accessed,
+        )  # fmt: skip
+
+    def begin(self) -> None:
+        """Put pages where they are at first: on the device as far as there is room, or remote."""
+        for app in range(len(self._tenants)):
+            memory = self._memory_of[app]
+            for tag in self._all_pages(app):
+                if self._stays(tag) or self._paging.migration != "fault":
+                    self.placement.map_remote(tag)
+                elif self._paging.arrays == "device" and (memory.room is None or memory.free()):
+                    self.placement.place(tag)
+
+    # -- what the machine asks for ---------------------------------------------------------------
+
+    def beyond(self, to_dram: Route) -> Route:
+        """The route from an address to its channel, or to the host's memory."""
+        if self.host is None:
+            return to_dram
+        host = self.host.requests
+        return lambda address: host if address >= HOST_BASE else to_dram(address)
+
+    def before(self, walkers: Stage, instance: int, several: bool) -> PageFaults:
+        """The stage in front of the walkers of a domain."""
+        name = f"faults[{instance}]" if several else "faults"
+        stage = PageFaults(
+            self._env, name, instance, walkers, self._config.walk.queue, len(self._tenants),
+            self.driver.buffer, self.driver.wake,
+        )  # fmt: skip
+        self.stages.append(stage)
+        return stage
+
+    def watched(self, way: Sink) -> Sink:
+        """The way out of an SM, on which stores and accesses are noted."""
+        counts = any(memory.eviction.counts for memory in self._memory_of)
+        return WatchedWay(way, self._memory_of, counts)
+
+    def attach(self, board: SignalBoard) -> None:
+        """Hand its policies the signals of the machine."""
+        everywhere = board.at(range(self._config.sm.count))
+        for _, policy in self.driver.policies():
+            policy.attach(everywhere)  # type: ignore[attr-defined]
+
+    @property
+    def components(self) -> Iterator[Component]:
+        """All of them but the stages."""
+        yield self.driver
+        yield self.link
+        if self.host is not None:
+            yield self.host
+
+    def progress(self) -> int:
+        """Changes whenever the driver has done something."""
+        whole = self.driver.whole
+        return whole.batches + sum(c.pages_out + c.pages_migrated for c in self.driver.counters)
+
+    # -- helpers ---------------------------------------------------------------------------------
+
+    def _replay(self, served: Collection[int] | None) -> None:
+        for stage in self.stages:
+            stage.replay(served)
+
+    def _arrays(self, app: int) -> Sequence[Buffer]:
+        return self._tenants[app].application.buffers
+
+    def _all_pages(self, app: int) -> Iterator[int]:
+        """Pages of all arrays of an application, none twice."""
+        pages = (tag for one in self._arrays(app) for tag in self._pages_of(app, one))
+        yield from dict.fromkeys(pages)
+
+    def _pages_of(self, app: int, array: Buffer) -> range:
+        first = array.base // self._page
+        last = (array.base + max(array.bytes, 1) - 1) // self._page
+        return range(app << ASID_SHIFT | first, (app << ASID_SHIFT | last) + 1)
+
+    def _pinned_pages(self, tenant: Tenant) -> Iterator[int]:
+        app = self._tenants.index(tenant)
+        for array in self._arrays(app):
+            if array.name in self._paging.pinned:
+                yield from self._pages_of(app, array)
+
+    def _stays(self, tag: int) -> bool:
+        return tag in self._pinned[tag >> ASID_SHIFT]
+
+
+def check_pinned(paging: PagingConfig, tenants: Sequence[Tenant]) -> None:
+    """Refuse names of pinned arrays that no application has.
+
+    Raises:
+        UserError: tells the nearest names.
+    """
+    names = [one.name for tenant in tenants for one in tenant.application.buffers]
+    for name in paging.pinned:
+        if name not in names:
+            raise UserError(
+                f"paging.pinned: no application has an array {name!r}{nearest(name, names)}; "
+                f"allowed: {', '.join(dict.fromkeys(names)) or 'none, as they name no arrays'}"
+            )

@@ -1,0 +1,1 @@
+"""Demand paging."""
