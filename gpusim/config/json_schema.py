@@ -14,7 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
-from gpusim.config.units import Bytes, Duration, Hertz
+from gpusim.config.units import Bandwidth, Bytes, Duration, Hertz
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import SLOT, Slot
 
@@ -27,6 +27,7 @@ _NUMBER = r"^\s*[0-9]+(\.[0-9]+)?\s*"
 _QUANTITIES: Mapping[Any, tuple[str, str]] = {
     Bytes: (_NUMBER + "(B|KiB|MiB|GiB)$", "16KiB"),
     Hertz: (_NUMBER + "(Hz|kHz|MHz|GHz)$", "1400MHz"),
+    Bandwidth: (_NUMBER + "[kMG]?B/s$", "12GB/s"),
     Duration: (_NUMBER + "(cycles?|ps|ns|us)$", "10 cycles"),
 }
 _PLAIN: Mapping[Any, Schema] = {

@@ -25,7 +25,10 @@ def schema_of(kind: str) -> Schema:
 def _layer() -> tuple[Schemas, Schema]:
     """What is laid over a machine."""
     schemas = Schemas(policy_names, layer=True)
-    return schemas, schemas.table(GpuConfig)
+    table = schemas.table(GpuConfig)
+    stage = schemas.definitions["StageConfig"]["properties"]
+    stage["behind"] = {**_TEXT, "description": "puts it behind this stage, instead of a list"}
+    return schemas, table
 
 
 def _model() -> Schema:
