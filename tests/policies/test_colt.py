@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
+from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
+from gpusim.core.signals import SignalBoard
 from gpusim.core.structures import Dimensions
 from gpusim.hardware.tlb import ColtArray
 from tests.examples import examples
@@ -19,17 +21,18 @@ GROUP = 4
 
 
 class PageTable:
-    """Stands in for the signals: what is mapped now."""
+    """What is mapped now."""
 
     def __init__(self) -> None:
         self.now: dict[int, Mapping] = {}
-        self.mapping = self.now.get
+
+    def find(self, tag: int) -> Mapping | None:
+        return self.now.get(tag)
 
 
 def array_of(sets: int, ways: int, table: PageTable, group: int = GROUP) -> ColtArray:
     array = ColtArray(TlbConfig("gpu", sets * ways, ways, sub_entries=group))
-    signals: Any = table
-    array.attach(signals)
+    array.attach(SignalBoard(Environment(), 1, table.find).at((0,)))
     return array
 
 

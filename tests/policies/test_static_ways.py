@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import TlbConfig
+from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError, UserError
 from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.signals import SignalBoard
 from gpusim.hardware.tlb import (
     GroupedSubEntryArray,
     SetAssociativeArray,
@@ -78,17 +80,9 @@ def test_ways_of_others_stay_as_they_are() -> None:
     assert found == [[5, 6, 7, 8], [7, 8], [7, 8]]
 
 
-class Applications:
-    """Stands in for the signals: how many applications there are."""
-
-    def __init__(self, apps: int) -> None:
-        self.apps = apps
-
-
 def equal(config: TlbConfig, apps: int) -> StaticWaysArray:
     array = StaticWaysArray(config, ways_of="equal")
-    signals: Any = Applications(apps)
-    array.attach(signals)
+    array.attach(SignalBoard(Environment(), apps, lambda _: None).at((0,)))
     return array
 
 
