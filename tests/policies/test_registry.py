@@ -13,7 +13,7 @@ from gpusim.hardware.tlb import SetAssociativeArray
 def test_names_find_classes() -> None:
     assert find_policy(Slot.TLB_ARRAY, "set-associative") is SetAssociativeArray
     assert find_policy(Slot.WARP_SCHEDULER, "gto") is GreedyThenOldest
-    assert policy_names(Slot.WARP_SCHEDULER) == ("gto", "lrr")
+    assert {"gto", "lrr"} <= set(policy_names(Slot.WARP_SCHEDULER))
 
 
 def test_a_misspelt_name_is_refused_with_the_nearest() -> None:
