@@ -1,7 +1,7 @@
 """Pictures of the mechanism library: one effect of each, measured on a program where it matters.
 
-``python -m experiments.library NAME ...`` runs what experiments/library.toml says of a mechanism
-(default: of all), prints a table, and writes ``docs/pictures/library_NAME.png``.
+``python -m experiments.library NAME ...`` runs what experiments/pictures/library.toml says of a
+mechanism (default: of all), prints a table, and writes ``docs/pictures/library_NAME.png``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.core.policy import Option
 from gpusim.views.plots import bar_groups, new_figure, save
 
-TABLE = Path(__file__).with_name("library.toml")
+TABLE = Path(__file__).parent / "pictures" / "library.toml"
 PICTURES = Path("docs/pictures")
 
 SPEEDUP = "speedup"
