@@ -52,7 +52,8 @@ class PagingConfig:
         batch_time: of the driver, for each batch, beside what moves over the link.
         fault_time: of the driver, for each page of a batch that was asked for.
         replay: after a batch, ``"all"`` that wait walk again, and the fault buffer is emptied, as
-            NVIDIA's driver does by default; or those whose pages are ``"served"``.
+            NVIDIA's driver does by default; or those whose pages are ``"served"``, and those whose
+            faults are not in the buffer.
         prefetch: policy: which pages come with those that were asked for.
         eviction: policy: which block goes when there is no room.
         eviction_block: bytes that go together.

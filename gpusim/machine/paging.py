@@ -163,9 +163,9 @@ class Paging:
 
     # -- helpers ---------------------------------------------------------------------------------
 
-    def _replay(self, served: Collection[int] | None) -> None:
+    def _replay(self, still: Collection[int]) -> None:
         for stage in self.stages:
-            stage.replay(served)
+            stage.replay(still)
 
     def _arrays(self, app: int) -> Sequence[Buffer]:
         return self._tenants[app].application.buffers

@@ -175,3 +175,14 @@ def test_a_load_of_a_block_that_is_on_its_way() -> None:
     sent_for = begin + L1_TLB + L2_TLB + WALK + 1 + 4 + 8 + 10
     assert end == sent_for + BATCH + BLOCK + BATCH + WALK + FETCH - 1  # it started before
     assert done.count("paging", "duplicates") == done.count("faults", "faults") == 1
+
+
+def test_faults_that_were_lost_or_found_no_room_are_not_forgotten() -> None:
+    """Only what was served is replayed, but the buffer holds one fault, or the memory one page."""
+    four = [each(page) for page in (0, 10, 20, 30)]
+    lost = run(paged(replay="served", fault_buffer=1), *four)
+    assert lost.count("faults", "lost") > 0
+    assert lost.count("paging", "resident") == 4
+    full = run(paged(replay="served", capacity=4096), *four)
+    assert full.count("paging", "not_served") > 0
+    assert full.count("paging", "pages_out") == 3

@@ -91,7 +91,8 @@ class Driver(Component):
 
     Attributes:
         buffer: where the faults of all stages come in.
-        replay: called at the end of a batch with the pages that came, or None: all walk again.
+        replay: called at the end of a batch with the pages of faults that are still to be served:
+            all others walk again.
         on_batch: announces a batch: cycles in which it began and ended, faults, pages that were
             asked for, pages that came, pages that left.
     """
@@ -110,7 +111,7 @@ class Driver(Component):
     def __init__(
         self, env: EventLoop, config: PagingConfig, clock: Hertz, page_bytes: int,
         memory_of: Sequence[DeviceMemory], placement: Placement, prefetch: PagePrefetch,
-        link: Link, replay: Callable[[Collection[int] | None], None],
+        link: Link, replay: Callable[[Collection[int]], None],
     ) -> None:  # fmt: skip
         self.env = env
         self.buffer = FaultBuffer(config.fault_buffer)
@@ -201,11 +202,7 @@ class Driver(Component):
                 yield from self._bring(memory, mine, came)
         if self._config.replay == "all":
             self.buffer.faults.clear()
-            self._replay(None)
-        else:
-            self._replay(
-                {*came, *remote, *(fault.tag for fault in batch if fault.tag not in wanted)}
-            )
+        self._replay({fault.tag for fault in self.buffer.faults}.difference(came, remote))
         if self.on_batch.listeners:
             left = sum(one.pages_out for one in self.counters) - left
             self.on_batch(began, self.env._now, len(batch), len(wanted), len(came), left)

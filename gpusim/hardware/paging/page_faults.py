@@ -121,12 +121,12 @@ class PageFaults(Stage):
         self._faulted.append(translation)
         self._tell_driver()
 
-    def replay(self, served: Collection[int] | None) -> None:
-        """Let those whose pages were served walk again; None: all that wait."""
+    def replay(self, still: Collection[int]) -> None:
+        """Let all that wait walk again, but those whose pages the driver will still come to."""
         now = self.env._now
         waiting, self._faulted = self._faulted, []
         for translation in waiting:
-            if served is not None and translation.tag not in served:
+            if translation.tag in still:
                 self._faulted.append(translation)
                 continue
             counters = self.counters[translation.app]
