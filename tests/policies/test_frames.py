@@ -56,7 +56,8 @@ def test_scattering_depends_on_the_seed_alone() -> None:
 
 
 def test_all_have_names() -> None:
-    names = {name: find_policy(Slot.FRAMES, name) for name in policy_names(Slot.FRAMES)}
+    found = {name: find_policy(Slot.FRAMES, name) for name in policy_names(Slot.FRAMES)}
+    names = {name: one for name, one in found.items() if one.__module__.startswith("gpusim.")}
     small = dict(zip(("contiguous", "first-touch", "scattered"), ALL, strict=True))
     regions = {"region": RegionFrames, "mosaic": MosaicFrames}
     assert names == {**small, **regions, "largest-fit": LargestFitFrames}
