@@ -5,9 +5,17 @@ Two profiles of hypothesis: `quick`, unless told otherwise, and `long`, of which
 asks `tests.examples` for it.
 """
 
+import os
+
 from hypothesis import settings
 
 from tests.examples import LONG, QUICK
+
+# Of the terminal that tests are started in; readline exports them behind Python's back, and tables
+# of commands that tests start would fold.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
+    os.unsetenv(name)
 
 for name, examples in (("quick", QUICK), ("long", LONG)):
     settings.register_profile(

@@ -19,14 +19,17 @@ from gpusim.hardware.paging.host import HostCounters
 from gpusim.hardware.paging.link import LinkCounters
 from gpusim.hardware.paging.page_faults import FaultCounters
 from gpusim.hardware.sm.counters import SmCounters
+from gpusim.hardware.tlb.dead_pages import DeadPageCounters
 from gpusim.hardware.tlb.level import LongMissCounters, TlbCounters, TlbQueueCounters
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
+from gpusim.hardware.tlb.prefetcher import PrefetchBufferCounters
 from gpusim.hardware.tlb.utilisation import EvictedEntries
 from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
 
 CLASSES: dict[str, tuple[type, ...]] = {
     "sm": (SmCounters,),
-    "tlb": (TlbCounters, TokenCounters, TlbQueueCounters, LongMissCounters),
+    "tlb": (TlbCounters, TokenCounters, DeadPageCounters, TlbQueueCounters, LongMissCounters),
+    "stage": (PrefetchBufferCounters,),
     "walk": (WalkCounters, WalkersCounters),
     "l1": (L1Counters, InvalidationCounters),
     "SIDE": (SideCounters,),
