@@ -48,8 +48,8 @@ def test_units_and_descriptions_are_attributes(file):
             assert data[name].attrs["description"].decode() == table.description
             for column in table.columns:
                 stored = data[name][column.name].attrs
-                assert stored["unit"].decode() == column.unit
-                assert stored["description"].decode() == column.description
+                assert stored.get("units", b"").decode() == column.unit
+                assert stored["long_name"].decode() == column.description
         summary = data["summary"]
         rows = zip(summary["app"], summary["name"].asstr(), summary["value"], strict=True)
         values = {(int(app), name): value for app, name, value in rows}

@@ -99,13 +99,17 @@ def of_warps(warp_cycles: xr.DataArray, window: Window) -> Variables:
 
 
 def of_memory(result: Result, window: Window, among: Mapping[str, Wanted]) -> Variables:
-    """What follows from all other events; `among` is as from `selectable`."""
+    """What follows from all other events; `among` is as from `selectable`.
+
+    A run whose pages do not come on demand has nothing to tell of that.
+    """
     found: Variables = {}
     for table, variables in (
         ("requests", _outstanding), ("walks", _walks), ("dram", _dram), ("tlb", _tlb),
         ("fault_batches", _batches), ("transfers", _transfers),
     ):  # fmt: skip
-        if table in among:
+        on_demand = variables in (_batches, _transfers)
+        if table in among and (result.tables[table] or not on_demand):
             found |= variables(result, window, among[table])
     return found
 

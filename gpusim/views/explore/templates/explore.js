@@ -307,6 +307,7 @@ function draw() {
     $("span").textContent = `cycles ${number(view.begin)} to ${number(view.end)} (${number(view.end - view.begin)})`;
     document.body.dataset.begin = Math.round(view.begin);
     document.body.dataset.end = Math.round(view.end);
+    document.body.dataset.ready = "yes";
   });
 }
 
@@ -605,6 +606,5 @@ async function start() {
   });
   tell();
   all();
-  document.body.dataset.ready = "yes";
 }
 start();
