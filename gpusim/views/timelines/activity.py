@@ -99,17 +99,13 @@ def of_warps(warp_cycles: xr.DataArray, window: Window) -> Variables:
 
 
 def of_memory(result: Result, window: Window, among: Mapping[str, Wanted]) -> Variables:
-    """What follows from all other events; `among` is as from `selectable`.
-
-    A run whose pages do not come on demand has nothing to tell of that.
-    """
+    """What follows from all other events; `among` is as from `selectable`."""
     found: Variables = {}
     for table, variables in (
         ("requests", _outstanding), ("walks", _walks), ("dram", _dram), ("tlb", _tlb),
         ("fault_batches", _batches), ("transfers", _transfers),
     ):  # fmt: skip
-        on_demand = variables in (_batches, _transfers)
-        if table in among and (result.tables[table] or not on_demand):
+        if table in among:
             found |= variables(result, window, among[table])
     return found
 

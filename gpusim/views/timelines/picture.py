@@ -158,10 +158,10 @@ def _panels(found: xr.Dataset, window: Window, families: Sequence[str]) -> list[
         panels.append(_lines(0.8, "DRAM queue\n[requests]", found.dram_queue, end))
     if "tlb_hit_rate" in found:
         panels.append(Panel(0.9, "TLB hit rate", lambda ax: _rates(ax, found.tlb_hit_rate, end)))
-    if "batch_faults" in found:
+    if "batch_faults" in found and found.batch_faults.any():
         batches = _named(found, faults="batch_faults", pages="batch_pages")
         panels.append(_lines(0.9, "fault batches", batches, end))
-    if "link_use" in found:
+    if "link_use" in found and found.link_use.any():
         panels.append(Panel(0.9, "link use", lambda ax: _rates(ax, found.link_use, end)))
     return panels
 
