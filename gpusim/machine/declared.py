@@ -80,12 +80,19 @@ def _is_abstract(cls: type, name: str) -> bool:
 
 @cache
 def _source(module_name: str) -> Path | None:
-    """The source of a compiled module; None: it is not compiled."""
+    """The source of a compiled module; None: it is not compiled.
+
+    A compiled module that another compiled one has imported may tell a place that is not there, so
+    its source is looked for in its package.
+    """
     module = sys.modules.get(module_name)
-    place = getattr(getattr(module, "__spec__", None), "origin", None) or ""
-    suffix = next((one for one in EXTENSION_SUFFIXES if place.endswith(one)), "")
-    source = Path(place.removesuffix(suffix) + ".py")
-    return source if suffix and source.is_file() else None
+    told = getattr(getattr(module, "__spec__", None), "origin", None) or ""
+    package, _, name = module_name.rpartition(".")
+    folders = getattr(sys.modules.get(package), "__path__", ())
+    sources = (Path(folder) / f"{name}.py" for folder in folders)
+    if not told.endswith(tuple(EXTENSION_SUFFIXES)):
+        return None
+    return next((source for source in sources if source.is_file()), None)
 
 
 @cache

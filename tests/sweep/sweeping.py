@@ -154,6 +154,10 @@ def assert_same_runs(one: Path, other: Path) -> None:
         assert content(one / "runs" / name) == content(other / "runs" / name)
 
 
+_REFERENCES = ("DIMENSION_LIST", "REFERENCE_LIST")
+"""Attributes that point to other places of the same file."""
+
+
 def content(path: Path) -> dict[str, object]:
     """Everything that is in a result, by its place in the file, but for the group `wall`."""
     found: dict[str, object] = {}
@@ -161,7 +165,9 @@ def content(path: Path) -> dict[str, object]:
     def look(name: str, thing: h5py.Group | h5py.Dataset) -> None:
         if name.partition("/")[0] == "wall":
             return
-        attributes = {key: _bits(value) for key, value in thing.attrs.items()}
+        attributes = {
+            key: _bits(value) for key, value in thing.attrs.items() if key not in _REFERENCES
+        }
         data = _bits(thing[()]) if isinstance(thing, h5py.Dataset) else None
         found[name] = (type(thing).__name__, attributes, data)
 
