@@ -32,7 +32,7 @@ def explore(
 ) -> None:
     """Write a page on which a run can be looked into, cycle by cycle, in any browser."""
     from gpusim.results import open_result
-    from gpusim.views.explore import write_exploration
+    from gpusim.views.explore import explore as explore_page
 
     path = output or file.with_suffix(".explore.html")
     if path.resolve() in {one.resolve() for one in (file, other) if one is not None}:
@@ -40,5 +40,5 @@ def explore(
     with ExitStack() as stack:
         files = [file] if other is None else [file, other]
         results = [stack.enter_context(open_result(one)) for one in files]
-        write_exploration(results, path, begin or 0, end)
+        explore_page(*results, begin=begin or 0, end=end).write(path)
     print(f"written to {path}: open it in a browser")

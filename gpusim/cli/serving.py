@@ -62,11 +62,15 @@ def served_run(title: str, port: int | None, address: str | None) -> Iterator[Li
     Raises:
         UserError: as `serving`.
     """
+    if port is None:
+        with serving(None, address, dict):
+            yield None
+        return
     from gpusim.views.live import LiveRun
 
     live = LiveRun(title)
     with serving(port, address, live.state, live.command):
         try:
-            yield None if port is None else live
+            yield live
         finally:
             live.end()

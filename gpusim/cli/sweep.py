@@ -59,13 +59,11 @@ def sweep(
         print_results,
         print_status,
     )
-    from gpusim.cli.sweep_view import Seen, sweep_progress
-    from gpusim.studies.sweep.pairs import refusals
+    from gpusim.cli.sweep_view import Seen, sweep_progress, sweep_state
     from gpusim.studies.sweep.picture import draw_sweep
     from gpusim.studies.sweep.run import run_sweep
     from gpusim.studies.sweep.spec import read_sweep
     from gpusim.studies.sweep.status import look_ahead, sweep_status
-    from gpusim.views.live import sweep_state
 
     if status is not None:
         if spec is not None or output is not None:
@@ -94,8 +92,8 @@ def sweep(
         print_results(results, None, as_json)
         raise
     print_results(results, picture, as_json)
-    if wanted.pairs and not as_json:
-        print_refusals(refusals(wanted))
+    if not as_json:
+        print_refusals(results.refused)
     if results.failures:
         raise typer.Exit(1)
 

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -38,6 +38,22 @@ def sweep_progress(title: str) -> Iterator[Callable[[SweepProgress], None]]:
         yield lambda progress: live.update(
             show(progress, title, time.monotonic() - started, width), refresh=True
         )
+
+
+def sweep_state(title: str, progress: SweepProgress | None) -> dict[str, Any]:
+    """What there is to show of a sweep, in plain JSON types."""
+    if progress is None:
+        return {"title": title, "kind": "sweep", "total": 0, "finished": 0}
+    return {
+        "title": title,
+        "kind": "sweep",
+        "total": progress.total,
+        "finished": progress.total - progress.left,
+        "failed": progress.failed,
+        "running": [[name, round(seconds, 1)] for name, seconds in progress.running],
+        "seconds_left": progress.seconds_left,
+        "done": not progress.left,
+    }
 
 
 class Seen:

@@ -115,7 +115,7 @@ Report = Callable[[Progress], None]
 def now_and_then(machine: Machine, report: Report) -> Generator[int, None, None]:
     """A process that reports every `REPORT_SECONDS` of real time, as long as the machine runs."""
     due = 0.0
-    while _running(machine):
+    while running(machine):
         if time.monotonic() >= due:
             report(sample(machine))
             due = time.monotonic() + REPORT_SECONDS
@@ -125,12 +125,13 @@ def now_and_then(machine: Machine, report: Report) -> Generator[int, None, None]
 def every(cycles: int, machine: Machine, report: Report) -> Generator[int, None, None]:
     """A process that reports every `cycles` simulated cycles, as long as the machine runs."""
     yield cycles
-    while _running(machine):
+    while running(machine):
         report(sample(machine))
         yield cycles
 
 
-def _running(machine: Machine) -> bool:
+def running(machine: Machine) -> bool:
+    """Whether any application has not ended."""
     return any(scheduler.in_flight() for scheduler in machine.schedulers)
 
 

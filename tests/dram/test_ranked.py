@@ -19,7 +19,7 @@ from tests.dram.test_golden_choice import BANKS, waiting
 from tests.dram.test_golden_silver_normal import config
 from tests.examples import examples
 
-APPS, PATIENCE = 3, 40
+APPS, QUANTUM, PATIENCE = 3, 1_000_000, 40
 SIZES = Dimensions(page_bits=36, frame_bits=20, sms=16, block_slots=16, page_table_levels=4)
 
 STEPS = st.lists(
@@ -40,7 +40,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_it_chooses_as_a_naive_one(steps: list[tuple[Any, ...]]) -> None:
     ranking = Ranking(APPS)
-    queue = RankedQueue(99, BANKS, ranking, PATIENCE)
+    queue = RankedQueue(99, BANKS, ranking, QUANTUM, PATIENCE)
     here: list[Waiting] = []
     places = coming = list(range(APPS))
     cycle = heard = number = 0
@@ -74,7 +74,7 @@ def test_it_chooses_as_a_naive_one(steps: list[tuple[Any, ...]]) -> None:
 
 def test_banks_whose_order_changes_are_told() -> None:
     ranking = Ranking(2)
-    queue = RankedQueue(8, BANKS, ranking, PATIENCE)
+    queue = RankedQueue(8, BANKS, ranking, QUANTUM, PATIENCE)
     queue.add(waiting(3, 0, 0, 0, 0, 0), 0)
     assert queue.changed == []
     ranking.set_order([1, 0])

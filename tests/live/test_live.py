@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 import gpusim
+from gpusim.cli.sweep_view import sweep_state
 from gpusim.core.errors import UserError
 from gpusim.studies.sweep.progress import SweepProgress
-from gpusim.views.live import LiveRun, LiveServer, sweep_state
+from gpusim.views.live import LiveRun, LiveServer
 from tests.browser import CHROMIUM, browser
 
 HEADERS = {"X-Gpusim": "1"}

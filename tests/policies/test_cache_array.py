@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.core.shares import split_ways
 from gpusim.hardware.cache.array import DIRTY, CacheArray
-from gpusim.hardware.cache.partition import split_ways
 from tests.examples import examples
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,14 +12,11 @@ import pytest
 
 from gpusim.results import Result
 from gpusim.views.plots import PALETTE
+from tests.browser import CHROMIUM
 from tests.quick import quick
 from tests.report.reading import read
 
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
 
 @pytest.fixture
@@ -35,7 +31,7 @@ def browse(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
     profile.mkdir()
     return subprocess.run(
         [
-            str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
             "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
             "--disable-component-update", "--disable-sync", "--hide-scrollbars",
             "--enable-logging=stderr", f"--user-data-dir={profile}", "--virtual-time-budget=2000",

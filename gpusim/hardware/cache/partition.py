@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpusim.config.schema import L2Config
 from gpusim.core.errors import OptionError, UserError
+from gpusim.core.shares import split_ways
 from gpusim.hardware.cache.array import CacheArray
 
 
@@ -32,11 +33,6 @@ def arrays_of(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
             f'l2.{error}; l2.partition = "{config.partition}" gives each of {len(apps)} '
             f"applications its share of l2.ways = {config.ways}"
         ) from error
-
-
-def split_ways(ways: int, parts: int) -> list[int]:
-    """`ways` in `parts` parts, as equal as can be."""
-    return [ways * (part + 1) // parts - ways * part // parts for part in range(parts)]
 
 
 def _array(config: L2Config, ways: int) -> CacheArray:

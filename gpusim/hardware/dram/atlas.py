@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Self
+from collections.abc import Sequence
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.errors import OptionError, at_least
-from gpusim.core.policy import Ending
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -71,7 +69,9 @@ class Atlas(RankedQueue):
         patience: core cycles after which a read goes first, whoever's it is.
     """
 
-    __slots__ = ("_banks_count", "_history", "_quantum")
+    __slots__ = ("_history",)
+
+    never = "'atlas' never ranked applications"
 
     def __init__(
         self, entries: int, banks: int, *, quantum: int = 10_000_000, history: float = 0.875,
@@ -80,9 +80,7 @@ class Atlas(RankedQueue):
         at_least(1, quantum=quantum, patience=patience)
         if not 0 <= history < 1:
             raise OptionError("history", "must be 0 or more, and less than 1")
-        super().__init__(entries, banks, AttainedService(1, quantum, history), patience)
-        self._banks_count = banks
-        self._quantum = quantum
+        super().__init__(entries, banks, AttainedService(1, quantum, history), quantum, patience)
         self._history = history
 
     def attach(self, signals: Signals) -> None:
@@ -93,18 +91,8 @@ class Atlas(RankedQueue):
 
         self.ranking = signals.share(("atlas", self._quantum, self._history), make)
 
-    @classmethod
-    def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
-        """Among several applications, it is to rank them."""
-        quantum = made[0]._quantum
-        if len(ending.apps) > 1 and ending.cycles < quantum:
-            yield (
-                f"'atlas' never ranked applications: its quantum of {quantum} cycles is longer "
-                f"than the run of {ending.cycles} cycles; set {ending.key}.quantum"
-            )
-
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
-        service = {"service": bits_for(self._quantum * self._banks_count + 1)}
+        service = {"service": bits_for(self._quantum * len(self._banks) + 1)}
         counters = Storage("attained service", dimensions.sms, service)
         return [*super().storage(dimensions), counters]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
+from typing import Self
 
 from mypy_extensions import mypyc_attr
 
+from gpusim.core.policy import Ending
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.dram.queue import FrFcfs
 from gpusim.hardware.dram.waiting import PRECEDENCE, Waiting
@@ -59,17 +61,25 @@ class RankedQueue(FrFcfs):
     Args:
         entries, banks: see `DramQueue`.
         ranking: of a machine that has one application; `attach` gives the real one.
+        quantum: core cycles after which applications are ranked anew.
         patience: see above.
+
+    Attributes:
+        never: what has not happened in a run that is shorter than a quantum.
     """
 
-    __slots__ = ("_arrived", "_patience", "_version", "ranking")
+    __slots__ = ("_arrived", "_patience", "_quantum", "_version", "ranking")
 
     reads_only = True
+    never = ""
 
-    def __init__(self, entries: int, banks: int, ranking: Ranking, patience: int) -> None:
+    def __init__(
+        self, entries: int, banks: int, ranking: Ranking, quantum: int, patience: int
+    ) -> None:  # fmt: skip
         super().__init__(entries, banks)
         self.ranking = ranking
         self._version = 0
+        self._quantum = quantum
         self._patience = patience
         self._arrived: dict[Waiting, None] = {}
         """What waits and has not waited for too long, the oldest first."""
@@ -128,6 +138,16 @@ class RankedQueue(FrFcfs):
     def _order(self, bank: int) -> None:
         self._banks[bank].sort(key=_rank)
         self.changed.append(bank)
+
+    @classmethod
+    def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
+        """Among several applications, it is to rank them."""
+        quantum = made[0]._quantum
+        if len(ending.apps) > 1 and ending.cycles < quantum:
+            yield (
+                f"{cls.never}: its quantum of {quantum} cycles is longer than the run of "
+                f"{ending.cycles} cycles; set {ending.key}.quantum"
+            )
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         """For as many applications as there are SMs."""

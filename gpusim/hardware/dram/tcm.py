@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Self
+from collections.abc import Sequence
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.errors import OptionError, at_least
-from gpusim.core.policy import Ending
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
@@ -34,7 +32,9 @@ class Tcm(RankedQueue):
         patience: core cycles after which a read goes first, whoever's it is [our choice: ATLAS's].
     """
 
-    __slots__ = ("_banks_count", "_clusters", "_number", "_quantum", "_share", "_shuffle")
+    __slots__ = ("_clusters", "_number", "_share", "_shuffle")
+
+    never = "'tcm' never formed clusters"
 
     def __init__(
         self, entries: int, banks: int, *, quantum: int = 1_000_000, shuffle: int = 800,
@@ -44,10 +44,8 @@ class Tcm(RankedQueue):
         if not 0 <= share <= 1:
             raise OptionError("share", "must be 0 to 1")
         self._clusters = Clusters(1, quantum, shuffle, share)
-        super().__init__(entries, banks, self._clusters, patience)
+        super().__init__(entries, banks, self._clusters, quantum, patience)
         self._number = 0
-        self._banks_count = banks
-        self._quantum = quantum
         self._shuffle = shuffle
         self._share = share
 
@@ -69,28 +67,18 @@ class Tcm(RankedQueue):
         super().remove(waiting)
         self._clusters.left(waiting.request.app, self._number, waiting.bank)
 
-    @classmethod
-    def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
-        """Among several applications, it is to form clusters."""
-        quantum = made[0]._quantum
-        if len(ending.apps) > 1 and ending.cycles < quantum:
-            yield (
-                f"'tcm' never formed clusters: its quantum of {quantum} cycles is longer than the "
-                f"run of {ending.cycles} cycles; set {ending.key}.quantum"
-            )
-
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         """Counters of requests, row hits, service and banks; the last row of each bank."""
         count = bits_for(self._quantum + 1)
         fields = {
-            "requests": count, "row hits": count, "banks": count + bits_for(self._banks_count),
-            "service": bits_for(self._quantum * self._banks_count + 1),
+            "requests": count, "row hits": count, "banks": count + bits_for(len(self._banks)),
+            "service": bits_for(self._quantum * len(self._banks) + 1),
         }  # fmt: skip
         rows = {"row": dimensions.frame_bits}
         return [
             *super().storage(dimensions),
             Storage("behaviour of applications", dimensions.sms, fields),
-            Storage("shadow rows", dimensions.sms * self._banks_count, rows),
+            Storage("shadow rows", dimensions.sms * len(self._banks), rows),
         ]
 
 

@@ -13,6 +13,7 @@ from gpusim.core.errors import OptionError, UserError
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy, register_policy
+from gpusim.core.shares import split_ways
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.array import TlbArray
@@ -104,7 +105,7 @@ def _equal_parts(ways: int, apps: int) -> list[int]:
         raise UserError(
             f'ways_of = "{EQUAL}": {ways} ways of a TLB cannot be dealt out to {apps} applications'
         )
-    return [(app + 1) * ways // apps - app * ways // apps for app in range(apps)]
+    return split_ways(ways, apps)
 
 
 def _parse(ways_of: str, ways: int) -> list[int]:

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
@@ -62,11 +62,13 @@ class Plan:
         sweep: what was asked for.
         points: every combination, in the order of the sweep, and the key of its run.
         runs: by key, in the order in which points need them.
+        refused: pairs of variants that do not make one machine, by model and pair, and why.
     """
 
     sweep: Sweep
     points: tuple[tuple[Point, str], ...]
     runs: Mapping[str, Run]
+    refused: Mapping[tuple[str, str], str] = field(factory=dict)
 
 
 def make_plan(sweep: Sweep) -> Plan:
@@ -86,7 +88,7 @@ def make_plan(sweep: Sweep) -> Plan:
             points[point] = runs.setdefault(run.key, run).key
     if not points:
         raise UserError(f"sweep {sweep.name!r}: everything is excluded")
-    return Plan(sweep, tuple(points.items()), runs)
+    return Plan(sweep, tuple(points.items()), runs, planner.refused)
 
 
 def plan_together(name: str, sweeps: Sequence[Sweep]) -> Plan:
@@ -109,15 +111,15 @@ class _Planner:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
         self._unused = list(sweep.exclude)
+        self.refused = refusals(sweep) if sweep.pairs else {}
         self._has_mix = False
         self._load_model = cache(_load_model)
         self._load_outline = cache(_load_outline)
 
     def points(self) -> Iterator[Point]:
         """All points, derived ones after the one that they are derived from."""
-        refused = refusals(self._sweep) if self._sweep.pairs else {}
         for point in _combinations(self._sweep):
-            if (point.model, point.variant) not in refused and not self._is_excluded(point):
+            if (point.model, point.variant) not in self.refused and not self._is_excluded(point):
                 yield from self._derived(point)
         if self._unused:
             table = {name: list(values) for name, values in self._unused[0].items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,10 +51,15 @@ class SweepResults:
     Attributes:
         name: of the sweep.
         folder: where its runs are.
+        refused: pairs of variants that do not make one machine, by model and pair, and why; known
+            to whoever has run the sweep, empty for who opens what another one left.
     """
 
-    def __init__(self, runs: RunFolder, name: str) -> None:
+    def __init__(
+        self, runs: RunFolder, name: str, refused: Mapping[tuple[str, str], str] | None = None
+    ) -> None:  # fmt: skip
         self.name = name
+        self.refused = refused or {}
         self.folder = runs.path
         self._runs = runs
 

@@ -14,7 +14,7 @@ from gpusim.studies.sweep.folder import RunFolder
 from gpusim.studies.sweep.journal import Journal
 from gpusim.studies.sweep.plan import Plan, make_plan, plan_together
 from gpusim.studies.sweep.progress import Report
-from gpusim.studies.sweep.results import SweepResults, open_sweep
+from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.studies.sweep.worker import Limits
 
@@ -51,7 +51,7 @@ def run_sweep(
     runs = RunFolder(folder, create=True)
     runs.keep_sweep(sweep)
     _run(plan, runs, jobs, dask, retry_failed, limits or Limits(), progress)
-    return open_sweep(folder, sweep.name)
+    return SweepResults(runs, sweep.name, plan.refused)
 
 
 def run_together(

@@ -1,5 +1,5 @@
 """A run to be looked into: one page that opens in any browser, without a network."""
 
-from gpusim.views.explore.page import Exploration, explore, write_exploration
+from gpusim.views.explore.page import Exploration, explore
 
-__all__ = ["Exploration", "explore", "write_exploration"]
+__all__ = ["Exploration", "explore"]

@@ -84,14 +84,3 @@ def explore(*results: Result, begin: int = 0, end: int | None = None) -> Explora
             data=data.replace("<", "\\u003c"),
         )
     )
-
-
-def write_exploration(
-    results: list[Result], path: str | os.PathLike[str], begin: int = 0, end: int | None = None
-) -> None:
-    """Write the page of `explore`.
-
-    Raises:
-        UserError: as `explore`, or it cannot be written.
-    """
-    explore(*results, begin=begin, end=end).write(path)

@@ -2,6 +2,5 @@
 
 from gpusim.views.live.run import LiveRun
 from gpusim.views.live.server import LiveServer
-from gpusim.views.live.sweep import sweep_state
 
-__all__ = ["LiveRun", "LiveServer", "sweep_state"]
+__all__ = ["LiveRun", "LiveServer"]

@@ -9,7 +9,13 @@ from threading import Condition
 from typing import Any
 
 from gpusim.machine import Machine
-from gpusim.machine.monitor import HEARTBEAT_CYCLES, REPORT_SECONDS, Activity, sample
+from gpusim.machine.monitor import (
+    HEARTBEAT_CYCLES,
+    REPORT_SECONDS,
+    Activity,
+    running,
+    sample,
+)
 
 _SAMPLES = 600
 """Kept for the lines over time."""
@@ -61,7 +67,7 @@ class LiveRun:
 
     def _watch(self, machine: Machine) -> Generator[int, None, None]:
         due = 0.0
-        while any(scheduler.in_flight() for scheduler in machine.schedulers):
+        while running(machine):
             now = machine.env.now
             reached = self._until is not None and now >= self._until
             if reached or self._paused or time.monotonic() >= due:
