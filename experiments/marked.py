@@ -1,7 +1,8 @@
-"""Parts of a page that a command writes, between two marks."""
+"""Parts of a page that a command writes, between two marks, and their tables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim.core.errors import UserError
@@ -30,3 +31,9 @@ def write_marked(page: Path, name: str, text: str) -> None:
 
 def _marks(name: str) -> tuple[str, str]:
     return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+
+
+def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, numbers to the right."""
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

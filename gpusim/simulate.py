@@ -48,6 +48,9 @@ from gpusim.results.writer import ResultWriter
 GARBAGE_OBJECTS = 500_000
 """Objects allocated, and not freed, between two collections of reference cycles."""
 
+LARGE_ARRAYS = 32 << 20
+"""Bytes of a workload's arrays from which on earlier machines are looked for."""
+
 
 def simulate(
     model: LoadedModel,
@@ -93,6 +96,7 @@ def simulate(
     if isinstance(workload, np.ndarray):
         workload = workload_of(workload)
     tenants = assign_sms(model, workload)
+    _forget_earlier_machines(tenants)
     with (
         ResultWriter(output) as writer,
         nullcontext() if log is None else RunLog(log, log_every) as run_log,
@@ -125,6 +129,16 @@ def run(machine: Machine) -> None:
         machine.env.run()
     machine.watchdog.check_drained()
     check_conservation(machine)
+
+
+def _forget_earlier_machines(tenants: Sequence[Tenant]) -> None:
+    """Make room where arrays are large: a machine refers to itself, so that nobody else frees it.
+
+    Python looks for such objects when there are many of them; that these hold gigabytes it does
+    not see, and a process that runs one large program after the other would fill all memory.
+    """
+    if sum(one.bytes for tenant in tenants for one in tenant.application.buffers) > LARGE_ARRAYS:
+        gc.collect()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from statistics import mean
 
 import pandas as pd
 
+from experiments.marked import grid
 from experiments.paging.study import (
     COLD,
     FULL,
@@ -25,12 +26,6 @@ SIZES = (16, 64, 256, 1 << 20)
 
 STREAMED = 3 << 20
 """Bytes that the last launch of `stream` loads and stores: three arrays of 1 MiB."""
-
-
-def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, numbers to the right."""
-    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def slowdowns(runs: Runs) -> pd.DataFrame:

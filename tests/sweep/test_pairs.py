@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gpusim.machine.load import load_model
 from gpusim.studies.sweep.pairs import Machines, gains_of, pair_name, refusals
 from gpusim.studies.sweep.picture import draw_sweep
 from gpusim.studies.sweep.plan import make_plan
@@ -30,6 +31,16 @@ def test_what_changes_a_key_in_two_ways_is_no_machine() -> None:
     told = machines.why_not("mask-tlb-quick", "mask-tlb")
     assert told == "both decide tlb.L2.fill.epoch: 4000 and 100000"
     assert "tlb.L2" in machines.why_not("mask-tokens", "pwcache"), "the TLB is gone"
+
+
+def test_stages_of_two_variants_go_together() -> None:
+    machines = Machines("maxwell-mask")
+    assert machines.why_not("tlb-prefetch-next", "tlb-mosaic") == "", "both bring one"
+    assert machines.why_not("vc-opt", "tlb-prefetch-next") == "", "one drops one"
+    both = load_model("maxwell-mask", ["vc-opt", "tlb-prefetch-next"])
+    assert both.config.stages == ("L2", "prefetch", "walk")
+    told = machines.why_not("tlb-prefetch-next", "tlb-prefetch-stride")
+    assert told.startswith("both decide stage.prefetch.kind")
 
 
 def test_each_pair_is_a_point_if_it_is_a_machine() -> None:

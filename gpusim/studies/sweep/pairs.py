@@ -29,11 +29,16 @@ def pairs_of(variants: Sequence[str]) -> Iterator[tuple[str, str]]:
     return combinations([one for one in variants if one != BASELINE], 2)
 
 
+_STAGES = "stages"
+"""The key that lists all of a machine's: a list that leaves one out is refused by itself."""
+
+
 class Machines:
     """Which variants of a model make one machine together.
 
     They contradict each other if both change or drop a key, and not in the same way: the machine
-    would be that of the second one alone.
+    would be that of the second one alone.  Stages that one brings and those that the other one
+    brings or drops go together; of two that lie in the same place the second one's comes first.
 
     Args:
         model: name, or path.
@@ -52,7 +57,7 @@ class Machines:
         """
         one, other = self._changes(first), self._changes(second)
         for key in one:
-            if one[key] != other.get(key, one[key]):
+            if key != _STAGES and one[key] != other.get(key, one[key]):
                 told = (value or "none" for value in (one[key], other[key]))
                 return f"both decide {key}: {' and '.join(told)}"
         try:

@@ -1,0 +1,148 @@
+"""Who helps whom, and who takes away what another one gains: mechanisms alone and in pairs.
+
+``python -m experiments.compositions`` runs what is missing of experiments/compositions.toml and
+prints its tables; with ``--doc`` it writes them into the page docs/compositions.md, and the matrix
+beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from attrs import evolve
+
+from experiments.marked import grid, write_marked
+from gpusim.cli.sweep_view import sweep_progress
+from gpusim.studies.sweep.pairs import Pairs, gains_of, pair_name
+from gpusim.studies.sweep.picture import draw_sweep
+from gpusim.studies.sweep.point import BASELINE
+from gpusim.studies.sweep.results import SweepResults
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.spec import Sweep, read_sweep
+
+SPEC = Path(__file__).parent / "compositions.toml"
+SHIFTED, SHIFTS = "l2.latency", ("8 cycles", "9 cycles", "11 cycles", "12 cycles")
+"""What shifts a run without being a design: a key and its values, about that of the machine."""
+
+MOST = 8
+"""Rows of a table of pairs."""
+
+VALUE = "ipc"
+
+
+def by_workload(results: SweepResults) -> pd.DataFrame:
+    """Gains over the baseline: workloads, and variants and pairs; 0.1 is a tenth more."""
+    table = results.table[results.table["state"] == "done"]
+    numbers = table.pivot_table(index="workload", columns="variant", values=VALUE)
+    return numbers.div(numbers[BASELINE], axis=0) - 1
+
+
+def alone(each: pd.DataFrame, pairs: Pairs) -> str:
+    """What each gains without another one."""
+    gains = np.diag(pairs.gains.to_numpy(float))
+    rows = [
+        [f"`{name}`", f"{gain:+.1f}", *map("{:+.1%}".format, each[name])]
+        for name, gain in zip(_names(pairs), gains, strict=True)
+    ]
+    return grid(["recipe", "mean, %", *(f"`{name}`" for name in each.index)], rows)
+
+
+def strongest(each: pd.DataFrame, pairs: Pairs, *, helped: bool) -> str:
+    """Pairs that gain most beyond the product of their gains, or stay most below it."""
+    names, gains, beyond = _names(pairs), pairs.gains.to_numpy(float), pairs.beyond.to_numpy(float)
+    found = [two for two in combinations(range(len(names)), 2) if np.isfinite(beyond[two])]
+    found.sort(key=lambda two: beyond[two], reverse=helped)
+    rows = []
+    for first, second in found[:MOST]:
+        one, other = names[first], names[second]
+        more = each[pair_name(one, other)] - ((1 + each[one]) * (1 + each[other]) - 1)
+        ends = (f"{100 * part.iloc[0]:+.1f} (`{part.index[0]}`)" for part in _ends(more))
+        numbers = (gains[first, first], gains[second, second], gains[first, second])
+        rows.append([
+            f"`{one}` and `{other}`",
+            *map("{:+.1f}".format, (*numbers, beyond[first, second])),
+            " to ".join(ends),
+        ])  # fmt: skip
+    head = ["pair", "the first", "the second", "both", "beyond", "of one workload"]
+    return grid(head, rows)
+
+
+def _names(pairs: Pairs) -> list[str]:
+    return [str(name) for name in pairs.gains.index]
+
+
+def _ends(numbers: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """The smallest one and the largest one."""
+    return numbers.nsmallest(1), numbers.nlargest(1)
+
+
+def refused(reasons: Mapping[tuple[str, str], str]) -> str:
+    """Pairs that are no machine."""
+    here = f"{SPEC.parents[1]}/"
+    rows = [[f"`{pair}`", reason.replace(here, "")] for (_, pair), reason in reasons.items()]
+    return "\n".join(["| pair | why it is no machine |", "|---|---|", *map(_row, rows)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def noise(results: SweepResults, shifted: SweepResults) -> str:
+    """What shifts change of the baseline."""
+    plain = results.table.query(f"variant == '{BASELINE}'").set_index("workload")[VALUE]
+    numbers = shifted.table.pivot_table(index="workload", columns=SHIFTED, values=VALUE)
+    ratios = numbers.div(plain, axis=0)
+    means = np.exp(np.log(ratios).mean())
+    return (
+        f"An L2 hit that takes one or two cycles less or more changes the baseline's mean by "
+        f"{means.min() - 1:+.1%} to {means.max() - 1:+.1%}, and a single workload by "
+        f"{ratios.min().min() - 1:+.1%} to {ratios.max().max() - 1:+.1%}."
+    )
+
+
+def parts(results: SweepResults, shifted: SweepResults, sweep: Sweep) -> Iterator[tuple[str, str]]:
+    """All parts of the page, by the names of their marks."""
+    each, pairs = by_workload(results), gains_of(results, VALUE, sweep.variants)
+    yield "alone", alone(each, pairs)
+    yield "helped", strongest(each, pairs, helped=True)
+    yield "taken away", strongest(each, pairs, helped=False)
+    yield "refused", refused(results.refused)
+    yield "noise", noise(results, shifted)
+
+
+def run(sweep: Sweep, folder: Path, jobs: int | None) -> SweepResults:
+    """Run what is missing, and tell how far it is."""
+    with sweep_progress(sweep.title or sweep.name) as progress:
+        return run_sweep(sweep, folder, jobs=jobs, progress=progress)
+
+
+def main() -> None:
+    """Run, then print or write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--doc", type=Path, help="page whose tables are replaced")
+    parser.add_argument("--output", type=Path, default=Path("gpusim-runs"), help="folder of runs")
+    parser.add_argument("--jobs", type=int, help="processes; default: one a core")
+    arguments = parser.parse_args()
+    sweep = read_sweep(SPEC)
+    alike = evolve(
+        sweep, name=f"{sweep.name}-shifted", title="The baseline, shifted", pairs=False,
+        variants=[BASELINE], set={SHIFTED: SHIFTS}, plot=None,
+    )  # fmt: skip
+    results, shifted = (run(one, arguments.output, arguments.jobs) for one in (sweep, alike))
+    for name, text in parts(results, shifted, sweep):
+        if arguments.doc is None:
+            print(f"{text}\n")
+        else:
+            write_marked(arguments.doc, f"compositions {name}", text)
+    if arguments.doc is not None and (picture := draw_sweep(results, sweep)):
+        shutil.copy(picture, arguments.doc.parent / "pictures")
+
+
+if __name__ == "__main__":
+    main()
