@@ -75,11 +75,15 @@ def _config(comparison: Comparison, rows: int) -> Table:
 
 def _summary(comparison: Comparison) -> Table:
     table = _table("headline numbers", ("what",), ("A", "B", "unit", "change"))
+    last = ""
     for row in comparison.summary.rename_axis("name").reset_index().to_dict("records"):
         app, _, number = row["name"].rpartition("/")
         changed = row["a"] != row["b"]  # NaN differs from everything
         in_stalls = number.startswith("share_") and number != "share_translation"
         if number in _ALWAYS or (changed and not in_stalls):
+            if app != last:
+                table.add_section()
+            last = app
             label = f"{app}: {row['description']}" if app else row["description"]
             change = _change(row["a"], row["b"], row["unit"])
             _add(table, label, *_amounts(row["a"], row["b"], row["unit"]), change)
