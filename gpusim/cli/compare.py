@@ -52,6 +52,8 @@ def _print(comparison: Comparison, names: list[str], rows: int) -> None:
 
     console = stdout_console()
     console.print(Text(comparison.sentence, style="bold"))
+    if not comparison.same:
+        console.print(Text(comparison.cause.sentence))
     if comparison.warning:
         console.print(Text(f"warning: {comparison.warning}", style="yellow"))
     for letter, name in zip("AB", names, strict=True):
@@ -103,7 +105,7 @@ def _stalls(comparison: Comparison, rows: int) -> Table:
 
 
 def _counters(comparison: Comparison, rows: int) -> Table:
-    from gpusim.results.comparison import format_change
+    from gpusim.results.quantity import format_change
 
     names = ("component", "counter")
     table = _table("counters that moved most", names, ("A", "B", "change", ""))
@@ -154,7 +156,7 @@ def _amounts(a: float, b: float, unit: str) -> tuple[str, str, str]:
 def _change(a: float, b: float, unit: str) -> str:
     """Fractions in percentage points, everything else in relation to A."""
     from gpusim.core.metrics import FRACTION
-    from gpusim.results.comparison import format_change
+    from gpusim.results.quantity import format_change
 
     if unit == FRACTION and a != b and not math.isnan(b - a):
         return f"{(b - a) * 100:+.1f} pp"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -77,6 +78,33 @@ def format_quantity(value: float, unit: str) -> tuple[str, str]:
         if unit == base and abs(value) >= scale:
             return _format(value / scale), shown
     return _format(value), "" if unit == "1" else unit
+
+
+def format_change(a: float, b: float) -> str:
+    """From `a` to `b` for the eye: ``"-45.0 %"``, ``"12.3×"``, ``"from 0"``; ``"–"`` for NaN."""
+    if math.isnan(a) or math.isnan(b):
+        return "–"
+    if a == b:
+        return "0"
+    if a == 0:
+        return "from 0"
+    return times(b / a) if b / a >= 10 else f"{b / a - 1:+.1%}".replace("%", " %")
+
+
+def times(factor: float) -> str:
+    """A factor for the eye: ``"2.00×"``."""
+    return (
+        f"{factor:,.2f}×"
+        if factor < 10
+        else f"{factor:,.1f}×"
+        if factor < 100
+        else f"{factor:,.0f}×"
+    )
+
+
+def percent(part: float) -> str:
+    """A part of 1 for the eye, in whole percent."""
+    return f"{part * 100:.0f} %"
 
 
 def _format(value: float) -> str:
