@@ -28,10 +28,11 @@ from gpusim.machine.page_events import play, read_events
 from gpusim.machine.paging import Paging
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
+from gpusim.programs.kernel import Program
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.traces.addresses import workload_of
 from gpusim.programs.traces.warp_width import told_of_width
-from gpusim.programs.workload import Workload
+from gpusim.programs.workload import Workload, load_workload
 from gpusim.results.recorder import Recorder, check_records
 from gpusim.results.result import Result
 from gpusim.results.run_data import (
@@ -51,7 +52,7 @@ GARBAGE_OBJECTS = 500_000
 
 def simulate(
     model: LoadedModel,
-    workload: Workload | NDArray[np.integer[Any]],
+    workload: Workload | NDArray[np.integer[Any]] | str | Callable[..., Program],
     *,
     record: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
@@ -66,8 +67,8 @@ def simulate(
 
     Args:
         model: from `gpusim.load_model`.
-        workload: from `gpusim.load_workload`; or addresses, (warps, steps, lanes), as for
-            `gpusim.workload_of`, which knows more of them.
+        workload: from `gpusim.load_workload`; or a name or program that it would load at its
+            defaults; or addresses, (warps, steps, lanes), as for `gpusim.workload_of`.
         record: event tables to keep, any of ``gpusim list records``.
         output: HDF5 file of the result; None keeps it in memory.
         progress: called a few times a second of real time, and at the end.
@@ -92,6 +93,8 @@ def simulate(
     started = time.perf_counter()
     if isinstance(workload, np.ndarray):
         workload = workload_of(workload)
+    elif not isinstance(workload, Workload):
+        workload = load_workload(workload)
     tenants = assign_sms(model, workload)
     with (
         ResultWriter(output) as writer,
