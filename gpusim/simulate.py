@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
+from gpusim.config.side import SIDE_CACHES
 from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.registry import find_policy
 from gpusim.core.version import __version__
@@ -298,8 +299,10 @@ def _run_data(
 
 def _of_other_width(model: LoadedModel, workload: Workload) -> Iterator[str]:
     """Applications whose warps were traced with another number of threads."""
+    sides = [name for name in SIDE_CACHES if getattr(model.config, name) is not None]
     for spec in workload.applications:
-        if spec.warp_size and (told := told_of_width(spec.warp_size, model.config.sm.warp_size)):
+        traced = spec.warp_size or model.config.sm.warp_size
+        if told := told_of_width(traced, model.config.sm.warp_size, sides):
             yield f"{spec.name}: {told}"
 
 
