@@ -19,6 +19,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.version import __version__
 from gpusim.machine.load import load_model
 from gpusim.machine.monitor import Progress
+from gpusim.programs.catalog import program
 from gpusim.programs.traces.addresses import workload_of
 from gpusim.programs.workload import Workload, load_workload
 from gpusim.results.folder import Results, open_results
@@ -46,6 +47,7 @@ __all__ = [
     "open_result",
     "open_results",
     "open_sweep",
+    "program",
     "read_characterization",
     "read_sweep",
     "run_sweep",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
+from gpusim.config.side import SIDE_CACHES
 from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.registry import find_policy
 from gpusim.core.version import __version__
@@ -28,10 +29,11 @@ from gpusim.machine.page_events import play, read_events
 from gpusim.machine.paging import Paging
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
+from gpusim.programs.kernel import Program
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.traces.addresses import workload_of
 from gpusim.programs.traces.warp_width import told_of_width
-from gpusim.programs.workload import Workload
+from gpusim.programs.workload import Workload, load_workload
 from gpusim.results.recorder import Recorder, check_records
 from gpusim.results.result import Result
 from gpusim.results.run_data import (
@@ -54,7 +56,7 @@ LARGE_ARRAYS = 32 << 20
 
 def simulate(
     model: LoadedModel,
-    workload: Workload | NDArray[np.integer[Any]],
+    workload: Workload | NDArray[np.integer[Any]] | str | Callable[..., Program],
     *,
     record: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
@@ -69,8 +71,8 @@ def simulate(
 
     Args:
         model: from `gpusim.load_model`.
-        workload: from `gpusim.load_workload`; or addresses, (warps, steps, lanes), as for
-            `gpusim.workload_of`, which knows more of them.
+        workload: from `gpusim.load_workload`; or a name or program that it would load at its
+            defaults; or addresses, (warps, steps, lanes), as for `gpusim.workload_of`.
         record: event tables to keep, any of ``gpusim list records``.
         output: HDF5 file of the result; None keeps it in memory.
         progress: called a few times a second of real time, and at the end.
@@ -95,6 +97,8 @@ def simulate(
     started = time.perf_counter()
     if isinstance(workload, np.ndarray):
         workload = workload_of(workload)
+    elif not isinstance(workload, Workload):
+        workload = load_workload(workload)
     tenants = assign_sms(model, workload)
     _forget_earlier_machines(tenants)
     with (
@@ -309,8 +313,10 @@ def _run_data(
 
 def _of_other_width(model: LoadedModel, workload: Workload) -> Iterator[str]:
     """Applications whose warps were traced with another number of threads."""
+    sides = [name for name in SIDE_CACHES if getattr(model.config, name) is not None]
     for spec in workload.applications:
-        if spec.warp_size and (told := told_of_width(spec.warp_size, model.config.sm.warp_size)):
+        traced = spec.warp_size or model.config.sm.warp_size
+        if told := told_of_width(traced, model.config.sm.warp_size, sides):
             yield f"{spec.name}: {told}"
 
 

@@ -52,6 +52,8 @@ def _print(comparison: Comparison, names: list[str], rows: int) -> None:
 
     console = stdout_console()
     console.print(Text(comparison.sentence, style="bold"))
+    if not comparison.same:
+        console.print(Text(comparison.cause.sentence))
     if comparison.warning:
         console.print(Text(f"warning: {comparison.warning}", style="yellow"))
     for letter, name in zip("AB", names, strict=True):
@@ -75,11 +77,15 @@ def _config(comparison: Comparison, rows: int) -> Table:
 
 def _summary(comparison: Comparison) -> Table:
     table = _table("headline numbers", ("what",), ("A", "B", "unit", "change"))
+    last = ""
     for row in comparison.summary.rename_axis("name").reset_index().to_dict("records"):
         app, _, number = row["name"].rpartition("/")
         changed = row["a"] != row["b"]  # NaN differs from everything
         in_stalls = number.startswith("share_") and number != "share_translation"
         if number in _ALWAYS or (changed and not in_stalls):
+            if app != last:
+                table.add_section()
+            last = app
             label = f"{app}: {row['description']}" if app else row["description"]
             change = _change(row["a"], row["b"], row["unit"])
             _add(table, label, *_amounts(row["a"], row["b"], row["unit"]), change)
@@ -99,7 +105,7 @@ def _stalls(comparison: Comparison, rows: int) -> Table:
 
 
 def _counters(comparison: Comparison, rows: int) -> Table:
-    from gpusim.results.comparison import format_change
+    from gpusim.results.quantity import format_change
 
     names = ("component", "counter")
     table = _table("counters that moved most", names, ("A", "B", "change", ""))
@@ -150,7 +156,7 @@ def _amounts(a: float, b: float, unit: str) -> tuple[str, str, str]:
 def _change(a: float, b: float, unit: str) -> str:
     """Fractions in percentage points, everything else in relation to A."""
     from gpusim.core.metrics import FRACTION
-    from gpusim.results.comparison import format_change
+    from gpusim.results.quantity import format_change
 
     if unit == FRACTION and a != b and not math.isnan(b - a):
         return f"{(b - a) * 100:+.1f} pp"

@@ -64,6 +64,20 @@ Settings = Annotated[
     typer.Option("--set", help="KEY=VALUE, such as tlb.L2.entries=1024; may be repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Seeds = Annotated[
+    int | None,
+    typer.Option(
+        "--seeds", min=1, metavar="N",
+        help="Run with so many seeds, one after the other; tell means and 95 % intervals.",
+    ),
+]  # fmt: skip
+Shift = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY",
+        help="With --seeds: shift this key by 0, +1, -1, +2, … run by run, such as l2.latency.",
+    ),
+]  # fmt: skip
 
 _WORKLOAD = "workload."
 

@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.options import WORKLOADS, Json, Model, Settings, Variants, split_settings
+from gpusim.cli.options import (
+    WORKLOADS,
+    Json,
+    Model,
+    Seeds,
+    Settings,
+    Shift,
+    Variants,
+    split_settings,
+)
 from gpusim.cli.serving import Serve, ServeAddress, served_run
 from gpusim.core.errors import UserError
 
@@ -41,12 +50,15 @@ def run(
     events: Annotated[
         Path | None, typer.Option(help="File of what happens to pages: shootdowns, probes, …")
     ] = None,
+    seeds: Seeds = None,
+    shift: Shift = None,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     as_json: Json = False,
 ) -> None:
     """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
     from gpusim.cli.progress import live_progress
+    from gpusim.cli.seeds import Repeated, run_seeds
     from gpusim.cli.summary import print_summary
     from gpusim.machine.load import load_model
     from gpusim.programs.workload import load_workload
@@ -57,6 +69,18 @@ def run(
     if records and output is None:
         raise UserError(f"--record {','.join(records)}: needs a file to keep them in, -o FILE.h5")
     of_model, of_workload = split_settings(settings)
+    if seeds is not None:
+        _refuse_with_seeds(log=log, events=events, serve=serve)
+        run_seeds(
+            Repeated(
+                model, variant or (), of_model, workload, scale, of_workload,
+                range(seed, seed + seeds), shift or "", records, output,
+            ),
+            as_json,
+        )  # fmt: skip
+        return
+    if shift is not None:
+        raise UserError(f"--shift {shift}: needs several runs, --seeds N")
     machine = load_model(model, variant or (), of_model)
     program = load_workload(workload, scale, seed, of_workload)
     if log is None and log_every is not None:
@@ -73,3 +97,10 @@ def run(
             print(json.dumps(result.to_json()))
         else:
             print_summary(result, output)
+
+
+def _refuse_with_seeds(**options: object) -> None:
+    """What tells of one run only."""
+    for name, given in options.items():
+        if given is not None:
+            raise UserError(f"--{name} is of one run: leave out --seeds, or use a sweep")

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
-from gpusim.results.quantity import format_quantity, section_of
+from gpusim.results.quantity import HeadlineTable, format_quantity, full_name, headline_rows
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gpusim.results.result import Result
 
 _BAR_WIDTH = 20
+_LABEL_WIDTH = 30
+"""Letters of what a row is, at least, where it is told beside several applications."""
+
+_APP_WIDTH = 20
+"""Letters of an application's name in one line."""
 
 
 def print_summary(
     result: Result, output: Path | None = None, console: Console | None = None
 ) -> None:
-    """Print a result as tables.
+    """Print a result as tables, with a column an application where there are several.
 
     Args:
         result: the run.
@@ -29,8 +40,16 @@ def print_summary(
         console: where to print; stdout if None.
     """
     console = console or stdout_console()
-    console.print(_headline(result))
-    console.print(_stalls(result))
+    rows = headline_rows(result)
+    for table in _fitting(console, lambda apps: _headline(result, rows, apps), rows.apps):
+        console.print(table)
+    stalls = result.stalls
+    apps = tuple(dict.fromkeys(stalls.app))
+    if len(apps) == 1:
+        console.print(_stalls(stalls))
+    else:
+        for table in _fitting(console, lambda some: _stalls_by_app(stalls, some), apps):
+            console.print(table)
     for warning in result.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
     console.print(Text(f"digest {result.digest}"))
@@ -38,40 +57,93 @@ def print_summary(
         console.print(Text(f"written to {output}"))
 
 
-def _headline(result: Result) -> Table:
+def _fitting(
+    console: Console, make: Callable[[Sequence[str]], Table], apps: Sequence[str]
+) -> list[Table]:
+    """A table of all applications, or several of some, none of which the console would cut."""
+    table = make(apps)
+    unbounded = console.options.update(width=sys.maxsize)  # else the console's width is an answer
+    if len(apps) == 1 or Measurement.get(console, unbounded, table).minimum <= console.width:
+        return [table]
+    half = (len(apps) + 1) // 2
+    return _fitting(console, make, apps[:half]) + _fitting(console, make, apps[half:])
+
+
+def _headline(result: Result, rows: HeadlineTable, apps: Sequence[str]) -> Table:
     run = result.provenance
-    title = f"{run.machine} · {run.workload} · {run.scale}"
-    table = Table(title=title, header_style="bold")
-    table.add_column("what", overflow="fold")
-    table.add_column("value", justify="right", no_wrap=True)
+    several = len(rows.apps) > 1
+    table = Table(title=f"{run.machine} · {run.workload} · {run.scale}", header_style="bold")
+    table.add_column("what", overflow="fold", min_width=_LABEL_WIDTH if several else None)
+    for app in apps:
+        heading = _told(app or "all") if several else Text("value")
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("unit", no_wrap=True)
-    units, descriptions = result.summary_units, result.summary_descriptions
-    in_stalls = {f"share_{state}" for state in result.states}
-    sections: dict[tuple[str, str], list[str]] = {}
-    for name in result.summary:
-        app, _, number = name.rpartition("/")
-        if number not in in_stalls:
-            sections.setdefault((app, section_of(number)), []).append(name)
-    for (app, _), names in sections.items():
-        for name in names:
-            description = descriptions[name]
-            label = f"{app}: {description}" if app else description
-            table.add_row(*map(Text, (label, *format_quantity(result.summary[name], units[name]))))
+    for names in rows.sections.values():
+        for number in names:
+            amounts, unit = _amounts(result, [full_name(app, number) for app in apps])
+            if any(amounts):
+                label = rows.descriptions[number]
+                table.add_row(*map(Text, (label, *(text or "–" for text in amounts), unit)))
         table.add_section()
     return table
 
 
-def _stalls(result: Result) -> Table:
-    table = Table(title="where the warps' cycles went", header_style="bold")
-    table.add_column("application", overflow="fold")
-    table.add_column("state", overflow="fold")
+def _amounts(result: Result, names: Sequence[str]) -> tuple[list[str], str]:
+    """Numbers for the eye, empty where there is none, and their unit.
+
+    Units that differ, as those of a short and of a long time do, stand beside the numbers.
+    """
+    units = result.summary_units
+    found = [
+        format_quantity(result.summary[name], units[name]) if name in result.summary else ("", "")
+        for name in names
+    ]
+    unit, *others = dict.fromkeys(unit for text, unit in found if text) or [""]
+    if others:
+        return [f"{text} {unit}".strip() for text, unit in found], ""
+    return [text for text, _ in found], unit
+
+
+def _stalls(stalls: pd.DataFrame) -> Table:
+    """Where the cycles of the only application went, with bars."""
+    table = _stall_table()
     table.add_column("warp-cycles", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    rows = result.stalls.sort_values(["app", "warp_cycles"], ascending=[True, False], kind="stable")
-    for app, state, cycles, share in rows.itertuples(index=False):
+    rows = stalls.sort_values("warp_cycles", ascending=False, kind="stable")
+    for _, state, cycles, share in rows.itertuples(index=False):
         if cycles:
             bar = "█" * round(share * _BAR_WIDTH)
-            cells = (str(app), str(state), f"{cycles:,}", f"{share:.1%}".replace("%", " %"), bar)
-            table.add_row(*map(Text, cells))
+            table.add_row(*map(Text, (str(state), f"{cycles:,}", _percent(share), bar)))
     return table
+
+
+def _stalls_by_app(stalls: pd.DataFrame, apps: Sequence[str]) -> Table:
+    """Warp-cycles of some applications and their shares; what took most of all comes first."""
+    table = _stall_table()
+    for app in apps:
+        table.add_column(_told(app), justify="right", no_wrap=True)
+        table.add_column("share", justify="right", no_wrap=True)
+    numbers = stalls.set_index(["state", "app"])
+    order = stalls.groupby("state", sort=False).warp_cycles.sum()
+    for state in order.sort_values(ascending=False, kind="stable").index:
+        rows = [numbers.loc[(state, app)] for app in apps]
+        if any(row.warp_cycles for row in rows):
+            amounts = [(f"{int(row.warp_cycles):,}", _percent(row.share)) for row in rows]
+            table.add_row(*map(Text, (state, *(text for amount in amounts for text in amount))))
+    return table
+
+
+def _stall_table() -> Table:
+    table = Table(title="where the warps' cycles went", header_style="bold")
+    table.add_column("state", overflow="fold", min_width=len("interconnect"))
+    return table
+
+
+def _told(app: str) -> Text:
+    """The name of an application, in lines that do not make its column wide."""
+    return Text(fill(app, _APP_WIDTH))
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"

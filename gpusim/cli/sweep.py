@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from attrs import evolve
 
-from gpusim.cli.options import SWEEPS, Json, terminate
+from gpusim.cli.options import SWEEPS, Json, Seeds, Shift, terminate
 from gpusim.cli.serving import Serve, ServeAddress, serving
 from gpusim.core.errors import UserError
 
 if TYPE_CHECKING:
+    from gpusim.studies.sweep.spec import Sweep
     from gpusim.studies.sweep.worker import Limits
 
 
@@ -48,6 +50,8 @@ def sweep(
     status: Annotated[
         Path | None, typer.Option(help="Only tell how far the sweeps in this folder are.")
     ] = None,
+    seeds: Seeds = None,
+    shift: Shift = None,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     as_json: Json = False,
@@ -72,7 +76,7 @@ def sweep(
         return
     if spec is None or output is None:
         raise UserError("needs a sweep and a folder: gpusim sweep SPEC -o DIR, or --status DIR")
-    wanted = read_sweep(spec, scale)
+    wanted = _repeated(read_sweep(spec, scale), seeds, shift)
     if dry_run:
         print_look_ahead(look_ahead(wanted, output, retry_failed), jobs, as_json)
         return
@@ -86,6 +90,8 @@ def sweep(
             wanted, output, jobs=jobs, dask=dask, retry_failed=retry_failed,
             limits=_limits(time_limit, hang_limit), progress=seen.also(progress),
         )  # fmt: skip
+    if len(wanted.seeds) > 1:
+        results.write_bands()
     try:
         picture = draw_sweep(results, wanted) if wanted.plot else None
     except UserError:
@@ -96,6 +102,17 @@ def sweep(
         print_refusals(results.refused)
     if results.failures:
         raise typer.Exit(1)
+
+
+def _repeated(sweep: Sweep, seeds: int | None, shift: str | None) -> Sweep:
+    """The sweep with so many seeds, from its first one on, and with a shifted key."""
+    if seeds is not None:
+        sweep = evolve(sweep, seeds=range(sweep.seeds[0], sweep.seeds[0] + seeds))
+    if shift is not None:
+        if len(sweep.seeds) == 1:
+            raise UserError(f"--shift {shift}: needs several runs, --seeds N")
+        sweep = evolve(sweep, shift=shift)
+    return sweep
 
 
 def _limits(time_limit: float | None, hang_limit: float | None) -> Limits:

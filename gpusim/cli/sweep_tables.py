@@ -33,11 +33,13 @@ def print_results(results: SweepResults, picture: Path | None, as_json: bool) ->
         print(json.dumps(_results_json(results, picture)))
         return
     console = stdout_console()
-    console.print(_results(results))
+    several = results.table["seed"].nunique() > 1
+    console.print(_bands(results) if several else _results(results))
     if results.failures:
         console.print(_failures(results))
         console.print(Text("the same command with --retry-failed tries them once more"))
-    for path in (results.folder / f"{results.name}.parquet", picture):
+    bands = results.folder / f"{results.name}.bands.parquet" if several else None
+    for path in (results.folder / f"{results.name}.parquet", bands, picture):
         if path is not None:
             console.print(Text(f"written to {path}"))
 
@@ -119,6 +121,29 @@ def _results(results: SweepResults) -> Table:
         table.add_row(*map(Text, cells))
     if len(rows) > _ROWS:
         table.caption = f"and {len(rows) - _ROWS} more"
+    return table
+
+
+def _bands(results: SweepResults) -> Table:
+    """Means and intervals over the seeds."""
+    rows, units = results.table, results.table.attrs["units"]
+    numbers = [name for name in _NUMBERS if name in rows and name != "seconds"]
+    found = results.bands(numbers)
+    names = [name for name in results.coordinates if name != "seed"]
+    runs, seeds = rows["key"].nunique(), rows["seed"].nunique()
+    title = f"{results.name}: {runs} runs, means over {seeds} seeds"
+    table = Table(title=title, header_style="bold")
+    for name in (*names, "number"):
+        table.add_column(name, overflow="fold")
+    for name in ("mean", "95 % interval", "runs"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in found.head(_ROWS).to_dict("records"):
+        unit = units[row["number"]]
+        mean, low, high = (_number(row[one], unit) for one in ("mean", "low", "high"))
+        where = (*(str(row[name]) for name in names), row["number"])
+        table.add_row(*map(Text, (*where, mean, f"{low} … {high}", str(row["runs"]))))
+    if len(found) > _ROWS:
+        table.caption = f"and {len(found) - _ROWS} more"
     return table
 
 

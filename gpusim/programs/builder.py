@@ -98,6 +98,7 @@ class ApplicationBuilder(ABC):
         self._share = outer.share
         self._slices = None if outer.instance is None else int(outer.instance[0])
         self._inputs: list[Path] = []
+        self._warp_size: int | None = None
 
     @abstractmethod
     def override(self, key: str, value: object) -> None:
@@ -111,12 +112,16 @@ class ApplicationBuilder(ABC):
         """
         start, origin = self._start(seed)
         return ApplicationSpec(
-            self.name, start, self._share, self._slices, origin, tuple(self._inputs)
-        )
+            self.name, start, self._share, self._slices, origin, tuple(self._inputs),
+            self._warp_size,
+        )  # fmt: skip
 
     @abstractmethod
     def _start(self, seed: int) -> tuple[Callable[[], Application], dict[str, object]]:
-        """What starts the application, and its origin; adds to `_inputs` what it reads."""
+        """What starts the application, and its origin.
+
+        Adds to `_inputs` what it reads, and tells in `_warp_size` how wide its warps were traced.
+        """
 
 
 def application_builder(entry: Entry, index: int, scale: str) -> ApplicationBuilder:
@@ -155,7 +160,8 @@ class _TraceBuilder(ApplicationBuilder):
         assert name is not None
         path = self._home.path.parent / name
         self._inputs.append(path)
-        applications = open_trace(path).applications
+        trace = open_trace(path)
+        applications, self._warp_size = trace.applications, trace.warp_size
         if len(applications) != 1:
             raise UserError(
                 f"{self._home.place(self._key)} = {name!r}: holds {len(applications)} "

@@ -76,6 +76,16 @@ def program_names() -> tuple[str, ...]:
     return tuple(sorted(_PROGRAMS))
 
 
+def own_program_names() -> tuple[str, ...]:
+    """Names of those that are not gpusim's own, sorted: of scripts, notebooks, imported modules."""
+    own = (name for name, kind in _PROGRAMS.items() if not _is_shipped(kind))
+    return tuple(sorted(own))
+
+
+def _is_shipped(kind: ProgramKind) -> bool:
+    return str(kind.make.__module__).startswith(f"{__package__}.")
+
+
 @cache
 def _import_suites() -> None:
     for suite in _SUITES:
@@ -99,11 +109,24 @@ def find_program(name: str) -> ProgramKind:
             found = getattr(importlib.import_module(module_name), class_name)
         except (ImportError, AttributeError, ValueError) as error:
             raise UserError(f"cannot load the program {name!r}: {error}") from error
-        for kind in _PROGRAMS.values():
-            if kind.make is found:
-                return kind
-        raise UserError(f"the program {name!r} is not marked with @program(...)")
+        return program_of(found)
     raise UserError(
         f"there is no program named {name!r}{nearest(name, names)}; "
         f"allowed: {', '.join(names)}, or 'package.module:Class'"
+    )
+
+
+def program_of(make: object) -> ProgramKind:
+    """The program whose class, or function, it is.
+
+    Raises:
+        UserError: it is not registered as one.
+    """
+    for kind in _PROGRAMS.values():
+        if kind.make is make:
+            return kind
+    name = getattr(make, "__qualname__", repr(make))
+    raise UserError(
+        f"{name} is no program: mark it with @gpusim.program({name.lower()!r}, PARAMETERS), where "
+        "PARAMETERS is the attrs class of its parameters"
     )

@@ -1,7 +1,8 @@
 """Workloads by name: one file each, and the collections of the papers.
 
 A name is that of a shipped workload (``bfs``), of a paper's (``mask/BFS2``, or ``BFS2`` alone where
-only one paper has it), or the path of a file (``./mine.toml``).
+only one paper has it), the path of a file (``./mine.toml``), or a program of the user's own that is
+registered (``axpy``) or can be imported (``axpy:AxpyProgram``).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from gpusim.config.document import Document, Key, read_document
 from gpusim.config.structure import StructureError, structure
 from gpusim.core.datafiles import data_folder, data_names
 from gpusim.core.errors import UserError, nearest
-from gpusim.programs.tables import ApplicationTable, CollectionTable, WorkloadTable
+from gpusim.programs.catalog import ProgramKind, find_program, own_program_names
+from gpusim.programs.tables import SCALES, ApplicationTable, CollectionTable, WorkloadTable
 
 T = TypeVar("T")
 
@@ -108,6 +110,9 @@ def find_workload(name_or_path: str, folder: Path | None = None) -> Entry:
         return _file((folder or Path()) / path)
     if name_or_path in workload_names():
         return _file(data_folder("workloads") / f"{name_or_path}.toml")
+    own = own_program_names()
+    if name_or_path in own or ":" in name_or_path:
+        return _of_program(find_program(name_or_path), name_or_path)
     known = _paper_workload_names()
     found = [name for name in known if name_or_path in (name, name.partition("/")[2])]
     if len(found) == 1:
@@ -116,12 +121,20 @@ def find_workload(name_or_path: str, folder: Path | None = None) -> Entry:
         raise UserError(
             f"several papers have a workload {name_or_path!r}: write {' or '.join(found)}"
         )
-    names = (*workload_names(), *known, *(name.partition("/")[2] for name in known))
+    names = (*own, *workload_names(), *known, *(name.partition("/")[2] for name in known))
     raise UserError(
         f"there is no workload named {name_or_path!r}{nearest(name_or_path, names)}; "
-        f"allowed: {', '.join(workload_names())}, those of a paper (gpusim list workloads "
-        f"--paper {'|'.join(paper_names())}), or the path of a .toml or trace file"
+        f"allowed: {', '.join((*own, *workload_names()))}, those of a paper (gpusim list workloads "
+        f"--paper {'|'.join(paper_names())}), the path of a .toml or trace file, or a program "
+        "as 'package.module:Class'"
     )
+
+
+def _of_program(kind: ProgramKind, name: str) -> Entry:
+    """A workload of one program, with its defaults at every scale."""
+    application = {"program": name, "name": kind.name, **{scale: {} for scale in SCALES}}
+    data = {"applications": [application]}
+    return _entry(Document(Path(f"program {kind.name}"), data, {}), data, kind.name, ())
 
 
 def referenced(entry: Entry, index: int) -> Entry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import tomli_w
@@ -11,6 +11,8 @@ from attrs import evolve, field, frozen
 from gpusim.config.layers import parse_scalar
 from gpusim.core.errors import UserError, nearest
 from gpusim.programs.builder import ApplicationBuilder, ApplicationSpec, application_builder
+from gpusim.programs.catalog import program_of
+from gpusim.programs.kernel import Program
 from gpusim.programs.library import Entry, find_workload
 from gpusim.programs.tables import SCALES
 
@@ -65,7 +67,7 @@ class Workload:
 
 
 def load_workload(
-    name_or_path: str,
+    name_or_path: str | Callable[..., Program],
     scale: str = "quick",
     seed: int = 0,
     overrides: Mapping[str, object] | None = None,
@@ -73,7 +75,8 @@ def load_workload(
     """A workload with its input graphs read or generated.
 
     Args:
-        name_or_path: a shipped workload, the path of a TOML file, or that of a trace.
+        name_or_path: a shipped workload, the path of a TOML file, or that of a trace; a program
+            of your own by its registered name, as ``"package.module:Class"``, or its class.
         scale: one of `SCALES`; a trace has its own.
         seed: of everything random in the input; 0 or more.  A trace has its own.
         overrides: parameters that replace those of the scale, such as ``{"n": 4096}``,
@@ -89,6 +92,8 @@ def load_workload(
         )
     if seed < 0:
         raise UserError(f"the seed is {seed}; must be 0 or more")
+    if not isinstance(name_or_path, str):
+        name_or_path = program_of(name_or_path).name
     path = Path(name_or_path)
     if _is_trace(path):
         return _trace(path, overrides)

@@ -1,5 +1,6 @@
 """What a run leaves behind: one HDF5 file, its digest, and the way to read it back."""
 
+from gpusim.results.bands import bands
 from gpusim.results.comparison import Comparison, compare
 from gpusim.results.digest import digest
 from gpusim.results.folder import Results, open_results
@@ -36,6 +37,7 @@ __all__ = [
     "TableWriter",
     "WalkWait",
     "WallClock",
+    "bands",
     "check_records",
     "compare",
     "digest",

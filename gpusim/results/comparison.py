@@ -6,9 +6,11 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
+from gpusim.results.cause import Cause, likely_cause
 from gpusim.results.dotted import by_dotted_key
+from gpusim.results.quantity import format_change, times
 from gpusim.results.result import JsonValue, Result
 
 if TYPE_CHECKING:
@@ -34,11 +36,13 @@ class Comparison:
             ``|b - a| / √(a + b)``, the change in standard deviations of random counts.
         config: key, a, b of all values of machine and work that differ; None where a run does
             not have the key.  Keys of the work begin with ``workload.``.
+        cause: why B is slower, or faster, as far as the numbers tell.
     """
 
     a: str
     b: str
     same: bool
+    cause: Cause
     summary: pd.DataFrame = field(repr=False)
     stalls: pd.DataFrame = field(repr=False)
     counters: pd.DataFrame = field(repr=False)
@@ -72,8 +76,8 @@ class Comparison:
         lengths = f"{name} {_long(a, name)} → {_long(b, name)}"
         if not a or not b:
             return f"A and B cannot be compared ({lengths})"
-        times = f"is {_times(a / b)} as fast as" if b < a else f"takes {_times(b / a)} as long as"
-        return f"B {times} A ({lengths}){self._most(b - a)}"
+        how = f"is {times(a / b)} as fast as" if b < a else f"takes {times(b / a)} as long as"
+        return f"B {how} A ({lengths}){self._most(b - a)}"
 
     def _most(self, direction: float) -> str:
         """The state that shrank most where B is faster, or grew most where it is slower."""
@@ -95,6 +99,7 @@ class Comparison:
             "b": self.b,
             "sentence": self.sentence,
             "warning": self.warning,
+            "cause": asdict(self.cause),
             "speedup": None if math.isnan(speedup) else speedup,
             "summary": _records(self.summary.rename_axis("name").reset_index()),
             "stalls": _records(self.stalls),
@@ -109,35 +114,16 @@ def compare(a: Result, b: Result) -> Comparison:
     Raises:
         UserError: a file is damaged.
     """
+    summary, stalls = _summary(a, b), _stalls(a, b)
     return Comparison(
         a=a.name,
         b=b.name,
         same=a.digest == b.digest,
-        summary=_summary(a, b),
-        stalls=_stalls(a, b),
+        cause=likely_cause(a, b, summary, stalls),
+        summary=summary,
+        stalls=stalls,
         counters=_counters(a, b),
         config=_config(a, b),
-    )
-
-
-def format_change(a: float, b: float) -> str:
-    """From `a` to `b` for the eye: ``"-45.0 %"``, ``"12.3×"``, ``"from 0"``; ``"–"`` for NaN."""
-    if math.isnan(a) or math.isnan(b):
-        return "–"
-    if a == b:
-        return "0"
-    if a == 0:
-        return "from 0"
-    return _times(b / a) if b / a >= 10 else f"{b / a - 1:+.1%}".replace("%", " %")
-
-
-def _times(factor: float) -> str:
-    return (
-        f"{factor:,.2f}×"
-        if factor < 10
-        else f"{factor:,.1f}×"
-        if factor < 100
-        else f"{factor:,.0f}×"
     )
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
 from gpusim.core.metrics import FRACTION
+
+if TYPE_CHECKING:
+    from gpusim.results.result import Result
 
 _SECTIONS = {
     "tlb_": "translation", "walk": "translation", "concurrent_walks": "translation",
@@ -18,8 +26,43 @@ _SCALES = (
 )
 
 
-def section_of(name: str) -> str:
-    """Which part of a table of headline numbers a number stands in."""
+@frozen
+class HeadlineTable:
+    """A row a headline number, a column an application.
+
+    Attributes:
+        apps: the columns: "" is the whole run; the applications follow if there are several.
+        sections: names of the numbers, without those of applications, by part of the table.
+        descriptions: what the numbers are, by name.
+    """
+
+    apps: tuple[str, ...]
+    sections: dict[str, list[str]]
+    descriptions: dict[str, str]
+
+
+def headline_rows(result: Result) -> HeadlineTable:
+    """All headline numbers but the shares of single states, which the table of stalls has."""
+    in_stalls = {f"share_{state}" for state in result.states}
+    apps: dict[str, None] = {}
+    descriptions: dict[str, str] = {}
+    for full, description in result.summary_descriptions.items():
+        app, _, name = full.rpartition("/")
+        apps[app] = None
+        if name not in in_stalls:
+            descriptions.setdefault(name, description)
+    sections: dict[str, list[str]] = {}
+    for name in descriptions:
+        sections.setdefault(_section_of(name), []).append(name)
+    return HeadlineTable(tuple(apps), sections, descriptions)
+
+
+def full_name(app: str, name: str) -> str:
+    """The name of an application's headline number; that of the whole run for application ""."""
+    return f"{app}/{name}" if app else name
+
+
+def _section_of(name: str) -> str:
     return next((part for prefix, part in _SECTIONS.items() if name.startswith(prefix)), "program")
 
 
@@ -35,6 +78,33 @@ def format_quantity(value: float, unit: str) -> tuple[str, str]:
         if unit == base and abs(value) >= scale:
             return _format(value / scale), shown
     return _format(value), "" if unit == "1" else unit
+
+
+def format_change(a: float, b: float) -> str:
+    """From `a` to `b` for the eye: ``"-45.0 %"``, ``"12.3×"``, ``"from 0"``; ``"–"`` for NaN."""
+    if math.isnan(a) or math.isnan(b):
+        return "–"
+    if a == b:
+        return "0"
+    if a == 0:
+        return "from 0"
+    return times(b / a) if b / a >= 10 else f"{b / a - 1:+.1%}".replace("%", " %")
+
+
+def times(factor: float) -> str:
+    """A factor for the eye: ``"2.00×"``."""
+    return (
+        f"{factor:,.2f}×"
+        if factor < 10
+        else f"{factor:,.1f}×"
+        if factor < 100
+        else f"{factor:,.0f}×"
+    )
+
+
+def percent(part: float) -> str:
+    """A part of 1 for the eye, in whole percent."""
+    return f"{part * 100:.0f} %"
 
 
 def _format(value: float) -> str:

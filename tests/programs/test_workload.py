@@ -157,7 +157,7 @@ BAD = [
      "'iterations' must be from 1 to n = 16: 17"),
     (GOOD.replace('"atax"', '"atacks"'), "no program named 'atacks'; did you mean 'atax'"),
     (GOOD.replace('"atax"', '"no.module:X"'), "cannot load the program 'no.module:X'"),
-    (GOOD.replace('"atax"', '"pathlib:Path"'), "not marked with @program"),
+    (GOOD.replace('"atax"', '"pathlib:Path"'), "Path is no program: mark it with @gpusim.program"),
     (GOOD.replace("program =", "programme ="), "programme: unknown key; did you mean 'program'"),
     (GOOD.replace("[applications.quick]\nn = 16\n", ""),
      "applications.0: has no table 'quick'; there are: smoke, paper"),

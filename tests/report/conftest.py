@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-import gpusim
 from gpusim.results import RECORDS, Result
 from gpusim.views.report import html_report
-from tests.report.runs import PAIR, run
+from tests.report.runs import NASTY, run, run_pair
 
 
 @pytest.fixture(scope="session")
@@ -27,10 +26,7 @@ def nothing() -> Iterator[Result]:
 @pytest.fixture(scope="session")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Result]:
     """Two applications, one of which runs several times and the other has a nasty name."""
-    path = tmp_path_factory.mktemp("work") / "pair.toml"
-    path.write_text(PAIR)
-    work = gpusim.load_workload(str(path), "smoke")
-    with gpusim.simulate(gpusim.load_model("tiny"), work, record=list(RECORDS)) as result:
+    with run_pair(tmp_path_factory.mktemp("work"), "short", NASTY, list(RECORDS)) as result:
         yield result
 
 

@@ -15,7 +15,7 @@ from gpusim.core.states import State, state_names
 from gpusim.machine.load import load_model
 from gpusim.programs.workload import load_workload
 from gpusim.results import Comparison, Result, ResultWriter, RunData, compare, headline
-from gpusim.results.comparison import format_change
+from gpusim.results.quantity import format_change
 from gpusim.simulate import simulate
 from tests.results.conftest import COUNTERS, FAMILY_OF, make_sums
 from tests.results.placed import metrics_of_rows

@@ -3,29 +3,59 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from gpusim.cli.summary import print_summary
 from gpusim.core.datafiles import data_names
+from gpusim.results import Result
 from tests.quick import quick
+from tests.report.runs import run_pair
 from tests.whole.running import run
 
 
 @pytest.mark.parametrize("width", quick([80, 120], 80))
 @pytest.mark.parametrize("model", data_names("models"))
 def test_nothing_is_cut_off(model: str, width: int) -> None:
-    shown = io.StringIO()
     result = run(model, "bfs", parameters={"graph.vertices": 128})
-    print_summary(result, console=Console(file=shown, width=width))
-    text = shown.getvalue()
-    assert "…" not in text
-    assert max(map(len, text.splitlines())) <= width
-    words = " ".join(text.replace("│", " ").split())
+    words = " ".join(printed(result, width).replace("│", " ").split())
     for name, description in result.summary_descriptions.items():
         assert name.startswith("share_") or description in words
     assert f"length of the run {result.summary['cycles']:,} cycles" in words
     rate = result.summary["tlb_L1_hit_rate"]
     assert f"L1 TLB hit rate, all TLBs together {rate * 100:.1f} %" in words
     assert f"DRAM reads, those of page walks included {result.summary['dram_reads']:,}" in words
+
+
+def printed(result: Result, width: int) -> str:
+    """What is printed of a result, none of it cut off."""
+    shown = io.StringIO()
+    print_summary(result, console=Console(file=shown, width=width))
+    text = shown.getvalue()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    return text
+
+
+def test_applications_are_columns(tmp_path: Path) -> None:
+    """In one table where there is room, else in several: a row a number, whosever it is."""
+    with run_pair(tmp_path, "one", "another application, which has a long name") as result:
+        wide, narrow = printed(result, 160), printed(result, 60)
+        ends = result.applications.end
+        cycles = [result.summary["cycles"], *ends]
+        dram = result.stalls[result.stalls.state == "dram"].warp_cycles
+    assert wide.count("length of the run") == 1
+    assert [int(word.replace(",", "")) for word in row(wide, "length of the run")] == cycles
+    assert narrow.count("length of the run") == 3
+    stalls = wide.partition("warps' cycles")[2]
+    states = [line.split()[1] for line in stalls.splitlines() if line.startswith("│")]
+    assert len(set(states)) == len(states) > 5
+    assert row(wide, "│ dram ")[::3] == [f"{cycles:,}" for cycles in dram]
+
+
+def row(text: str, label: str) -> list[str]:
+    """Words behind the label of a row, without its unit."""
+    (line,) = (line for line in text.splitlines() if label in line)
+    return [word for word in line.partition(label)[2].split() if word not in "│cycles"]

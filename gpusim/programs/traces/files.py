@@ -27,8 +27,9 @@ _LOOKED_AT = 1 << 16
 """Bytes in which the first line of NVBit's mem_trace must lie."""
 
 FORMATS = (
-    "a trace of gpusim (HDF5), kernelslist.g or KERNEL.traceg[.xz, .gz] of Accel-Sim, "
-    "kernel_config.txt of MacSim, text of NVBit's mem_trace [.gz, .xz], or a table (.npz, .parquet)"
+    "a trace of gpusim (HDF5), kernelslist.g, KERNEL.traceg[.xz, .gz] or KERNEL.tracez of "
+    "Accel-Sim, kernel_config.txt of MacSim, text of NVBit's mem_trace [.gz, .xz], or a table "
+    "(.npz, .parquet)"
 )
 """What can be opened."""
 

@@ -1,4 +1,4 @@
-"""Traces of Accel-Sim: a list of kernels (kernelslist.g) or one kernel (.traceg, .xz, .gz).
+"""Traces of Accel-Sim: a list of kernels (kernelslist.g) or one kernel (.traceg, .tracez).
 
 The format is that of tracer versions 0 to 6; see `docs/traces.md`.
 """
@@ -18,8 +18,10 @@ from gpusim.programs.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.programs.traces.text import Line, plain_name, plain_stem, read_lines
 from gpusim.programs.traces.traceg_block import Known, parse_block
 from gpusim.programs.traces.traceg_header import KernelHeader, read_header
+from gpusim.programs.traces.tracez import SUFFIX, TracezLaunch, read_tracez_header
 
-FORMAT = "Accel-Sim traceg"
+FORMAT, COMPRESSED = "Accel-Sim traceg", "Accel-Sim tracez"
+"""As people call them; a list is of the format of its first kernel."""
 
 KERNELS_LIST = "kernelslist.g"
 """Name of a list of kernels."""
@@ -45,17 +47,17 @@ def open_kernels_list(path: Path) -> TraceFile:
             kernel = path.parent / command
             if not is_kernel(kernel):
                 raise UserError(
-                    f"{path}:{number}: {command}: must end in .traceg, .traceg.xz or .traceg.gz"
+                    f"{path}:{number}: {command}: must end in .traceg, .traceg.xz, .traceg.gz or "
+                    ".tracez"
                 )
             if not kernel.is_file():
                 raise UserError(f"{path}:{number}: there is no file {kernel}")
-            kernels.append(read_header(kernel))
+            kernels.append(_header(kernel))
     if not kernels:
         raise UserError(f"{path}: names no kernel; a kernel's line begins with 'kernel'")
     name = path.resolve().parent.name
-    return TraceFile(
-        path, FORMAT, name, (TracegApplication(name=name, buffers=tuple(buffers), kernels=kernels),)
-    )
+    application = TracegApplication(name=name, buffers=tuple(buffers), kernels=kernels)
+    return TraceFile(path, _format(kernels[0].path), name, (application,))
 
 
 def open_kernel(path: Path) -> TraceFile:
@@ -65,14 +67,21 @@ def open_kernel(path: Path) -> TraceFile:
         UserError: its header is wrong.
     """
     name = plain_stem(path)
-    return TraceFile(
-        path, FORMAT, name, (TracegApplication(name=name, kernels=[read_header(path)]),)
-    )
+    application = TracegApplication(name=name, kernels=[_header(path)])
+    return TraceFile(path, _format(path), name, (application,))
 
 
 def is_kernel(path: Path) -> bool:
     """Whether a file's name is that of a kernel."""
-    return plain_name(path).endswith(".traceg")
+    return plain_name(path).endswith(".traceg") or path.suffix == SUFFIX
+
+
+def _header(path: Path) -> KernelHeader:
+    return read_tracez_header(path) if path.suffix == SUFFIX else read_header(path)
+
+
+def _format(path: Path) -> str:
+    return COMPRESSED if path.suffix == SUFFIX else FORMAT
 
 
 def _buffer(command: str, place: str, index: int) -> Buffer:
@@ -103,7 +112,8 @@ class TracegApplication(TraceApplication):
     def launches(self) -> Iterator[TraceLaunch]:
         code = CodePlaces()
         for header in self.kernels:
-            yield TracegLaunch(
+            kind = TracezLaunch if header.path.suffix == SUFFIX else TracegLaunch
+            yield kind(
                 code=code.of(header.name),
                 name=header.name,
                 blocks=header.blocks,

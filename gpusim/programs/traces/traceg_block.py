@@ -1,8 +1,8 @@
-"""The instructions of one thread block of a .traceg file."""
+"""The instructions of one thread block of a .traceg or .tracez file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -31,7 +31,7 @@ _MOST_KNOWN = 1 << 16
 
 
 def parse_block(
-    launch: TraceLaunch, header: KernelHeader, number: int, lines: Sequence[Line], known: Known,
+    launch: TraceLaunch, header: KernelHeader, number: int, lines: Iterable[Line], known: Known,
     kinds: frozenset[int] = frozenset(), code: int = CODE_BASE,
 ) -> BlockTrace:  # fmt: skip
     """What a block did.
@@ -49,6 +49,7 @@ def parse_block(
         UserError: a line is wrong.
     """
     parser = _Parser(header, BlockTrace(launch, number, kinds, code), known)
+    line = 0
     for line, text in lines:
         try:
             parser.line(text)
@@ -57,7 +58,7 @@ def parse_block(
             raise UserError(f"{header.path}:{line}: {text[:80]!r}: {reason}") from error
     if parser.missing:
         raise UserError(
-            f"{header.path}:{lines[-1][0]}: thread block {number} ends, but its last warp lacks "
+            f"{header.path}:{line}: thread block {number} ends, but its last warp lacks "
             f"{parser.missing} instructions; the file is damaged"
         )
     return parser.block

@@ -1,4 +1,4 @@
-"""What a line of a .traceg file tells of an instruction itself, whichever lanes execute it."""
+"""What a line of a kernel's trace tells of an instruction itself, whichever lanes execute it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpusim.core.warp_program import Op
 from gpusim.programs.traces.sass import (
+    ASYNCHRONOUS,
     MEMORY_OPCODES,
     Space,
     access_bytes,
@@ -69,7 +70,10 @@ def decode(text: str, version: int) -> Instruction:
     last = first + int(fields[opcode_at + 1])
     destinations = _registers(fields[1:opcode_at])
     base = base_opcode(opcode)
-    accesses = int(fields[last]) > 0 and moves_data(base)
+    if base in ASYNCHRONOUS:
+        raise ValueError(f"{base}: asynchronous copies and barriers of Hopper are not simulated")
+    # A GMMA has one field more, or not: it is arithmetic on what it finds in shared memory.
+    accesses = "GMMA" not in base and int(fields[last]) > 0 and moves_data(base)
     space, op = MEMORY_OPCODES[base] if accesses else (None, Op.COMPUTE)
     if base == "BAR" and not accesses:
         op = Op.BARRIER

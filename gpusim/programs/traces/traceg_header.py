@@ -1,15 +1,16 @@
-"""The header of a kernel's .traceg file."""
+"""The header of a kernel's .traceg or .tracez file."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 
 from attrs import frozen
 
 from gpusim.core.errors import UserError
-from gpusim.programs.traces.text import read_lines
+from gpusim.programs.traces.text import Line, read_lines
 
 NEWEST_VERSION = 6
 """The newest tracer version whose lines are known."""
@@ -76,8 +77,17 @@ def read_header(path: Path) -> KernelHeader:
     Raises:
         UserError: the file cannot be read, a key is missing, or a value is wrong.
     """
+    return header_of(path, read_lines(path))
+
+
+def header_of(path: Path, lines: Iterable[Line]) -> KernelHeader:
+    """The same of lines that were read.
+
+    Raises:
+        UserError: a key is missing, or a value is wrong.
+    """
     fields: dict[str, tuple[int, str]] = {}
-    for number, line in read_lines(path):
+    for number, line in lines:
         if line.startswith("#"):
             break
         if not line.strip():

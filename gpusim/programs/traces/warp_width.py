@@ -6,7 +6,7 @@ as a compiler for that machine would have cut the block.  `docs/traces.md` tells
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
 from typing import Any
 
@@ -22,13 +22,20 @@ _MEMORY_KINDS = sorted(MEMORY_OPS)
 _LOADS = (Op.LOAD, Op.ATOMIC)
 
 
-def told_of_width(traced: int, warp_size: int) -> str:
-    """How warps of `traced` threads become warps of `warp_size`, for people; empty: they do not."""
+def told_of_width(traced: int, warp_size: int, sides: Sequence[str] = ()) -> str:
+    """How warps of `traced` threads become warps of `warp_size`, for people; empty: they do not.
+
+    Args:
+        traced: threads of a warp in the trace.
+        warp_size: threads of a warp of the machine.
+        sides: side caches of the machine, which get nothing then.
+    """
     if traced == warp_size:
         return ""
     how = "split into" if traced > warp_size else "joined to"
+    beside = f", and its {', '.join(sides)} caches are told nothing of it" if sides else ""
     return (
-        f"its warps of {traced} threads are {how} warps of {warp_size} (sm.warp_size); see "
+        f"its warps of {traced} threads are {how} warps of {warp_size} (sm.warp_size){beside}; see "
         '"Warps of another width" in docs/traces.md'
     )
 

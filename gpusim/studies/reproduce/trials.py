@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 from attrs import evolve, frozen
-from scipy.stats import t as student
 
+from gpusim.core.intervals import student_interval
 from gpusim.studies.reproduce.claims import Paper, Role
 from gpusim.studies.reproduce.laid import Laid
 from gpusim.studies.reproduce.run import Judged, Outcome
@@ -74,12 +74,10 @@ class Trials:
         None: there are less than two.
         """
         found = [_value(one, claim, index) for one in (self.taken, *self.shifts)]
-        there = np.array([value for value in found if not isnan(value)])
-        if len(there) < 2:
+        interval = student_interval(np.array(found))
+        if interval.runs < 2:
             return None
-        mean = float(there.mean())
-        half = float(student.ppf(0.975, len(there) - 1) * there.std(ddof=1) / len(there) ** 0.5)
-        return mean, mean - half, mean + half
+        return interval.mean, interval.low, interval.high
 
 
 def changes_of(paper: Paper) -> list[tuple[str, str, Laid]]:

@@ -283,9 +283,10 @@ class Execution:
 def _command_line(run: Run) -> tuple[str, ...]:
     """The run as a command."""
     point = run.point
+    given = (*point.settings, *point.shift)
     options = [
         *(part for name in point.variants for part in ("--variant", name)),
-        *(part for key, value in point.settings for part in ("--set", f"{key}={value}")),
+        *(part for key, value in given for part in ("--set", f"{key}={value}")),
         *(("--record", ",".join(run.record)) if run.record else ()),
     ]
     seed = ("--seed", str(point.seed))

@@ -30,6 +30,7 @@ from gpusim.studies.sweep.point import (
     as_text,
     split_keys,
 )
+from gpusim.studies.sweep.shift import shifted_value
 from gpusim.studies.sweep.spec import SAME, Sweep
 
 
@@ -120,7 +121,7 @@ class _Planner:
         """All points, derived ones after the one that they are derived from."""
         for point in _combinations(self._sweep):
             if (point.model, point.variant) not in self.refused and not self._is_excluded(point):
-                yield from self._derived(point)
+                yield from map(self._shifted, self._derived(point))
         if self._unused:
             table = {name: list(values) for name, values in self._unused[0].items()}
             raise self._error(f"exclude {table}: no combination is left out by it")
@@ -142,6 +143,18 @@ class _Planner:
         matching = [table for table in self._sweep.exclude if _matches(point, table)]
         self._unused = [table for table in self._unused if table not in matching]
         return bool(matching)
+
+    def _shifted(self, point: Point) -> Point:
+        """The point, with the value of the key that is shifted with the seeds."""
+        key, number = self._sweep.shift, self._sweep.seeds.index(point.seed)
+        if not key or not number:
+            return point
+        try:
+            model = self._load_model(point.model, point.variants, point.model_settings)
+            value = shifted_value(model, key, number)
+        except UserError as error:
+            raise self._error(f"{point.label}: {error}") from error
+        return evolve(point, shift=((key, value),))
 
     def _derived(self, point: Point) -> Iterator[Point]:
         """The point, or one for each way to give out the SMs; after each, its runs alone."""

@@ -43,6 +43,8 @@ class Point:
         role: `SHARED` or `ALONE`.
         application: of an `ALONE` run: its name.
         sms: of each application, where the sweep says so.
+        shift: a key of the model and its value in this run, if runs are shifted with their seeds;
+            no column, as the seed tells it.
     """
 
     model: str
@@ -54,6 +56,7 @@ class Point:
     role: str = SHARED
     application: str = ""
     sms: tuple[int, ...] = ()
+    shift: tuple[tuple[str, str], ...] = ()
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -63,7 +66,8 @@ class Point:
     @property
     def model_settings(self) -> tuple[tuple[str, str], ...]:
         """Those of the model."""
-        return tuple(pair for pair in self.settings if not pair[0].startswith(WORKLOAD))
+        of_model = tuple(pair for pair in self.settings if not pair[0].startswith(WORKLOAD))
+        return (*of_model, *self.shift)
 
     @property
     def workload_settings(self) -> tuple[tuple[str, str], ...]:
@@ -92,7 +96,8 @@ class Point:
         sms = [f"SMs {'+'.join(map(str, self.sms))}"] if self.sms else []
         settings = [f"{key}={value}" for key, value in self.settings]
         seed = [f"seed {self.seed}"] if self.seed else []
-        return " · ".join((what, self.model, self.variant, *settings, *sms, *seed))
+        shift = [f"{key}={value}" for key, value in self.shift]
+        return " · ".join((what, self.model, self.variant, *settings, *sms, *seed, *shift))
 
 
 @frozen

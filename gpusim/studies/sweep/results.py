@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.results.bands import COLUMNS, bands_of
 from gpusim.results.folder import Results, open_results
 from gpusim.results.result import Result, open_result
+from gpusim.results.storage.files import whole_file
 from gpusim.studies.sweep.folder import RUN_COLUMNS, FailedRun, RunFolder, headline_columns
 from gpusim.studies.sweep.point import split_keys
 from gpusim.studies.sweep.spec import Sweep, read_sweep
@@ -87,6 +89,38 @@ class SweepResults:
         names = list(self.table.columns)
         chosen = names[: names.index(RUN_COLUMNS[0])]
         return [name for name in chosen if self.table[name].nunique(dropna=False) > 1]
+
+    def bands(self, numbers: Sequence[str] | None = None) -> pd.DataFrame:
+        """Mean and 95 % interval (bootstrap) over the seeds, of runs that are done.
+
+        Args:
+            numbers: headline numbers; default: all.
+
+        Returns:
+            a row a combination and number: `coordinates` but the seed, number, mean, low, high,
+            runs (which have it).
+        """
+        import pandas as pd
+
+        names = [name for name in self.coordinates if name != "seed"]
+        done = self.table[self.table["state"] == "done"]
+        wanted = list(headline_columns(self.table) if numbers is None else numbers)
+        groups = done.groupby(names, sort=False, dropna=False) if names else [((), done)]
+        found = []
+        for place, rows in groups:
+            where: dict[str, Any] = dict(zip(names, place, strict=True))
+            table = bands_of(rows[wanted]).reset_index().assign(**where)
+            found.append(table[table["runs"] > 0])
+        columns = [*names, "number", *COLUMNS]
+        bands = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
+        return bands[columns]
+
+    def write_bands(self) -> Path:
+        """Write `bands` as ``NAME.bands.parquet`` beside the table."""
+        path = self.folder / f"{self.name}.bands.parquet"
+        with whole_file(path) as stream:
+            self.bands().to_parquet(stream)
+        return path
 
     @property
     def failures(self) -> list[FailedRun]:

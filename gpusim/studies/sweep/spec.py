@@ -111,6 +111,9 @@ class Sweep:
         workloads: names, or paths.
         scale: of the workloads.
         seeds: of everything random.
+        shift: a key of the model, such as ``l2.latency``, that should not matter: run by run of
+            the seeds it is shifted by 0, +1, -1, +2, … of its unit, so that programs without
+            anything random are repeated, too.
         set: axes: key → its values, as for ``--set`` (``workload.KEY`` sets one of the workload).
             Keys that change together are joined with a comma, each value then being a list:
             ``{"tlb.L1.entries, tlb.L1.ways": [[64, 4], [128, 8]]}``.
@@ -137,6 +140,7 @@ class Sweep:
     title: str = ""
     scale: str = "quick"
     seeds: tuple[int, ...] = field(default=(0,), converter=_listed)
+    shift: str = ""
     set: Mapping[str, Any] = field(factory=dict, converter=_axes)
     exclude: tuple[Mapping[str, Any], ...] = field(default=(), converter=_tables)
     record: tuple[str, ...] = field(default=(), converter=_listed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
+from gpusim.core.intervals import Interval, bootstrap_interval
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.furniture import label_of, legend_above, name_ticks, name_values, text_of
@@ -32,7 +34,7 @@ def sweep_lines(
     """Lines over a swept parameter; its axis is one of powers of two if all its values are.
 
     With a column, a level of the index, or a dimension ``seed``, lines are means over the seeds,
-    and bands reach from the least to the largest value.  What is missing (NaN) is a gap.
+    and bands are their 95 % intervals (bootstrap).  What is missing (NaN) is a gap.
 
     Args:
         data: a table (index: the parameter, columns: the lines), or an array (first dimension: the
@@ -120,13 +122,22 @@ def _as_table(data: xr.DataArray) -> pd.DataFrame:
 
 
 def _over_seeds(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Means, least and largest values; numbers of the parameter ascend, names stay in order."""
+    """Means and their intervals; numbers of the parameter ascend, names stay in order."""
     lines = table.drop(columns=SEED) if SEED in table else table
     if SEED in lines.index.names:
         lines = lines.reset_index(SEED, drop=True)
     numeric = pd.api.types.is_numeric_dtype(lines.index)
     by_value = lines.groupby(level=0, sort=numeric)
-    return by_value.mean(), by_value.min(), by_value.max()
+    if by_value.size().max() == 1:
+        means = by_value.mean()
+        return means, means, means
+    found = by_value.agg(_interval)
+    means, low, high = (found.map(attrgetter(name)) for name in ("mean", "low", "high"))
+    return means, low, high
+
+
+def _interval(values: pd.Series[Any]) -> Interval:
+    return bootstrap_interval(values.to_numpy(np.float64))
 
 
 def _label_of_parameter(data: pd.DataFrame | xr.DataArray, middle: pd.DataFrame) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from gpusim.results.quantity import format_quantity, section_of
-from gpusim.views.report.table import Cell, Group, Row, Table, percent
+from gpusim.results.quantity import format_quantity, full_name, headline_rows
+from gpusim.views.report.table import Cell, Group, Table, percent
 
 if TYPE_CHECKING:
     from gpusim.results import Result
@@ -48,21 +48,21 @@ def tiles(result: Result) -> list[Tile]:
 
 def headline_table(result: Result) -> Table:
     """All headline numbers but the shares of single states, which the table of stalls has."""
-    in_stalls = {f"share_{state}" for state in result.states}
-    apps: dict[str, None] = {}
-    descriptions: dict[str, str] = {}
-    for full_name, description in result.summary_descriptions.items():
-        app, _, name = full_name.rpartition("/")
-        apps[app] = None
-        if name not in in_stalls:
-            descriptions.setdefault(name, description)
-    sections: dict[str, list[Row]] = {}
-    for name, description in descriptions.items():
-        cells = [_cell(result, f"{app}/{name}" if app else name) for app in apps]
-        rows = sections.setdefault(section_of(name), [])
-        rows.append((Cell(description, title=name), *cells))
-    columns = ("value",) if len(apps) == 1 else tuple(app or "all" for app in apps)
-    groups = [Group(rows, heading) for heading, rows in sections.items()]
+    table = headline_rows(result)
+    groups = [
+        Group(
+            [
+                (
+                    Cell(table.descriptions[name], title=name),
+                    *(_cell(result, full_name(app, name)) for app in table.apps),
+                )
+                for name in names
+            ],
+            heading,
+        )
+        for heading, names in table.sections.items()
+    ]
+    columns = ("value",) if len(table.apps) == 1 else tuple(app or "all" for app in table.apps)
     return Table("Headline numbers", ("what",), columns, groups)
 
 

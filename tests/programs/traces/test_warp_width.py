@@ -15,7 +15,7 @@ from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.programs.traces.files import open_trace
 from gpusim.programs.traces.recorder import record_trace
-from gpusim.programs.traces.warp_width import rewarp
+from gpusim.programs.traces.warp_width import rewarp, told_of_width
 from tests.examples import examples
 from tests.programs.traces.test_table import random_table, save
 from tests.programs.traces.writing import EXIT, block, header, write
@@ -221,3 +221,19 @@ def test_wavefronts_on_32_lanes(tmp_path: Path, model: str) -> None:
     record_trace(trace, tmp_path / "own.h5", trace.warp_size)
     with simulate(load_model(model), load_workload(str(tmp_path / "own.h5"))) as again:
         assert again.digest == digest
+
+
+def test_traces_of_a_workload_file_say_so_too(tmp_path: Path) -> None:
+    """Each application its own width; side caches hear nothing of warps that are cut."""
+    save(tmp_path / "wide.npz", random_table(6))
+    write(tmp_path / "narrow.traceg", header() + block([[LOAD, USE, EXIT]]))
+    (tmp_path / "both.toml").write_text(
+        "[[applications]]\ntrace = 'wide.npz'\n[[applications]]\ntrace = 'narrow.traceg'\n"
+    )
+    work = load_workload(str(tmp_path / "both.toml"))
+    assert [spec.warp_size for spec in work.applications] == [64, 32]
+    with simulate(load_model("tiny"), work) as run:
+        (warning,) = (one for one in run.warnings if "warps of" in one)
+        assert warning.startswith("wide: its warps of 64 threads are split into warps of 32 (sm.w")
+    told = told_of_width(32, 64, ["scalar", "instruction"])
+    assert "warps of 64 (sm.warp_size), and its scalar, instruction caches are told nothing" in told

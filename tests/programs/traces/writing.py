@@ -6,6 +6,9 @@ import gzip
 import lzma
 from collections.abc import Sequence
 from pathlib import Path
+from struct import pack
+
+from zstandard import ZstdCompressionDict, ZstdCompressor
 
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, Launch, Op
 
@@ -79,3 +82,26 @@ def operations(launch: Launch, number: int = 0) -> list[list[Operation]]:
 def used(lanes: Sequence[int]) -> dict[int, int]:
     """Addresses of the lanes that take part."""
     return {lane: address for lane, address in enumerate(lanes) if address != INACTIVE}
+
+
+def write_tracez(
+    path: Path, text: str, blocks: Sequence[tuple[tuple[int, int, int], Sequence[Sequence[str]]]],
+    *, piece: int = 2, dictionary: bytes = b"",
+) -> Path:  # fmt: skip
+    """Write a kernel of Accel-Sim 2.0: of each block its place, and the lines of its warps."""
+    with_dictionary = ZstdCompressionDict(dictionary) if dictionary else None
+    compressor = ZstdCompressor(level=3, dict_data=with_dictionary)
+    data = text.encode() + b"\0" + pack("<II", len(dictionary), piece) + dictionary
+    index = pack("<I", len(blocks))
+    for place, warps in blocks:
+        index += pack("<11I", *place, *range(7), len(warps))
+        for lines in warps:
+            pieces = [lines[at : at + piece] for at in range(0, len(lines), piece)]
+            counts = [len(one) for one in pieces]
+            index += pack(f"<IIQ{len(counts)}I", len(lines), len(pieces), len(data), *counts)
+            data += pack("<II", len(lines), len(pieces))
+            for one in pieces:
+                frame = compressor.compress("\n".join(one).encode())
+                data += pack("<I", len(frame)) + frame
+    path.write_bytes(data + index + pack("<Q", len(data)))
+    return path

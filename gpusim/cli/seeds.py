@@ -1,0 +1,136 @@
+"""`gpusim run --seeds N`: one machine and program, N times, with means and 95 % intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from rich.table import Table
+from rich.text import Text
+
+from gpusim.cli.console import stdout_console
+from gpusim.cli.progress import live_progress
+from gpusim.results.quantity import format_quantity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpusim.results.result import Result
+
+
+@frozen
+class Repeated:
+    """What is run, and how often.
+
+    Attributes:
+        model, variants, settings: as for `gpusim.load_model`.
+        workload, scale, parameters: as for `gpusim.load_workload`.
+        seeds: one a run.
+        shift: a key of the model that is shifted from run to run; empty: none is.
+        record: event tables to keep.
+        output: what the files are named after, ``run.h5``: ``run.seed-0.h5``, …, and the table
+            ``run.seeds.csv``; None: nothing is written.
+    """
+
+    model: str
+    variants: Sequence[str]
+    settings: dict[str, str]
+    workload: str
+    scale: str
+    parameters: dict[str, str]
+    seeds: range
+    shift: str
+    record: Sequence[str]
+    output: Path | None
+
+
+def run_seeds(what: Repeated, as_json: bool) -> None:
+    """Run with each seed, print means and intervals, and write them beside the results."""
+    from gpusim.results.bands import bands
+
+    results = [_run(what, number) for number in range(len(what.seeds))]
+    try:
+        table = bands(results)
+        if what.output is not None:
+            table.to_csv(_beside(what.output, "seeds.csv"))
+        if as_json:
+            print(json.dumps(_plain(what, results, table)))
+        else:
+            _print(what, results, table)
+    finally:
+        for result in results:
+            result.close()
+
+
+def _run(what: Repeated, number: int) -> Result:
+    """The run with one of the seeds."""
+    from gpusim.machine.load import load_model
+    from gpusim.programs.workload import load_workload
+    from gpusim.simulate import simulate
+    from gpusim.studies.sweep.shift import shifted_value
+
+    seed = what.seeds[number]
+    model = load_model(what.model, what.variants, what.settings)
+    if what.shift and number:
+        shifted = {**what.settings, what.shift: shifted_value(model, what.shift, number)}
+        model = load_model(what.model, what.variants, shifted)
+    workload = load_workload(what.workload, what.scale, seed, what.parameters)
+    output = what.output and _beside(what.output, f"seed-{seed}.h5")
+    title = f"{model.name} · {workload.name} · seed {seed} ({number + 1} of {len(what.seeds)})"
+    with live_progress(title) as progress:
+        return simulate(model, workload, record=what.record, output=output, progress=progress)
+
+
+def _beside(output: Path, ending: str) -> Path:
+    """``run.h5`` → ``run.ENDING``."""
+    return output.with_name(f"{output.stem}.{ending}")
+
+
+def _print(what: Repeated, results: Sequence[Result], table: pd.DataFrame) -> None:
+    console = stdout_console()
+    run = results[0].provenance
+    title = f"{run.machine} · {run.workload} · {run.scale} · {len(results)} runs"
+    shown = Table(title=title, header_style="bold")
+    shown.add_column("what", overflow="fold")
+    for name in ("mean", "95 % interval"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("unit", no_wrap=True)
+    for row in table.to_dict("records"):
+        shown.add_row(*map(Text, _cells(row)))
+    console.print(shown)
+    if len(results) > 1 and len({result.summary["cycles"] for result in results}) == 1:
+        hint = "" if what.shift else ": --shift l2.latency shifts a latency that should not matter"
+        console.print(Text(f"warning: all runs took the same number of cycles{hint}",
+                           style="yellow"))  # fmt: skip
+    if what.output is not None:
+        files = f"{_beside(what.output, 'seed-*.h5')} and {_beside(what.output, 'seeds.csv')}"
+        console.print(Text(f"written to {files}"))
+
+
+def _cells(row: dict[Any, Any]) -> tuple[str, str, str, str]:
+    (mean, unit), (low, low_unit), (high, high_unit) = (
+        format_quantity(row[name], row["unit"]) for name in ("mean", "low", "high")
+    )
+    if row["low"] == row["high"]:
+        return row["description"], mean, "", unit
+    if {low_unit, high_unit} == {unit}:
+        return row["description"], mean, f"{low} … {high}", unit
+    return row["description"], mean, f"{low} {low_unit} … {high} {high_unit}", unit
+
+
+def _plain(what: Repeated, results: Sequence[Result], table: pd.DataFrame) -> dict[str, Any]:
+    values = {
+        name: [result.summary.get(name) for result in results] for name in map(str, table.index)
+    }
+    return {
+        "seeds": list(what.seeds),
+        "shift": what.shift or None,
+        "digests": [result.digest for result in results],
+        "numbers": {
+            name: {**row, "values": values[name]}
+            for name, row in json.loads(table.to_json(orient="index")).items()
+        },
+    }
