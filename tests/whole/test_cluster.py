@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
+import gpusim
 from tests.whole.running import command
 from tests.whole.test_pages import DOCS, SHELL
 
@@ -58,7 +58,8 @@ def test_the_commands_of_the_rules_make_the_table(
 ) -> None:
     files = []
     (here / "runs").mkdir()
-    for workload, design in product(CONFIG["workloads"], CONFIG["designs"]):
+    workload = CONFIG["workloads"][-1]  # one will do
+    for design in CONFIG["designs"]:
         files.append(f"runs/{workload}.{design}.h5")
         params = SimpleNamespace(design=CONFIG["designs"][design])
         wildcards = SimpleNamespace(workload=workload, design=design)
@@ -68,7 +69,7 @@ def test_the_commands_of_the_rules_make_the_table(
     exec(compile(Path(script).read_text(), script, "exec"), {"__name__": "__main__"})
     table = pd.read_csv("table.csv", index_col="workload")
     assert list(table.columns) == list(CONFIG["designs"])
-    assert sorted(table.index) == sorted(CONFIG["workloads"])
+    assert list(table.index) == [workload]
     assert (table["base"] == 1).all()
     assert table["ideal-tlb"].max() > 1
 
@@ -81,12 +82,12 @@ def test_two_jobs_of_the_array_share_a_sweep(here: Path) -> None:
     both = "job() {\n" + text + "\n}\njob & one=$!\njob\nwait $one\n"
     bash(both, here, **job)
     assert len(list((here / "shared" / "runs").glob("*.h5"))) == 2
-    assert "2 of 2" in " ".join(bash("gpusim sweep --status shared", here).split())
+    assert list(gpusim.open_sweep(here / "shared", "tiny").table.state) == ["done", "done"]
 
 
 def test_a_job_says_what_it_wants(here: Path) -> None:
     wanted = dict(
-        re.findall(r"^#SBATCH --(\S+?)=(\S+)$", (here / "sweep.sbatch").read_text(), re.M)
+        re.findall(r"^#SBATCH --(\S+?)=(\S+)$", (here / "sweep.sbatch").read_text(), re.MULTILINE)
     )
     assert wanted["signal"].startswith("B:TERM@")  # to the shell, which gpusim has replaced
     with pytest.raises(AssertionError, match="name a sweep"):
@@ -104,4 +105,4 @@ def test_snakemake_plans_it(here: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     jobs = len(CONFIG["workloads"]) * len(CONFIG["designs"])
-    assert re.search(rf"^run +{jobs}$", done.stdout, re.M), done.stdout
+    assert re.search(rf"^run +{jobs}$", done.stdout, re.MULTILINE), done.stdout
