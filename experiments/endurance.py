@@ -1,6 +1,6 @@
 """An hour of one run: whether it stays as fast, and as small, as it was in its first minutes.
 
-Run with ``python -m experiments.endurance GRAPH_FILE [--minutes 60] [--out FOLDER]``:
+Run with ``gpusim study endurance GRAPH_FILE [--minutes 60] [--out FOLDER]``:
 breadth-first searches of a graph (all blocks; from the best-connected vertex, then from the next,
 and so on until the time is over) are one program of one run on ``kepler-uvm``.  Transactions a
 second and the memory of the process are written to ``endurance.csv`` and drawn.  Time is the
@@ -31,6 +31,7 @@ from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
 from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
 from gpusim.simulate import run
+from gpusim.studies.scripts import FOLDER
 from gpusim.views import plots
 
 MODEL = "kepler-uvm"
@@ -140,7 +141,10 @@ def main() -> None:
     parser.add_argument(
         "--minutes", type=float, default=60.0, help="of processor time (default 60)"
     )
-    parser.add_argument("--out", type=Path, default=Path("endurance"), help="folder of the results")
+    parser.add_argument(
+        "--out", type=Path, default=FOLDER / "endurance",
+        help="folder of the results (default: %(default)s)",
+    )  # fmt: skip
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     graph = read_graph(arguments.graph)

@@ -1,12 +1,13 @@
 """How the cost of a run grows with its transactions, and with the warps and SMs of the machine.
 
-Run with ``python -m experiments.growth``: the kernel that misses the L1 TLB most of the time
+Run with ``gpusim study growth``: the kernel that misses the L1 TLB most of the time
 (`experiments.speed`), on ``kepler-uvm``; time a transaction, and the memory that the run took
 beyond what was there before its first cycle.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -34,6 +35,7 @@ def points() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def main() -> None:
     """Run all points and print them."""
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     table = Table(title="cost of a transaction, and memory of a run")
     table.add_column("")
     for heading in ("transactions", "µs each", "events each", "MB", "form"):

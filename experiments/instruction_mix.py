@@ -1,6 +1,6 @@
 """How many instructions a program's kernels issue for each access to memory, beside what is known.
 
-``python -m experiments.instruction_mix [NAME ...] [--scale SCALE] [--doc PAGE]``
+``gpusim study instruction-mix [NAME ...] [--scale SCALE] [--doc PAGE]``
 
 The programs are executed without a machine, in warps of 32.  What public sources tell of the real
 programs is in ``experiments/programs/mixes.toml``.  With ``--doc`` the table replaces that of the

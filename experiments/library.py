@@ -1,7 +1,7 @@
 """Pictures of the mechanism library: one effect of each, measured on a program where it matters.
 
-``python -m experiments.library NAME ...`` runs what experiments/pictures/library.toml says of a
-mechanism (default: of all), prints a table, and writes ``docs/pictures/library_NAME.png``.
+``gpusim study library NAME ...`` runs what experiments/pictures/library.toml says of a
+mechanism (default: of all), prints a table, and writes ``library_NAME.png``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rich.table import Table
 import gpusim
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.policy import Option
+from gpusim.studies.scripts import FOLDER
 from gpusim.views.plots import bar_groups, new_figure, save
 
 TABLE = Path(__file__).parent / "pictures" / "library.toml"
-PICTURES = Path("docs/pictures")
 
 SPEEDUP = "speedup"
 """A metric that no summary has: cycles of the first design over those of another."""
@@ -109,8 +109,12 @@ def main() -> None:
     known = effects()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(known)}; default: all")
-    parser.add_argument("--folder", type=Path, default=PICTURES, help="where pictures go")
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER / "library",
+        help="where pictures go (default: %(default)s)",
+    )  # fmt: skip
     arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or known:
         if name not in known:
             raise UserError(f"there is no entry {name!r}{nearest(name, known)} in {TABLE}")

@@ -1,6 +1,6 @@
 """Every recipe on every shipped model: it runs and conserves, or is refused with a reason.
 
-``python -m experiments.recipe_table`` prints the table; with ``--doc`` it replaces that of the page
+``gpusim study recipe-table`` prints the table; with ``--doc`` it replaces that of the page
 docs/mechanisms.md.  The program is one launch of atax on a small matrix, some 1,500 cycles long.
 """
 

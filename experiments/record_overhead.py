@@ -1,6 +1,6 @@
 """What recording costs: time, bytes and memory of runs with nothing and with everything recorded.
 
-Run with ``python -m experiments.record_overhead [--json] [--repeats N] [--record NAMES]``.  Every
+Run with ``gpusim study record-overhead [--json] [--repeats N] [--record NAMES]``.  Every
 run has a process of its own, runs with and without recording alternate, and the best of each
 counts.
 """

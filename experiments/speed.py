@@ -1,6 +1,6 @@
 """What a memory transaction costs, in bare SimPy timeouts measured in the same process.
 
-Run with ``python -m experiments.speed [--json]``.  Six cases: three kernels, one whose loads hit
+Run with ``gpusim study speed [--json]``.  Six cases: three kernels, one whose loads hit
 everywhere, one that misses the L1 TLB most of the time, one that streams from DRAM; a graph
 program; a pair of programs under MASK; a mix of instances under STAR.  The price in timeouts means
 the same on every machine.

@@ -152,7 +152,7 @@ def machine_of(name: str, iterations: int = 0, settings: Sequence[str] = ()) -> 
     return Machine(model.config, [Tenant(name, program, range(model.config.sm.count))], seed=0)
 
 
-def main() -> None:
+def run_once() -> None:
     """Run a case between two measurements of the unit, and print what it took."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", choices=CASES)
@@ -179,4 +179,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_once()

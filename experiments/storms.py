@@ -1,6 +1,6 @@
 """Storms of shootdowns and of synonyms in the middle of a run: what they cost, and when.
 
-Run with ``python -m experiments.storms [FOLDER] [--program NAME] [--scale SCALE]``.  A calm run
+Run with ``gpusim study storms [FOLDER] [--program NAME] [--scale SCALE]``.  A calm run
 tells how long the program takes; a storm goes over the cycles from 40 % to 60 % of that.  Every run
 checks its conservation laws, and that it executes what the calm one does.
 """
@@ -23,6 +23,7 @@ import gpusim
 from gpusim.core.warp_program import Buffer
 from gpusim.programs.workload import Workload
 from gpusim.results.result import Result
+from gpusim.studies.scripts import FOLDER
 from gpusim.views import plots
 from gpusim.views.timelines import stalls, window_of
 from gpusim.views.timelines.picture import draw_timeline
@@ -166,8 +167,8 @@ def main() -> None:
     """Let all storms come, and print what they did."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=Path("storms"),
-        help="where events files and pictures go (default storms)",
+        "folder", nargs="?", type=Path, default=FOLDER / "storms",
+        help="where events files and pictures go (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--program", default="pagerank", help="a workload (default pagerank)")
     parser.add_argument("--scale", default="smoke", help="its scale (default smoke)")

@@ -1,6 +1,6 @@
 """What a sweep costs: time a run beyond the simulation itself, and how much two processes gain.
 
-Run with ``python -m experiments.sweep_overhead [--json] [--runs N] [--long N]``.  Tiny runs are
+Run with ``gpusim study sweep-overhead [--json] [--runs N] [--long N]``.  Tiny runs are
 done by ``gpusim sweep -j 1`` and, in one plain process, by `gpusim.simulate`; longer ones by
 ``gpusim sweep`` with one process and with two.  Sweeps are timed from the start of the command to
 its end.  On a machine that does something else, too, the figures are worth little: its load is

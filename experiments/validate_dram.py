@@ -2,7 +2,7 @@
 
 ::
 
-    python -m experiments.validate_dram --reference DIR [--json]
+    gpusim study validate-dram --reference DIR [--json]
 
 `DIR` is a folder of reference figures: `reference.json` (configurations, runs, isolated latencies),
 one ``{dram}_{n}ch_{stream}.npz`` a request stream and ``arrivals_{dram}_{n}ch.npz``.  Every run of
@@ -292,7 +292,7 @@ def table_of(rows: list[Row]) -> Table:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.validate_dram", description=(__doc__ or "").partition("\n")[0]
+        prog="gpusim study validate-dram", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--reference", type=Path, required=True, help="folder of reference figures")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")

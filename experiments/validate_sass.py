@@ -2,7 +2,7 @@
 
 ::
 
-    python -m experiments.validate_sass --reference DIR [--model M] [--counts FILE] [--json] [-j N]
+    gpusim study validate-sass --reference DIR [--model M] [--counts FILE] [--json] [-j N]
 
 `DIR` holds folders with a ``kernelslist.g``; those of which FILE (``accelsim/counts.toml`` here)
 tells what Accel-Sim counts are run on the model M (rtx3070).  L1 accesses must be equal, L2
@@ -218,7 +218,7 @@ def report(found: Sequence[Comparison], failures: Sequence[Failure]) -> dict[str
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.validate_sass",
+        prog="gpusim study validate-sass",
         description=(__doc__ or "").partition("\n")[0],
     )
     parser.add_argument("--reference", type=Path, required=True, help="folder of traces")

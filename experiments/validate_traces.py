@@ -2,7 +2,7 @@
 
 ::
 
-    python -m experiments.validate_traces --reference DIR [--pace recorded|free] [--json] [-j N]
+    gpusim study validate-traces --reference DIR [--pace recorded|free] [--json] [-j N]
 
 `DIR` is a folder of ``NAME.npz`` (a table of transactions) with ``NAME.json`` (MGPUSim's counters
 of that very run).  Wavefronts issue at the times of the trace, unless their pace is free.  Each
@@ -128,7 +128,7 @@ def print_tables(found: Sequence[Comparison], failures: Sequence[Failure]) -> No
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.validate_traces",
+        prog="gpusim study validate-traces",
         description=(__doc__ or "").partition("\n")[0],
     )
     parser.add_argument("--reference", type=Path, required=True, help="folder of traces")

@@ -1,6 +1,6 @@
 """Measure how large the shipped workloads are, and keep it in ``workloads/sizes.csv``.
 
-``python -m experiments.workload_sizes [NAME ...] [--scale SCALE ...]``
+``gpusim study workload-sizes [NAME ...] [--scale SCALE ...]``
 
 The programs are executed without a machine.  At paper scale, programs whose addresses do not
 depend on their data are extrapolated from a part of the thread blocks of each kernel; the others

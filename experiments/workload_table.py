@@ -1,6 +1,6 @@
 """How the papers' programs behave here, beside what the papers state of them.
 
-``python -m experiments.workload_table [--paper PAPER ...] [--scale SCALE] [--keep FOLDER]``
+``gpusim study workload-table [--paper PAPER ...] [--scale SCALE] [--keep FOLDER]``
 
 Every program of a paper runs alone on the model of its GPU, with the variant under it that the
 paper's figures have at this scale; where the paper states bins of reuse

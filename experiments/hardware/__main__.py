@@ -1,7 +1,7 @@
 """Runs the microbenchmarks on models, beside measured curves if there are some.
 
-``python -m experiments.hardware --model v100 [--reference FOLDER] [--out FOLDER] [--tests NAMES]``
-``python -m experiments.hardware --programs --reference FOLDER``
+``gpusim study hardware --model v100 [--reference FOLDER] [--out FOLDER] [--tests NAMES]``
+``gpusim study hardware --programs --reference FOLDER``
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from experiments.hardware.programs import MODEL, PROGRAMS, beside_hardware, run_
 from experiments.hardware.reference import Measured, read_curves
 from experiments.hardware.tlb_steps import TlbStep, read_tlb_steps
 from gpusim.core.errors import UserError, nearest
+from gpusim.studies.scripts import FOLDER
 
 MIB = 1 << 20
 
@@ -136,7 +137,10 @@ def main() -> None:
         help=f"default: all of {', '.join(GPUS)}; may come again",
     )
     parser.add_argument("--reference", type=Path, help="folder with curves/*.csv")
-    parser.add_argument("--out", type=Path, default=Path("hardware"), help="folder of the results")
+    parser.add_argument(
+        "--out", type=Path, default=FOLDER / "hardware",
+        help="folder of the results (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--tests", default=",".join(TESTS), help=f"of {', '.join(TESTS)}")
     parser.add_argument(
         "--programs", nargs="*", metavar="WORKLOAD",
@@ -164,7 +168,7 @@ def main() -> None:
             draw(held, arguments.out / f"{model}.png")
             show(held)
     except UserError as error:
-        sys.exit(f"experiments.hardware: {error}")
+        sys.exit(f"gpusim study hardware: {error}")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Figures of MASK: `python -m experiments.mask.fig11`, or `gpusim reproduce mask.fig11`."""
+"""Figures of MASK: `gpusim reproduce mask.fig11`."""

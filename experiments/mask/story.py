@@ -1,13 +1,13 @@
 """One TLB miss that stalls more than 30 warps, under SharedTLB and under MASK: a worked example.
 
-``python -m experiments.mask.story shared.h5 mask.h5 [FOLDER]`` takes two runs of one workload with
+``gpusim study mask.story shared.h5 mask.h5 [FOLDER]`` takes two runs of one workload with
 recorded intervals, walks, walk_reads and requests, prints their numbers and draws the pictures of
 `docs/timelines.md`.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import xarray as xr
 from attrs import frozen
 
 from gpusim.results import open_result
+from gpusim.studies.scripts import FOLDER
 from gpusim.views.plots import PALETTE, new_figure, save, stacked_area, stacked_bars
 from gpusim.views.timelines import Selection, Window, walk_waits
 from gpusim.views.timelines.binning import Occupancy
@@ -174,7 +175,7 @@ def draw_stalls(results: dict[str, Result]) -> Picture:
     return figure
 
 
-def main(shared: Path, mask: Path, folder: Path) -> None:
+def tell_story(shared: Path, mask: Path, folder: Path) -> None:
     """Print the numbers of both runs; draw the warps, who waits for which walk, and the stalls."""
     folder.mkdir(parents=True, exist_ok=True)
     with open_result(shared) as base, open_result(mask) as other:
@@ -199,6 +200,18 @@ def main(shared: Path, mask: Path, folder: Path) -> None:
         save(draw_stalls(results), folder / "story_stalls.png")
 
 
+def main() -> None:
+    """Take the two runs and the folder from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("shared", type=Path, help="a run on variant sharedtlb")
+    parser.add_argument("mask", type=Path, help="a run of the same on a variant of MASK")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=FOLDER / "mask.story",
+        help="where pictures go (default: %(default)s)",
+    )  # fmt: skip
+    arguments = parser.parse_args()
+    tell_story(arguments.shared, arguments.mask, arguments.folder)
+
+
 if __name__ == "__main__":
-    arguments = [Path(one) for one in sys.argv[1:]]
-    main(*arguments[:2], *(arguments[2:] or [Path("docs/pictures")]))
+    main()

@@ -1,1 +1,1 @@
-"""What demand paging costs: ``python -m experiments.paging [--doc docs/paging.md]``."""
+"""What demand paging costs: ``gpusim study paging [--doc docs/paging.md]``."""

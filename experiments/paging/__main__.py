@@ -1,6 +1,6 @@
 """What demand paging costs: less and less room, ways to prefetch, batches and the link over time.
 
-``python -m experiments.paging`` prints the tables; with ``--doc`` it writes them into the page
+``gpusim study paging`` prints the tables; with ``--doc`` it writes them into the page
 docs/paging.md, and the pictures beside it.
 """
 

@@ -1,1 +1,1 @@
-"""Figures of VC: `python -m experiments.virtual_caching.fig09`, or `gpusim reproduce vc.fig9`."""
+"""Figures of VC: `gpusim reproduce vc.fig9`."""

@@ -22,7 +22,9 @@ _MIB = 1 << 20
 def list_things(
     what: Annotated[
         str,
-        typer.Argument(help="models, recipes, workloads, policies, records, sweeps or figures"),
+        typer.Argument(
+            help="models, recipes, workloads, policies, records, sweeps, figures or studies"
+        ),
     ],
     paper: Annotated[
         str | None, typer.Option(help="Only the workloads of a paper, by its names, such as mask.")
@@ -188,6 +190,13 @@ def _figures() -> Iterator[Row]:
             }
 
 
+def _studies() -> Iterator[Row]:
+    from gpusim.studies.scripts import studies
+
+    for study in studies():
+        yield {"name": study.name, "description": study.title}
+
+
 _LISTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "models": _models,
     "recipes": _recipes,
@@ -196,6 +205,7 @@ _LISTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "records": _records,
     "sweeps": _sweeps,
     "figures": _figures,
+    "studies": _studies,
 }
 
 

@@ -86,6 +86,7 @@ def _add_commands() -> None:
         run,
         schema,
         show,
+        study,
         sweep,
         timeline,
         trace,
@@ -103,6 +104,7 @@ def _add_commands() -> None:
     app.command("reproduce")(reproduce.reproduce)
     app.command("schema")(schema.schema)
     app.command("show")(show.show)
+    app.command("study", context_settings=study.STOPS_AT_THE_NAME)(study.study)
     app.command("sweep")(sweep.sweep)
     app.command("timeline")(timeline.timeline)
     app.add_typer(trace.app, name="trace")

@@ -27,7 +27,7 @@ def reproduce(
         Path, typer.Option("--output", "-o", help="Folder of runs; figures and sweeps share it.")
     ] = Path("gpusim-runs"),
     docs: Annotated[Path, typer.Option(help="Folder of the pages and their pictures.")] = Path(
-        "docs/reproduction"
+        "gpusim-pages"
     ),
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Processes (default: one a core).")

@@ -81,12 +81,12 @@ def test_one_claim_as_json(mine, tmp_path):
     assert claim["here"][0] > 0
     assert rest == {"paper": "mine", "claims": []}
     assert (tmp_path / "gpusim-runs" / "gpusim-runs.json").exists()
-    assert (tmp_path / "docs" / "reproduction" / "mine.md").exists()
+    assert (tmp_path / "gpusim-pages" / "mine.md").exists()
 
 
 @pytest.mark.usefixtures("done")
 def test_a_part_of_a_page_is_replaced(mine, tmp_path):
-    page = tmp_path / "docs" / "reproduction" / "mine.md"
+    page = tmp_path / "gpusim-pages" / "mine.md"
     reproduce("mine.fig2")
     assert "## Fig. 1" not in page.read_text()
     reproduce("mine.fig1")
@@ -119,7 +119,7 @@ def test_check_looks_at_the_direction_of_main_results(mine):
 @pytest.mark.usefixtures("done")
 def test_failed_runs_measure_nothing(mine, tmp_path, monkeypatch):
     assert reproduce("mine.fig1").exit_code == 0
-    page = (tmp_path / "docs" / "reproduction" / "mine.md").read_text()
+    page = (tmp_path / "gpusim-pages" / "mine.md").read_text()
 
     class Failing:
         failures = (FailedRun("k", "nw · tiny", Failure("ValueError", "it broke"), 1),)
@@ -133,7 +133,7 @@ def test_failed_runs_measure_nothing(mine, tmp_path, monkeypatch):
     assert told.exit_code == 1
     assert "it broke" in told.output
     assert "not measured" in told.output
-    assert (tmp_path / "docs" / "reproduction" / "mine.md").read_text() == page
+    assert (tmp_path / "gpusim-pages" / "mine.md").read_text() == page
 
 
 def test_users_mistakes(mine, tmp_path):
@@ -213,4 +213,4 @@ def test_an_installed_gpusim_finds_its_figures(tmp_path):
         env={"PYTHONPATH": str(tmp_path / "site"), "PATH": "", "HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert (empty / "docs" / "reproduction" / "orchestrated.md").exists()
+    assert (empty / "gpusim-pages" / "orchestrated.md").exists()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import gpusim
-from experiments.mask.story import main, misses_of, same_page, waiting, worst_miss
+from experiments.mask.story import misses_of, same_page, tell_story, waiting, worst_miss
 from gpusim.results import open_result
 from gpusim.views.timelines import Window, walk_waits
 
@@ -63,7 +63,7 @@ def test_the_same_page_or_any() -> None:
 
 
 def test_numbers_and_pictures(runs: list[Path], tmp_path, capsys) -> None:
-    main(*runs, tmp_path)
+    tell_story(*runs, tmp_path)
     told = capsys.readouterr().out
     for total, levels in re.findall(r"walk takes (\d+) cycles: (.*)", told):
         assert int(total) == sum(int(level.split()[-1]) for level in levels.split(", "))

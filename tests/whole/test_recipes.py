@@ -23,7 +23,7 @@ def takes_sub_entries(model: str) -> bool:
     return not isinstance(load(model, "sub-entries"), Outcome)
 
 
-REWRITE = "python -m experiments.recipe_table --doc docs/mechanisms.md"
+REWRITE = "gpusim study recipe-table --doc docs/mechanisms.md"
 
 
 @pytest.mark.parametrize("model", ["a100-mig", "kepler-uvm"])

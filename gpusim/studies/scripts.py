@@ -1,0 +1,91 @@
+"""Which modules of the shipped experiments are studies: those with a function ``main``."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from attrs import frozen
+
+from gpusim.core.datafiles import data_folder
+from gpusim.core.errors import UserError, nearest
+
+FOLDER = Path("gpusim-studies")
+"""Where studies write that are not told where, in a folder each."""
+
+_MAIN = re.compile(r"^def main\(", re.MULTILINE)
+
+
+@frozen
+class Study:
+    """A module of the shipped experiments that can be run.
+
+    Attributes:
+        name: such as ``workload-table`` or ``mask.story``.
+        module: such as ``experiments.workload_table`` or ``experiments.mask.story``.
+        title: the first line of its docstring.
+    """
+
+    name: str
+    module: str
+    title: str
+
+
+@cache
+def studies() -> tuple[Study, ...]:
+    """All of them, by name."""
+    return tuple(sorted(_found(), key=lambda study: study.name))
+
+
+def find_study(name: str) -> Study:
+    """The study of that name; an underscore is as good as a dash.
+
+    Raises:
+        UserError: there is none.
+    """
+    known = {study.name: study for study in studies()}
+    wanted = name.replace("_", "-")
+    if wanted not in known:
+        raise UserError(
+            f"there is no study named {name!r}{nearest(wanted, known)}; allowed: {', '.join(known)}"
+        )
+    return known[wanted]
+
+
+def run_study(study: Study, arguments: Sequence[str]) -> int:
+    """Run its ``main``, as ``python -m`` does from a checkout; returns the exit status.
+
+    The folder of the experiments is importable meanwhile, also in processes that the study starts,
+    and the study reads its arguments from ``sys.argv``.
+    """
+    with _as_program([f"gpusim study {study.name}", *arguments]):
+        main: Callable[[], int | None] = importlib.import_module(study.module).main
+        return main() or 0
+
+
+def _found() -> Iterator[Study]:
+    folder = data_folder("experiments")
+    for path in folder.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if _MAIN.search(source):
+            parts = path.relative_to(folder).with_suffix("").parts
+            name = ".".join(part for part in parts if part != "__main__").replace("_", "-")
+            title = (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+            yield Study(name, ".".join(("experiments", *parts)), title)
+
+
+@contextmanager
+def _as_program(argv: list[str]) -> Iterator[None]:
+    before = sys.argv, sys.path
+    sys.argv = argv
+    sys.path = [str(data_folder("experiments").parent), *sys.path]
+    try:
+        yield
+    finally:
+        sys.argv, sys.path = before
