@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import SWEEPS, Json, terminate
+from gpusim.cli.options import SWEEPS, Json, Picture, PictureKind, terminate
 from gpusim.cli.serving import Serve, ServeAddress, serving
 from gpusim.core.errors import UserError
 
@@ -48,6 +48,7 @@ def sweep(
     status: Annotated[
         Path | None, typer.Option(help="Only tell how far the sweeps in this folder are.")
     ] = None,
+    kind: Picture = PictureKind.PNG,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     as_json: Json = False,
@@ -87,7 +88,7 @@ def sweep(
             limits=_limits(time_limit, hang_limit), progress=seen.also(progress),
         )  # fmt: skip
     try:
-        picture = draw_sweep(results, wanted) if wanted.plot else None
+        picture = draw_sweep(results, wanted, kind) if wanted.plot else None
     except UserError:
         print_results(results, None, as_json)
         raise
