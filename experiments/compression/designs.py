@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import Figure, Material, Measured, gain, mean_points
+from gpusim.studies.reproduce.pictures import Bars, panels
 from gpusim.studies.sweep.spec import Sweep
-from gpusim.views.plots import bar_groups, new_figure
 
 from .common import L2_RATE, MODEL, PROGRAMS, WORKLOADS
 
@@ -38,16 +38,15 @@ def table(material: Material) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> Picture:
-    """Hit rates above, speedup below."""
-    figure = new_figure("page", height=4.4)
-    rates, times = figure.subplots(2)
+    """Hit rates, and speedup."""
     names = list(DESIGNS.values())
-    bar_groups(table[names], geomean=False, ylabel="L2 TLB hit rate", ax=rates)
     gains = table[[name + GAIN for name in names[1:]]]
     gains.columns = gains.columns.str.removesuffix(GAIN)
     speedups = (gains / 100 + 1).assign(baseline=1.0)[names]  # in the colours of above
-    bar_groups(speedups, limit=3, ylabel="speedup over the baseline", ax=times)
-    return figure
+    return panels(
+        Bars(table[names], "L2 TLB hit rate"),
+        Bars(speedups, "speedup over the baseline", geomean=True, limit=3),
+    )
 
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:

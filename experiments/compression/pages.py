@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusim.studies.characterize import ApplicationCharacterization
 from gpusim.studies.reproduce import Figure, Material, Measured, Survey, most
-from gpusim.views.plots import bar_groups, new_figure
+from gpusim.studies.reproduce.pictures import Bars, panels
 
 from .common import MODEL, PROGRAMS, WORKLOADS
 
@@ -62,12 +62,11 @@ def _median(app: ApplicationCharacterization, measure: str) -> float:
 
 
 def draw(table: pd.DataFrame) -> Picture:
-    """Shares above, bits below."""
-    figure = new_figure("page", height=4.4)
-    shares, bits = figure.subplots(2)
-    bar_groups(table[[CLOSE, NEXT, STRIDE, REUSE]], geomean=False, ylabel="share", ax=shares)
-    bar_groups(table[[PAGE, FRAME, SCATTERED]], geomean=False, ylabel="bits in common", ax=bits)
-    return figure
+    """Shares, and bits."""
+    return panels(
+        Bars(table[[CLOSE, NEXT, STRIDE, REUSE]], "share"),
+        Bars(table[[PAGE, FRAME, SCATTERED]], "bits in common"),
+    )
 
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:

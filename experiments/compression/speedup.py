@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import Figure, Material, Measured, gain, mean_points, number
+from gpusim.studies.reproduce.pictures import Bars, panels
 from gpusim.studies.sweep.spec import Sweep
-from gpusim.views.plots import bar_groups, new_figure
 
 from .common import IRREGULAR, L2_RATE, MODEL, PROGRAMS, REGULAR, WORKLOADS, rates_apart
 
@@ -27,16 +27,12 @@ def table(material: Material) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> Picture:
-    """Hit rates above, speedup below."""
-    figure = new_figure("page", height=4.2)
-    rates, times = figure.subplots(2)
-    bar_groups(table[list(VARIANTS)], geomean=False, ylabel="L2 TLB hit rate", ax=rates)
-    bar_groups(
-        table[[GAIN]].rename(columns={GAIN: "compression"}) / 100 + 1,
-        ylabel="speedup over the baseline", ax=times,
-    )  # fmt: skip
-    times.axhline(1, color="black", linewidth=0.8, linestyle=(0, (4, 2)))
-    return figure
+    """Hit rates, and speedup."""
+    faster = (table[[GAIN]] / 100 + 1).set_axis(["compression"], axis=1).assign(baseline=1.0)
+    return panels(
+        Bars(table[list(VARIANTS)], "L2 TLB hit rate"),
+        Bars(faster, "speedup over the baseline", line="baseline", geomean=True),
+    )
 
 
 def measure(table: pd.DataFrame) -> dict[str, Measured]:

@@ -10,6 +10,7 @@ from experiments.hardware.held import Held
 from experiments.hardware.measure import PARAMETERS, TLB_STEPS, UNITS
 from gpusim.config.units import format_bytes
 from gpusim.views import plots
+from gpusim.views.plots.powers import are_bytes, power_ticks
 
 COLUMNS = 3
 """Axes side by side at most."""
@@ -49,11 +50,13 @@ def _one(axes: Axes, held: Held, test: str, stride: int, variant: str) -> None:
                 f"{step.gpu}, {step.level} TLB", (step.last, axes.get_ylim()[0]), fontsize=5
             )
     axes.set_xscale("log", base=2)
+    parameter = PARAMETERS.get(test, "footprint in bytes")
+    power_ticks(axes, *axes.get_xlim(), are_bytes(parameter))
     axes.margins(y=0.1)
     if test != TLB_STEPS:  # as low as a tenth of what stands there
         axes.set_ylim(bottom=0)
     apart = test in {"latency", TLB_STEPS}
     axes.set_title(f"{test}, {format_bytes(stride)}" if apart else test, fontsize=7)
-    axes.set_xlabel(PARAMETERS.get(test, "footprint in bytes"))
+    axes.set_xlabel(parameter)
     axes.set_ylabel(UNITS.get(test, "GB/s"))
     axes.legend(fontsize=5)

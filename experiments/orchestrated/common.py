@@ -9,6 +9,7 @@ from gpusim.studies.characterize.characterization import TLB_MARK
 from gpusim.studies.characterize.plot import plot_bins
 from gpusim.studies.reproduce import Material, Survey, normalised, programs_of
 from gpusim.views.plots import bar_groups, new_figure, sweep_lines
+from gpusim.views.plots.furniture import legend_above
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +86,11 @@ def draw_distances(table: pd.DataFrame) -> Picture:
         lines, xlabel="distinct other pages in between", ylabel="share of reuses",
         ax=figure.subplots(),
     )  # fmt: skip
-    axes.axvline(TLB_MARK, color="black", linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.axvline(
+        TLB_MARK, color="black", linewidth=0.8, linestyle=(0, (4, 2)), label="entries of the TLB"
+    )
     axes.set_ylim(0, 1.02)
+    legend_above(axes)
     return figure
 
 

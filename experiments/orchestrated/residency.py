@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import Figure, Material, Measured, normalised, number
 from gpusim.studies.sweep.spec import Sweep
-from gpusim.views.plots.bars import geometric_mean
+from gpusim.views.plots.ratios import geometric_mean
 
 from .common import DESIGNS, MODEL, PROGRAMS, WORKLOADS, bars
 

@@ -20,6 +20,7 @@ from gpusim.studies.reproduce.mixes import (
 from gpusim.studies.sweep.point import BASELINE, SHARED
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import new_figure, sweep_lines
+from gpusim.views.plots.furniture import legend_above
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,7 +247,7 @@ def panels(
 ) -> Picture:
     """Lines over the columns of some tables, a line a row, a panel a table; two side by side.
 
-    The values are shares.
+    The values are shares; a vertical line marks the capacity.
     """
     lines = -(-len(tables) // 2)
     figure = new_figure("page", height=2.8 * lines)
@@ -259,7 +260,8 @@ def panels(
             sweep_lines(drawn, xlabel=xlabel, ylabel=ylabel, title=title, ax=place)
         place.set_ylim(0, 1.02)
         if mark is not None:
-            place.axvline(mark, color="0.4", linewidth=0.8)
+            place.axvline(mark, color="0.4", linewidth=0.8, label="capacity")
+            legend_above(place, title)
     for place in axes[len(tables) :]:
         place.remove()
     return figure

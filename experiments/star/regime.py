@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpusim.programs.library import Entry
 from gpusim.programs.sizes import size_of
 from gpusim.studies.reproduce import Figure, Material, Survey
+from gpusim.views.plots.furniture import legend_above
 
 from .common import ENTRIES, LARGER, MODEL, PROGRAMS, WORKLOADS, bars, is_alone, l3_pages, machine
 
@@ -67,7 +68,8 @@ def draw(table: pd.DataFrame) -> Picture:
     """All, and the reach."""
     figure = bars(table[[AT_PAPER, ARRAYS, TOUCHED]], "footprint / reach")
     (axes,) = figure.axes
-    axes.axhline(1, color="black", linewidth=0.8)
+    axes.axvline(1, color="black", linewidth=0.8, label="reach")
+    legend_above(axes)
     return figure
 
 

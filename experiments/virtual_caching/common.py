@@ -12,6 +12,7 @@ from gpusim.studies.reproduce import Material, programs_of
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import PALETTE, bar_groups, new_figure
 from gpusim.views.plots.bars import GROUP
+from gpusim.views.plots.furniture import legend_above
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,8 +118,9 @@ def bars_of_windows(
         middles = np.arange(len(means)) + (number - (means.shape[1] - 1) / 2) * apart
         axes.errorbar(
             middles, means[name], deviations.iloc[:, number], fmt="none", ecolor="black",
-            elinewidth=0.8, capsize=2,
+            elinewidth=0.8, capsize=2, label="" if number else "one standard deviation",
         )  # fmt: skip
     if most is not None:
-        axes.plot(range(len(most)), most, "o", color=PALETTE[1], markersize=3)
+        axes.plot(range(len(most)), most, "o", color=PALETTE[1], markersize=3, label="most")
+    legend_above(axes)
     return figure

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from matplotlib.patches import Patch
+
 from gpusim.studies.reproduce import Figure, Material, Measured, all_of, number, one
-from gpusim.views.plots import PALETTE, new_figure, stacked_bars
+from gpusim.views.plots import PALETTE, new_figure, stacked_bars, style
 
 from .common import PANNOTIA, PROGRAMS, RODINIA, SMALL, WATCHED, falls, recorded, sweep
 from .recorded import PLACES, misses
@@ -21,6 +23,9 @@ SIZES = {"32": SMALL, "64": "per-cu-64", "128": "per-cu-128", "inf": "per-cu-inf
 
 DIVERGENT = ["color_max", "fw", "mis", "bfs"]
 SCRATCHPAD = ["pathfinder", "nw"]
+ACROSS = 5
+"""Panels side by side."""
+
 MORE_IN_L2 = ["color_max", "fw_block", "mis", "pagerank", "pagerank_spmv", "bfs", "lud"]
 ACCESSES = "accesses per instruction"
 
@@ -49,17 +54,21 @@ def _shares(table: pd.DataFrame, size: str) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> Picture:
-    """Pannotia above, Rodinia below; four sizes a program."""
+    """A panel a program, Pannotia's first; a bar a size."""
     import pandas as pd
 
-    figure = new_figure("page", height=5.4)
+    figure = new_figure("page", height=3.9)
     colours = dict(zip(PLACES, PALETTE, strict=False))
-    for axes, names in zip(figure.subplots(2), (PANNOTIA, RODINIA), strict=True):
-        rows = {f"{name} {size}": _of(table, size).loc[name] for name in names for size in SIZES}
-        stacked_bars(
-            pd.DataFrame(rows).T, shares=False, colours=colours, ylabel="misses / lookups", ax=axes
-        )
-        axes.tick_params(axis="x", labelsize=5)
+    grid = figure.subplots(-(-len(PROGRAMS) // ACROSS), ACROSS, sharey=True)
+    for axes, name in zip(grid.flat, (*PANNOTIA, *RODINIA), strict=True):
+        rows = {size: _of(table, size).loc[name] for size in SIZES}
+        stacked_bars(pd.DataFrame(rows).T, shares=False, colours=colours, title=name, ax=axes)
+        axes.get_legend().remove()
+    with style():
+        grid[-1, ACROSS // 2].set_xlabel("entries of a per-CU TLB")
+        grid[len(grid) // 2, 0].set_ylabel("misses / lookups")
+        handles = [Patch(facecolor=colours[place], edgecolor="black") for place in PLACES]
+        figure.legend(handles, PLACES, loc="outside upper center", ncols=len(PLACES))
     return figure
 
 

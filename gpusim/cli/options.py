@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -62,6 +63,18 @@ Variants = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="KEY=VALUE, such as tlb.L2.entries=1024; may be repeated."),
+]
+
+
+class PictureKind(StrEnum):
+    """Formats of pictures whose names a command makes."""
+
+    PNG = "png"
+    SVG = "svg"
+
+
+Picture = Annotated[
+    PictureKind, typer.Option("--format", help="Of pictures: png (300 dots an inch) or svg.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Seeds = Annotated[

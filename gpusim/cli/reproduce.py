@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpusim.cli.options import Json, terminate
+from gpusim.cli.options import Json, Picture, PictureKind, terminate
 from gpusim.core.errors import WriteError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def reproduce(
             "--choices", help="Try other readings of what papers leave open, instead of figures."
         ),
     ] = False,
+    kind: Picture = PictureKind.PNG,
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 if a main result has the wrong direction.")
     ] = False,
@@ -64,7 +65,7 @@ def reproduce(
     if choices:
         from gpusim.cli.reproduce_choices import try_papers
 
-        try_papers(chosen, output, docs, scale, jobs=jobs, dask=dask, as_json=as_json)
+        try_papers(chosen, output, docs, scale, kind, jobs=jobs, dask=dask, as_json=as_json)
         return
     found: list[Outcome] = []
     told: list[dict[str, Any]] = []
@@ -74,8 +75,8 @@ def reproduce(
             paper, figures, output, scale, jobs=jobs, dask=dask, retry_failed=retry_failed,
             progress=sweep_progress,
         ):  # fmt: skip
-            picture = save_picture(outcome, docs / PICTURES)
-            write_page(paper, [outcome], docs)
+            picture = save_picture(outcome, docs / PICTURES, kind)
+            write_page(paper, [outcome], docs, kind=kind)
             found.append(outcome)
             if as_json:
                 told.append(_plain(outcome, picture))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def try_papers(
-    chosen: Iterable[tuple[Paper, list[Figure]]], runs: Path, docs: Path, scale: str, *,
+    chosen: Iterable[tuple[Paper, list[Figure]]], runs: Path, docs: Path, scale: str,
+    kind: str, *,
     jobs: int | None, dask: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Try the choices of papers by some of their figures; print and write what comes out.
@@ -49,8 +50,8 @@ def try_papers(
         trials = try_choices(paper, make)
         picture = draw_trials(trials)
         if picture is not None:
-            save(picture, docs / PICTURES / f"{choices_id(paper)}.png")
-        write_page(paper, [], docs, (trials, scale))
+            save(picture, docs / PICTURES / f"{choices_id(paper)}.{kind}")
+        write_page(paper, [], docs, (trials, scale), kind)
         if as_json:
             told.append(_plain(paper, trials))
         else:

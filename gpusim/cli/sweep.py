@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from attrs import evolve
 
-from gpusim.cli.options import SWEEPS, Json, Seeds, Shift, terminate
+from gpusim.cli.options import SWEEPS, Json, Picture, PictureKind, Seeds, Shift, terminate
 from gpusim.cli.serving import Serve, ServeAddress, serving
 from gpusim.core.errors import UserError
 
@@ -52,6 +52,7 @@ def sweep(
     ] = None,
     seeds: Seeds = None,
     shift: Shift = None,
+    kind: Picture = PictureKind.PNG,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     as_json: Json = False,
@@ -93,7 +94,7 @@ def sweep(
     if len(wanted.seeds) > 1:
         results.write_bands()
     try:
-        picture = draw_sweep(results, wanted) if wanted.plot else None
+        picture = draw_sweep(results, wanted, kind) if wanted.plot else None
     except UserError:
         print_results(results, None, as_json)
         raise

@@ -31,7 +31,7 @@ def test_a_part_of_a_figure_is_written_as_the_whole(tmp_path):
     figure = new_figure("page", height=2)
     left, _ = figure.subfigures(1, 2)
     save(left.subplots(), tmp_path / "a.png")
-    assert int.from_bytes((tmp_path / "a.png").read_bytes()[16:20]) == 1050
+    assert int.from_bytes((tmp_path / "a.png").read_bytes()[16:20]) == 7 * 300
 
 
 def test_unknown_format(axes, tmp_path):

@@ -7,7 +7,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.views.plots import PlotError, cdf, sweep_lines
+from gpusim.views.plots import PlotError, cdf, heat_map, sweep_lines
 
 NAN = float("nan")
 
@@ -76,9 +76,9 @@ def test_columns_of_a_table():
 
 
 def test_many_series_look_different():
-    axes = cdf({str(number): [number] for number in range(28)})
+    axes = cdf({str(number): [number] for number in range(112)})
     looks = {(one.get_color(), one.get_linestyle(), one.get_marker()) for one in axes.lines}
-    assert len(looks) == 28
+    assert len(looks) == 112
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,44 @@ def test_other_numbers_have_a_plain_axis(values):
 
 
 @pytest.mark.parametrize(
-    ("first", "name"), [(2**16, "$2^{16}$"), (2**13, "8192"), (2**-3, "1/8"), (2**-11, "$2^{-11}$")]
-)
-def test_powers_are_written_as_people_do(first, name):
-    axes = sweep_lines(pd.DataFrame({"a": [1, 2]}, index=[first, 2 * first]))
+    ("first", "name", "of_bytes"),
+    [
+        (2**16, "64K", "64 KiB"), (2**13, "8K", "8 KiB"), (64, "64", "64 B"),
+        (2**21, "2M", "2 MiB"), (2**34, "16G", "16 GiB"), (2**-3, "1/8", "1/8"),
+        (2**-11, "$2^{-11}$", "$2^{-11}$"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("label", ["entries", "footprint in bytes", "line [B]"])
+def test_powers_are_written_as_sizes(first, name, of_bytes, label):
+    axes = sweep_lines(pd.DataFrame({"a": [1, 2]}, index=[first, 2 * first]), xlabel=label)
     axes.figure.draw_without_rendering()
-    assert axes.get_xticklabels()[0].get_text() == name
+    expected = name if label == "entries" else of_bytes
+    assert axes.get_xticklabels()[0].get_text() == expected
+
+
+def test_steps_of_a_map_are_sizes_too():
+    table = pd.DataFrame(np.ones((2, 3)), index=["bfs", "nw"], columns=[512, 1024, 4096])
+    axes = heat_map(table, xlabel="entries")
+    axes.figure.draw_without_rendering()
+    assert [one.get_text() for one in axes.get_xticklabels()] == ["512", "1K", "4K"]
+
+
+def test_the_legend_of_many_lines_stands_beside():
+    few, many = (
+        sweep_lines(pd.DataFrame({f"program {n}": [1, 2] for n in range(count)}, index=["a", "b"]))
+        for count in (4, 16)
+    )
+    for axes, beside in ((few, False), (many, True)):
+        axes.figure.draw_without_rendering()
+        place = axes.get_legend().get_window_extent()
+        assert (place.x0 > axes.bbox.x1) == beside
+        assert (place.y0 >= axes.bbox.y1) == (not beside)
+
+
+def test_a_single_line_with_a_name_has_a_legend():
+    axes = sweep_lines(pd.DataFrame({"STAR": [1, 2]}, index=["a", "b"]))
+    assert [one.get_text() for one in axes.get_legend().get_texts()] == ["STAR"]
+    assert sweep_lines(pd.DataFrame({"IPC": [1, 2]}), ylabel="IPC").get_legend() is None
 
 
 def test_names_keep_their_order():

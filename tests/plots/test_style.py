@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgb
 
 from gpusim.core.states import state_names
 from gpusim.views.plots import (
+    PALETTE,
     STATE_COLOURS,
     PlotError,
     bar_groups,
@@ -66,6 +67,13 @@ def test_all_eyes_tell_all_states_apart(eyes):
         assert np.linalg.norm(seen[one] - seen[other]) >= 12, (one, other)
     for below, above in pairwise(STATES[:-1]):  # neighbours in a stack
         assert np.linalg.norm(seen[below] - seen[above]) >= 17, (below, above)
+
+
+@pytest.mark.parametrize("eyes", EYES)
+def test_all_eyes_tell_all_designs_apart(eyes):
+    assert len(set(PALETTE)) == len(PALETTE) >= 16
+    for one, other in combinations(PALETTE, 2):
+        assert np.linalg.norm(lab(one, eyes) - lab(other, eyes)) >= 16, (one, other)
 
 
 def test_colours_depend_on_nothing_but_the_name():
@@ -131,9 +139,10 @@ def test_an_error_leaves_no_style_behind():
 
 def test_a_figure_shows_itself():
     axes = bar_groups(pd.DataFrame({"a": [1.0]}, index=["bfs"]))
-    picture = axes.figure._repr_png_()
+    picture, shown = axes.figure._repr_png_()
     assert picture.startswith(b"\x89PNG")
-    assert int.from_bytes(picture[16:20]) == round(3.3 * 150)
+    assert int.from_bytes(picture[16:20]) == 3.3 * 300
+    assert shown == {"width": 3.3 * 150, "height": 2.3 * 150}
 
 
 def test_no_pyplot():

@@ -20,6 +20,8 @@ def test_what_others_state_and_the_interval() -> None:
     assert [line.get_xdata()[0] for line in axes.lines] == [1.0, 5.0]
     (band,) = [patch for patch in axes.patches if patch not in axes.containers[0].patches]
     assert (band.get_x(), band.get_x() + band.get_width()) == (0.5, 1.5)
+    legend = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(legend) == ["as it is", "interval", "the paper"]
 
 
 @pytest.mark.parametrize(("readings", "taken"), [({}, 1.0), ({"a": 1.0}, float("nan"))])

@@ -71,7 +71,7 @@ def test_other_readings(tmp_path):
 
 @pytest.mark.usefixtures("done")
 def test_one_claim_as_json(mine, tmp_path):
-    told = reproduce("mine.fig1.faster", "--json")
+    told = reproduce("mine.fig1.faster", "--json", "--format", "svg")
     assert told.exit_code == 0, told.output
     figure, rest = json.loads(told.stdout)
     assert figure["figure"] == "mine.fig1"
@@ -81,7 +81,11 @@ def test_one_claim_as_json(mine, tmp_path):
     assert claim["here"][0] > 0
     assert rest == {"paper": "mine", "claims": []}
     assert (tmp_path / "gpusim-runs" / "gpusim-runs.json").exists()
-    assert (tmp_path / "gpusim-pages" / "mine.md").exists()
+    page = (tmp_path / "gpusim-pages" / "mine.md").read_text()
+    (link,) = re.findall(r"!\[Fig\. 1\]\((.*)\)", page)
+    picture = tmp_path / "gpusim-pages" / link
+    assert picture == tmp_path / figure["picture"]
+    assert picture.read_bytes().startswith(b"<?xml")
 
 
 @pytest.mark.usefixtures("done")

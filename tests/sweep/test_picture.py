@@ -73,6 +73,20 @@ def test_the_picture_lies_beside_the_table(tmp_path: Path) -> None:
     assert (results.folder / "drawn.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("count", [2, 8])
+def test_one_legend_for_all_panels(tmp_path: Path, count: int) -> None:
+    sizes = {
+        "tlb.L1.entries, tlb.L1.ways": [[16, 4], [32, 8]],
+        "tlb.L1.mshrs": [*range(1, count + 1)],
+    }
+    asked = sweep({"x": "tlb.L1.entries", "panels": "workload", "lines": "tlb.L1.mshrs"}, set=sizes)
+    results = make_up(tmp_path / "runs", asked, cycles)
+    picture = draw_sweep(results, asked, "svg")
+    assert picture is not None
+    assert picture.suffix == ".svg"
+    assert picture.read_bytes().startswith(b"<?xml")
+
+
 def test_without_a_finished_run_there_is_no_picture(tmp_path: Path) -> None:
     asked = sweep({"x": "tlb.L1.entries", "lines": "workload"})
     results = make_up(tmp_path / "runs", asked, lambda _: "Hang")

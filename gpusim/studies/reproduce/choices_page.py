@@ -10,7 +10,7 @@ from gpusim.studies.reproduce.claims import Claim, Paper, Role
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.trials import Trial, Trials, values_of
 from gpusim.studies.reproduce.verdict import Verdict
-from gpusim.views.plots import new_figure, tornado
+from gpusim.views.plots import new_figure, style, tornado
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -130,7 +130,19 @@ def draw_trials(trials: Trials) -> Picture | None:
         )  # fmt: skip
     for ax in list(axes):
         ax.set_visible(False)
+    _name_lines(figure)
     return figure
+
+
+def _name_lines(figure: Picture) -> None:
+    """One legend for all: what lines and bands are, each once."""
+    named = {
+        name: handle
+        for ax in figure.axes
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    with style():
+        figure.legend([*named.values()], [*named], loc="outside upper center", ncols=len(named))
 
 
 def _title(claim: Claim, index: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.studies.reproduce.verdict import Measured
-from gpusim.views.plots.bars import geometric_mean
+from gpusim.views.plots.ratios import geometric_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -40,8 +40,9 @@ def choices_id(paper: Paper) -> str:
 
 
 def write_page(
-    paper: Paper, found: Iterable[Outcome], folder: Path, tried: tuple[Trials, str] | None = None
-) -> Path:
+    paper: Paper, found: Iterable[Outcome], folder: Path, tried: tuple[Trials, str] | None = None,
+    kind: str = "png",
+) -> Path:  # fmt: skip
     """Write ``PAPER.md``, or replace the parts of some figures in it.
 
     Args:
@@ -49,6 +50,7 @@ def write_page(
         found: figures to put there; those without a table leave what stands there.
         folder: of the pages; it exists.
         tried: its choices, and the scale at which they were tried; None leaves what stands there.
+        kind: of the pictures that are put there: ``"png"`` or ``"svg"``.
 
     Raises:
         WriteError: it cannot be read or written.
@@ -58,10 +60,10 @@ def write_page(
         parts = dict(_PART.findall(path.read_text(encoding="utf-8"))) if path.exists() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise WriteError(f"cannot read {path}: {error}") from error
-    parts |= {one.figure.id: "\n".join(_part(one)) for one in found if one.table is not None}
+    parts |= {one.figure.id: "\n".join(_part(one, kind)) for one in found if one.table is not None}
     if tried is not None:
         name = choices_id(paper)
-        parts[name] = "\n".join(trials_part(paper, *tried, f"{PICTURES}/{name}.png"))
+        parts[name] = "\n".join(trials_part(paper, *tried, f"{PICTURES}/{name}.{kind}"))
     with whole_file(path) as stream:
         stream.write(page_text(paper, parts).encode())
     return path
@@ -129,13 +131,13 @@ def _overview(paper: Paper, parts: dict[str, str]) -> Iterator[str]:
     )
 
 
-def _part(found: Outcome) -> Iterator[str]:
+def _part(found: Outcome, kind: str) -> Iterator[str]:
     figure = found.figure
     assert found.table is not None
     yield from (f"## {figure.title}", "", figure.about, "", f"Scale: {found.scale}.", "")
     rows = [(str(name), *cells) for name, *cells in cells_of(found.table, figure.cell)]
     yield from markdown((str(found.table.index.name), *map(str, found.table.columns)), rows)
-    yield from (f"![{figure.title}]({PICTURES}/{figure.id}.png)", "")
+    yield from (f"![{figure.title}]({PICTURES}/{figure.id}.{kind})", "")
     if found.claims:
         yield from claims_table(found.claims)
 

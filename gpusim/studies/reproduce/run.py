@@ -182,18 +182,19 @@ def unmeasured(paper: Paper) -> tuple[Judged, ...]:
     return tuple(Judged(claim, None, judge(claim, None)) for claim in paper.claim if claim.reason)
 
 
-def save_picture(found: Outcome, folder: Path) -> Path | None:
-    """Draw a figure as ``ID.png``; nothing if it has no table.
+def save_picture(found: Outcome, folder: Path, kind: str = "png") -> Path | None:
+    """Draw a figure as ``ID.KIND``, the paper's numbers beside ours; nothing if it has no table.
 
     Raises:
         UserError: it cannot be written.
     """
+    from gpusim.studies.reproduce.beside import draw
     from gpusim.views.plots import save
 
     if found.table is None:
         return None
-    path = folder / f"{found.figure.id}.png"
-    save(found.figure.draw(found.table), path)
+    path = folder / f"{found.figure.id}.{kind}"
+    save(draw(found), path)
     return path
 
 

@@ -16,13 +16,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMNS = 3
+_BESIDE = 6
+"""So many lines have their legend above the panels, more have it at the right."""
+
 _PANEL_HEIGHT = 1.9
 _HEAD = 0.6
 _CELL, _MATRIX_HEAD = 0.36, 1.6
 
 
-def draw_sweep(results: SweepResults, sweep: Sweep) -> Path | None:
+def draw_sweep(results: SweepResults, sweep: Sweep, kind: str = "png") -> Path | None:
     """Draw ``sweep.plot`` beside the sweep's table; nothing if no run is done.
+
+    Args:
+        results: of the sweep.
+        sweep: what was run, and what is to be drawn.
+        kind: of the picture, such as ``"png"`` or ``"svg"``.
 
     Returns:
         the picture.
@@ -43,7 +51,7 @@ def draw_sweep(results: SweepResults, sweep: Sweep) -> Path | None:
         rows = -(-panels // _COLUMNS)
         figure = new_figure("page", height=rows * _PANEL_HEIGHT + _HEAD)
         _draw(figure, data, sweep.plot, rows)
-    path = results.folder / f"{results.name}.png"
+    path = results.folder / f"{results.name}.{kind}"
     save(figure, path)
     return path
 
@@ -83,9 +91,11 @@ def _draw(figure: Figure, data: xr.DataArray, plot: PlotTable, rows: int) -> Non
         figure.supylabel(data.attrs["long_name"], fontsize="medium")
         lines, names = grid.flat[0].get_legend_handles_labels()
         if plot.lines:
+            few = len(names) <= _BESIDE
             figure.legend(
-                lines, names, title=plot.lines, loc="outside upper center", ncols=len(names)
-            )
+                lines, names, title=plot.lines, ncols=len(names) if few else 1,
+                loc="outside upper center" if few else "outside right upper",
+            )  # fmt: skip
 
 
 def values_to_draw(results: SweepResults, plot: PlotTable) -> xr.DataArray:

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from gpusim.core.errors import nearest
 from gpusim.views.plots.colours import PALETTE
-from gpusim.views.plots.errors import PlotError, refuse_cells
+from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.furniture import legend_above, name_ticks, name_values
+from gpusim.views.plots.ratios import geometric_mean, ratio_label, ratios_of
 from gpusim.views.plots.style import HATCHES, axes_or_new, styled
 
 GROUP = 0.8
@@ -49,7 +49,7 @@ def bar_groups(
         PlotError: no such baseline, nothing to draw, or a number that is not positive where there
             is a ratio or a geomean.
     """
-    values = _ratios(data, baseline, speedup, geomean)
+    values = ratios_of(data, baseline, speedup, geomean)
     if limit is not None and limit <= 0:
         raise PlotError(f"an axis from 0 to {limit}; allowed: a limit above 0")
     axes = axes_or_new(ax)
@@ -80,7 +80,7 @@ def bar_groups(
     axes.set_ylim(0, limit)
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     axes.grid(axis="y")
-    name_values(axes, ylabel or _default_label(baseline, speedup))
+    name_values(axes, ylabel or ratio_label(baseline, speedup))
     legend_above(axes, title)
     return axes
 
@@ -88,49 +88,6 @@ def bar_groups(
 def _hatch(number: int) -> str:
     """Of a design; where the colours begin anew, the hatches go on, so that no two are alike."""
     return HATCHES[(number + number // len(PALETTE)) % len(HATCHES)]
-
-
-def geometric_mean(values: NDArray[np.float64]) -> float:
-    """Of those that are there (not NaN); NaN if none is."""
-    there = values[~np.isnan(values)]
-    return float(np.exp(np.log(there).mean())) if there.size else float("nan")
-
-
-def _ratios(data: pd.DataFrame, baseline: str | None, speedup: bool, geomean: bool) -> pd.DataFrame:
-    """What the bars show.
-
-    Raises:
-        PlotError: as `bar_groups`.
-    """
-    values = data.astype(float)
-    if not values.columns.is_unique:
-        raise PlotError(f"two designs of one name: {', '.join(map(str, values.columns))}")
-    if baseline is None and speedup:
-        raise PlotError("a speedup needs a baseline")
-    if baseline is not None and baseline not in values:
-        names = [str(name) for name in values.columns]
-        raise PlotError(
-            f"no design {baseline!r} for a baseline{nearest(baseline, names)}; "
-            f"there is: {', '.join(names)}"
-        )
-    if baseline is not None or geomean:
-        positive = (values > 0) & np.isfinite(values)
-        refuse_cells(
-            values, (values.notna() & ~positive).to_numpy(),
-            "ratios and geomeans need numbers above 0 (NaN for what is missing)",
-        )  # fmt: skip
-    if baseline is not None:
-        others, base = values.drop(columns=baseline), values[baseline]
-        values = others.rdiv(base, axis=0) if speedup else others.div(base, axis=0)
-    if values.empty:
-        raise PlotError("nothing to draw: no program, or no design beside the baseline")
-    return values
-
-
-def _default_label(baseline: str | None, speedup: bool) -> str:
-    if baseline is None:
-        return ""
-    return f"speedup over {baseline}" if speedup else f"normalised to {baseline}"
 
 
 def _tell_cut(

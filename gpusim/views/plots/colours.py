@@ -1,7 +1,7 @@
 """Colours with a meaning, the same in every picture.
 
-All pairs of state colours differ by at least 12 in CIELAB, also for eyes without one kind of cone;
-a test simulates them.
+All pairs of state colours differ by at least 12 in CIELAB, those of designs by 16, also for eyes
+without one kind of cone; a test simulates them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from zlib import crc32
 from gpusim.core.errors import nearest
 from gpusim.views.plots.errors import PlotError
 
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#000000")
-"""For designs and programs: Okabe and Ito's, "Color Universal Design" (2008); light beside dark."""
+PALETTE = (
+    "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#000000", "#8700F0",
+    "#5A2D00", "#F0E196", "#001E87", "#B4E1C3", "#5A4B5A", "#9678FF", "#A5A55A", "#2DF0FF",
+)  # fmt: skip
+"""For designs and programs: Okabe and Ito's seven, "Color Universal Design" (2008), light beside
+dark; then whatever is farthest in CIELAB from all before it, for eyes of all kinds."""
 
 OTHER = "other"
 """Name of a part that gathers small ones."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.furniture import legend_above, name_values
-from gpusim.views.plots.lines import power_ticks
+from gpusim.views.plots.powers import are_bytes, power_ticks
 from gpusim.views.plots.style import LINES, MARKERS, axes_or_new, styled
 
 
@@ -29,8 +29,8 @@ def cdf(
     Args:
         series: observations by name, or the columns of a table; NaN is left out.
         counts: how often each observation occurs, by the same names; default: once.
-        log2: an axis of powers of two.  Values of 0 and less lie to the left of it: the line
-            begins at their share.
+        log2: an axis of powers of two, labelled in sizes.  Values of 0 and less lie to the left
+            of it: the line begins at their share.
         mark: a value to mark by a vertical line, such as a capacity; or several by their labels.
         xlabel: what the values are, and their unit.
         ylabel: of what the shares are.
@@ -60,7 +60,7 @@ def cdf(
         )  # fmt: skip
     if log2:
         axes.set_xscale("log", base=2)
-        power_ticks(axes, left, right)
+        power_ticks(axes, left, right, are_bytes(xlabel))
     axes.set_xlim(left, right)
     for label, place in marks.items():
         _mark(axes, label, place)

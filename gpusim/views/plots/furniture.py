@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+from gpusim.views.plots.style import style
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -18,6 +20,9 @@ _LETTER = 0.56
 
 _LINE = 1.35
 """Height of a line of a legend, in font sizes."""
+
+_ROWS = 3
+"""So many rows a legend above the axes has at most."""
 
 _WITHOUT = ("", "1", "fraction")
 """Units that no label needs."""
@@ -61,19 +66,27 @@ def cycle_ticks(ax: Axes) -> None:
 
 
 def legend_above(ax: Axes, title: str = "") -> None:
-    """Legend in rows above the axes, below the title; no legend for a single entry."""
+    """Legend in rows above the axes, below the title; of many entries to the right of the axes.
+
+    No legend for a single entry that has no name, or that of an axis.
+    """
     handles, labels = ax.get_legend_handles_labels()
-    if len(labels) < 2:
-        ax.set_title(title, loc="left")
-        return
-    size = _size("small")
-    widest = (max(map(len, labels)) * _LETTER + 3.5) * size
-    columns = min(max(int(_width(ax) // widest), 1), len(labels))
-    rows = -(-len(labels) // columns)
-    ax.legend(
-        handles, labels, ncols=-(-len(labels) // rows), loc="lower left", title=title or None,
-        alignment="left", bbox_to_anchor=(0, 1), borderaxespad=0.2, borderpad=0.2,
-    )  # fmt: skip
+    with style():  # for those who add a line and ask again
+        if not set(labels) - {ax.get_ylabel(), ax.get_xlabel()}:
+            ax.set_title(title, loc="left")
+            return
+        size = _size("small")
+        widest = (max(map(len, labels)) * _LETTER + 3.5) * size
+        columns = min(max(int(_width(ax) // widest), 1), len(labels))
+        rows = -(-len(labels) // columns)
+        if rows > _ROWS:
+            ax.set_title(title, loc="left")
+            ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+            return
+        ax.legend(
+            handles, labels, ncols=-(-len(labels) // rows), loc="lower left", title=title or None,
+            alignment="left", bbox_to_anchor=(0, 1), borderaxespad=0.2, borderpad=0.2,
+        )  # fmt: skip
 
 
 def legend_beside(ax: Axes) -> None:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator
-from numpy.typing import NDArray
 
 from gpusim.core.intervals import Interval, bootstrap_interval
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.furniture import label_of, legend_above, name_ticks, name_values, text_of
+from gpusim.views.plots.powers import are_bytes, are_powers_of_two, power_ticks
 from gpusim.views.plots.style import LINES, MARKERS, axes_or_new, styled
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 SEED = "seed"
 """Column, level of the index, or dimension over which runs are repeated."""
-
-_MOST_TICKS = 9
 
 
 @styled
@@ -33,6 +30,7 @@ def sweep_lines(
 ) -> Axes:  # fmt: skip
     """Lines over a swept parameter; its axis is one of powers of two if all its values are.
 
+    It is labelled in sizes then: 64, 8K; 8 KiB where the label says bytes.
     With a column, a level of the index, or a dimension ``seed``, lines are means over the seeds,
     and bands are their 95 % intervals (bootstrap).  What is missing (NaN) is a gap.
 
@@ -52,6 +50,7 @@ def sweep_lines(
         raise PlotError("nothing to draw: no values of the parameter, or no lines")
     middle, low, high = _over_seeds(table)
     axes = axes_or_new(ax)
+    label = xlabel or _label_of_parameter(data, middle)
     numeric = pd.api.types.is_numeric_dtype(middle.index)
     values = middle.index.to_numpy(float) if numeric else np.arange(len(middle), dtype=float)
     for number, name in enumerate(middle.columns):
@@ -69,33 +68,12 @@ def sweep_lines(
         name_ticks(axes, values.tolist(), middle.index)
     elif are_powers_of_two(values):
         axes.set_xscale("log", base=2)
-        power_ticks(axes, values.min(), values.max())
+        power_ticks(axes, values.min(), values.max(), are_bytes(label))
     axes.grid()
-    axes.set_xlabel(xlabel or _label_of_parameter(data, middle))
+    axes.set_xlabel(label)
     name_values(axes, ylabel or ("" if isinstance(data, pd.DataFrame) else label_of(data)))
     legend_above(axes, title)
     return axes
-
-
-def are_powers_of_two(values: NDArray[np.float64]) -> bool:
-    """Whether there are several values and all are whole powers of two."""
-    return len(values) > 1 and bool((values > 0).all() and (np.log2(values) % 1 == 0).all())
-
-
-def power_ticks(axes: Axes, first: float, last: float) -> None:
-    """Ticks at powers of two, at every second or third where there are too many."""
-    low, high = int(np.floor(np.log2(first))), int(np.floor(np.log2(last)))
-    powers = range(low, high + 1, -(-(high - low + 1) // _MOST_TICKS))
-    axes.xaxis.set_major_locator(FixedLocator([2.0**power for power in powers]))
-    axes.xaxis.set_major_formatter(lambda value, _: _power_name(value))
-    axes.xaxis.set_minor_locator(NullLocator())
-
-
-def _power_name(value: float) -> str:
-    """As people write it: 1/8, 64; beyond 1/1024 and 8192 by its exponent."""
-    if 1 <= value <= 2**13:
-        return f"{value:g}"
-    return f"1/{1 / value:g}" if 2**-10 <= value < 1 else f"$2^{{{np.log2(value):g}}}$"
 
 
 def _as_table(data: xr.DataArray) -> pd.DataFrame:

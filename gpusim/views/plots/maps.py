@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.furniture import cycle_ticks, label_of, name_values, text_of
+from gpusim.views.plots.powers import are_bytes, are_powers_of_two, power_name
 from gpusim.views.plots.style import axes_or_new, styled
 from gpusim.views.plots.time import CYCLE, bin_edges
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 COLOURS = "viridis"
 """Perceptually uniform, rising in lightness: reads in grey and for all eyes."""
+
+_ALL = 16
+"""So many powers of two are all named."""
 
 MISSING = "////"
 """The hatch that shows where no number is: no colour of the map looks like it, nor a grey."""
@@ -60,13 +64,14 @@ def heat_map(
         cmap=COLOURS, rasterized=True,
     )  # fmt: skip
     axes.patch.set(hatch=MISSING, edgecolor="0.7", linewidth=0)
+    xlabel, ylabel = xlabel or label_of(columns), ylabel or label_of(rows)
     if timeline:
         cycle_ticks(axes)
     else:
-        _name_steps(axes.xaxis, columns)
-    _name_steps(axes.yaxis, rows)
-    axes.set_xlabel(xlabel or label_of(columns))
-    name_values(axes, ylabel or label_of(rows))
+        _name_steps(axes.xaxis, columns, xlabel)
+    _name_steps(axes.yaxis, rows, ylabel)
+    axes.set_xlabel(xlabel)
+    name_values(axes, ylabel)
     axes.set_title(title, loc="left")
     bar = axes.figure.colorbar(mesh, ax=axes, pad=0.02)
     name_values(bar.ax, label or label_of(table))
@@ -94,10 +99,12 @@ def _as_array(data: xr.DataArray | pd.DataFrame) -> xr.DataArray:
     return data.transpose(..., CYCLE) if CYCLE in data.dims else data
 
 
-def _name_steps(axis: Axis, values: xr.DataArray) -> None:
-    """Names of the steps; of many numbers only some."""
-    names = [str(value) for value in values.to_numpy()]
-    if pd.api.types.is_numeric_dtype(values.dtype):
+def _name_steps(axis: Axis, values: xr.DataArray, label: str) -> None:
+    """Names of the steps, powers of two as sizes; of many numbers only some."""
+    numbers = pd.api.types.is_numeric_dtype(values.dtype)
+    sizes = numbers and are_powers_of_two(values.to_numpy().astype(float))
+    names = [power_name(one, are_bytes(label)) if sizes else str(one) for one in values.to_numpy()]
+    if numbers and not (sizes and len(names) <= _ALL):
         axis.set_major_locator(MaxNLocator(8, integer=True))
     else:
         axis.set_major_locator(FixedLocator(range(len(names))))

@@ -89,7 +89,9 @@ def step_lines(
     Raises:
         PlotError: other dimensions.
     """
-    table = _over_cycles(data if data.ndim == 2 else data.expand_dims("line", 1))
+    table = _over_cycles(
+        data if data.ndim == 2 else data.expand_dims("line", 1).assign_coords(line=[""])
+    )
     edges = bin_edges(data, end)
     axes = axes_or_new(ax, "page")
     for number, (name, values) in enumerate(table.items()):

@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
+from gpusim.views.plots.furniture import legend_above
+from gpusim.views.plots.stated import THEIRS
 from gpusim.views.plots.style import axes_or_new, styled
 
 _BAR = 0.7
@@ -24,12 +26,12 @@ def tornado(
 ) -> Axes:  # fmt: skip
     """Bars from the result as it is to what it would be with another assumption, one a row.
 
-    Rows keep their order, so that several tornadoes can share an axis.
+    Rows keep their order, so that several tornadoes can share an axis, and a legend of the figure.
 
     Args:
         readings: by name, the result with one assumption changed; NaN: no bar.
         taken: the result as it is.
-        stated: somebody else's, a dashed line.
+        stated: the paper's, a dashed line.
         interval: of the result as it is, a grey band.
         xlabel: of the result.
         title: above.
@@ -42,17 +44,20 @@ def tornado(
         raise PlotError("nothing to draw: no readings, or no result to compare them with")
     axes = axes_or_new(ax)
     if interval is not None:
-        axes.axvspan(*interval, color="0.88", linewidth=0)
+        axes.axvspan(*interval, color="0.88", linewidth=0, label="interval")
     places = range(len(readings))
     widths = [0.0 if isnan(value) else value - taken for value in readings.values()]
     axes.barh(list(places), widths, left=taken, height=_BAR, color=PALETTE[0])
-    axes.axvline(taken, color="black", linewidth=0.8)
+    axes.axvline(taken, color="black", linewidth=0.8, label="as it is")
     if stated is not None:
-        axes.axvline(stated, color=PALETTE[1], linestyle="--", linewidth=1.0)
+        axes.axvline(stated, color=PALETTE[1], linestyle="--", linewidth=1.0, label=THEIRS)
     names = [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in readings]
     axes.set_yticks(list(places), names)
     axes.set_ylim(len(readings) - 0.5, -0.5)
     axes.set_xlabel(xlabel)
-    axes.set_title(title)
+    if ax is None:
+        legend_above(axes, title)
+    else:
+        axes.set_title(title)
     axes.grid(axis="x")
     return axes
