@@ -41,6 +41,13 @@ def run(
     events: Annotated[
         Path | None, typer.Option(help="File of what happens to pages: shootdowns, probes, …")
     ] = None,
+    until: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Stop before the end: 2Mcycles, 500kinstructions, ipc-stable(2 %, 20 windows); "
+            "NAME=RULE is for one application."
+        ),
+    ] = None,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     as_json: Json = False,
@@ -66,7 +73,7 @@ def run(
         result = simulate(
             machine, program, record=records, output=output, progress=progress,
             log=log, log_every=LOG_EVERY if log_every is None else log_every, events=events,
-            attach=None if live is None else live.attach,
+            attach=None if live is None else live.attach, until=until or (),
         )  # fmt: skip
     with result:
         if as_json:

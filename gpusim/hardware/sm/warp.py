@@ -80,11 +80,14 @@ class Block:
         self.placed = True
         self.over = False
         self.at_barrier: list[Warp] = []
+        self._cut = False
         self._chunks: Iterator[LaneChunk] = iter(())
         self._line_bytes = 0
         self._covered = False
         self._byte_masks = False
         self._segments: list[list[Segment]] = [[] for _ in warp_slots]
+        self._in_hand: list[Segment | None] = [None for _ in warp_slots]
+        """The piece that each warp issues now."""
 
     def open(
         self, warp_size: int, line_bytes: int, covered: bool = False, byte_masks: bool = False,
@@ -102,11 +105,23 @@ class Block:
         self._covered = covered
         self._byte_masks = byte_masks
         self._line_bytes = line_bytes
+        if self._cut:
+            return
         launch: Any = self.launch  # it may be a `LaunchBeside`
         if beside and hasattr(launch, "run_block_beside"):
             self._chunks = launch.run_block_beside(self.index, warp_size, beside)
         else:
             self._chunks = launch.run_block(self.index, warp_size)
+
+    def cut(self) -> None:
+        """End here: its warps issue what they have in hand, and nothing after that."""
+        self._cut = True
+        self._chunks = iter(())
+        for segment in self._in_hand:
+            if segment is not None:
+                segment.kinds.clear()
+        for segments in self._segments:
+            segments.clear()
 
     def next_segment(self, warp: int) -> Segment | None:
         """The next piece of the program of the block's warp number `warp`; None at its end."""
@@ -119,7 +134,8 @@ class Block:
             for queue, segment in zip(self._segments, found, strict=True):
                 if segment.kinds:
                     queue.append(segment)
-        return segments.pop(0)
+        segment = self._in_hand[warp] = segments.pop(0)
+        return segment
 
 
 class Warp(Schedulable):
