@@ -27,7 +27,9 @@ from gpusim.machine.conservation import check_conservation
 from gpusim.machine.monitor import Progress, every, now_and_then, sample
 from gpusim.machine.page_events import play, read_events
 from gpusim.machine.paging import Paging
+from gpusim.machine.skipping import SkipFirst, parse_skip, skip_warnings
 from gpusim.machine.stopping import Stop, Stopping, parse_rules
+from gpusim.machine.warming import prepare_warming
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 from gpusim.programs.sampling import SampledProgram
@@ -64,6 +66,7 @@ def simulate(
     events: str | os.PathLike[str] | None = None,
     attach: Callable[[Machine], None] | None = None,
     until: Sequence[str] = (),
+    skip: str | None = None,
     command_line: Sequence[str] | None = None,
 ) -> Result:
     """Run a workload on a GPU.
@@ -83,6 +86,8 @@ def simulate(
             configuration.
         until: rules by which applications are stopped before they end, as in
             `gpusim.machine.stopping.parse_rules`; the result then says that it is a part.
+        skip: what of each application is executed first, without a clock and with warm caches, as
+            in `gpusim.machine.skipping.parse_skip`; the result then says that it is a part.
         command_line: what the result names as its origin; default: that of this process.
 
     Returns:
@@ -104,7 +109,10 @@ def simulate(
         nullcontext() if log is None else RunLog(log, log_every) as run_log,
         own_code_errors(_own_modules(model, tenants, attach)),
     ):
-        machine = Machine(model.config, tenants, workload.seed)
+        pace = None if skip is None else parse_skip(skip)
+        machine = Machine(model.config, tenants, workload.seed, pace)
+        if pace is not None:
+            prepare_warming(machine)
         finish = _listen(machine, Recorder(writer, record))
         if events is not None:
             machine.env.start(play(machine, read_events(events, tenants)))
@@ -124,7 +132,7 @@ def simulate(
             run_log.write(end)
         command = sys.argv if command_line is None else command_line
         return writer.finish(
-            _run_data(model, workload, machine, started, command, events, stopping.stops())
+            _run_data(model, workload, machine, started, command, events, stopping.stops(), pace)
         )
 
 
@@ -256,6 +264,7 @@ def _watch(machine: Machine, recorder: Recorder) -> Callable[[], None]:
 def _run_data(
     model: LoadedModel, workload: Workload, machine: Machine, started: float,
     command_line: Sequence[str], events: str | os.PathLike[str] | None, stops: Sequence[Stop],
+    pace: SkipFirst | None,
 ) -> RunData:  # fmt: skip
     counters = list(machine.first_run_rows())
     apps = range(len(machine.tenants))
@@ -275,6 +284,7 @@ def _run_data(
             *(f"workload.{key}={value}" for key, value in workload.overrides.items()),
             *([] if events is None else [f"events={os.fspath(events)}"]),
             *(f"until={stop.app}={stop.rule}" for stop in stops),
+            *([] if pace is None else [f"skip={pace}"]),
         ),
         command_line=tuple(command_line),
     )
@@ -300,6 +310,7 @@ def _run_data(
         wall=WallClock.since(started),
         warnings=[
             *map(str, stops),
+            *(() if pace is None else skip_warnings(machine, pace)),
             *warnings_of(machine, cycles),
             *_of_other_width(model, workload),
         ],

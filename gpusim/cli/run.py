@@ -48,6 +48,13 @@ def run(
             "NAME=RULE is for one application."
         ),
     ] = None,
+    skip: Annotated[
+        str | None,
+        typer.Option(
+            help="What is executed first without a clock, while caches are kept warm: 3launches, "
+            "1kblocks, 5Minstructions."
+        ),
+    ] = None,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     as_json: Json = False,
@@ -73,7 +80,7 @@ def run(
         result = simulate(
             machine, program, record=records, output=output, progress=progress,
             log=log, log_every=LOG_EVERY if log_every is None else log_every, events=events,
-            attach=None if live is None else live.attach, until=until or (),
+            attach=None if live is None else live.attach, until=until or (), skip=skip,
         )  # fmt: skip
     with result:
         if as_json:

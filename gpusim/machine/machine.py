@@ -28,6 +28,7 @@ from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
+from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
@@ -68,7 +69,10 @@ class Machine:
         metrics: headline numbers that its components declare.
     """
 
-    def __init__(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> None:
+    def __init__(
+        self, config: GpuConfig, tenants: Sequence[Tenant], seed: int,
+        pace: Pace | None = None,
+    ) -> None:  # fmt: skip
         self.config = config
         self.tenants = tenants
         self.names = tuple(tenant.name for tenant in tenants)
@@ -80,6 +84,8 @@ class Machine:
         self._shared_rows: list[CounterRow] | None = None
         """Counters of no application, if the run was stopped before all had ended."""
         self._warps = 0
+        self._pace = pace
+        self._kind_of_scheduler = BlockScheduler if pace is None else SkippingScheduler
         self._domains = divide(config, tenants)
         self._build_page_table(seed)
         self._build_memory()
@@ -227,11 +233,13 @@ class Machine:
         for app, tenant in enumerate(self.tenants):
             placement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
             placement.attach(board.at(tenant.sms))
-            scheduler = BlockScheduler(
+            scheduler = self._kind_of_scheduler(
                 self.env, app, app, tenant.application, self.config.sm, placement,
                 self._number_warps, self._run_ended,
                 self.config.launch_overhead.cycles(self.config.clock), self.config.dispatch,
             )  # fmt: skip
+            if isinstance(scheduler, SkippingScheduler) and self._pace is not None:
+                scheduler.pace = self._pace
             scheduler.start([self.sms[index] for index in tenant.sms])
             self.schedulers.append(scheduler)
 

@@ -6,13 +6,13 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from fractions import Fraction
 from statistics import fmean, pstdev
 
 from attrs import define, frozen
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.metrics import INSTRUCTIONS
+from gpusim.machine.amount import parse_amount
 from gpusim.machine.machine import Machine
 
 LOOK_CYCLES = 10_000
@@ -21,8 +21,6 @@ LOOK_CYCLES = 10_000
 WINDOW_CYCLES = 10_000
 """Length of a window of `ipc-stable` that names none [our choice]."""
 
-_SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
-_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kMG]?)\s*(cycles|instructions)")
 _STABLE = re.compile(r"ipc-stable\(\s*([0-9.]+)\s*%\s*,\s*([0-9]+)\s*windows\s*(?:,\s*(.+?)\s*)?\)")
 _FORMS = (
     "2Mcycles, 500kinstructions, ipc-stable(2 %, 20 windows), "
@@ -98,19 +96,6 @@ class _StableIpc(Watch):
     def _stable(self) -> bool:
         mean = fmean(self._issued)
         return mean > 0 and pstdev(self._issued) <= self._limit * mean
-
-
-def parse_amount(text: str, unit: str) -> int:
-    """``"50kcycles"`` as a whole number of `unit`.
-
-    Raises:
-        ValueError: it is none above 0.
-    """
-    match = _AMOUNT.fullmatch(text.strip())
-    amount = Fraction(match[1]) * _SCALES[match[2]] if match and match[3] == unit else Fraction(0)
-    if amount.denominator != 1 or amount <= 0:
-        raise ValueError(f"{text!r}: write a whole number above 0 with its unit, such as 20k{unit}")
-    return int(amount)
 
 
 def parse_rule(text: str) -> StopRule:

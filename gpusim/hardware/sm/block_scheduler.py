@@ -218,8 +218,12 @@ class BlockScheduler(Component):
         chosen = self._placement.pick(
             launch, index, len(self._sms), lambda sm: self._rooms[sm].fits(launch)
         )
-        if chosen is None:
-            return False
+        if chosen is not None:
+            self._put(launch, index, chosen)
+        return chosen is not None
+
+    def _put(self, launch: Launch, index: int, chosen: int) -> None:
+        """Place a block on an SM on which it fits."""
         block_slot, warp_slots = self._rooms[chosen].take(launch)
         count = len(warp_slots)
         first = self._first_warp(count)
@@ -229,7 +233,6 @@ class BlockScheduler(Component):
         )
         self._resident[block] = None
         self._sms[chosen].blocks.send(block)
-        return True
 
     def _free(self, block: Block) -> None:
         """A block gives back its place; it has ended when its stores are answered."""
