@@ -12,6 +12,7 @@ from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
+from attrs import asdict
 from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
@@ -27,6 +28,9 @@ from gpusim.machine.conservation import check_conservation
 from gpusim.machine.monitor import Progress, every, now_and_then, sample
 from gpusim.machine.page_events import play, read_events
 from gpusim.machine.paging import Paging
+from gpusim.machine.skipping import SkipFirst, parse_skip, skip_warnings
+from gpusim.machine.stopping import Stop, Stopping, parse_rules
+from gpusim.machine.warming import prepare_warming
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
 from gpusim.programs.kernel import Program
@@ -41,6 +45,7 @@ from gpusim.results.run_data import (
     LaunchFacts,
     Provenance,
     RunData,
+    StopFacts,
     WallClock,
 )
 from gpusim.results.run_log import LOG_EVERY, RunLog
@@ -65,6 +70,8 @@ def simulate(
     log_every: int = LOG_EVERY,
     events: str | os.PathLike[str] | None = None,
     attach: Callable[[Machine], None] | None = None,
+    until: Sequence[str] = (),
+    skip: str | None = None,
     command_line: Sequence[str] | None = None,
 ) -> Result:
     """Run a workload on a GPU.
@@ -82,6 +89,10 @@ def simulate(
         attach: is given the machine before its first cycle, to listen to its probes, or to start
             processes of its own on ``machine.env``.  What it changes is no part of the result's
             configuration.
+        until: rules by which applications are stopped before they end, as in
+            `gpusim.machine.stopping.parse_rules`; the result then says that it is a part.
+        skip: what of each application is executed first, without a clock and with warm caches, as
+            in `gpusim.machine.skipping.parse_skip`; the result then says that it is a part.
         command_line: what the result names as its origin; default: that of this process.
 
     Returns:
@@ -106,7 +117,10 @@ def simulate(
         nullcontext() if log is None else RunLog(log, log_every) as run_log,
         own_code_errors(_own_modules(model, tenants, attach)),
     ):
-        machine = Machine(model.config, tenants, workload.seed)
+        pace = None if skip is None else parse_skip(skip)
+        machine = Machine(model.config, tenants, workload.seed, pace)
+        if pace is not None:
+            prepare_warming(machine)
         finish = _listen(machine, Recorder(writer, record))
         if events is not None:
             machine.env.start(play(machine, read_events(events, tenants)))
@@ -116,6 +130,7 @@ def simulate(
             machine.env.start(every(run_log.every, machine, run_log.write), onlooker=True)
         if attach is not None:
             attach(machine)
+        stopping = Stopping(machine, parse_rules(until, machine.names))
         run(machine)
         finish()
         end = sample(machine, done=True)
@@ -124,7 +139,9 @@ def simulate(
         if run_log is not None:
             run_log.write(end)
         command = sys.argv if command_line is None else command_line
-        return writer.finish(_run_data(model, workload, machine, started, command, events))
+        return writer.finish(
+            _run_data(model, workload, machine, started, command, events, stopping.stops(), pace)
+        )
 
 
 def run(machine: Machine) -> None:
@@ -264,7 +281,8 @@ def _watch(machine: Machine, recorder: Recorder) -> Callable[[], None]:
 
 def _run_data(
     model: LoadedModel, workload: Workload, machine: Machine, started: float,
-    command_line: Sequence[str], events: str | os.PathLike[str] | None,
+    command_line: Sequence[str], events: str | os.PathLike[str] | None, stops: Sequence[Stop],
+    pace: SkipFirst | None,
 ) -> RunData:  # fmt: skip
     counters = list(machine.first_run_rows())
     apps = range(len(machine.tenants))
@@ -283,6 +301,8 @@ def _run_data(
             *(f"{key}={value}" for key, value in model.overrides.items()),
             *(f"workload.{key}={value}" for key, value in workload.overrides.items()),
             *([] if events is None else [f"events={os.fspath(events)}"]),
+            *(f"until={stop.app}={stop.rule}" for stop in stops),
+            *([] if pace is None else [f"skip={pace}"]),
         ),
         command_line=tuple(command_line),
     )
@@ -306,8 +326,14 @@ def _run_data(
         applications=applications,
         launches=_launches(machine),
         wall=WallClock.since(started),
-        warnings=[*warnings_of(machine, cycles), *_of_other_width(model, workload)],
+        warnings=[
+            *map(str, stops),
+            *(() if pace is None else skip_warnings(machine, pace)),
+            *warnings_of(machine, cycles),
+            *_of_other_width(model, workload),
+        ],
         families=machine.families,
+        stops=[StopFacts(**asdict(stop)) for stop in stops],
     )
 
 

@@ -52,6 +52,20 @@ def run(
     ] = None,
     seeds: Seeds = None,
     shift: Shift = None,
+    until: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Stop before the end: 2Mcycles, 500kinstructions, ipc-stable(2 %, 20 windows); "
+            "NAME=RULE is for one application."
+        ),
+    ] = None,
+    skip: Annotated[
+        str | None,
+        typer.Option(
+            help="What is executed first without a clock, while caches are kept warm: 3launches, "
+            "1kblocks, 5Minstructions."
+        ),
+    ] = None,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     as_json: Json = False,
@@ -70,7 +84,7 @@ def run(
         raise UserError(f"--record {','.join(records)}: needs a file to keep them in, -o FILE.h5")
     of_model, of_workload = split_settings(settings)
     if seeds is not None:
-        _refuse_with_seeds(log=log, events=events, serve=serve)
+        _refuse_with_seeds(log=log, events=events, serve=serve, until=until, skip=skip)
         run_seeds(
             Repeated(
                 model, variant or (), of_model, workload, scale, of_workload,
@@ -90,7 +104,7 @@ def run(
         result = simulate(
             machine, program, record=records, output=output, progress=progress,
             log=log, log_every=LOG_EVERY if log_every is None else log_every, events=events,
-            attach=None if live is None else live.attach,
+            attach=None if live is None else live.attach, until=until or (), skip=skip,
         )  # fmt: skip
     with result:
         if as_json:

@@ -35,6 +35,22 @@ class Inbound:
         raise NotImplementedError
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Behind:
+    """The memory behind first caches and walkers, as accesses without a clock find it."""
+
+    def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
+        """Let an access pass through whatever keeps its line; it takes no time and is not counted.
+
+        Args:
+            address: physical, of the first byte of a line of the asking cache, or of an entry.
+            sectors: 32-byte sectors from there, a bit each, as in `MemoryRequest`.
+            kind: a `Kind`.
+            app: index of the application.
+        """
+        raise NotImplementedError
+
+
 @trait
 @mypyc_attr(allow_interpreted_subclasses=True)
 class FirstTlb:
@@ -78,6 +94,10 @@ class FirstTlb:
         """Wake `sender` when there may be room."""
         raise NotImplementedError
 
+    def warm(self, tag: int, requester: Requester) -> Mapping:
+        """A lookup without a clock, with all that a miss brings."""
+        raise NotImplementedError
+
 
 @trait
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -110,6 +130,10 @@ class FirstCache:
 
     def clear(self) -> None:
         """Forget all lines."""
+        raise NotImplementedError
+
+    def warm(self, line: int, sectors: int, kind: int) -> int:
+        """An access without a clock; returns the sectors that it asks of the memory behind."""
         raise NotImplementedError
 
     def begin_kernel(self, shared_bytes: int) -> None:

@@ -22,7 +22,7 @@ from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping, became_part
 from gpusim.core.registry import Slot, open_slot
-from gpusim.core.request import Purpose, Translation
+from gpusim.core.request import Purpose, Requester, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 
@@ -107,6 +107,7 @@ class Stage(Component):
     Attributes:
         prefetches: by application, what it did for prefetches that came from other stages, which
             is in no other counters; empty: it does not tell them apart.
+        warm_below: the next stage for `warm`, where something is skipped.
     """
 
     def __init__(
@@ -117,9 +118,19 @@ class Stage(Component):
         self.instance = instance
         self.requests = requests
         self.prefetches: Sequence[Any] = ()
+        self.warm_below: Any = None
 
     def attach(self, signals: Signals) -> None:
         """The machine is built; see `gpusim.core.signals`."""
+
+    def warm(self, tag: int, requester: Requester) -> Mapping:
+        """Translate a page without a clock; what is kept on the way is as if it had been asked for.
+
+        A stage that keeps nothing, or does not say otherwise, asks the next one.  Nothing is
+        counted.
+        """
+        mapping: Mapping = self.warm_below.warm(tag, requester)
+        return mapping
 
     @abstractmethod
     def shoot_down(self, tag: int | None) -> None:

@@ -28,6 +28,7 @@ from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
+from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.domains import Part, divide
@@ -61,13 +62,17 @@ class Machine:
         page_table_levels: the levels whose reads go to the L2 cache.
         fbt: forward–backward table of virtual caches; None: caches are physical.
         schedulers: one block scheduler a tenant.
-        first_runs: by index, the first run of each application that may be started again.
+        first_runs: by index, the first run of each application that may be started again, or was
+            stopped.
         on_interval: see `gpusim.hardware.sm.ledger.Ledger`.
         states, families: names of the states of a warp, and what they have in common.
         metrics: headline numbers that its components declare.
     """
 
-    def __init__(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> None:
+    def __init__(
+        self, config: GpuConfig, tenants: Sequence[Tenant], seed: int,
+        pace: Pace | None = None,
+    ) -> None:  # fmt: skip
         self.config = config
         self.tenants = tenants
         self.names = tuple(tenant.name for tenant in tenants)
@@ -76,7 +81,11 @@ class Machine:
         self.env = Environment()
         self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
         self.first_runs: dict[int, FirstRun] = {}
+        self._shared_rows: list[CounterRow] | None = None
+        """Counters of no application, if the run was stopped before all had ended."""
         self._warps = 0
+        self._pace = pace
+        self._kind_of_scheduler = BlockScheduler if pace is None else SkippingScheduler
         self._domains = divide(config, tenants)
         self._build_page_table(seed)
         self._build_memory()
@@ -224,11 +233,13 @@ class Machine:
         for app, tenant in enumerate(self.tenants):
             placement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
             placement.attach(board.at(tenant.sms))
-            scheduler = BlockScheduler(
+            scheduler = self._kind_of_scheduler(
                 self.env, app, app, tenant.application, self.config.sm, placement,
                 self._number_warps, self._run_ended,
                 self.config.launch_overhead.cycles(self.config.clock), self.config.dispatch,
             )  # fmt: skip
+            if isinstance(scheduler, SkippingScheduler) and self._pace is not None:
+                scheduler.pace = self._pace
             scheduler.start([self.sms[index] for index in tenant.sms])
             self.schedulers.append(scheduler)
 
@@ -239,18 +250,36 @@ class Machine:
 
     def _run_ended(self, app: int) -> Application | None:
         """Keep the statistics of a first run; start again while others have not had theirs."""
-        tenant, scheduler = self.tenants[app], self.schedulers[app]
+        tenant = self.tenants[app]
         if tenant.restart is not None and app not in self.first_runs:
-            self.first_runs[app] = FirstRun(
-                tuple(row for row in self.counter_rows() if row.app == tenant.name),
-                tuple(tuple(sm.ledger.sums[app]) for sm in self.sms),
-                scheduler.warps_launched,
-            )
+            self._keep_first_run(app)
         if any(other.in_flight() for other in self.schedulers):
             return tenant.restart() if tenant.restart is not None else None
         for other in self.schedulers:
             other.stop()
         return None
+
+    def end_first_run(self, app: int) -> None:
+        """The first run of an application ends in this cycle, wherever it is.
+
+        It goes on beside others whose first run has not ended.  When all have, nothing further is
+        begun: warps issue what they have in hand, and all that is under way is answered.
+        """
+        self.schedulers[app].end_first_run()
+        self._keep_first_run(app)
+        if any(other.in_flight() for other in self.schedulers):
+            return
+        self._shared_rows = [row for row in self.counter_rows() if not row.app]
+        for scheduler in self.schedulers:
+            scheduler.cut()
+
+    def _keep_first_run(self, app: int) -> None:
+        name = self.names[app]
+        self.first_runs[app] = FirstRun(
+            tuple(row for row in self.counter_rows() if row.app == name),
+            tuple(tuple(sm.ledger.sums[app]) for sm in self.sms),
+            self.schedulers[app].warps_launched,
+        )
 
     def _drop(self, mapping: Mapping) -> None:
         """A page is not where it was, or not there any more: no cache keeps lines of it."""
@@ -353,7 +382,11 @@ class Machine:
     def first_run_rows(self) -> Iterator[CounterRow]:
         """All counters; of applications that were started again, those of the first run."""
         names = {self.names[app] for app in self.first_runs}
-        yield from (row for row in self.counter_rows() if row.app not in names)
+        shared = self._shared_rows
+        for row in self.counter_rows():
+            if row.app not in names and (row.app or shared is None):
+                yield row
+        yield from shared or ()
         for first_run in self.first_runs.values():
             yield from first_run.counters
 

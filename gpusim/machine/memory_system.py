@@ -72,6 +72,7 @@ class MemorySystem:
         fbt: forward–backward table, if the L2 cache is virtual.
         banks, channels, walkers: the rest.
         bypass: what may let page-table reads past the L2 cache, if they go there.
+        hashing: how lines are dealt out to the banks; None: in turn.
         translations: where TLBs send what they do not have: to the walkers, or to a stage before.
     """
 
@@ -91,7 +92,7 @@ class MemorySystem:
         line_shift = config.l2.line.bit_length() - 1
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
-        self._hash = _bank_hash(config.l2)
+        self.hashing = _bank_hash(config.l2)
         self.requests = Network(
             env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, len(sms), banks,
             self._link_of(),
@@ -145,7 +146,7 @@ class MemorySystem:
     def _home_of(self) -> Callable[[MemoryRequest], int]:
         """Which bank the line of a request belongs to."""
         l2 = self.domain.config.l2
-        return by_line(l2.line.bit_length() - 1, l2.banks, self._hash)
+        return by_line(l2.line.bit_length() - 1, l2.banks, self.hashing)
 
     def _link_of(self) -> Callable[[MemoryRequest], int]:
         """Which link of the crossbar the requests of SMs take."""
@@ -157,7 +158,7 @@ class MemorySystem:
         return by_near_line(self._home_of(), partitions.of_sm, l2.banks // l2.partitions)
 
     def _number_of_bank(self, line: int) -> int:
-        hashing = self._hash
+        hashing = self.hashing
         return line % len(self.banks) if hashing is None else hashing.part(line)
 
     def bank_of(self, line: int) -> L2Bank:
@@ -270,17 +271,17 @@ class WalkersOfDomains(Sink):
     name = "walkers"
 
     def __init__(self, walkers: Mapping[int, Stage]) -> None:
-        self._ports = {app: each.requests for app, each in walkers.items()}
+        self.ports = {app: each.requests for app, each in walkers.items()}
 
     @property
     def full(self) -> bool:
         """Whether a sender has to wait."""
-        return any(port.full for port in self._ports.values())
+        return any(port.full for port in self.ports.values())
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when the first full queue has room."""
-        next(port for port in self._ports.values() if port.full).when_free(sender)
+        next(port for port in self.ports.values() if port.full).when_free(sender)
 
     def send(self, item: Translation, extra_cycles: int = 0) -> None:
         """Send a miss on."""
-        self._ports[item.app].send(item, extra_cycles)
+        self.ports[item.app].send(item, extra_cycles)

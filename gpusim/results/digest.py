@@ -46,7 +46,7 @@ def digest(run: RunData) -> str:
     is the same whatever was recorded, on any platform.  Prose (descriptions, origins, comments of
     the TOML text) does not count either, nor do `LATER` keys that are not used.
     """
-    plain: Plain = {
+    plain: dict[str, Plain] = {
         "config": _counted(tomllib.loads(run.config_toml)),
         "workload": run.provenance.workload,
         "scale": run.provenance.scale,
@@ -67,6 +67,11 @@ def digest(run: RunData) -> str:
             for one in run.launches
         ],
     }
+    stopped: list[Plain] = [
+        [one.app, one.cycle, one.instructions, one.warps] for one in run.stops if one.met
+    ]
+    if stopped:  # a rule that stopped nobody changes nothing
+        plain["stops"] = stopped
     return hashlib.sha256(encode(plain)).hexdigest()
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.states import families
 from gpusim.results.run_data import Provenance, WallClock
-from gpusim.results.schema import APPLICATIONS, COUNTERS, LAUNCHES, PROVENANCE, WALL
+from gpusim.results.schema import APPLICATIONS, COUNTERS, LAUNCHES, PROVENANCE, STOPS, WALL
 from gpusim.results.source import Source, open_source
 from gpusim.results.storage.columns import Table
 
@@ -151,6 +151,15 @@ class Result:
     def launches(self) -> pd.DataFrame:
         """Kernel launches: app, launch, kernel, begin, end, blocks."""
         return self._frame("launches", LAUNCHES)
+
+    @property
+    def stops(self) -> pd.DataFrame:
+        """Stop rules: app, rule, met, cycle, instructions, warps; empty if there were none."""
+        if not self._source.has("stops"):
+            import pandas as pd
+
+            return pd.DataFrame(columns=[column.name for column in STOPS.columns])
+        return self._frame("stops", STOPS)
 
     @property
     def applications(self) -> pd.DataFrame:

@@ -126,6 +126,18 @@ class LaunchFacts:
 
 
 @frozen
+class StopFacts:
+    """What became of a stop rule.  Fields as in `gpusim.results.schema.STOPS`."""
+
+    app: str
+    rule: str
+    met: bool
+    cycle: int
+    instructions: int
+    warps: int
+
+
+@frozen
 class RunData:
     """Everything that a run leaves behind, but for recorded events.
 
@@ -143,6 +155,7 @@ class RunData:
         wall: the run as an event of the real world.
         warnings: what a user should know, a sentence each.
         families: what each of the states has in common with others.
+        stops: what became of the stop rules, if there were any.
     """
 
     provenance: Provenance
@@ -158,6 +171,7 @@ class RunData:
     wall: WallClock
     warnings: Sequence[str] = ()
     families: Sequence[str] = Factory(lambda run: families(run.states), takes_self=True)
+    stops: Sequence[StopFacts] = ()
 
     @state_sums.validator
     def _check_shape(self, _: Attribute[Any], sums: NDArray[np.int64]) -> None:

@@ -131,6 +131,18 @@ LAUNCHES = Table(
     ),
 )
 
+STOPS = Table(
+    "Rules by which applications were to be stopped; there only if the run had some.",
+    (
+        _text("app", "application"),
+        _text("rule", "as it was written"),
+        Column("met", "u1", "1", "1: it was stopped, and all its numbers are of a part of it"),
+        Column("cycle", "i8", "cycle", "cycle in which it was stopped, or ended by itself"),
+        Column("instructions", "i8", "1", "warp instructions that it had issued until then"),
+        Column("warps", "i8", "1", "warps that were in residence, with whatever they waited for"),
+    ),
+)
+
 STATES = _text("state", "names of the states of a warp; tables name them by their position here")
 
 STATE_FAMILIES = _text(

@@ -33,6 +33,7 @@ from gpusim.results.schema import (
     STATE_FAMILIES,
     STATE_SUMS,
     STATES,
+    STOPS,
     SUMMARY,
     WALL,
     WARNINGS,
@@ -235,6 +236,8 @@ def _write_run(file: h5py.File, run: RunData) -> None:
     shared = write_column(group, APPLICATION_SMS, sms)
     name_axes(shared, [group[ENTRY], add_dimension(group, "sm", sms.shape[1])])
     _write_rows(file.create_group("launches"), LAUNCHES, run.launches)
+    if run.stops:
+        _write_rows(file.create_group("stops"), STOPS, run.stops)
     write_table(file.create_group("warnings"), WARNINGS, {"text": run.warnings})
     _write_record(file.create_group("wall"), WALL, run.wall)
 

@@ -30,6 +30,7 @@ from gpusim.results.schema import (
     STATE_FAMILIES,
     STATE_SUMS,
     STATES,
+    STOPS,
     SUMMARY,
     WALL,
     WARNINGS,
@@ -52,6 +53,7 @@ GROUPS = {
         APPLICATIONS.description, (*APPLICATIONS.columns, APPLICATION_SMS)
     ),
     "launches": LAUNCHES,
+    "stops": STOPS,
     "warnings": WARNINGS,
     "wall": WALL,
 }  # fmt: skip

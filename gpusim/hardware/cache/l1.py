@@ -18,13 +18,15 @@ from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
 from gpusim.core.neighbours import FirstCache
-from gpusim.core.request import MemoryRequest
+from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.cache.hashed_array import l1_array
 from gpusim.hardware.cache.unified import Splits
 
 _SECTOR_KEY_BITS: Final = 8
+_LOAD: Final = int(Kind.LOAD)
+_STORE: Final = int(Kind.STORE)
 
 
 @attr.s(auto_attribs=True)
@@ -135,12 +137,25 @@ class L1Cache(Component, FirstCache):
 
     def pass_through(self, request: MemoryRequest, keep: bool) -> None:
         """Note a store (`keep`: a resident copy is updated) or an atomic (a copy is dropped)."""
-        line = self.key(request)
+        self._store(self.key(request), request.sectors, keep)
+        self.counters[request.app].stores += 1
+
+    def warm(self, line: int, sectors: int, kind: int) -> int:
+        if kind != _LOAD:
+            self._store(line, sectors, kind == _STORE)
+            return sectors
+        fetch = self.array.missing(line, sectors)
+        if fetch:
+            fetch = self._fetched(fetch) if self._sectored else self._whole
+            self.array.fill(line, fetch)
+        return fetch
+
+    def _store(self, line: int, sectors: int, keep: bool) -> None:
+        """What a store (`keep`), or an atomic, does to a line that may be here."""
         if keep:
             self.array.missing(line, 0)
         else:
             self.array.remove(line)
-        self.counters[request.app].stores += 1
 
     def clear(self) -> None:
         """Forget all lines."""

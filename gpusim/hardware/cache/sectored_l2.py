@@ -140,6 +140,21 @@ class SectoredMisses(DramMisses):
         else:
             del self._fetches[line]
 
+    def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
+        """An access without a clock, as `L2Bank.warm`."""
+        bank = self.bank
+        line, place = address >> bank.shift, (address & self._line_mask) >> SECTOR_SHIFT
+        wanted = self._touched[(sectors & SECTORS) << place]
+        array = bank.arrays[app]
+        if kind == _STORE:
+            covered = self._covered[(sectors >> COVERED_SHIFT & SECTORS) << place]
+            array.fill(line, covered | wanted << DIRTY_SHIFT)
+            return
+        if missing := array.missing(line, wanted):
+            array.fill(line, missing)
+        if kind != _LOAD and kind != _WALK:
+            array.fill(line, wanted | wanted << DIRTY_SHIFT)
+
     def _keep(self, line: int, state: int, app: int) -> None:
         """Take sectors in; a dirty victim is written back."""
         victim = self.bank.arrays[app].fill(line, state)
@@ -195,6 +210,10 @@ class SectoredL2Bank(L2Bank):
         counters.misses += not hit
         self._count_lookup(request, counters, hit)
         return True
+
+    def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
+        assert isinstance(self.misses, SectoredMisses)
+        self.misses.warm(address, sectors, kind, app)
 
     def _miss(
         self, misses: SectoredMisses, request: MemoryRequest, line: int, missing: int

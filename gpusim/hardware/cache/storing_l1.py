@@ -15,9 +15,11 @@ from gpusim.config.schema import L1Config
 from gpusim.config.units import Hertz
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop
-from gpusim.core.request import MemoryRequest
+from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import COVERED_SHIFT, SECTORS
 from gpusim.hardware.cache.l1 import L1Cache
+
+_STORE: Final = int(Kind.STORE)
 
 
 @attr.s(auto_attribs=True)
@@ -44,16 +46,23 @@ class AllocatingL1Cache(L1Cache):
 
     def pass_through(self, request: MemoryRequest, keep: bool) -> None:
         super().pass_through(request, keep)
-        covered = request.sectors >> COVERED_SHIFT & SECTORS
-        if not keep or not covered:
-            return
-        kept = covered & ~self._fetched(~covered & SECTORS)
-        line = self.key(request)
-        if kept & ~self.array.state(line):
+        line, kept = self.key(request), self._kept(request.sectors)
+        if keep and kept & ~self.array.state(line):
             self.stored[request.app].allocated += 1
             victim = self.array.fill(line, kept)
             if victim is not None and self.on_evict.listeners:
                 self.on_evict(victim[0], self.env._now)
+
+    def warm(self, line: int, sectors: int, kind: int) -> int:
+        fetch = super().warm(line, sectors, kind)
+        if kind == _STORE and (kept := self._kept(sectors)) & ~self.array.state(line):
+            self.array.fill(line, kept)
+        return fetch
+
+    def _kept(self, sectors: int) -> int:
+        """The sectors that a store leaves here: those of fetch sectors that it writes in whole."""
+        covered = sectors >> COVERED_SHIFT & SECTORS
+        return covered & ~self._fetched(~covered & SECTORS) if covered else 0
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (*super().app_counters(app), self.stored[app])
@@ -67,8 +76,8 @@ class EvictingL1Cache(L1Cache):
     cache of RDNA (AMD's RDNA white paper: a write to any line in the L1 invalidates that line).
     """
 
-    def pass_through(self, request: MemoryRequest, keep: bool) -> None:
-        super().pass_through(request, False)
+    def _store(self, line: int, sectors: int, keep: bool) -> None:
+        super()._store(line, sectors, False)
 
 
 STORING_L1S: Final[dict[str, type[L1Cache]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from attrs import define
+from attrs import define, evolve
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import SmConfig
@@ -126,9 +126,10 @@ class BlockScheduler(Component):
         self._overhead = overhead
         self._dispatch = dispatch
         self._stopped = False
+        self._under_way: LaunchRecord | None = None
+        self._resident: dict[Block, None] = {}
         self._sms: Sequence[Sm] = ()
         self._rooms: list[Occupancy] = []
-        self._live = 0
 
     def start(self, sms: Sequence[Sm]) -> None:
         """Begin on these SMs."""
@@ -140,6 +141,20 @@ class BlockScheduler(Component):
     def stop(self) -> None:
         """Place no more blocks: what is in residence ends, the rest is not run."""
         self._stopped = True
+
+    def end_first_run(self) -> None:
+        """The first run ends in this cycle for `records` and `finished_at`; it is still going."""
+        now = self.env._now
+        if self._under_way is not None:
+            self.records.append(evolve(self._under_way, end=now))
+        self.finished_at = now
+
+    def cut(self) -> None:
+        """Place no more blocks, and let those in residence end where they are."""
+        self._stopped = True
+        for block in self._resident:
+            block.cut()
+        self.process.wake.now()
 
     def _run(self) -> Generator[int | None, None, None]:
         application: Application | None = self.application
@@ -158,24 +173,28 @@ class BlockScheduler(Component):
                 return
             blocks = self._check(launch)
             begin = self.env._now
+            record = LaunchRecord(self.app, index, launch.name, 0, begin, begin)
+            self._under_way = record
             warps = self._rooms[0].warps_of(launch)
             self.warps_known += warps * launch.blocks
             while (left := begin + self._overhead - self.env._now) > 0:
                 yield left
             for sm in self._sms:
                 sm.begin_kernel(blocks, blocks * launch.shared_bytes)
-            yield from self._run_launch(launch)
+            yield from self._run_launch(launch, record)
             for sm in self._sms:
                 sm.end_kernel()
+            self._under_way = None
             if self.finished_at < 0:
-                self.records.append(
-                    LaunchRecord(self.app, index, launch.name, launch.blocks, begin, self.env._now)
-                )
+                record.end = self.env._now
+                self.records.append(record)
 
-    def _run_launch(self, launch: Launch) -> Generator[int | None, None, None]:
+    def _run_launch(
+        self, launch: Launch, record: LaunchRecord
+    ) -> Generator[int | None, None, None]:
         """Place all blocks of a launch, and wait until the last has ended."""
         block = due = started = 0
-        while block < launch.blocks or self._live:
+        while block < launch.blocks or self._resident:
             while (ended := self.ended.take()) is not None:
                 self._free(ended)
             if self._stopped:
@@ -183,6 +202,7 @@ class BlockScheduler(Component):
             now = self.env._now
             if block < launch.blocks and now >= due and self._place(launch, block):
                 block += 1
+                record.blocks = block
                 if self._dispatch is None:
                     due = now + 1
                 else:  # `started` counts in parts of a cycle: what is over, the next block may use
@@ -191,25 +211,28 @@ class BlockScheduler(Component):
                     due = -(-started // self._dispatch)
             if block < launch.blocks and now < due:
                 yield due - now
-            elif block < launch.blocks or self._live:
+            elif block < launch.blocks or self._resident:
                 yield self.ended.pause()
 
     def _place(self, launch: Launch, index: int) -> bool:
         chosen = self._placement.pick(
             launch, index, len(self._sms), lambda sm: self._rooms[sm].fits(launch)
         )
-        if chosen is None:
-            return False
+        if chosen is not None:
+            self._put(launch, index, chosen)
+        return chosen is not None
+
+    def _put(self, launch: Launch, index: int, chosen: int) -> None:
+        """Place a block on an SM on which it fits."""
         block_slot, warp_slots = self._rooms[chosen].take(launch)
         count = len(warp_slots)
         first = self._first_warp(count)
         self.warps_launched += count
-        self._live += 1
         block = Block(
             launch, index, self.app, self.asid, block_slot, warp_slots, first, chosen, self.ended
         )
+        self._resident[block] = None
         self._sms[chosen].blocks.send(block)
-        return True
 
     def _free(self, block: Block) -> None:
         """A block gives back its place; it has ended when its stores are answered."""
@@ -218,7 +241,7 @@ class BlockScheduler(Component):
             self._rooms[block.sm].give_back(block.launch, block.slot, block.warp_slots)
         if not block.posted and not block.over:
             block.over = True
-            self._live -= 1
+            del self._resident[block]
 
     def _check(self, launch: Launch) -> int:
         """How many blocks of a launch an SM holds.
@@ -248,4 +271,4 @@ class BlockScheduler(Component):
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""
         if self.finished_at < 0:
-            yield f"{self.application.name}: {self._live} blocks in residence"
+            yield f"{self.application.name}: {len(self._resident)} blocks in residence"

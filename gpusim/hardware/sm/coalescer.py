@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from gpusim.core.warp_program import (
     COVERED_SHIFT,
     INACTIVE,
     MEMORY_OPS,
+    NO_INSTRUCTION,
     SECTOR_BYTES,
     SIDE_OPS,
     LaneChunk,
@@ -58,6 +61,44 @@ def coalesce(
         )  # fmt: skip
         first = last
     return segments
+
+
+def transactions_in_turn(
+    chunk: LaneChunk, line_bytes: int, covered: bool, kind_of_op: Mapping[int, int]
+) -> tuple[list[int], list[int], list[int]]:
+    """All transactions of a chunk, instruction by instruction, and in each of them warp by warp.
+
+    Of transactions in a row that are alike there is only the first.
+
+    Args:
+        chunk: instructions of all warps of a block.
+        line_bytes: line size of the L1 cache.
+        covered: as in `coalesce`.
+        kind_of_op: what the operations are called that are asked for, by `Op`.
+
+    Returns:
+        virtual line numbers, sectors, and kinds.
+    """
+    memory = chunk.kind[_IS_MEMORY[chunk.kind]]
+    wanted = np.isin(memory, list(kind_of_op))
+    in_turn = chunk.address[wanted].transpose(1, 0, 2)
+    whole = _covered(chunk)[wanted].transpose(1, 0, 2) if covered else None
+    counts, lines, sectors = _transactions(in_turn, line_bytes, whole)
+    names = np.zeros(256, dtype=np.int64)
+    names[list(kind_of_op)] = list(kind_of_op.values())
+    kinds = np.repeat(names[memory[wanted]], counts.sum(axis=1))
+    new = np.ones(len(lines), dtype=bool)
+    new[1:] = (lines[1:] != lines[:-1]) | (sectors[1:] != sectors[:-1]) | (kinds[1:] != kinds[:-1])
+    return lines[new].tolist(), sectors[new].tolist(), kinds[new].tolist()
+
+
+def instructions_of(chunk: LaneChunk) -> int:
+    """Warp instructions of a chunk, as an SM counts them when it issues them."""
+    warps = chunk.active.sum(axis=1)
+    each = np.where(chunk.kind == Op.COMPUTE, chunk.arg, 1)
+    each[np.isin(chunk.kind, NO_INSTRUCTION)] = 0
+    each[(chunk.kind == Op.SHARED) & (chunk.arg == 0)] = 0
+    return int((warps * each).sum())
 
 
 def _covered(chunk: LaneChunk) -> NDArray[np.bool_]:

@@ -10,11 +10,12 @@ from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
 from gpusim.core.neighbours import FirstCache, FirstTlb, Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
-from gpusim.core.warp_program import Op
+from gpusim.core.warp_program import LaneChunk, Op, Segment
+from gpusim.hardware.sm.coalescer import transactions_in_turn
 from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.neighbours import Owner
 from gpusim.hardware.sm.translation_point import TRANSLATION_POINTS
-from gpusim.hardware.sm.warp import Answerable, WarpAccess
+from gpusim.hardware.sm.warp import Answerable, SkippedBlock, WarpAccess
 
 _LSU: Final = int(State.LSU)
 _CREDIT: Final = int(State.CREDIT)
@@ -22,6 +23,7 @@ _LOAD: Final = int(Kind.LOAD)
 _ATOMIC: Final = int(Kind.ATOMIC)
 _STORE: Final = int(Kind.STORE)
 _REDUCE: Final = int(Kind.REDUCE)
+_PACE: Final = int(Op.PACE)
 
 # Kinds travel as plain ints: to compare an enum's member with an int costs several times as much.
 KIND_OF_OP: Final[dict[int, int]] = {
@@ -46,6 +48,7 @@ class LoadStoreUnit(Answerable):
         on_l1_hit: announces a load that hits the L1 cache: SM, application, warp slot, line, cycle.
         on_l1_miss: likewise one that misses it, merged ones included.
         full: whether the SM has to wait before it issues another memory instruction.
+        point: takes its transactions through the first TLB and the L1 cache.
         done: instructions whose last transaction hit, when they have their data.
         stall: what the unit waits for before it goes on.
         history: what it was stalled by while others waited in its queue.
@@ -78,9 +81,11 @@ class LoadStoreUnit(Answerable):
         self._wake = self.process.wake
         self.stall = RecordedStall(env, self._wake, _LSU)
         self.history = self.stall.history
-        self._point = TRANSLATION_POINTS[config.l1.translation](self, config, tlb, l1, out)
-        self._retry = self._point.retry
-        for port in (self._point.translated, self.done, replies):
+        self._line_bits = config.l1.line.bit_length() - 1
+        self._knows_covered = config.knows_covered
+        self.point = TRANSLATION_POINTS[config.l1.translation](self, config, tlb, l1, out)
+        self._retry = self.point.retry
+        for port in (self.point.translated, self.done, replies):
             port.connect(self.process)
 
     def accept(self, access: WarpAccess) -> None:
@@ -93,7 +98,7 @@ class LoadStoreUnit(Answerable):
 
     def _run(self) -> Generator[int | None, None, None]:
         done, replies, stall = self.done, self._replies, self.stall
-        point, translated = self._point, self._point.translated
+        point, translated = self.point, self.point.translated
         retry, accesses = self._retry, self._accesses
         while True:
             now = self.env._now
@@ -122,7 +127,7 @@ class LoadStoreUnit(Answerable):
 
     def _work(self, now: int) -> bool:
         """Start what can be started in this cycle; True if there may be more in the next."""
-        stall, retry, accesses, point = self.stall, self._retry, self._accesses, self._point
+        stall, retry, accesses, point = self.stall, self._retry, self._accesses, self.point
         if stall.noted:
             stall.over(now)
         for _ in range(self._width):
@@ -153,7 +158,7 @@ class LoadStoreUnit(Answerable):
 
     def send_again(self, request: MemoryRequest) -> None:
         """Go on with a request that has its translation, or whose answer was of no use."""
-        self._point.postpone(request, self.env._now)
+        self.point.postpone(request, self.env._now)
         self.stall.active = False
 
     def _acknowledge(self, request: MemoryRequest) -> None:
@@ -177,12 +182,35 @@ class LoadStoreUnit(Answerable):
                 access.cause = request
                 self._sm.complete(access)
 
+    # -- without a clock ---------------------------------------------------------------------------
+
+    def warm(self, block: SkippedBlock, chunk: LaneChunk) -> None:
+        """Let the accesses of a piece of a skipped block pass through TLBs and caches."""
+        lines, sectors, kinds = transactions_in_turn(
+            chunk, 1 << self._line_bits, self._knows_covered, KIND_OF_OP
+        )
+        self.point.warm(block, lines, sectors, kinds)
+
+    def warm_rest(self, block: SkippedBlock, segments: list[Segment]) -> None:
+        """Likewise those of pieces that have been coalesced."""
+        for segment in segments:
+            first = 0
+            for op, count in zip(segment.kinds, segment.args, strict=False):
+                if op not in KIND_OF_OP:
+                    first += count if op > _PACE else 0
+                    continue
+                last = first + count
+                kinds = [KIND_OF_OP[op]] * count
+                lines, sectors = segment.lines[first:last], segment.sectors[first:last]
+                self.point.warm(block, lines, sectors, kinds)
+                first = last
+
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:
         """Memory instructions and transactions that are not finished here."""
         return (
-            len(self._accesses) + len(self._retry) + len(self._point.translated)
+            len(self._accesses) + len(self._retry) + len(self.point.translated)
             + len(self.done) + self._credits - self.credits
         )  # fmt: skip
 

@@ -15,11 +15,11 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import Port, Sink
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED
-from gpusim.core.neighbours import FirstCache, FirstTlb
+from gpusim.core.neighbours import Behind, FirstCache, FirstTlb
 from gpusim.core.request import Kind, MemoryRequest, Requester, VirtualRequest
 from gpusim.core.states import State
 from gpusim.hardware.sm.neighbours import StartingUnit
-from gpusim.hardware.sm.warp import WarpAccess
+from gpusim.hardware.sm.warp import SkippedBlock, WarpAccess
 
 _CACHE: Final = int(State.CACHE)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
@@ -61,6 +61,8 @@ class TranslationPoint:
         self._l1 = l1
         self._out = out
         self._line_shift = config.l1.line.bit_length() - 1
+        self.warm_behind: Behind | None = None
+        """The memory behind the L1 cache, where something is skipped."""
         self._page_lines_shift = config.memory.page.bit_length() - 1 - self._line_shift
 
     @abstractmethod
@@ -73,6 +75,19 @@ class TranslationPoint:
     @abstractmethod
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         """Go on with a request that was postponed; False if it has to wait, as in `start`."""
+
+    def warm(
+        self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
+    ) -> None:  # fmt: skip
+        """Let transactions of a skipped block pass through TLBs and caches, without a clock.
+
+        Args:
+            access: whose they are.
+            lines: virtual line numbers.
+            sectors: of each, as in `gpusim.core.warp_program.Segment`.
+            kinds: of each, a `gpusim.core.request.Kind`.
+        """
+        raise NotImplementedError
 
     def postpone(self, request: MemoryRequest, now: int) -> None:
         """`request` has started, but waits from now on."""
@@ -204,6 +219,21 @@ class BeforeL1(TranslationPoint):
             self.postpone(request, now)
         return True
 
+    def warm(
+        self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
+    ) -> None:  # fmt: skip
+        tlb, l1, behind, space = self._tlb, self._l1, self.warm_behind, access.asid_tag
+        assert behind is not None
+        page, base = -1, 0
+        for number, vline in enumerate(lines):
+            if vline >> self._page_lines_shift != page:
+                page = vline >> self._page_lines_shift
+                base = tlb.warm(space | page, access).delta << self._page_lines_shift
+            fetched = l1.warm(base + vline, sectors[number], kinds[number])
+            if fetched:
+                address = base + vline << self._line_shift
+                behind.warm(address, fetched, kinds[number], access.app)
+
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         """A request that has been translated, or had to wait, meets the L1 cache (again)."""
         if request.mapping is None:  # its page went away while it was translated: ask again
@@ -262,6 +292,22 @@ class AfterL1(TranslationPoint):
         if not self._translate(request, l1.latency):
             self.postpone(request, now)
         return True
+
+    def warm(
+        self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
+    ) -> None:  # fmt: skip
+        tlb, l1, behind, space = self._tlb, self._l1, self.warm_behind, access.asid_tag
+        assert behind is not None
+        page, base = -1, 0
+        for number, vline in enumerate(lines):
+            fetched = l1.warm(space | vline, sectors[number], kinds[number])
+            if not fetched:
+                continue
+            if vline >> self._page_lines_shift != page:
+                page = vline >> self._page_lines_shift
+                base = tlb.warm(space | page, access).delta << self._page_lines_shift
+            address = base + vline << self._line_shift
+            behind.warm(address, fetched, kinds[number], access.app)
 
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         if request.mapping is None:

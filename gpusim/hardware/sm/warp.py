@@ -9,7 +9,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import Access, MemoryRequest, Traveller
+from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
 from gpusim.core.states import State
 from gpusim.core.warp_program import LaneChunk, Launch, Segment
 from gpusim.hardware.sm.coalescer import coalesce
@@ -80,11 +80,15 @@ class Block:
         self.placed = True
         self.over = False
         self.at_barrier: list[Warp] = []
+        self._cut = False
+        self._begun = False
         self._chunks: Iterator[LaneChunk] = iter(())
         self._line_bytes = 0
         self._covered = False
         self._byte_masks = False
         self._segments: list[list[Segment]] = [[] for _ in warp_slots]
+        self._in_hand: list[Segment | None] = [None for _ in warp_slots]
+        """The piece that each warp issues now."""
 
     def open(
         self, warp_size: int, line_bytes: int, covered: bool = False, byte_masks: bool = False,
@@ -102,11 +106,37 @@ class Block:
         self._covered = covered
         self._byte_masks = byte_masks
         self._line_bytes = line_bytes
+        if self._cut:
+            return
+        self._begun = True
         launch: Any = self.launch  # it may be a `LaunchBeside`
         if beside and hasattr(launch, "run_block_beside"):
             self._chunks = launch.run_block_beside(self.index, warp_size, beside)
         else:
             self._chunks = launch.run_block(self.index, warp_size)
+
+    def cut(self) -> Iterator[LaneChunk] | None:
+        """End here: its warps issue what they have in hand, and nothing after that.
+
+        Returns:
+            what the block has not executed; None: it has not begun.
+        """
+        self._cut = True
+        rest = self._chunks if self._begun else None
+        self._chunks = iter(())
+        for segment in self._in_hand:
+            if segment is not None:
+                segment.kinds.clear()
+        for segments in self._segments:
+            segments.clear()
+        return rest
+
+    def executed(self) -> list[Segment]:
+        """Copies of what it has executed and its warps have not issued, or not all of it."""
+        found = [one for one in self._in_hand if one is not None]
+        for segments in self._segments:
+            found += segments
+        return [Segment(list(one.kinds), one.args, one.lines, one.sectors) for one in found]
 
     def next_segment(self, warp: int) -> Segment | None:
         """The next piece of the program of the block's warp number `warp`; None at its end."""
@@ -119,7 +149,35 @@ class Block:
             for queue, segment in zip(self._segments, found, strict=True):
                 if segment.kinds:
                     queue.append(segment)
-        return segments.pop(0)
+        segment = self._in_hand[warp] = segments.pop(0)
+        return segment
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SkippedBlock(Requester):
+    """A thread block that is executed without a clock.
+
+    Attributes:
+        asid_tag: its address space, as a part of tags.
+        home: position of its SM among those of the application.
+        chunks: what it has yet to execute.
+        warp_slots: warp slots that its warps take.
+    """
+
+    __slots__ = ("app", "asid_tag", "chunks", "home", "slot", "sm", "warp_slot", "warp_slots")
+
+    def __init__(
+        self, app: int, asid: int, sm: int, home: int, slot: int, warp_slots: list[int],
+        chunks: Iterator[LaneChunk],
+    ) -> None:  # fmt: skip
+        self.app = app
+        self.asid_tag = asid << ASID_SHIFT
+        self.home = home
+        self.sm = sm
+        self.slot = slot
+        self.warp_slots = warp_slots
+        self.warp_slot = warp_slots[0]
+        self.chunks = chunks
 
 
 class Warp(Schedulable):

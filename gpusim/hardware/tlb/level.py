@@ -323,6 +323,20 @@ class TlbLevel(Stage, FirstTlb):
             if tag in self._primary:
                 self._shot_down.add(tag)
 
+    def warm(self, tag: int, requester: Requester) -> Mapping:
+        mapping = self.array.lookup(tag, requester.slot)
+        policy = self.fill_policy
+        if mapping is None and policy is not None:
+            mapping = policy.find(tag, requester)
+        if mapping is not None:
+            return mapping
+        below: Mapping = self.warm_below.warm(tag, requester)
+        if policy is None or policy.admits(tag, below, (requester,), self.env._now):
+            self.array.insert(tag, below, requester.slot)
+            if self._spilled:
+                self._tell_evicted()
+        return below
+
     # -- deeper levels, and fills ---------------------------------------------------------------
 
     def _run(self) -> Generator[int | None, None, None]:

@@ -17,8 +17,9 @@ from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.mshr import MERGED, Mshrs
+from gpusim.core.neighbours import Behind
 from gpusim.core.registry import Slot, make_policy
-from gpusim.core.request import Kind, MemoryRequest, Purpose, Translation
+from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage
 from gpusim.core.states import State
@@ -156,6 +157,8 @@ class Walkers(Stage):
         """asid, vpn, depth (1 is the root), cycles in which a read of an entry began and ended."""
         self.on_admit: Probe[[int, int, int]] = Probe()
         """Application, tag and cycle of a walk that waits for a walker from now on."""
+        self.warm_behind: Behind | None = None
+        """Where page-table reads go that take no time; None: walks read no cache."""
         self._memory = memory
         self._config = config
         self._latency = config.latency.cycles(clock)
@@ -378,6 +381,23 @@ class Walkers(Stage):
         for waiter in self._mshrs.release(translation.tag):
             waiter.mapping = mapping
             waiter.answer()
+
+    def warm(self, tag: int, requester: Requester) -> Mapping:
+        path = self.table.walk(tag >> ASID_SHIFT, tag & VPN_MASK)
+        levels, lines, behind = self._levels, self._lines, self.warm_behind
+        asid, entries, prefixes = tag >> ASID_SHIFT, path.entries, path.prefixes
+        first = 0 if levels is None else levels.covered(asid, prefixes)
+        for level in range(first, len(entries)):
+            address = entries[level]
+            if lines is not None and lines.probe(address):
+                continue
+            if behind is not None:
+                behind.warm(address, 1, _WALK_READ, requester.app)
+            if levels is not None:
+                levels.insert(asid, level, prefixes)
+            elif lines is not None:
+                lines.insert(address)
+        return path.mapping
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -1,0 +1,28 @@
+"""An L2 cache as accesses without a clock find it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpusim.core.interleaving import Interleaving
+from gpusim.core.neighbours import Behind
+from gpusim.hardware.cache.l2 import L2Bank
+
+
+class BehindL1(Behind):
+    """The banks of an L2 cache, without a way to them.
+
+    Args:
+        banks: they.
+        hashing: how lines are dealt out to them; None: in turn.
+    """
+
+    def __init__(self, banks: Sequence[L2Bank], hashing: Interleaving | None) -> None:
+        self._banks = list(banks)
+        self._shift = banks[0].shift
+        self._hash = hashing
+
+    def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
+        line, hashing = address >> self._shift, self._hash
+        bank = line % len(self._banks) if hashing is None else hashing.part(line)
+        self._banks[bank].warm(address, sectors, kind, app)

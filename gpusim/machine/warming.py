@@ -1,0 +1,70 @@
+"""A machine whose TLBs and caches can be kept warm by what is skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpusim.core.engine import Sink
+from gpusim.core.errors import UserError
+from gpusim.core.mapping import Mapping as PageMapping
+from gpusim.core.request import Requester
+from gpusim.core.stage import Stage
+from gpusim.hardware.cache.behind import BehindL1
+from gpusim.machine.machine import Machine
+from gpusim.machine.memory_system import WalkersOfDomains
+
+
+def prepare_warming(machine: Machine) -> None:
+    """Let every part know what is behind it for accesses without a clock.
+
+    Raises:
+        UserError: the machine has something that cannot be kept warm.
+    """
+    if why := _refusal(machine):
+        raise UserError(f"blocks cannot be skipped on this machine: {why}")
+    behind = {id(system): BehindL1(system.banks, system.hashing) for system in machine.systems}
+    reads_l2 = machine.config.walk.reads("l2")
+    stages: dict[int, Stage] = {}
+    for group in machine.stages:
+        stages.update((id(stage.requests), stage) for stage in group)
+    for system in machine.systems:
+        stages[id(system.walkers.requests)] = system.walkers
+        system.walkers.warm_behind = behind[id(system)] if reads_l2 else None
+    for group in machine.stages:
+        for stage in group:
+            stage.warm_below = _below(_sink_of(stage), stages)
+    for sm in machine.sms:
+        sm.lsu.point.warm_behind = behind[id(machine.system_of[sm.index])]
+
+
+def _refusal(machine: Machine) -> str:
+    """What of a machine cannot be kept warm, in words."""
+    config = machine.config
+    cannot = {
+        "an L2 cache with virtual names (l1.translation = 'after-l2')": machine.fbt is not None,
+        "demand paging ([paging])": machine.paging is not None,
+        "partitions that keep copies (l2.copies)": config.l2.copies is not None,
+        "byte masks (l2.byte_masks)": config.l2.byte_masks is True,
+    }
+    return "; ".join(what for what, there in cannot.items() if there)
+
+
+def _sink_of(stage: Stage) -> Sink:
+    below: Sink = stage.site.below if hasattr(stage, "site") else stage.below  # type: ignore[attr-defined]
+    return below
+
+
+def _below(sink: Sink, stages: Mapping[int, Stage]) -> Stage | _WalkersByApp:
+    if isinstance(sink, WalkersOfDomains):
+        return _WalkersByApp({app: stages[id(port)] for app, port in sink.ports.items()})
+    return stages[id(sink)]
+
+
+class _WalkersByApp:
+    """The walkers of several domains, of which each application has its own."""
+
+    def __init__(self, walkers: Mapping[int, Stage]) -> None:
+        self._walkers = walkers
+
+    def warm(self, tag: int, requester: Requester) -> PageMapping:
+        return self._walkers[requester.app].warm(tag, requester)
