@@ -31,6 +31,8 @@ def test_what_changes_a_key_in_two_ways_is_no_machine() -> None:
     told = machines.why_not("mask-tlb-quick", "mask-tlb")
     assert told == "both decide tlb.L2.fill.epoch: 4000 and 100000"
     assert "tlb.L2" in machines.why_not("mask-tokens", "pwcache"), "the TLB is gone"
+    told = machines.why_not("sub-entries+star", "tlb-colt")
+    assert told == "both decide tlb.L2.array: star and colt"
 
 
 def test_stages_of_two_variants_go_together() -> None:
