@@ -1,6 +1,6 @@
 """Who helps whom, and who takes away what another one gains: mechanisms alone and in pairs.
 
-``python -m experiments.compositions`` runs what is missing of experiments/compositions.toml and
+``gpusim study compositions`` runs what is missing of experiments/compositions.toml and
 prints its tables; with ``--doc`` it writes them into the page docs/compositions.md, and the matrix
 beside it.
 """
@@ -126,7 +126,10 @@ def main() -> None:
     """Run, then print or write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--doc", type=Path, help="page whose tables are replaced")
-    parser.add_argument("--output", type=Path, default=Path("gpusim-runs"), help="folder of runs")
+    parser.add_argument(
+        "--output", type=Path, default=Path("gpusim-runs"),
+        help="folder of runs (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--jobs", type=int, help="processes; default: one a core")
     arguments = parser.parse_args()
     sweep = read_sweep(SPEC)

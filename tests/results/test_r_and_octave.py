@@ -20,7 +20,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "run.h5"
     workload = gpusim.load_workload("atax", "smoke", overrides={"n": "64"})
     record = ["intervals", "walks"]
-    gpusim.simulate(gpusim.load_model("tiny"), workload, record=record, output=path).close()
+    gpusim.simulate(gpusim.load_model("kepler-uvm"), workload, record=record, output=path).close()
     return path
 
 
@@ -77,9 +77,14 @@ def test_r(path: Path, result: Result) -> None:
 
 def test_octave(path: Path, result: Result) -> None:
     octave = program("octave-cli")
-    (code,) = told("Octave")
-    load, finished = (one.strip() for one in code.split(";"))
-    code = f'{load}; printf("%d ", {finished}); printf("\\n%d ", size(r.stalls.warp_cycles))'
-    cycles, shape = run(octave, "--no-init-file", "--eval", code, folder=path.parent)
+    load, finished, states = told("Octave")
+    code = f"""
+    {load};
+    printf("%d ", {finished}); printf("\\n");
+    printf("%d ", size(r.stalls.warp_cycles)); printf("\\n");
+    printf("%s ", {states}(2, :));
+    """
+    cycles, shape, second = run(octave, "--no-init-file", "--eval", code, folder=path.parent)
+    assert second.strip() == result.states[1]
     assert [int(one) for one in cycles.split()] == result.table("walks").finished.tolist()
     assert tuple(map(int, shape.split())) == result.stall_sums.shape[::-1]
