@@ -85,7 +85,7 @@ def fit(values: NDArray[Any], column: Column) -> NDArray[Any]:
 def set_text(place: h5py.Group | h5py.Dataset, name: str, text: str) -> None:
     """Store a text as an attribute."""
     data = text.encode("utf-8", "backslashreplace")
-    place.attrs.create(name, np.array(data, dtype=h5py.string_dtype("utf-8", max(1, len(data)))))
+    place.attrs.create(name, _fixed([data]).reshape(()))
 
 
 def get_text(place: h5py.Group | h5py.Dataset, name: str) -> str:
@@ -121,8 +121,18 @@ def read_record(group: h5py.Group, table: Table) -> dict[str, Any]:
 
 def _encode(values: Values) -> NDArray[np.bytes_]:
     texts = [str(value).encode("utf-8", "backslashreplace") for value in values]
+    return _fixed(texts)
+
+
+def _fixed(texts: Sequence[bytes]) -> NDArray[np.bytes_]:
+    """Texts of one length, marked as UTF-8 only where they are more than ASCII.
+
+    HDF5 converts neither to the other, and programs in C (Octave, what R has for netCDF) ask for
+    ASCII.
+    """
     width = max((len(text) for text in texts), default=1)
-    return np.array(texts, dtype=h5py.string_dtype("utf-8", max(1, width)))
+    marked = "ascii" if all(text.isascii() for text in texts) else "utf-8"
+    return np.array(texts, dtype=h5py.string_dtype(marked, max(1, width)))
 
 
 def _describe(dataset: h5py.Dataset, column: Column) -> None:

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
 from gpusim.core.version import __version__
 from gpusim.results.storage.files import whole_file
@@ -32,7 +32,7 @@ class Exploration:
         page: HTML that needs nothing else.
     """
 
-    page: str
+    page: str = field(repr=False)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Keep it as a file, whole or not at all.
