@@ -60,6 +60,9 @@ SIDE_OPS = {
 
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
 
+_IS_ACCESS = np.zeros(256, dtype=bool)
+_IS_ACCESS[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
+
 SECTOR_BYTES: Final = 32
 """The grain of transactions: what a lane of an instruction does not cross."""
 
@@ -98,6 +101,27 @@ class LaneChunk:
     active: NDArray[np.bool_]
     address: NDArray[np.int64]
     size: NDArray[np.int64]
+
+
+def instructions_of(chunk: LaneChunk) -> int:
+    """Warp instructions of a chunk, as an SM counts them when it issues them."""
+    warps = chunk.active.sum(axis=1)
+    each = np.where(chunk.kind == Op.COMPUTE, chunk.arg, 1)
+    each[np.isin(chunk.kind, NO_INSTRUCTION)] = 0
+    each[(chunk.kind == Op.SHARED) & (chunk.arg == 0)] = 0
+    return int((warps * each).sum())
+
+
+def pieces_of(chunk: LaneChunk, rows: int) -> Iterator[LaneChunk]:
+    """A chunk in pieces of at most so many instructions."""
+    memory = np.concatenate(([0], np.cumsum(_IS_ACCESS[chunk.kind])))
+    for first in range(0, len(chunk.kind), rows):
+        last = min(first + rows, len(chunk.kind))
+        accesses = slice(int(memory[first]), int(memory[last]))
+        yield LaneChunk(
+            chunk.kind[first:last], chunk.arg[first:last], chunk.active[first:last],
+            chunk.address[accesses], chunk.size[accesses],
+        )  # fmt: skip
 
 
 class Segment:

@@ -31,7 +31,7 @@ class SkipFirst(Pace):
         if self.unit == "launches":
             return scheduler.launch < self.count
         if self.unit == "instructions":
-            return scheduler.executed < self.count
+            return scheduler.passed < self.count
         return scheduler.skipped < self.count or scheduler.in_turn > 0
 
     def may_begin(self, scheduler: SkippingScheduler) -> bool:
@@ -60,8 +60,8 @@ def skip_warnings(machine: Machine, what: object) -> Iterator[str]:
     """What was skipped of each application, in words, at the end of a run."""
     for app, scheduler in enumerate(machine.schedulers):
         assert isinstance(scheduler, SkippingScheduler)
-        timed = sum(sm.counters[app].instructions for sm in machine.sms)
+        whole = scheduler.passed + sum(sm.counters[app].instructions for sm in machine.sms)
         yield (
-            f"{machine.names[app]}: a part of the program: {scheduler.executed - timed:,} of "
-            f"{scheduler.executed:,} warp instructions were skipped ({what}) and are in no number"
+            f"{machine.names[app]}: a part of the program: {scheduler.passed:,} of {whole:,} warp "
+            f"instructions were skipped ({what}) and are in no number"
         )

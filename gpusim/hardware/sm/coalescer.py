@@ -11,7 +11,6 @@ from gpusim.core.warp_program import (
     COVERED_SHIFT,
     INACTIVE,
     MEMORY_OPS,
-    NO_INSTRUCTION,
     SECTOR_BYTES,
     SIDE_OPS,
     LaneChunk,
@@ -90,15 +89,6 @@ def transactions_in_turn(
     new = np.ones(len(lines), dtype=bool)
     new[1:] = (lines[1:] != lines[:-1]) | (sectors[1:] != sectors[:-1]) | (kinds[1:] != kinds[:-1])
     return lines[new].tolist(), sectors[new].tolist(), kinds[new].tolist()
-
-
-def instructions_of(chunk: LaneChunk) -> int:
-    """Warp instructions of a chunk, as an SM counts them when it issues them."""
-    warps = chunk.active.sum(axis=1)
-    each = np.where(chunk.kind == Op.COMPUTE, chunk.arg, 1)
-    each[np.isin(chunk.kind, NO_INSTRUCTION)] = 0
-    each[(chunk.kind == Op.SHARED) & (chunk.arg == 0)] = 0
-    return int((warps * each).sum())
 
 
 def _covered(chunk: LaneChunk) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
 from gpusim.core.neighbours import FirstCache, FirstTlb, Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
-from gpusim.core.warp_program import LaneChunk, Op, Segment
+from gpusim.core.warp_program import LaneChunk, Op
 from gpusim.hardware.sm.coalescer import transactions_in_turn
 from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.neighbours import Owner
@@ -23,7 +23,6 @@ _LOAD: Final = int(Kind.LOAD)
 _ATOMIC: Final = int(Kind.ATOMIC)
 _STORE: Final = int(Kind.STORE)
 _REDUCE: Final = int(Kind.REDUCE)
-_PACE: Final = int(Op.PACE)
 
 # Kinds travel as plain ints: to compare an enum's member with an int costs several times as much.
 KIND_OF_OP: Final[dict[int, int]] = {
@@ -190,20 +189,6 @@ class LoadStoreUnit(Answerable):
             chunk, 1 << self._line_bits, self._knows_covered, KIND_OF_OP
         )
         self.point.warm(block, lines, sectors, kinds)
-
-    def warm_rest(self, block: SkippedBlock, segments: list[Segment]) -> None:
-        """Likewise those of pieces that have been coalesced."""
-        for segment in segments:
-            first = 0
-            for op, count in zip(segment.kinds, segment.args, strict=False):
-                if op not in KIND_OF_OP:
-                    first += count if op > _PACE else 0
-                    continue
-                last = first + count
-                kinds = [KIND_OF_OP[op]] * count
-                lines, sectors = segment.lines[first:last], segment.sectors[first:last]
-                self.point.warm(block, lines, sectors, kinds)
-                first = last
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -81,7 +81,6 @@ class Block:
         self.over = False
         self.at_barrier: list[Warp] = []
         self._cut = False
-        self._begun = False
         self._chunks: Iterator[LaneChunk] = iter(())
         self._line_bytes = 0
         self._covered = False
@@ -108,35 +107,21 @@ class Block:
         self._line_bytes = line_bytes
         if self._cut:
             return
-        self._begun = True
         launch: Any = self.launch  # it may be a `LaunchBeside`
         if beside and hasattr(launch, "run_block_beside"):
             self._chunks = launch.run_block_beside(self.index, warp_size, beside)
         else:
             self._chunks = launch.run_block(self.index, warp_size)
 
-    def cut(self) -> Iterator[LaneChunk] | None:
-        """End here: its warps issue what they have in hand, and nothing after that.
-
-        Returns:
-            what the block has not executed; None: it has not begun.
-        """
+    def cut(self) -> None:
+        """End here: its warps issue what they have in hand, and nothing after that."""
         self._cut = True
-        rest = self._chunks if self._begun else None
         self._chunks = iter(())
         for segment in self._in_hand:
             if segment is not None:
                 segment.kinds.clear()
         for segments in self._segments:
             segments.clear()
-        return rest
-
-    def executed(self) -> list[Segment]:
-        """Copies of what it has executed and its warps have not issued, or not all of it."""
-        found = [one for one in self._in_hand if one is not None]
-        for segments in self._segments:
-            found += segments
-        return [Segment(list(one.kinds), one.args, one.lines, one.sectors) for one in found]
 
     def next_segment(self, warp: int) -> Segment | None:
         """The next piece of the program of the block's warp number `warp`; None at its end."""
