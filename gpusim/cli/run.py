@@ -84,11 +84,13 @@ def run(
         raise UserError(f"--record {','.join(records)}: needs a file to keep them in, -o FILE.h5")
     of_model, of_workload = split_settings(settings)
     if seeds is not None:
-        _refuse_with_seeds(log=log, events=events, serve=serve, until=until, skip=skip)
+        _refuse_with_seeds(
+            log=log, log_every=log_every, events=events, serve=serve, serve_address=serve_address
+        )
         run_seeds(
             Repeated(
                 model, variant or (), of_model, workload, scale, of_workload,
-                range(seed, seed + seeds), shift or "", records, output,
+                range(seed, seed + seeds), shift or "", records, output, until or (), skip,
             ),
             as_json,
         )  # fmt: skip
@@ -117,4 +119,5 @@ def _refuse_with_seeds(**options: object) -> None:
     """What tells of one run only."""
     for name, given in options.items():
         if given is not None:
-            raise UserError(f"--{name} is of one run: leave out --seeds, or use a sweep")
+            option = name.replace("_", "-")
+            raise UserError(f"--{option} is of one run: leave out --seeds, or use a sweep")

@@ -33,6 +33,7 @@ class Repeated:
         record: event tables to keep.
         output: what the files are named after, ``run.h5``: ``run.seed-0.h5``, …, and the table
             ``run.seeds.csv``; None: nothing is written.
+        until, skip: as for `gpusim.simulate`.
     """
 
     model: str
@@ -45,6 +46,8 @@ class Repeated:
     shift: str
     record: Sequence[str]
     output: Path | None
+    until: Sequence[str] = ()
+    skip: str | None = None
 
 
 def run_seeds(what: Repeated, as_json: bool) -> None:
@@ -81,7 +84,10 @@ def _run(what: Repeated, number: int) -> Result:
     output = what.output and _beside(what.output, f"seed-{seed}.h5")
     title = f"{model.name} · {workload.name} · seed {seed} ({number + 1} of {len(what.seeds)})"
     with live_progress(title) as progress:
-        return simulate(model, workload, record=what.record, output=output, progress=progress)
+        return simulate(
+            model, workload, record=what.record, output=output, progress=progress,
+            until=what.until, skip=what.skip,
+        )  # fmt: skip
 
 
 def _beside(output: Path, ending: str) -> Path:

@@ -69,18 +69,29 @@ def likely_cause(a: Result, b: Result, summary: pd.DataFrame, stalls: pd.DataFra
         summary: headline numbers of both, as `Comparison` has them.
         stalls: warp-cycles of both, likewise.
     """
+    other_work = _other_work(summary)
     lengths = summary.loc["time"]
     if not lengths.a or not lengths.b or abs(lengths.b / lengths.a - 1) < SAME_LENGTH:
-        return Cause(f"Nothing to explain: A and B take equally long, to {percent(SAME_LENGTH)}.")
+        equally = f"A and B take equally long, to {percent(SAME_LENGTH)}"
+        if other_work:  # as runs do that were stopped after so many cycles
+            return Cause(f"{equally}, but do other work: {other_work}; compare their rates.")
+        return Cause(f"Nothing to explain: {equally}.")
     if summary.ratio["core_clock"] != 1:
         return Cause("No cause is named: with other clocks, cycles cannot be set side by side.")
-    work = summary.loc[INSTRUCTIONS] if INSTRUCTIONS in summary.index else None
-    if work is not None and work.a and abs(work.b / work.a - 1) >= SAME_WORK:
-        before, after = (float(summary[run][INSTRUCTIONS]) for run in ("a", "b"))
-        told = f"{before:,.0f} → {after:,.0f}, {format_change(before, after)}"
-        return Cause(f"Likely cause: B does other work: warp instructions {told}.")
+    if other_work:
+        return Cause(f"Likely cause: B does other work: {other_work}.")
     slower = bool(lengths.b > lengths.a)
     return _by_waits(a, b, summary, stalls, slower)
+
+
+def _other_work(summary: pd.DataFrame) -> str:
+    """How many warp instructions both executed, if that differs."""
+    if INSTRUCTIONS not in summary.index:
+        return ""
+    before, after = (float(summary[run][INSTRUCTIONS]) for run in ("a", "b"))
+    if not before > 0 or math.isnan(after) or abs(after / before - 1) < SAME_WORK:
+        return ""
+    return f"warp instructions {before:,.0f} → {after:,.0f}, {format_change(before, after)}"
 
 
 def _by_waits(

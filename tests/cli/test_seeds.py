@@ -41,7 +41,8 @@ def test_a_shifted_run_has_intervals_and_files() -> None:
 
 
 def test_that_a_seed_changes_nothing_is_told() -> None:
-    text = command(*ATAX, "--seeds", "2").stdout
+    text = command(*ATAX, "--seeds", "2", "--until", "900cycles").stdout
+    assert " 900 │ " in text
     assert "atax · smoke · 2 runs" in text
     assert "warning: all runs took the same number of cycles: --shift l2.latency" in text
     assert not list(Path().iterdir())
@@ -54,7 +55,7 @@ def test_that_a_seed_changes_nothing_is_told() -> None:
         (("--seeds", "2", "--shift", "l2.latncy"), "no such key; did you mean 'l2.latency'"),
         (("--seeds", "2", "--shift", "l2.replacement"), "replacement: lru is no whole number"),
         (("--seeds", "3", "--shift", "l2.ports"), "l2.ports: 1 is too small for run 2, 0"),
-        (("--seeds", "2", "--log", "x"), "--log is of one run"),
+        (("--seeds", "2", "--log-every", "9"), "--log-every is of one run"),
     ],
 )
 def test_errors(options: tuple[str, ...], message: str) -> None:

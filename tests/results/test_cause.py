@@ -96,6 +96,10 @@ def test_what_needs_no_cause(make: Make) -> None:
         "No cause stands out: no state has warp-cycles that grew."
     )
     more = run_of(make, 2000, {State.L2: 99}, {"sm.instructions": [0, 0, 100]})
+    stopped = evolve(more, summary=run_of(make, 1000, {}, {"sm.instructions": [100]}).summary)
+    assert "but do other work: warp instructions 100 → 200, +100.0 %" in (
+        cause_of(run, stopped).sentence
+    )
     assert cause_of(run, more) == Cause(
         "Likely cause: B does other work: warp instructions 100 → 200, +100.0 %."
     )
