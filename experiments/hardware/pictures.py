@@ -23,11 +23,12 @@ def draw(held: Held, file: Path) -> None:
     rows = -(-len(tests) // columns)
     figure = plots.new_figure("page", 1.9 * rows + 0.2)
     every = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, (test, stride, variant) in zip(every, tests, strict=False):
-        _one(axes, held, test, stride, variant)
-    for axes in every[len(tests) :]:
-        axes.set_visible(False)
-    figure.suptitle(held.model)
+    with plots.style():
+        for axes, (test, stride, variant) in zip(every, tests, strict=False):
+            _one(axes, held, test, stride, variant)
+        for axes in every[len(tests) :]:
+            axes.set_visible(False)
+        figure.suptitle(held.model)
     plots.save(figure, file)
 
 

@@ -90,6 +90,7 @@ def test_pairs_stand_below_the_picture(tmp_path):
     assert theirs.tolist() == [57.8, 3]
     assert ours[0] == -2.8
     assert byte.get_xscale() == "log"
+    assert [text.get_text() for text in byte.texts] == ["13 | 1,300"]
     assert [text.get_text() for text in percent.get_legend().get_texts()] == ["the paper", "here"]
     boxes = [axes.get_tightbbox() for axes in (above, percent, byte)]
     assert boxes[0].y0 > boxes[1].y1 > boxes[1].y0 > boxes[2].y1

@@ -9,6 +9,7 @@ import pytest
 
 from gpusim.studies.characterize.blocks import BlockAccesses
 from gpusim.studies.reproduce import mixes
+from gpusim.studies.reproduce.beside import draw
 from gpusim.studies.reproduce.catalog import figures_of
 from gpusim.studies.reproduce.claims import papers
 from gpusim.studies.reproduce.run import outcome
@@ -48,7 +49,9 @@ def test_a_table_a_picture_and_all_claims(name):
     assert not found.table.isna().any(axis=None)
     assert {one.claim.id for one in found.claims} == set(figure.claims)
     assert set(figure.measure(found.table)) == set(figure.claims)
-    figure.draw(found.table)
+    drawn = draw(found)
+    stated = [label.get_text() for axes in drawn.axes for label in axes.texts if "|" in str(label)]
+    assert len(stated) == sum(len(one.claim.values) for one in found.claims)
 
 
 @pytest.mark.parametrize("name", quick(QUICK, *QUICK[::10]))

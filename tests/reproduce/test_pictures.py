@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 
-from gpusim.studies.reproduce.beside import draw, stated
-from gpusim.studies.reproduce.catalog import figures_of
+from gpusim.studies.reproduce.beside import stated
 from gpusim.studies.reproduce.claims import papers
 from gpusim.studies.reproduce.pictures import CROWDED, Bars, bars, panels
-from gpusim.studies.reproduce.run import Judged, outcome
+from gpusim.studies.reproduce.run import Judged
 from gpusim.studies.reproduce.verdict import Measured, Verdict
-from tests.reproduce.made import material
 
 PAPERS = {paper.paper: paper for paper in papers()}
 
@@ -64,15 +61,3 @@ def test_what_is_stated_beside_what_was_measured() -> None:
     assert [row.unit for row in several] == ["MB", "bits", "KB"]
     assert [row.name for row in several] == [f"reach vector [{number}]" for number in (1, 2, 3)]
     assert several[2].ours != several[2].ours  # nothing was measured
-
-
-@pytest.mark.parametrize("name", ["orch.fig11", "orch.fig2"])
-def test_every_figure_with_a_number_has_it_in_its_picture(name: str) -> None:
-    paper = PAPERS["orch"]
-    (figure,) = (one for one in figures_of(paper) if one.id == name)
-    found = outcome(paper, figure, material(figure))
-    picture = draw(found)
-    numbers = sum(len(one.claim.values) for one in found.claims)
-    rows = [label for axes in picture.axes[1:] for label in names(axes)]
-    assert len(rows) == numbers
-    assert bool(numbers) == (name == "orch.fig11")

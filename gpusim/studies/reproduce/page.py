@@ -90,6 +90,12 @@ def page_text(paper: Paper, parts: dict[str, str]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def verdicts_on(paper: Paper, text: str) -> dict[str, str]:
+    """Verdicts by claim: those in the tables of a page, and of claims that no figure measures."""
+    verdicts = dict(_ROW.findall(text))
+    return verdicts | {one.claim.id: str(one.verdict) for one in unmeasured(paper)}
+
+
 def _marked(name: str, text: str, more: Iterable[str]) -> list[str]:
     """A part between its marks."""
     return [f"<!-- begin {name} -->", text, "", *more, f"<!-- end {name} -->", ""]
@@ -114,8 +120,7 @@ def _machines(paper: Paper) -> str:
 
 def _overview(paper: Paper, parts: dict[str, str]) -> Iterator[str]:
     """The main results, and how many claims have which verdict."""
-    verdicts = dict(row for text in parts.values() for row in _ROW.findall(text))
-    verdicts |= {one.claim.id: str(one.verdict) for one in unmeasured(paper)}
+    verdicts = verdicts_on(paper, "".join(parts.values()))
     there = [claim for claim in paper.claim if claim.id in verdicts]
     if not there:
         return

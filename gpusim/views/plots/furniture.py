@@ -53,6 +53,11 @@ def name_ticks(ax: Axes, positions: Sequence[float], names: Iterable[Any]) -> No
     ax.tick_params(axis="x", length=0)
 
 
+def names_that_fit(ax: Axes, letters: int) -> int:
+    """How many names of so many letters have room side by side below the axes."""
+    return int(_width(ax) / ((letters + 1) * _LETTER * _size("small")))
+
+
 def name_values(ax: Axes, text: str) -> None:
     """Label of the upright axis, in lines that are not longer than the axis."""
     letter = _LETTER * _size("medium")

@@ -9,9 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
+from gpusim.views.plots.furniture import names_that_fit
+
 _MOST_TICKS = 9
 _STEP = 1024
-_LETTERS = "KMGTP"
+_PREFIXES = "KMGTP"
+_LETTERS, _BYTE_LETTERS = 4, 7
+"""Of the longest names: 512K, 512 KiB."""
+
 _LEAST = 2.0**-10
 _BYTES = re.compile(r"\b(bytes?|B)\]?$")
 
@@ -27,9 +32,10 @@ def are_bytes(label: str) -> bool:
 
 
 def power_ticks(axes: Axes, first: float, last: float, of_bytes: bool = False) -> None:
-    """Ticks at powers of two, at every second or third where there are too many."""
+    """Ticks at powers of two, at every second or third where there are too many for the axis."""
     low, high = int(np.floor(np.log2(first))), int(np.floor(np.log2(last)))
-    powers = range(low, high + 1, -(-(high - low + 1) // _MOST_TICKS))
+    most = max(min(_MOST_TICKS, names_that_fit(axes, _BYTE_LETTERS if of_bytes else _LETTERS)), 2)
+    powers = range(low, high + 1, -(-(high - low + 1) // most))
     axes.xaxis.set_major_locator(FixedLocator([2.0**power for power in powers]))
     axes.xaxis.set_major_formatter(lambda value, _: power_name(value, of_bytes))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -43,10 +49,10 @@ def power_name(value: float, of_bytes: bool = False) -> str:
     if value < 1:
         return f"1/{1 / value:g}" if value >= _LEAST else f"$2^{{{np.log2(value):g}}}$"
     letters = 0
-    while value >= _STEP and letters < len(_LETTERS):
+    while value >= _STEP and letters < len(_PREFIXES):
         value /= _STEP
         letters += 1
-    letter = _LETTERS[letters - 1] if letters else ""
+    letter = _PREFIXES[letters - 1] if letters else ""
     if of_bytes:
         return f"{value:g} {letter}{'i' if letter else ''}B"
     return f"{value:g}{letter}"

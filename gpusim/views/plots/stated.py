@@ -25,6 +25,8 @@ _NAMES, _NUMBERS = 0.3, 0.16
 _LETTERS = 34
 """Of a name, on a page."""
 
+_LARGE = 1000.0
+
 _WIDE = 30.0
 """Numbers above 0 whose ratio is larger need a logarithmic axis."""
 
@@ -90,10 +92,10 @@ def _draw(axes: Axes, rows: Sequence[Stated], unit: str) -> None:
     )  # fmt: skip
     axes.plot(ours, places, "o", color=PALETTE[0], markersize=3.5, label=OURS, clip_on=False)
     for place, row in zip(places, rows, strict=True):
-        mine = "–" if isnan(row.ours) else f"{row.ours:.3g}"
         axes.annotate(
-            f"{row.theirs:g} | {mine}", (1, place), (8, 0), xycoords=("axes fraction", "data"),
-            textcoords="offset points", va="center", fontsize="small", annotation_clip=False,
+            f"{_told(row.theirs)} | {_told(row.ours)}", (1, place), (8, 0),
+            xycoords=("axes fraction", "data"), textcoords="offset points",
+            va="center", fontsize="small", annotation_clip=False,
         )  # fmt: skip
     _scale(axes, [value for value in (*theirs, *ours) if not isnan(value)])
     axes.set_yticks(list(places), [_short(row.name) for row in rows])
@@ -112,6 +114,13 @@ def _scale(axes: Axes, values: Sequence[float]) -> None:
         axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
+
+
+def _told(number: float) -> str:
+    """Three digits, large numbers in full."""
+    if isnan(number):
+        return "–"
+    return f"{number:,.0f}" if abs(number) >= _LARGE else f"{number:.3g}"
 
 
 def _short(name: str) -> str:

@@ -1,0 +1,1 @@
+"""What of gpusim can be trusted, collected from the pages that say what was validated."""

@@ -1,0 +1,171 @@
+"""What was validated, and what came out: from docs/validation.md and docs/hardware.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import median
+
+from attrs import frozen
+
+from experiments.trust.pages import numbers, rows_of, said, tables
+
+CLOSE = 20.0
+"""Percent: programs whose cycles are nearer to the hardware's are counted."""
+
+
+@frozen
+class Evidence:
+    """One comparison.
+
+    Attributes:
+        what: of gpusim is compared.
+        against: with what.
+        result: what came out.
+        where: page and part, as a link.
+        short: the result in a few words; empty: the summary leaves it out.
+    """
+
+    what: str
+    against: str
+    result: str
+    where: str
+    short: str = ""
+
+
+def collect(docs: Path) -> list[Evidence]:
+    """All comparisons that the pages tell of.
+
+    Raises:
+        UserError: a page lacks what is looked for.
+    """
+    validation, hardware = docs / "validation.md", docs / "hardware.md"
+    return [
+        _dram(validation), _mgpusim(validation), _accel_sim(validation), _plateaus(hardware),
+        _steps(hardware), _bandwidth(hardware), _programs(hardware),
+    ]  # fmt: skip
+
+
+def _dram(page: Path) -> Evidence:
+    exact, isolated = map(int, said(page, r"(\d+) of (\d+) isolated latencies").groups())
+    rows = tables(page, "DRAM | reference | runs")
+    runs = sum(int(row["runs"]) for row in rows)
+    bandwidth, latency = (
+        max(float(row[f"largest {what} difference %"]) for row in rows)
+        for what in ("bandwidth", "latency")
+    )
+    inside = sum(row["within"] == "yes" for row in rows)
+    return Evidence(
+        "DRAM", "Ramulator 1 and 2.1, request streams on GDDR5 and HBM2",
+        f"{exact} of {isolated} isolated latencies to the clock; of {runs} streams bandwidth "
+        f"within {bandwidth:g} % and latency within {latency:g} %; {inside} of {len(rows)} groups "
+        "within their bounds",
+        "[validation.md](validation.md#result)",
+        f"{exact} of {isolated} isolated DRAM latencies are exact, and bandwidths of {runs} "
+        f"streams within {bandwidth:g} % of Ramulator's",
+    )  # fmt: skip
+
+
+def _mgpusim(page: Path) -> Evidence:
+    found = said(page, r"Of (\d+) counts (\d+) are ok, (\d+) explained, (none|\d+) (?:is|are) out")
+    total, right, explained, wrong = found.groups()
+    traces = len(tables(page, "trace | L1 TLB hits"))
+    return Evidence(
+        "TLBs, caches, walks, DRAM accesses", f"MGPUSim 4.2, {traces} traces on `r9-nano`",
+        f"of {total} counts {right} within 10 %, {explained} after differences that are named and "
+        f"computed, {wrong} out; cycles are not matched",
+        "[validation.md](validation.md#validation-of-the-machine-against-mgpusim)",
+        f"of {total} counts of MGPUSim {right} are within 10 %, {explained} explained, {wrong} out",
+    )  # fmt: skip
+
+
+def _accel_sim(page: Path) -> Evidence:
+    rows = tables(page, "trace | L1 accesses")
+    worst = {name: max(map(_difference, (row[name] for row in rows))) for name in list(rows[0])[1:]}
+    equal = sum(_difference(row["L1 accesses"]) == 0 for row in rows)
+    others = ", ".join(
+        f"{name} within {value:g} %" for name, value in worst.items() if name != "L1 accesses"
+    )
+    return Evidence(
+        "SASS traces", f"Accel-Sim, {len(rows)} traces on `rtx3070`",
+        f"L1 accesses equal in {equal} of {len(rows)}; {others}; no cycles are compared",
+        "[validation.md](validation.md#validation-of-the-machine-against-accel-sim)",
+        f"L1 accesses of {equal} of {len(rows)} traces are Accel-Sim's",
+    )  # fmt: skip
+
+
+def _difference(cell: str) -> float:
+    """In percent, of a count with its difference in parentheses; without: both are 0."""
+    found = re.search(r"\(([^)]*)\)", cell)
+    return abs(numbers(found[1])[0]) if found else 0.0
+
+
+def _held(page: Path) -> Iterator[tuple[str, str, float | None]]:
+    """Model, plateau or step, error in percent or None: the model has none."""
+    text = page.read_text(encoding="utf-8")
+    for model, part in re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE):
+        for row in rows_of(part, "card, test"):
+            found = numbers(row["error"])
+            yield model, row["plateau or step"], abs(found[0]) if found else None
+
+
+def _plateaus(page: Path) -> Evidence:
+    found = [(model, error) for model, name, error in _held(page) if " to " in name]
+    errors = [error for _, error in found if error is not None]
+    return Evidence(
+        "latency by footprint, plateaus", f"chases on {_products(found)}",
+        f"{len(errors)} plateaus within {median(errors):.1f} % in the median, {max(errors):.1f} % "
+        "at most; a latency or two of each model were chosen by them",
+        "[hardware.md](hardware.md#latency)",
+    )  # fmt: skip
+
+
+def _steps(page: Path) -> Evidence:
+    found = [(model, error) for model, name, error in _held(page) if name == "step"]
+    errors = [error for _, error in found if error is not None]
+    return Evidence(
+        "latency by footprint, steps and ends of TLBs", f"chases on {_products(found)}",
+        f"{len(errors)} of {len(found)} steps are there, within {median(errors):.1f} % in the "
+        f"median; {_beyond(errors)}; ends of TLBs follow from reaches that models were given, "
+        "all else is predicted",
+        "[hardware.md](hardware.md#latency)",
+        f"steps in latency of {_products(found)} lie within {median(errors):.1f} % in the median",
+    )  # fmt: skip
+
+
+def _products(found: Iterable[tuple[str, float | None]]) -> str:
+    return f"{len({model for model, _ in found})} products"
+
+
+def _beyond(errors: list[float]) -> str:
+    far = sum(error > CLOSE for error in errors)
+    return f"{far} beyond {CLOSE:g} %"
+
+
+def _bandwidth(page: Path) -> Evidence:
+    rows = tables(page, "| measured | simulated | error")
+    errors = [
+        abs(error)
+        for row in rows
+        for error in numbers(row["error"])
+        if "calibrated" not in [*row.values()][-1]
+    ]
+    return Evidence(
+        "bandwidth", "published streams",
+        f"{len(errors)} numbers that nothing was calibrated on: {median(errors):g} % off in the "
+        f"median, {max(errors):g} % at most, {_beyond(errors)}",
+        "[hardware.md](hardware.md#bandwidth)",
+    )  # fmt: skip
+
+
+def _programs(page: Path) -> Evidence:
+    rows = tables(page, "program | kernels")
+    ratios = {row["program"].split()[0]: float(row["gpusim"]) for row in rows}
+    close = sum(abs(100 * ratio - 100) <= CLOSE for ratio in ratios.values())
+    return Evidence(
+        "cycles of whole programs", "a Quadro V100",
+        f"{close} of {len(rows)} within {CLOSE:g} %; from {min(ratios.values()):g} to "
+        f"{max(ratios.values()):g} times the hardware's: arithmetic and barriers are rough",
+        "[hardware.md](hardware.md#whole-programs)",
+    )  # fmt: skip

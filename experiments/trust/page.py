@@ -1,0 +1,202 @@
+"""The page docs/trust.md, and its one-line summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from experiments.trust.claims import OUTCOMES, Judgement, in_short, judgement
+from experiments.trust.evidence import Evidence, collect
+from experiments.trust.pages import numbers, section
+from gpusim.studies.reproduce.claims import Role, papers
+from gpusim.studies.reproduce.markdown import markdown
+from gpusim.studies.reproduce.verdict import Verdict
+
+CAUSES = 5
+"""So many causes a paper are told, those of most claims."""
+
+EXACT = """\
+- **The arithmetic of time.** Whole cycles, clocks in whole Hz: no rounding piles up. Latencies
+  arise from components that wait for each other; `tests/machine` compares single loads with sums
+  worked out by hand, cycle by cycle.
+- **Conservation**, at the end of every run: requests are answered once, hits + misses = lookups,
+  DRAM reads = what caches and walkers asked for, states of warps = their lives. A violation is an
+  error, and there is no result ([guide.md](guide.md#why-believe-a-number)).
+- **Where cycles went.** A warp is in exactly one state in every cycle; intervals and timelines are
+  exact, not sampled ([timelines.md](timelines.md#what-is-exact)).
+- **Repetition.** The same model, workload and seed give the same digest on any machine, compiled or
+  not, recorded or not.
+- **What a machine is.** Every value of a shipped model cites its source; a test refuses those that
+  do not ([models.md](models.md)). A result holds the machine that it was made on.
+"""
+
+SMALL = """\
+Runs have no noise: the same run gives the same number, to the last cycle. But a run is one history.
+A latency shifted by a cycle or two, of which nothing should depend, reorders requests, and other
+rows, sets and walks follow; so a difference between two designs is what the design does *and* what
+the reordering does. `gpusim reproduce PAPER --choices` makes runs with such shifts, on the few
+programs of `[study]` in the claims file, and tells the 95 % interval of their mean (Student's t).
+Numbers are those of these programs, not of the papers' figures:
+"""
+
+ADVICE = """\
+- A difference smaller than these half-widths says nothing, whatever its digits; one program or pair
+  varies more than a mean over many.
+- Before you believe a few percent of your own, sweep a latency that should not matter over a few
+  values ([sweeps.md](sweeps.md)), and random inputs over seeds; compare the difference with the
+  spread.
+- Readings of what a paper leaves open mostly move main results farther than the shifts do: the last
+  column of the same table on each paper's page.
+- Ratios of cycles on one machine are what gpusim is for; cycles by themselves predict no stopwatch.
+"""
+
+HEAD = """\
+Made by `python -m experiments.trust --doc docs/trust.md --readme README.md` from the claims files
+and the pages that it names; run it again when they change."""
+
+ROLES = """\
+*Calibration* claims are what papers print of their programs and baselines, and what silent choices
+may be made by; *outcome* claims, what mechanisms do, are looked at only after that. What verdicts
+mean: [reproduction.md](reproduction.md#verdicts)."""
+
+WHY = """\
+Why claims come out otherwise, causes of most claims first; in brackets the claims. The whole
+remarks, and those of the claims that are left out here, stand on the papers' pages."""
+
+
+@frozen
+class Findings:
+    """All that the page is made of.
+
+    Attributes:
+        evidence: comparisons with simulators and hardware.
+        judgements: papers, by name.
+        limits: what is not modelled, as a list.
+        dram: what of DRAM is not, as a sentence.
+    """
+
+    evidence: Sequence[Evidence]
+    judgements: Sequence[Judgement]
+    limits: str
+    dram: str
+
+
+def find(docs: Path) -> Findings:
+    """Read the pages of a folder, and the claims files.
+
+    Raises:
+        UserError: a page lacks what is looked for.
+    """
+    not_modelled = section(docs / "guide.md", "What is not modelled")
+    bullets = not_modelled[not_modelled.index("\n- ") : not_modelled.rindex("\n\n")]
+    return Findings(
+        collect(docs), [judgement(paper, docs / "reproduction") for paper in papers()],
+        bullets.strip(), section(docs / "validation.md", "What is left out"),
+    )  # fmt: skip
+
+
+def page(found: Findings) -> str:
+    """The whole page."""
+    lines = [
+        "# What can be trusted",
+        "",
+        HEAD,
+        "",
+        f"In one line: {summary(found)}",
+        "",
+        "## What is exact",
+        "",
+        EXACT,
+        "## What is validated, against what",
+        "",
+        *markdown(
+            ("what", "against", "result", "page"),
+            [(one.what, one.against, one.result, one.where) for one in found.evidence],
+        ),
+        "## Claims of papers",
+        "",
+        *_claims(found.judgements),
+        "## How to read a small difference",
+        "",
+        SMALL,
+        *_intervals(found.judgements),
+        ADVICE,
+        "## Known limits",
+        "",
+        found.limits,
+        f"- DRAM: {found.dram[0].lower()}{' '.join(found.dram.split())[1:]}",
+        "- Inputs of papers are often smaller here than there; what that changes, their pages say.",
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def summary(found: Findings) -> str:
+    """One sentence."""
+    told = [one.short for one in found.evidence if one.short]
+    counts = _total(found.judgements, Role.OUTCOME)
+    made = sum(counts[verdict] for verdict in OUTCOMES[:3])
+    claims = (
+        f"of {made} outcome claims of {len(found.judgements)} papers {counts[Verdict.AGREES]} "
+        f"agree, {counts[Verdict.DIRECTION]} have the direction but not the size, "
+        f"{counts[Verdict.DIFFERS]} differ"
+    )
+    return f"{'; '.join([*told, claims])}."
+
+
+def _total(judgements: Iterable[Judgement], role: Role) -> Counter[str]:
+    return sum((one.count(role) for one in judgements), Counter[str]())
+
+
+def _claims(judgements: Sequence[Judgement]) -> Iterator[str]:
+    """Counts, main results, and why."""
+    yield from (ROLES, "")
+    rows = [_counted(_link(one), role, one.count(role)) for one in judgements for role in Role]
+    rows += [_counted("**all**", role, _total(judgements, role)) for role in Role]
+    yield from markdown(("paper", "role", *OUTCOMES), rows)
+    main = [
+        (_link(one), claim.statement, verdict)
+        for one in judgements
+        for claim, verdict in one.headlines()
+    ]
+    yield from markdown(("paper", "main result", "verdict"), main)
+    yield from ("### Main causes", "", WHY, "")
+    for one in judgements:
+        yield from _causes(one)
+
+
+def _link(one: Judgement) -> str:
+    return f"[{one.paper.paper}](reproduction/{one.paper.name}.md)"
+
+
+def _counted(paper: str, role: Role, counts: Counter[str]) -> tuple[str, ...]:
+    return paper, str(role), *(str(counts[verdict]) for verdict in OUTCOMES)
+
+
+def _causes(one: Judgement) -> Iterator[str]:
+    groups = one.causes()
+    if not groups:
+        return
+    yield from (f"**{_link(one)}**", "")
+    for root, claims in groups[:CAUSES]:
+        names = ", ".join(f"`{claim.id.partition('.')[2]}`" for claim in claims)
+        yield f"- {in_short(root.cause)} ({names})"
+    if left := sum(len(claims) for _, claims in groups[CAUSES:]):
+        yield f"- {left} more, for causes of their own."
+    yield ""
+
+
+def _intervals(judgements: Iterable[Judgement]) -> Iterator[str]:
+    rows = []
+    for one in judgements:
+        for row in one.intervals:
+            if told := numbers(row["interval"].partition("(")[2]):
+                low, high = told
+                sign = "inside" if low <= 0 <= high else "outside"
+                rows.append(
+                    (_link(one), row["main result"], row["here"], f"{low:g} to {high:g}",
+                     f"{(high - low) / 2:.2g}", sign)
+                )  # fmt: skip
+    yield from markdown(("paper", "main result", "here", "interval", "half-width", "0 is"), rows)
