@@ -63,6 +63,7 @@ def test_it_is_found_by_name_class_and_function() -> None:
     assert gpusim.simulate(tiny, small).summary["memory_instructions"] == 2
 
 
+@pytest.mark.long
 def test_a_sweep_names_it(tmp_path: Path) -> None:
     sweep = gpusim.Sweep(
         models="tiny", workloads="touching_all", scale="smoke", set={"workload.n": [64, 128]}
