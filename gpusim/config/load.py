@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from gpusim.config.check import check_machine
+from gpusim.config.check_memory import check_memory
 from gpusim.config.check_virtual import check_virtual_l2
 from gpusim.config.document import Key, read_document
 from gpusim.config.layers import (
@@ -26,6 +27,7 @@ from gpusim.config.stack import lay, stacked
 from gpusim.config.structure import Problem, StructureError, structure, unstructure
 from gpusim.config.toml import to_toml
 from gpusim.config.value import Value
+from gpusim.core.border import border
 from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
 
@@ -100,6 +102,14 @@ def read_model(
             a key or value that cannot be; the message names the place, the key, the value, what
             is allowed and the nearest name.
     """
+    with border(f"model {name_or_path}", "cannot be read"):
+        return _read_model(name_or_path, variants, overrides, check)
+
+
+def _read_model(
+    name_or_path: str, variants: Iterable[str], overrides: Mapping[str, object] | None,
+    check: Check,
+) -> LoadedModel:  # fmt: skip
     path = find_data("models", name_or_path)
     document = read_document(path)
     names = stacked(document, (variants,) if isinstance(variants, str) else variants)
@@ -112,7 +122,8 @@ def read_model(
         config = evolve(config, stages=config.stage_names)
     except StructureError as error:
         raise _refusal(error.problems, tree, str(path)) from error
-    problems = [*check_machine(config), *check_virtual_l2(config), *check(config)]
+    problems = list(check_memory(config))
+    problems = problems or _problems(config, (check_machine, check_virtual_l2, check))
     if problems:
         raise _refusal(problems, tree, str(path))
     return LoadedModel(
@@ -123,6 +134,19 @@ def read_model(
         overrides=dict(overrides or {}),
         values=tuple(_values(unstructure(config), tree, ())),
     )
+
+
+def _problems(config: GpuConfig, checks: Iterable[Check]) -> list[Problem]:
+    """All that is wrong; what later checks make of a value that was refused is of no interest."""
+    found: list[Problem] = []
+    try:
+        for check in checks:
+            for problem in check(config):
+                found.append(problem)  # noqa: PERF402  (those before an error count)
+    except (ArithmeticError, LookupError, ValueError):
+        if not found:
+            raise
+    return found
 
 
 def _remove_absent(tree: Tree) -> None:

@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 
 from gpusim.config.document import Document, Key, read_document
 from gpusim.config.structure import StructureError, structure
+from gpusim.core.border import border
 from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
 from gpusim.studies.sweep.pairs import pair_name, pairs_of
@@ -175,7 +176,11 @@ def read_sweep(name_or_path: str | os.PathLike[str], scale: str | None = None) -
     Raises:
         UserError: there is no such file, or it is wrong; the message names file, line and key.
     """
-    path = find_data("experiments", os.fspath(name_or_path))
+    with border(f"sweep {os.fspath(name_or_path)}", "cannot be read"):
+        return _read_sweep(find_data("experiments", os.fspath(name_or_path)), scale)
+
+
+def _read_sweep(path: Path, scale: str | None) -> Sweep:
     document = read_document(path)
     data = {
         key: [value] if key in _LISTS and not isinstance(value, list) else value
