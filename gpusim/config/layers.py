@@ -18,6 +18,10 @@ NONE = "none"
 """What a layer writes to take a component away, such as ``tlb.L2 = "none"``."""
 
 
+OVERRIDE = "--set"
+"""Origin of what the user gives beside the files."""
+
+
 @frozen
 class Setting:
     """One value of a model file, not yet checked.
@@ -76,7 +80,7 @@ def override_layer(overrides: Mapping[str, object]) -> Tree:
         names = dotted.split(".")
         if not all(names) or len(names) > MOST_NESTED:
             raise UserError(f"--set {dotted[:80]}: not a key; write it like tlb.L2.entries=1024")
-        single: Tree | Setting = Setting(parse_scalar(value), "--set", "--set", "your own --set")
+        single: Tree | Setting = Setting(parse_scalar(value), OVERRIDE, OVERRIDE, "your own --set")
         for name in reversed(names):
             single = {name: single}
         assert isinstance(single, dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import attrs
 from attrs import evolve, frozen
 
 from gpusim.config.check import check_machine
@@ -13,6 +14,7 @@ from gpusim.config.check_virtual import check_virtual_l2
 from gpusim.config.document import Key, read_document
 from gpusim.config.layers import (
     NONE,
+    OVERRIDE,
     Setting,
     Tree,
     base_layer,
@@ -30,6 +32,8 @@ from gpusim.config.value import Value
 from gpusim.core.border import border
 from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
+from gpusim.core.own_code import refusal
+from gpusim.core.policy import PolicyConfig
 
 MADE = {"stages": "the TLB levels in the order of their tables, then the walkers"}
 """Values that follow from others where no layer sets them, and how."""
@@ -122,7 +126,7 @@ def _read_model(
         config = evolve(config, stages=config.stage_names)
     except StructureError as error:
         raise _refusal(error.problems, tree, str(path)) from error
-    problems = list(check_memory(config))
+    problems = list(check_memory(config)) + list(_named_code(config, tree, str(path)))
     problems = problems or _problems(config, (check_machine, check_virtual_l2, check))
     if problems:
         raise _refusal(problems, tree, str(path))
@@ -134,6 +138,22 @@ def _read_model(
         overrides=dict(overrides or {}),
         values=tuple(_values(unstructure(config), tree, ())),
     )
+
+
+def _named_code(config: Any, tree: Tree, path: str, key: Key = ()) -> Iterator[Problem]:
+    """Policies that files name which may not; what the user typed is the user's own."""
+    if isinstance(config, PolicyConfig):
+        setting = _setting(tree, key)
+        file = path if setting is None else setting.where.rpartition(":")[0] or setting.where
+        own = setting is not None and setting.origin == OVERRIDE
+        if not own and (why := refusal(config.policy, file)):
+            yield Problem(key, why)
+    elif isinstance(config, Mapping):
+        for name, inner in config.items():
+            yield from _named_code(inner, tree, path, (*key, name))
+    elif attrs.has(type(config)):
+        for one in attrs.fields(type(config)):
+            yield from _named_code(getattr(config, one.name), tree, path, (*key, one.name))
 
 
 def _problems(config: GpuConfig, checks: Iterable[Check]) -> list[Problem]:

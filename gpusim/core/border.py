@@ -38,12 +38,15 @@ _KINDS = (
 
 
 @contextmanager
-def border(what: object, damaged: str = "is damaged") -> Iterator[None]:
+def border(
+    what: object, damaged: str = "is damaged", passes: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
     """Whatever is raised inside becomes an error that a user can mend.
 
     Args:
         what: the file, or whatever else is read, for the message.
         damaged: what the message says of it if a library complains.
+        passes: errors that are none of reading: of writing what was read, say.
 
     Raises:
         UserError: it cannot be read, takes more memory than there is, is nested too deeply, or is
@@ -58,6 +61,8 @@ def border(what: object, damaged: str = "is damaged") -> Iterator[None]:
         raise UserError(f"{what}: takes more memory than there is{told}") from error
     except RecursionError as error:
         raise UserError(f"{what}: is nested too deeply") from error
+    except passes:
+        raise
     except Exception as error:  # a reader's libraries raise what they like
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         told = f"{type(error).__name__}: {reason}" if isinstance(error, LookupError) else reason

@@ -16,6 +16,7 @@ from gpusim.config.document import Key
 from gpusim.config.structure import StructureError, structure
 from gpusim.core.border import memory_bound
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.own_code import refusal
 from gpusim.core.warp_program import Application
 from gpusim.programs.catalog import ProgramKind, find_program
 from gpusim.programs.graphs.files import read_graph
@@ -198,11 +199,13 @@ class _ProgramBuilder(ApplicationBuilder):
 
     def _program(self) -> ProgramKind:
         entry, index = self._home
+        name, where = _table(entry, index).program or "", ("applications", str(index), "program")
+        if why := refusal(name, entry.path):
+            raise UserError(f"{entry.place(where)} = {name!r}: {why}")
         try:
-            return find_program(_table(entry, index).program or "")
+            return find_program(name)
         except UserError as error:
-            where = entry.place(("applications", str(index), "program"))
-            raise UserError(f"{where}: {error}") from error
+            raise UserError(f"{entry.place(where)}: {error}") from error
 
     def _add_layer(self, entry: Entry, index: int) -> None:
         table = _table(entry, index)
