@@ -13,6 +13,7 @@ import typer
 from gpusim.cli.opening import opened
 from gpusim.cli.options import Json
 from gpusim.core.errors import UserError
+from gpusim.core.shown import shown as visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +106,7 @@ def timeline(
     if not as_json:
         for path in (output, perfetto):
             if path is not None:
-                print(shown(f"written to {path}"))
+                print(visible(f"written to {path}"))
 
 
 def _draw(

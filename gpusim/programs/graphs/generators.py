@@ -43,7 +43,7 @@ def check_size(name: str, generator: GraphGenerator) -> None:
         UserError: says how much.
         ValueError: it has more vertices than 32-bit numbers.
     """
-    told = attrs.asdict(generator)  # type: ignore[call-overload]
+    told = attrs.asdict(generator)  # type: ignore[arg-type]
     vertices = told.get("vertices") or told["width"] * told["height"]
     arcs = told.get("arcs") or vertices * told.get("mean_degree", _MEAN_DEGREE)
     if vertices > MOST_ARCS:
