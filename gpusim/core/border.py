@@ -204,6 +204,14 @@ def too_much(needed: float, most: int) -> str:
     )
 
 
+def brief(number: int) -> str:
+    """A number for the eye, which may have thousands of digits."""
+    return f"{number:.3g}" if abs(number) < _LARGEST_FLOAT else "a number of hundreds of digits"
+
+
+_LARGEST_FLOAT = 10**300
+
+
 def format_memory(size: float) -> str:
     """A size for the eye, such as ``1.5 GiB``."""
     for unit in reversed(_UNITS):

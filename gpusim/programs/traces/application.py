@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from gpusim.core.border import border
+from gpusim.core.border import border, brief
 from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
 from gpusim.programs.traces.warp_width import rewarp
 
@@ -48,7 +48,7 @@ def check_launch(blocks: int, threads: int, registers: int = 0, shared_bytes: in
         ("bytes of shared memory", shared_bytes, MOST_RESOURCES),
     ):  # fmt: skip
         if not 0 <= number <= most:
-            raise ValueError(f"{number:.3g} {what}; at most {most} are allowed")
+            raise ValueError(f"{brief(number)} {what}; at most {most} are allowed")
 
 
 def made_buffer(name: str, base: int, size: int) -> Buffer:

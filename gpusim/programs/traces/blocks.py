@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.border import brief
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.traces.application import ADDRESS_BITS, MOST_ACCESS_BYTES, TraceLaunch
 from gpusim.programs.traces.code_lines import CODE_BASE, KERNEL_BYTES, CodePath
@@ -71,7 +72,7 @@ class BlockTrace:
             ValueError: no lane can access as much, or there.
         """
         if size > MOST_ACCESS_BYTES:
-            raise ValueError(f"a lane accesses {size:.3g} bytes; at most {MOST_ACCESS_BYTES}")
+            raise ValueError(f"a lane accesses {brief(size)} bytes; at most {MOST_ACCESS_BYTES}")
         if int(address.max()) >> ADDRESS_BITS:
             raise ValueError(f"an address has more than {ADDRESS_BITS} bits")
         trace = self.warps[warp]

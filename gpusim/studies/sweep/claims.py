@@ -33,7 +33,7 @@ LEASE_SECONDS = 60.0
 """A sweep on another machine is gone if it has not touched its file for so long."""
 
 _NAME = re.compile(r"[\w.-]+")
-_MOST_NAME = 300
+_MOST_NAME = 200
 """Letters of the name of a sweep's file."""
 
 _MOST_PROCESS = (1 << 31) - 1

@@ -1,0 +1,107 @@
+"""One case: a mutated file, read; and what came of it."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import NoReturn
+
+from attrs import frozen
+
+from experiments.fuzz.corpus import corpus
+from experiments.fuzz.mutate import mutated
+from experiments.fuzz.readers import READERS
+from gpusim.core.errors import SimulatorError, UserError
+from gpusim.core.own_code import Imports, importing
+
+READ, REFUSED, TRACEBACK, HANG = "read", "refused", "traceback", "hang"
+"""What may come of a case; the last two must not."""
+
+CASE_SECONDS = 20.0
+
+WEIGHTS = {
+    "model": 2, "recipe": 2, "workload": 4, "sweep": 10, "events": 20, "graph": 50, "traceg": 60,
+    "kernelslist": 10, "nvbit": 40, "macsim": 20, "table": 20, "facts": 10, "recorded trace": 6,
+    "result": 4, "claims": 10, "folder": 10,
+}  # fmt: skip
+"""How often each kind comes: the cheap ones more often."""
+
+
+@frozen
+class Outcome:
+    """Of a case.
+
+    Attributes:
+        number: of the case.
+        kind, name: of its file.
+        what: `READ`, `REFUSED`, `TRACEBACK` or `HANG`.
+        seconds: that it took.
+        detail: the traceback, if there is one.
+    """
+
+    number: int
+    kind: str
+    name: str
+    what: str
+    seconds: float
+    detail: str = ""
+
+
+class _HangError(BaseException):
+    """A case takes longer than `CASE_SECONDS`."""
+
+
+def run_case(seed: int, number: int, folder: Path, kinds: tuple[str, ...] = ()) -> Outcome:
+    """Make a file, and read it.
+
+    Args:
+        seed: of all cases.
+        number: of this one; the same seed and number make the same file.
+        folder: to work in; emptied before.
+        kinds: of files to choose from; empty: all, by their `WEIGHTS`.
+    """
+    random = Random(f"{seed}/{number}")
+    names = kinds or tuple(WEIGHTS)
+    (kind,) = random.choices(names, [WEIGHTS[name] for name in names])
+    name, data = random.choice(corpus(kind))
+    shutil.rmtree(folder, ignore_errors=True)
+    path = folder / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(mutated(random, name, data))
+    what, detail, began = READ, "", time.perf_counter()
+    try:
+        with importing(Imports.NOTHING), _limited(CASE_SECONDS):
+            READERS[kind](random, path)
+    except (UserError, SimulatorError):
+        what = REFUSED
+    except _HangError:
+        what, detail = HANG, traceback.format_exc()
+    except BaseException:  # noqa: BLE001  (that is what is looked for)
+        what, detail = TRACEBACK, traceback.format_exc()
+    return Outcome(number, kind, name, what, time.perf_counter() - began, detail)
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Inside, a case is ended after so many seconds of real time, where signals can do that."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _ring(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise _HangError
