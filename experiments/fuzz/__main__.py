@@ -56,7 +56,7 @@ def _tell(outcome: Outcome, seen: set[str]) -> None:
 def _table(found: dict[str, Counter[str]], slowest: dict[str, float]) -> str:
     """Markdown: a row a kind of file."""
     names = (READ, REFUSED, *_BAD)
-    lines = [f"| file | cases | {' | '.join(names)} | slowest, s |"]
+    lines = [f"| file | cases | {' | '.join(names)} | slowest, s of a processor |"]
     lines.append("|---" + "|--:" * (len(names) + 2) + "|")
     for kind in [*KINDS, *(kind for kind in found if kind not in KINDS)]:
         counts = found.get(kind, Counter())

@@ -25,7 +25,8 @@ DIED, MEMORY = "died", "memory"
 BATCH = 500
 """Cases of a process: what one leaves behind does not add up."""
 
-_PATIENCE = 2 * CASE_SECONDS
+_PATIENCE = 6 * CASE_SECONDS
+"""Seconds of real time for one that does not even compute; the machine may have others to do."""
 
 
 def outcomes(seed: int, first: int, cases: int, seconds: float) -> Iterator[Outcome]:

@@ -210,6 +210,7 @@ def _results() -> list[tuple[str, bytes]]:
         gpusim.simulate(
             gpusim.load_model("tiny"), gpusim.load_workload("atax", "smoke", overrides={"n": 32}),
             record=[name for name in RECORDS if name in _RECORDED], output=path,
+            command_line=["gpusim"],
         ).close()  # fmt: skip
         return [("run.h5", path.read_bytes())]
 

@@ -7,6 +7,7 @@ import io
 import lzma
 import re
 from collections.abc import Callable
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -114,8 +115,13 @@ def _lines(random: Random, text: str) -> str:
 
 def _gzipped(random: Random, data: bytes) -> bytes:
     if random.random() < _BOMB_SHARE:
-        return gzip.compress(random.choice((b"\0", b"1", b"1 2\n")) * _BOMB, 6, mtime=0)
+        return _bomb(random.choice((b"\0", b"1", b"1 2\n")))
     return gzip.compress(_text(random, _unpacked(data)).encode("utf-8", "replace"), mtime=0)
+
+
+@cache
+def _bomb(piece: bytes) -> bytes:
+    return gzip.compress(piece * _BOMB, 6, mtime=0)
 
 
 def _xzipped(random: Random, data: bytes) -> bytes:

@@ -213,7 +213,7 @@ def _owner(claim: Path) -> str:
         if isinstance(error, FileNotFoundError):
             raise
         return ""  # a folder, or somebody else's: told by its age
-    return name if _NAME.fullmatch(name) else ""
+    return name if len(name) <= _MOST_NAME and _NAME.fullmatch(name) else ""
 
 
 def _lives(sweep: Path) -> bool:
