@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 
 from experiments.trace_replay import Columns, Counts, Emptied
 from gpusim.config.load import LoadedModel
+from gpusim.core.border import border
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
@@ -23,7 +24,6 @@ from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.cache import L2Bank
 from gpusim.hardware.cache.array import DIRTY, CacheArray
 from gpusim.machine import Machine
-from gpusim.programs.traces.table_columns import DAMAGES
 from gpusim.programs.workload import RECORDED, load_workload
 from gpusim.simulate import assign_sms, run
 
@@ -105,11 +105,11 @@ def read_trace(path: Path) -> Trace:
         raise UserError(f"{side}: {error.strerror}") from error
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{side}: damaged, or without MGPUSim's counters: {error}") from error
-    try:
-        with np.load(path, allow_pickle=False) as table:
-            columns = {name: table[name].astype(np.int64) for name in _COLUMNS}
-    except DAMAGES as error:
-        raise UserError(f"{path}: damaged, or without a column of MGPUSim's: {error}") from error
+    with (
+        border(f"{path}:", "damaged, or without a column of MGPUSim's"),
+        np.load(path, allow_pickle=False) as table,
+    ):
+        columns = {name: table[name].astype(np.int64) for name in _COLUMNS}
     return Trace(path, columns, counters, cycles, copied)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import WORKLOADS, Json, Settings, Variants, split_settings
+from gpusim.cli.options import WORKLOADS, AllowCode, Json, Settings, Variants, split_settings
+from gpusim.core.own_code import Imports, permit
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,9 +39,12 @@ def characterize(
     plot: Annotated[
         Path | None, typer.Option(help="Picture to draw, such as reuse.png or reuse.pdf.")
     ] = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Tell reuse, reuse distances and footprint of a workload before any TLB."""
+    if allow_code:
+        permit(Imports.ALL)
     from gpusim.cli.progress import block_progress
     from gpusim.machine.load import load_model
     from gpusim.programs.workload import load_workload

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpusim.cli.opening import opened
 from gpusim.cli.options import Json
 
 if TYPE_CHECKING:
@@ -29,15 +30,13 @@ def compare(
 ) -> None:
     """Tell what got faster from A to B, and where the cycles went instead."""
     from gpusim.results import compare as compare_results
-    from gpusim.results import open_result
 
-    with open_result(a) as result_a, open_result(b) as result_b:
-        comparison = compare_results(result_a, result_b)
-        names = [_name(result_a), _name(result_b)]
-    if as_json:
-        print(json.dumps(comparison.to_json()))
-    else:
-        _print(comparison, names, rows)
+    with opened(a, b) as results:
+        comparison = compare_results(*results)
+        if as_json:
+            print(json.dumps(comparison.to_json()))
+        else:
+            _print(comparison, [_name(result) for result in results], rows)
 
 
 def _name(result: Result) -> str:

@@ -1,16 +1,50 @@
-"""The console that tables are printed on."""
+"""The consoles that tables and progress are printed on: text from files stays text."""
 
 from __future__ import annotations
 
 import os
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
+
+from gpusim.core.shown import shown
 
 _PIPE_WIDTH = 160
 
 
+class _Shown:
+    """What is printed, with what a terminal would obey made visible."""
+
+    def __init__(self, inner: ConsoleRenderable) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._inner, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(shown(segment.text), segment.style)
+
+
+class _ShowAll(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Shown(one) for one in renderables]
+
+
 def stdout_console() -> Console:
     """Stdout: as wide as the terminal, or ``COLUMNS``; else wide enough for whole lines."""
-    console = Console()
+    console = _plain()
     told = os.environ.get("COLUMNS", "").isdecimal()
-    return console if console.is_terminal or told else Console(width=_PIPE_WIDTH)
+    return console if console.is_terminal or told else _plain(width=_PIPE_WIDTH)
+
+
+def stderr_console() -> Console:
+    """Stderr, for progress."""
+    return _plain(stderr=True)
+
+
+def _plain(*, stderr: bool = False, width: int | None = None) -> Console:
+    """A console on which strings are what they say: no markup, no emojis, no escapes."""
+    console = Console(stderr=stderr, width=width, markup=False, emoji=False)
+    console.push_render_hook(_ShowAll())
+    return console

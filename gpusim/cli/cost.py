@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import Json, Model, Settings, Variants, parse_settings
+from gpusim.cli.options import AllowCode, Json, Model, Settings, Variants, parse_settings
+from gpusim.core.own_code import Imports, permit
 
 if TYPE_CHECKING:
     from gpusim.machine.cost import Difference, Part
@@ -21,9 +22,12 @@ def cost(
         list[str] | None,
         typer.Option(help="Variant to compare with; default: the model without any."),
     ] = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Tell what a machine's policies keep in hardware, and how much more that is than its base."""
+    if allow_code:
+        permit(Imports.ALL)
     from gpusim.machine.cost import compare_storage
     from gpusim.machine.load import load_model
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gpusim.cli.opening import opened
 from gpusim.cli.timeline import whole_cycles
 from gpusim.core.errors import UserError
+from gpusim.core.shown import shown
 
 
 def explore(
@@ -31,14 +32,11 @@ def explore(
     ] = None,
 ) -> None:
     """Write a page on which a run can be looked into, cycle by cycle, in any browser."""
-    from gpusim.results import open_result
     from gpusim.views.explore import explore as explore_page
 
     path = output or file.with_suffix(".explore.html")
     if path.resolve() in {one.resolve() for one in (file, other) if one is not None}:
         raise UserError(f"the page would replace the result {path}: give another name with -o")
-    with ExitStack() as stack:
-        files = [file] if other is None else [file, other]
-        results = [stack.enter_context(open_result(one)) for one in files]
+    with opened(file, *([] if other is None else [other])) as results:
         explore_page(*results, begin=begin or 0, end=end).write(path)
-    print(f"written to {path}: open it in a browser")
+    print(shown(f"written to {path}: open it in a browser"))

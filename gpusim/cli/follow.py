@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpusim.cli.opening import opened
 from gpusim.cli.options import Json
 from gpusim.core.errors import UserError
 
@@ -39,12 +40,12 @@ def follow(
 ) -> None:
     """Follow memory transactions through the machine: where each spent its cycles."""
     from gpusim.results import follow as follow_request
-    from gpusim.results import open_result, slowest_requests
+    from gpusim.results import slowest_requests
 
     chosen = (slowest, app, sm, warp)
     if request and any(choice is not None for choice in chosen):
         raise UserError("--request names transactions: leave out --slowest, --app, --sm and --warp")
-    with open_result(file) as result:
+    with opened(file) as (result,):
         rows = request
         if not rows:
             rows = slowest_requests(result, slowest or 3, app=app, sm=sm, warp=warp).index.tolist()
@@ -52,10 +53,10 @@ def follow(
             raise UserError(f"{file} has no transactions of that application, SM and warp")
         lives = [follow_request(result, row) for row in rows]
         walks_known = "walks" in result.tables
-    if as_json:
-        print(json.dumps({"requests": [life.to_json() for life in lives]}))
-    else:
-        _print(lives, walks_known)
+        if as_json:
+            print(json.dumps({"requests": [life.to_json() for life in lives]}))
+        else:
+            _print(lives, walks_known)
 
 
 def _print(lives: list[Life], walks_known: bool) -> None:

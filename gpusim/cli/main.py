@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import os
 import signal
 import sys
-from pathlib import Path
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -12,6 +14,8 @@ import typer
 from typer.core import TyperGroup
 
 from gpusim.core.errors import SimulatorError, UserError
+from gpusim.core.own_code import Imports, importing
+from gpusim.core.shown import shown
 from gpusim.results.storage.interrupts import interrupted_by
 
 EXIT_USER_ERROR = 2
@@ -24,14 +28,18 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with importing(Imports.TRUSTED):
+                result = super().invoke(ctx)
+            sys.stdout.flush()  # what cannot be printed shows here, not at the end of the process
         except (Exception, KeyboardInterrupt) as error:
             told = _explain(error)
             if told is None:
                 raise
             code, message = told
-            print(f"gpusim: {message}", file=sys.stderr)
+            print(f"gpusim: {shown(message)}", file=sys.stderr)
+            _print_no_more(error)
             raise typer.Exit(code) from error
+        return result
 
 
 def _explain(error: BaseException) -> tuple[int, str] | None:
@@ -43,7 +51,29 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
         return EXIT_USER_ERROR, str(error)
     if isinstance(error, SimulatorError):
         return EXIT_SIMULATOR_ERROR, str(error)
+    return _of_the_system(error)
+
+
+def _of_the_system(error: BaseException) -> tuple[int, str] | None:
+    """Errors that are nobody's mistake in gpusim: of memory, of files, of the terminal."""
+    if isinstance(error, MemoryError):
+        told = f" ({error})" if str(error) else ""
+        return EXIT_USER_ERROR, f"there is not enough memory for this{told}"
+    if isinstance(error, RecursionError):
+        return EXIT_USER_ERROR, "something in the input is nested too deeply"
+    if isinstance(error, BrokenPipeError):
+        return EXIT_USER_ERROR, "nobody reads what is printed"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else "cannot print: "
+        return EXIT_USER_ERROR, f"{where}{error.strerror or error}"
     return None
+
+
+def _print_no_more(error: BaseException) -> None:
+    """After a failure to print, the process must not try to print the rest at its end."""
+    if isinstance(error, OSError) and error.filename is None:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version(wanted: bool) -> None:
@@ -90,6 +120,7 @@ def _add_commands() -> None:
         sweep,
         timeline,
         trace,
+        trust,
     )
 
     app.command("run")(run.run)
@@ -107,6 +138,7 @@ def _add_commands() -> None:
     app.command("study", context_settings=study.STOPS_AT_THE_NAME)(study.study)
     app.command("sweep")(sweep.sweep)
     app.command("timeline")(timeline.timeline)
+    app.command("trust")(trust.trust)
     app.add_typer(trace.app, name="trace")
 
 
@@ -120,7 +152,8 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def main() -> None:
-    """Entry point of the `gpusim` script; modules in the current folder can be named in models."""
+    """Entry point of the `gpusim` script."""
     signal.signal(signal.SIGINT, _interrupt)
-    sys.path.append(str(Path.cwd()))
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files need not be text
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="gpusim")

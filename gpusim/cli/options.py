@@ -92,6 +92,13 @@ Shift = Annotated[
     ),
 ]  # fmt: skip
 
+AllowCode = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code", help="Import the code (package.module:Class) that the files name."
+    ),
+]
+
 _WORKLOAD = "workload."
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from gpusim.cli.console import stderr_console
 
 if TYPE_CHECKING:
     from gpusim.machine.monitor import Report
@@ -20,7 +21,7 @@ def live_progress(title: str) -> Iterator[Report | None]:
     """A callback for `gpusim.simulate` that draws a live view; None if stderr is no terminal."""
     from gpusim.cli.live import LiveView
 
-    console = Console(stderr=True)
+    console = stderr_console()
     if not console.is_terminal:
         yield None
         return
@@ -32,13 +33,13 @@ def live_progress(title: str) -> Iterator[Report | None]:
 @contextmanager
 def block_progress(title: str = "") -> Iterator[Callable[[str, int], None] | None]:
     """A callback that shows an application and its blocks; None where stderr is no terminal."""
-    console = Console(stderr=True)
+    console = stderr_console()
     if not console.is_terminal:
         yield None
         return
     with Bar(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         TextColumn("{task.completed:,} blocks", justify="right"),
         TimeElapsedColumn(),
         console=console,

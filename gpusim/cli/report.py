@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from gpusim.cli.opening import opened
 from gpusim.core.errors import UserError
+from gpusim.core.shown import shown
 
 
 def report(
@@ -17,12 +19,11 @@ def report(
     ] = None,
 ) -> None:
     """Write a run as one HTML page: what translation cost, where the cycles went, and when."""
-    from gpusim.results import open_result
     from gpusim.views.report import write_report
 
     path = output or file.with_suffix(".html")
     if path.resolve() == file.resolve():
         raise UserError(f"the report would replace the result {file}: give another name with -o")
-    with open_result(file) as result:
+    with opened(file) as (result,):
         write_report(result, path)
-    print(f"written to {path}")
+    print(shown(f"written to {path}"))

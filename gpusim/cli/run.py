@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from gpusim.cli.kept import kept
 from gpusim.cli.options import (
     WORKLOADS,
+    AllowCode,
     Json,
     Model,
     Seeds,
@@ -20,6 +22,7 @@ from gpusim.cli.options import (
 )
 from gpusim.cli.serving import Serve, ServeAddress, served_run
 from gpusim.core.errors import UserError
+from gpusim.core.own_code import Imports, permit
 
 
 def run(
@@ -68,9 +71,12 @@ def run(
     ] = None,
     serve: Serve = None,
     serve_address: ServeAddress = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
+    if allow_code:
+        permit(Imports.ALL)
     from gpusim.cli.progress import live_progress
     from gpusim.cli.seeds import Repeated, run_seeds
     from gpusim.cli.summary import print_summary
@@ -108,7 +114,7 @@ def run(
             log=log, log_every=LOG_EVERY if log_every is None else log_every, events=events,
             attach=None if live is None else live.attach, until=until or (), skip=skip,
         )  # fmt: skip
-    with result:
+    with result, kept(output):
         if as_json:
             print(json.dumps(result.to_json()))
         else:

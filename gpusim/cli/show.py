@@ -13,6 +13,8 @@ from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
 from gpusim.core.datafiles import data_names
 from gpusim.core.errors import UserError
+from gpusim.core.own_code import Imports, permit
+from gpusim.core.shown import shown
 from gpusim.machine.load import load_model
 
 
@@ -34,9 +36,10 @@ def show(
             raise UserError(f"{model!r} is a recipe: gpusim show MODEL --variant {model}")
         show_recipe(model, as_json=as_json)
         return
+    permit(Imports.NOTHING)
     loaded = load_model(model, variant or (), parse_settings(settings))
     if toml:
-        print(loaded.to_toml(), end="")
+        print(shown(loaded.to_toml()), end="")
     elif as_json:
         print(json.dumps(_as_json(loaded), indent=2))
     else:

@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from attrs import evolve
 
-from gpusim.cli.options import SWEEPS, Json, Picture, PictureKind, Seeds, Shift, terminate
+from gpusim.cli.options import (
+    SWEEPS,
+    AllowCode,
+    Json,
+    Picture,
+    PictureKind,
+    Seeds,
+    Shift,
+    terminate,
+)
 from gpusim.cli.serving import Serve, ServeAddress, serving
 from gpusim.core.errors import UserError
+from gpusim.core.own_code import Imports, permit
 
 if TYPE_CHECKING:
     from gpusim.studies.sweep.spec import Sweep
@@ -55,9 +65,12 @@ def sweep(
     kind: Picture = PictureKind.PNG,
     serve: Serve = None,
     serve_address: ServeAddress = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Run all combinations that a sweep names; what is there already is not run again."""
+    if allow_code:
+        permit(Imports.ALL)
     from gpusim.cli.sweep_tables import (
         print_look_ahead,
         print_refusals,
@@ -77,6 +90,8 @@ def sweep(
         return
     if spec is None or output is None:
         raise UserError("needs a sweep and a folder: gpusim sweep SPEC -o DIR, or --status DIR")
+    if dry_run and not allow_code:
+        permit(Imports.NOTHING)
     wanted = _repeated(read_sweep(spec, scale), seeds, shift)
     if dry_run:
         print_look_ahead(look_ahead(wanted, output, retry_failed), jobs, as_json)

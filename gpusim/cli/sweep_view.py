@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from gpusim.cli.console import stderr_console
 from gpusim.cli.live import clock_text
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _LINE_SECONDS = 30.0
 @contextmanager
 def sweep_progress(title: str) -> Iterator[Callable[[SweepProgress], None]]:
     """A callback for `gpusim.studies.sweep.run.run_sweep`."""
-    console = Console(stderr=True)
+    console = stderr_console()
     started = time.monotonic()
     if not console.is_terminal:
         yield _Lines(started)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpusim.cli.opening import opened
 from gpusim.cli.options import Json
 from gpusim.core.errors import UserError
+from gpusim.core.shown import shown as visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +78,6 @@ def timeline(
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Show where the cycles went over time, and how busy walkers, DRAM and TLBs were."""
-    from gpusim.results import open_result
     from gpusim.views.timelines import Selection, window_of
     from gpusim.views.timelines import timeline as timeline_of
 
@@ -89,7 +90,7 @@ def timeline(
 
         check_picture(output)
     selection = Selection(sm, warp, app)
-    with open_result(file) as result:
+    with opened(file) as (result,):
         shown = output is None and perfetto is None and not as_json
         window = window_of(result, begin, end, bin_cycles, bins=_LINES if shown else 400)
         if output is not None:
@@ -105,7 +106,7 @@ def timeline(
     if not as_json:
         for path in (output, perfetto):
             if path is not None:
-                print(f"written to {path}")
+                print(visible(f"written to {path}"))
 
 
 def _draw(

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpusim.cli.options import WORKLOADS, Json, Settings, split_settings
+from gpusim.cli.options import WORKLOADS, AllowCode, Json, Settings, split_settings
 from gpusim.core.errors import UserError
+from gpusim.core.own_code import Imports, permit
+from gpusim.core.shown import shown
 
 if TYPE_CHECKING:
     from gpusim.programs.traces.application import TraceFile
@@ -36,8 +38,11 @@ def record(
     warp_size: Annotated[
         int, typer.Option(min=1, help="Threads of a warp of the models that shall run it.")
     ] = 32,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a workload's programs without a machine, and keep what their warps do."""
+    if allow_code:
+        permit(Imports.ALL)
     from gpusim.cli.progress import block_progress
     from gpusim.programs.traces.recorder import record_trace
     from gpusim.programs.workload import load_workload
@@ -50,7 +55,7 @@ def record(
     program = load_workload(workload, scale, seed, of_workload)
     with block_progress(f"recording {program.name}") as progress:
         record_trace(program, output, warp_size, progress)
-    print(f"wrote {output}")
+    print(shown(f"wrote {output}"))
 
 
 @app.command("import")
@@ -63,7 +68,7 @@ def import_trace(file: File, output: Output) -> None:
     with block_progress(f"importing {file.name}") as progress:
         trace = open_trace(file)
         record_trace(trace, output, trace.warp_size, progress)
-    print(f"wrote {output}")
+    print(shown(f"wrote {output}"))
 
 
 @app.command()

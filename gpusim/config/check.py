@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from gpusim.config.check_paging import check_paging
@@ -186,6 +187,8 @@ def _check_tlbs(config: GpuConfig) -> Iterator[Problem]:
     widest, outer = 0, ""
     for name, tlb in config.tlb.items():
         key = ("tlb", name)
+        if not re.fullmatch(r"[\w-]+", name):
+            yield Problem(key, f"{name!r}: a name is made of letters, digits, _ and -")
         yield from _check_tlb(tlb, key)
         yield from _check_misses(config, name, tlb, (*key, "misses"))
         if tlb.scope not in SCOPES:

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from gpusim.config.document import Document, Key
+from gpusim.config.document import MOST_NESTED, Document, Key
 from gpusim.core.errors import UserError
 
 VARIANT_KEYS = ("based_on", "description")
@@ -16,6 +16,10 @@ VARIANT_KEYS = ("based_on", "description")
 
 NONE = "none"
 """What a layer writes to take a component away, such as ``tlb.L2 = "none"``."""
+
+
+OVERRIDE = "--set"
+"""Origin of what the user gives beside the files."""
 
 
 @frozen
@@ -74,9 +78,9 @@ def override_layer(overrides: Mapping[str, object]) -> Tree:
     layer: Tree = {}
     for dotted, value in overrides.items():
         names = dotted.split(".")
-        if not all(names):
-            raise UserError(f"--set {dotted}: not a key; write it like tlb.L2.entries=1024")
-        single: Tree | Setting = Setting(parse_scalar(value), "--set", "--set", "your own --set")
+        if not all(names) or len(names) > MOST_NESTED:
+            raise UserError(f"--set {dotted[:80]}: not a key; write it like tlb.L2.entries=1024")
+        single: Tree | Setting = Setting(parse_scalar(value), OVERRIDE, OVERRIDE, "your own --set")
         for name in reversed(names):
             single = {name: single}
         assert isinstance(single, dict)
@@ -90,7 +94,7 @@ def parse_scalar(value: object) -> object:
         return value
     try:
         parsed = tomllib.loads(f"value = {value}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, thousands of digits, thousands of brackets
         return value
     return parsed["value"] if len(parsed) == 1 else value
 

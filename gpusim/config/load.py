@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import attrs
 from attrs import evolve, frozen
 
 from gpusim.config.check import check_machine
+from gpusim.config.check_memory import check_memory
 from gpusim.config.check_virtual import check_virtual_l2
 from gpusim.config.document import Key, read_document
 from gpusim.config.layers import (
     NONE,
+    OVERRIDE,
     Setting,
     Tree,
     base_layer,
@@ -26,8 +29,11 @@ from gpusim.config.stack import lay, stacked
 from gpusim.config.structure import Problem, StructureError, structure, unstructure
 from gpusim.config.toml import to_toml
 from gpusim.config.value import Value
+from gpusim.core.border import border
 from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
+from gpusim.core.own_code import refusal
+from gpusim.core.policy import PolicyConfig
 
 MADE = {"stages": "the TLB levels in the order of their tables, then the walkers"}
 """Values that follow from others where no layer sets them, and how."""
@@ -100,6 +106,14 @@ def read_model(
             a key or value that cannot be; the message names the place, the key, the value, what
             is allowed and the nearest name.
     """
+    with border(f"model {name_or_path}", "cannot be read"):
+        return _read_model(name_or_path, variants, overrides, check)
+
+
+def _read_model(
+    name_or_path: str, variants: Iterable[str], overrides: Mapping[str, object] | None,
+    check: Check,
+) -> LoadedModel:  # fmt: skip
     path = find_data("models", name_or_path)
     document = read_document(path)
     names = stacked(document, (variants,) if isinstance(variants, str) else variants)
@@ -112,7 +126,8 @@ def read_model(
         config = evolve(config, stages=config.stage_names)
     except StructureError as error:
         raise _refusal(error.problems, tree, str(path)) from error
-    problems = [*check_machine(config), *check_virtual_l2(config), *check(config)]
+    problems = list(check_memory(config)) + list(_named_code(config, tree, str(path)))
+    problems = problems or _problems(config, (check_machine, check_virtual_l2, check))
     if problems:
         raise _refusal(problems, tree, str(path))
     return LoadedModel(
@@ -123,6 +138,35 @@ def read_model(
         overrides=dict(overrides or {}),
         values=tuple(_values(unstructure(config), tree, ())),
     )
+
+
+def _named_code(config: Any, tree: Tree, path: str, key: Key = ()) -> Iterator[Problem]:
+    """Policies that files name which may not; what the user typed is the user's own."""
+    if isinstance(config, PolicyConfig):
+        setting = _setting(tree, key)
+        file = path if setting is None else setting.where.rpartition(":")[0] or setting.where
+        own = setting is not None and setting.origin == OVERRIDE
+        if not own and (why := refusal(config.policy, file)):
+            yield Problem(key, why)
+    elif isinstance(config, Mapping):
+        for name, inner in config.items():
+            yield from _named_code(inner, tree, path, (*key, name))
+    elif attrs.has(type(config)):
+        for one in attrs.fields(type(config)):
+            yield from _named_code(getattr(config, one.name), tree, path, (*key, one.name))
+
+
+def _problems(config: GpuConfig, checks: Iterable[Check]) -> list[Problem]:
+    """All that is wrong; what later checks make of a value that was refused is of no interest."""
+    found: list[Problem] = []
+    try:
+        for check in checks:
+            for problem in check(config):
+                found.append(problem)  # noqa: PERF402  (those before an error count)
+    except (ArithmeticError, LookupError, ValueError):
+        if not found:
+            raise
+    return found
 
 
 def _remove_absent(tree: Tree) -> None:

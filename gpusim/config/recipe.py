@@ -14,6 +14,7 @@ from gpusim.config.places import place_problems
 from gpusim.config.requires import need, requirement_problems
 from gpusim.config.roles import role_problems
 from gpusim.config.structure import Problem
+from gpusim.core.border import is_file
 from gpusim.core.datafiles import data_folder
 from gpusim.core.errors import UserError, nearest
 
@@ -62,7 +63,7 @@ def recipe_names() -> tuple[str, ...]:
 
 def is_recipe(name: str, folder: Path) -> bool:
     """Whether `find_recipe` finds it."""
-    return name in recipe_names() or (is_path(name) and (folder / name).is_file())
+    return name in recipe_names() or (is_path(name) and is_file(folder / name))
 
 
 def is_path(name: str) -> bool:
@@ -82,7 +83,7 @@ def find_recipe(name: str, folder: Path) -> Recipe:
     """
     if is_path(name):
         path = folder / name
-        if not path.is_file():
+        if not is_file(path):
             raise UserError(f"there is no recipe file {name!r}")
         return _read(path.name, path)
     names = recipe_names()

@@ -37,6 +37,9 @@ from gpusim.core.policy import Option, PolicyConfig
 
 T = TypeVar("T")
 
+MOST_NUMBER = (1 << 62) - 1
+"""Whole numbers are those of 64-bit machines, with room for a sum."""
+
 
 @frozen
 class Problem:
@@ -144,6 +147,8 @@ def _unstructured(value: Any, kind: Any) -> Any:
 
 def _strict(kind: type, what: str) -> Callable[[Any, Any], Any]:
     def check(value: Any, _: Any) -> Any:
+        if type(value) is int and abs(value) > MOST_NUMBER:
+            raise ValueError(f"must be {what}, of 62 bits at most")
         if type(value) is kind or (kind is float and type(value) is int):
             return value
         raise ValueError(f"must be {what}")
@@ -169,6 +174,8 @@ def _policy(value: Any, _: Any) -> PolicyConfig:
     for name, option in value.items():
         if not isinstance(option, int | float | str | bool):
             raise ValueError(f"option {name!r} must be a number, a string, true or false")
+        if type(option) is int and abs(option) > MOST_NUMBER:
+            raise ValueError(f"option {name!r} must be of 62 bits at most")
         if name != "policy":
             options[name] = option
     return PolicyConfig(value["policy"], options)

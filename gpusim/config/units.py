@@ -24,6 +24,8 @@ _FREQUENCIES = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _TIMES = {"cycle": None, "cycles": None, "ps": 10**12, "ns": 10**9, "us": 10**6}
 _BANDWIDTHS = {"B/s": 1, "kB/s": 10**3, "MB/s": 10**6, "GB/s": 10**9}
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]+)\s*")
+_MOST_TEXT, _MOST_DIGITS = 64, 15
+"""Of a quantity: the machine's numbers have 64 bits."""
 
 
 @frozen
@@ -56,9 +58,11 @@ def cycles(count: int) -> Duration:
 def _split(
     text: str, units: Mapping[str, int] | Mapping[str, int | None], what: str
 ) -> tuple[Fraction, str]:
-    match = _QUANTITY.fullmatch(text)
+    match = _QUANTITY.fullmatch(text) if len(text) <= _MOST_TEXT else None
     if not match or match[2] not in units:
-        raise ValueError(f"{text!r} is not a {what}: a number and one of {', '.join(units)}")
+        raise ValueError(f"{text[:80]!r} is not a {what}: a number and one of {', '.join(units)}")
+    if len(match[1].partition(".")[0]) > _MOST_DIGITS:
+        raise ValueError(f"{text!r} is too large: at most {_MOST_DIGITS} digits are allowed")
     return Fraction(match[1]), match[2]
 
 

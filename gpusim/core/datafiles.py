@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpusim.core.border import is_file
 from gpusim.core.errors import UserError, nearest
 
 _PACKAGE = Path(__file__).parents[1]
@@ -37,7 +38,7 @@ def find_data(kind: str, name_or_path: str) -> Path:
     what = kind.removesuffix("s")
     path = Path(name_or_path)
     if path.suffix == ".toml" or len(path.parts) > 1:
-        if not path.is_file():
+        if not is_file(path):
             raise UserError(f"there is no {what} file {name_or_path!r}")
         return path
     names = data_names(kind)

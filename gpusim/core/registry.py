@@ -6,7 +6,6 @@ file of gpusim changes for a new one.  Its options are the keyword-only paramete
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 from attrs import NOTHING, field, frozen
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.own_code import load_own
 from gpusim.core.policy import PolicyConfig
 
 PolicyClass = TypeVar("PolicyClass", bound=type)
@@ -115,13 +115,7 @@ def find_policy(slot: Slot, name: str) -> type:
     if name in _POLICIES[slot]:
         return _POLICIES[slot][name]
     if ":" in name:
-        module_name, _, class_name = name.partition(":")
-        try:
-            found = getattr(importlib.import_module(module_name), class_name)
-        except Exception as error:
-            raise UserError(
-                f"cannot load the {slot} {name!r}: {type(error).__name__}: {error}"
-            ) from error
+        found = load_own(name, slot)
         if not isinstance(found, type):
             raise UserError(f"the {slot} {name!r} is not a class")
         return found

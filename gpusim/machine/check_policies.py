@@ -25,6 +25,7 @@ from gpusim.config.schema import LRU, GpuConfig, TlbConfig
 from gpusim.config.structure import Problem
 from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
+from gpusim.core.own_code import is_unknown
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import SLOT, Slot, find_policy, interface, make_policy
 from gpusim.core.replacement import make_replacement
@@ -41,12 +42,14 @@ _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
 
 def check_policies(config: GpuConfig) -> Iterator[Problem]:
     """Unknown policies and options, and DRAM tables that contradict themselves."""
+    unknown = any(is_unknown(policy.policy) for _, _, policy in policies_of(config))
     problems = [
         problem
         for key, slot, policy in policies_of(config)
+        if not is_unknown(policy.policy)
         for problem in _check_policy(key, slot, policy)
     ]
-    if problems:
+    if problems or unknown:  # what cannot be imported now cannot be made either
         yield from problems
         return
     for key, slot, policy in policies_of(config):

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
+from gpusim.core.border import border, file_bytes
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.machine import Machine, Tenant
@@ -73,18 +75,26 @@ def read_events(path: str | os.PathLike[str], tenants: Sequence[Tenant]) -> list
         UserError: it cannot be read, or a line is no event; the message names the line, the key
             and what is allowed.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read the events file {path}: {error}") from error
     events = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                events.append(_event(line, tenants))
-            except UserError as error:
-                raise UserError(f"{path}, line {number}: {error}") from error
+    with border(f"the events file {path}", "cannot be read"):
+        file_bytes(Path(path), "cannot read the events file")
+        with Path(path).open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    with _in_line(f"{path}, line {number}"):
+                        events.append(_event(line, tenants))
     return sorted(events, key=lambda event: event.at)
+
+
+@contextmanager
+def _in_line(place: str) -> Iterator[None]:
+    """Errors inside name the line."""
+    try:
+        with border(place, "is no event"):
+            yield
+    except UserError as error:
+        told = str(error)
+        raise UserError(told if told.startswith(place) else f"{place}: {told}") from error
 
 
 def play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None, None]:

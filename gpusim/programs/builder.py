@@ -14,11 +14,13 @@ from attrs import evolve, field, frozen
 
 from gpusim.config.document import Key
 from gpusim.config.structure import StructureError, structure
+from gpusim.core.border import memory_bound
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.own_code import refusal
 from gpusim.core.warp_program import Application
 from gpusim.programs.catalog import ProgramKind, find_program
 from gpusim.programs.graphs.files import read_graph
-from gpusim.programs.graphs.generators import GENERATORS, GraphGenerator
+from gpusim.programs.graphs.generators import GENERATORS, GraphGenerator, check_size
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.library import Entry, default_name, referenced
 from gpusim.programs.sampling import SampledProgram
@@ -76,9 +78,14 @@ class ProgramStart:
 
     def __call__(self) -> Application:
         try:
-            application = self.kind.start(self.parameters, self.graph, self.seed)
-        except ValueError as error:
+            with memory_bound():
+                application = self.kind.start(self.parameters, self.graph, self.seed)
+        except (ValueError, OverflowError) as error:
             raise UserError(f"application {self.name!r}: {error}") from error
+        except MemoryError as error:
+            raise UserError(
+                f"application {self.name!r}: takes more memory than it may: {error}"
+            ) from error
         application.name = self.name
         return application if self.sample == 1 else SampledProgram(application, self.sample)
 
@@ -192,11 +199,13 @@ class _ProgramBuilder(ApplicationBuilder):
 
     def _program(self) -> ProgramKind:
         entry, index = self._home
+        name, where = _table(entry, index).program or "", ("applications", str(index), "program")
+        if why := refusal(name, entry.path):
+            raise UserError(f"{entry.place(where)} = {name!r}: {why}")
         try:
-            return find_program(_table(entry, index).program or "")
+            return find_program(name)
         except UserError as error:
-            where = entry.place(("applications", str(index), "program"))
-            raise UserError(f"{where}: {error}") from error
+            raise UserError(f"{entry.place(where)}: {error}") from error
 
     def _add_layer(self, entry: Entry, index: int) -> None:
         table = _table(entry, index)
@@ -276,9 +285,13 @@ class _ProgramBuilder(ApplicationBuilder):
             )
         generator: GraphGenerator = self._structure(options, GENERATORS[name], ("graph",))
         try:
-            return _generated(generator, seed), {"generator": name, **_plain(generator)}
-        except ValueError as error:
+            check_size(where, generator)
+            with memory_bound():
+                return _generated(generator, seed), {"generator": name, **_plain(generator)}
+        except (ValueError, OverflowError) as error:
             raise UserError(f"{where}: {error}") from error
+        except MemoryError as error:
+            raise UserError(f"{where}: takes more memory than it may: {error}") from error
 
 
 @lru_cache(maxsize=4)

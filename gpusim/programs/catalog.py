@@ -11,6 +11,7 @@ from typing import TypeVar
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.own_code import load_own
 from gpusim.core.registry import same_definition
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
@@ -104,12 +105,7 @@ def find_program(name: str) -> ProgramKind:
     if name in _PROGRAMS:
         return _PROGRAMS[name]
     if ":" in name:
-        module_name, _, class_name = name.partition(":")
-        try:
-            found = getattr(importlib.import_module(module_name), class_name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise UserError(f"cannot load the program {name!r}: {error}") from error
-        return program_of(found)
+        return program_of(load_own(name, "program"))
     raise UserError(
         f"there is no program named {name!r}{nearest(name, names)}; "
         f"allowed: {', '.join(names)}, or 'package.module:Class'"

@@ -16,6 +16,7 @@ from attrs import field, frozen
 
 from gpusim.config.document import Document, Key, read_document
 from gpusim.config.structure import StructureError, structure
+from gpusim.core.border import is_file
 from gpusim.core.datafiles import data_folder, data_names
 from gpusim.core.errors import UserError, nearest
 from gpusim.programs.catalog import ProgramKind, find_program, own_program_names
@@ -189,7 +190,7 @@ def _paper_workload_names() -> tuple[str, ...]:
 
 
 def _file(path: Path) -> Entry:
-    if not path.is_file():
+    if not is_file(path):
         raise UserError(f"there is no workload file {str(path)!r}")
     document = read_document(path)
     return _entry(document, document.data, path.stem, ())

@@ -9,12 +9,16 @@ import tomli_w
 from attrs import evolve, field, frozen
 
 from gpusim.config.layers import parse_scalar
+from gpusim.core.border import border, brief, is_file, is_folder
 from gpusim.core.errors import UserError, nearest
 from gpusim.programs.builder import ApplicationBuilder, ApplicationSpec, application_builder
 from gpusim.programs.catalog import program_of
 from gpusim.programs.kernel import Program
 from gpusim.programs.library import Entry, find_workload
 from gpusim.programs.tables import SCALES
+
+MOST_SEED = (1 << 63) - 1
+"""The largest that results can keep."""
 
 FREE, RECORDED = "free", "recorded"
 """Paces of a trace: as fast as the machine can, or not before the times of its transactions."""
@@ -78,7 +82,7 @@ def load_workload(
         name_or_path: a shipped workload, the path of a TOML file, or that of a trace; a program
             of your own by its registered name, as ``"package.module:Class"``, or its class.
         scale: one of `SCALES`; a trace has its own.
-        seed: of everything random in the input; 0 or more.  A trace has its own.
+        seed: of everything random in the input; from 0 to `MOST_SEED`.  A trace has its own.
         overrides: parameters that replace those of the scale, such as ``{"n": 4096}``,
             ``{"graph": "/path/to/file"}`` or ``{"graph.vertices": 5000}``; ``"NAME.n"`` is meant
             for the application of that name, any other for each that has the parameter.
@@ -90,10 +94,17 @@ def load_workload(
         raise UserError(
             f"there is no scale {scale!r}{nearest(scale, SCALES)}; allowed: {', '.join(SCALES)}"
         )
-    if seed < 0:
-        raise UserError(f"the seed is {seed}; must be 0 or more")
+    if not 0 <= seed <= MOST_SEED:
+        raise UserError(f"the seed is {brief(seed)}; must be from 0 to {MOST_SEED}")
     if not isinstance(name_or_path, str):
         name_or_path = program_of(name_or_path).name
+    with border(f"workload {name_or_path}", "cannot be read"):
+        return _load(name_or_path, scale, seed, overrides)
+
+
+def _load(
+    name_or_path: str, scale: str, seed: int, overrides: Mapping[str, object] | None
+) -> Workload:
     path = Path(name_or_path)
     if _is_trace(path):
         return _trace(path, overrides)
@@ -110,11 +121,11 @@ def load_workload(
 
 
 def _is_trace(path: Path) -> bool:
-    if not path.is_dir():
-        return path.suffix != ".toml" and path.is_file()
+    if not is_folder(path):
+        return path.suffix != ".toml" and is_file(path)
     from gpusim.programs.traces.files import LISTS
 
-    return any((path / name).is_file() for name in LISTS)
+    return any(is_file(path / name) for name in LISTS)
 
 
 def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:

@@ -10,6 +10,7 @@ from attrs import asdict, field, frozen
 
 from gpusim.results.cause import Cause, likely_cause
 from gpusim.results.dotted import by_dotted_key
+from gpusim.results.misread import misread
 from gpusim.results.quantity import format_change, times
 from gpusim.results.result import JsonValue, Result
 
@@ -114,17 +115,18 @@ def compare(a: Result, b: Result) -> Comparison:
     Raises:
         UserError: a file is damaged.
     """
-    summary, stalls = _summary(a, b), _stalls(a, b)
-    return Comparison(
-        a=a.name,
-        b=b.name,
-        same=a.digest == b.digest,
-        cause=likely_cause(a, b, summary, stalls),
-        summary=summary,
-        stalls=stalls,
-        counters=_counters(a, b),
-        config=_config(a, b),
-    )
+    with misread(a, b):
+        summary, stalls = _summary(a, b), _stalls(a, b)
+        return Comparison(
+            a=a.name,
+            b=b.name,
+            same=a.digest == b.digest,
+            cause=likely_cause(a, b, summary, stalls),
+            summary=summary,
+            stalls=stalls,
+            counters=_counters(a, b),
+            config=_config(a, b),
+        )
 
 
 def _summary(a: Result, b: Result) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.core.request import Kind
 from gpusim.core.states import State
 from gpusim.results.dotted import by_dotted_key
+from gpusim.results.misread import misread
 from gpusim.results.result import JsonValue, Result
 
 if TYPE_CHECKING:
@@ -110,6 +111,13 @@ def slowest_requests(
     Raises:
         UserError: `requests` were not recorded, or there is no such application.
     """
+    with misread(result):
+        return _slowest(result, count, app, sm, warp)
+
+
+def _slowest(
+    result: Result, count: int, app: str | None, sm: int | None, warp: int | None
+) -> pd.DataFrame:
     import pandas as pd
 
     _expect_requests(result)
@@ -140,6 +148,11 @@ def follow(result: Result, row: int) -> Life:
     Raises:
         UserError: `requests` were not recorded, or there is no such row.
     """
+    with misread(result):
+        return _follow(result, row)
+
+
+def _follow(result: Result, row: int) -> Life:
     _expect_requests(result)
     rows = result.tables["requests"]
     if not 0 <= row < rows:

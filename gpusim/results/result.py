@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.states import families
+from gpusim.results.misread import misread
 from gpusim.results.run_data import Provenance, WallClock
 from gpusim.results.schema import APPLICATIONS, COUNTERS, LAUNCHES, PROVENANCE, STOPS, WALL
 from gpusim.results.source import Source, open_source
@@ -285,6 +286,10 @@ class Result:
 
     def to_json(self) -> dict[str, JsonValue]:
         """Warnings, summary, units, counters, stalls, digest and provenance in plain JSON types."""
+        with misread(self):
+            return self._json()
+
+    def _json(self) -> dict[str, JsonValue]:
         record = self._source.record("provenance", PROVENANCE)
         provenance: dict[str, JsonValue] = {
             key: list(value) if isinstance(value, tuple) else value for key, value in record.items()
@@ -309,8 +314,8 @@ class Result:
         return pd.DataFrame({name: self._source.column(group, name) for name in names})
 
     def _of_summary(self, column: str) -> dict[str, str]:
-        texts = self._source.column("summary", column).tolist()
-        return dict(zip(self.summary, texts, strict=True))
+        names, texts = (self._source.column("summary", one).tolist() for one in ("name", column))
+        return dict(zip(names, texts, strict=True))
 
     def _state_sums(self) -> NDArray[np.int64]:
         return self._source.column("stalls", "warp_cycles")

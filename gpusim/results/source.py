@@ -10,11 +10,21 @@ from typing import Any
 import h5py
 from numpy.typing import NDArray
 
+from gpusim.core.border import border
 from gpusim.core.errors import UserError
 from gpusim.results.schema import FORMAT, SCHEMA_VERSION
 from gpusim.results.storage.columns import Table
 from gpusim.results.storage.dimensions import is_column
-from gpusim.results.storage.hdf5 import get_text, read_column, read_record
+from gpusim.results.storage.hdf5 import (
+    check_size,
+    get_text,
+    read_column,
+    read_record,
+)
+from gpusim.results.storage.opening import open_hdf5
+
+_TABLES = ("summary", "counters", "applications", "launches", "config/origins")
+"""Groups whose columns have a row for the same things; so have event tables."""
 
 
 class Source:
@@ -32,6 +42,7 @@ class Source:
     def __init__(self, file: h5py.File, name: str) -> None:
         self.name = name
         self._file = file
+        self._checked: set[str] = set()
         with self.reading():
             if get_text(file, "format") != FORMAT:
                 raise UserError(f"{name} is not a result of gpusim: it is some other HDF5 file")
@@ -57,10 +68,8 @@ class Source:
         """
         if not self._file:
             raise ValueError(f"{self.name} is closed")
-        try:
+        with border(self.name):
             yield self._file
-        except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-            raise UserError(f"{self.name} is damaged: {error}") from error
 
     def has(self, group: str) -> bool:
         """Whether it has a group, or a column of one, which older files may lack."""
@@ -72,6 +81,7 @@ class Source:
     ) -> NDArray[Any]:
         """Rows ``[start, stop)`` of a column: numbers, or an object array of str."""
         with self.reading() as file:
+            self._check_lengths(group)
             return read_column(file[group], name, start, stop)
 
     def record(self, group: str, table: Table) -> dict[str, Any]:
@@ -85,10 +95,24 @@ class Source:
             if "tables" not in file:
                 return {}
             groups = file["tables"]  # .get() would hide damage
-            return {
-                name: {key: len(one) for key, one in group.items() if is_column(one)}
-                for name, group in groups.items()
-            }
+            found = {}
+            for name, group in groups.items():
+                self._check_lengths(f"tables/{name}")
+                columns = {key: one for key, one in group.items() if is_column(one)}
+                for column in columns.values():
+                    check_size(column, len(column))
+                found[name] = {key: len(one) for key, one in columns.items()}
+            return found
+
+    def _check_lengths(self, group: str) -> None:
+        """A table's columns must be as long as each other; looked at once."""
+        if group in self._checked or not (group in _TABLES or group.startswith("tables/")):
+            return
+        columns = [one for one in self._file[group].values() if is_column(one)]
+        lengths = {one.shape[:1] for one in columns}
+        if len(lengths) != 1 or () in lengths:
+            raise ValueError(f"the columns of {group!r} are not of one length")
+        self._checked.add(group)
 
 
 def open_source(path: Path) -> Source:
@@ -97,11 +121,9 @@ def open_source(path: Path) -> Source:
     Raises:
         UserError: as `gpusim.results.open_result`.
     """
-    if not path.is_file():
-        what = "it is a folder" if path.is_dir() else "there is no such file"
-        raise UserError(f"cannot open {path}: {what}")
     try:
-        file = h5py.File(path, "r")
+        with border(path, passes=(OSError,)):
+            file = open_hdf5(path)
     except PermissionError as error:
         raise UserError(f"cannot open {path}: permission denied") from error
     except OSError as error:

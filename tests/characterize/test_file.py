@@ -101,5 +101,5 @@ def test_no_hdf5_and_no_file(tmp_path):
     (tmp_path / "text.h5").write_text("hello")
     with pytest.raises(UserError, match="not a readable characterization"):
         read_characterization(tmp_path / "text.h5")
-    with pytest.raises(UserError, match="there is no file"):
+    with pytest.raises(UserError, match="there is no such file"):
         read_characterization(tmp_path / "none.h5")

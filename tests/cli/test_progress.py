@@ -45,7 +45,7 @@ def test_quiet_when_stderr_is_no_terminal(capsys):
 def test_a_terminal_sees_the_view_and_is_clean_afterwards(monkeypatch):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=160)
-    monkeypatch.setattr(progress, "Console", lambda stderr: console)
+    monkeypatch.setattr(progress, "stderr_console", lambda: console)
     with progress.live_progress("kepler · atax") as update:
         update(report())
         update(report(123456, 1200, 10**6, 750_000))

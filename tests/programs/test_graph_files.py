@@ -176,7 +176,7 @@ def test_damaged_gzip_files_and_missing_ones(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b""))
     with pytest.raises(UserError, match="is empty"):
         read_graph(path)
-    with pytest.raises(UserError, match=r"cannot read graph file .*none: No such file"):
+    with pytest.raises(UserError, match=r"cannot read graph file .*none: there is no such file"):
         read_graph(tmp_path / "none")
 
 

@@ -54,7 +54,7 @@ def environment(gate: Gate) -> dict[str, str]:
 
 @contextmanager
 def started(
-    *command: str, gate: Gate, program: Sequence[str] = ("-m", "gpusim", "sweep")
+    *command: str, gate: Gate, program: Sequence[str] = ("-m", "gpusim", "sweep", "--allow-code")
 ) -> Iterator[subprocess.Popen[str]]:
     """`gpusim sweep …` in a session of its own; nothing of it is left in the end."""
     process = subprocess.Popen(

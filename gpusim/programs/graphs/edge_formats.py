@@ -8,9 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
-from gpusim.programs.graphs.graph import Graph, graph_from_arcs
-from gpusim.programs.graphs.list_formats import MOST_ARCS
+from gpusim.programs.graphs.graph import MOST_ARCS, Graph, graph_from_arcs
 from gpusim.programs.graphs.tokens import Lines, Tokens
+
+MOST_LONELY = 1 << 20
+"""Vertices without an arc that a file may claim (our choice), which cost it nothing."""
+
+MOST_LONELY_TIMES = 64
+"""And so many more for each arc."""
 
 _FIELDS = ("pattern", "integer", "real")
 _SYMMETRIES = ("general", "symmetric")
@@ -53,6 +58,7 @@ def read_matrix_market(lines: Lines, name: str) -> Graph:
     if symmetry == "symmetric":
         one, other = np.concatenate((one, other)), np.concatenate((other, one))
         weight = None if weight is None else np.concatenate((weight, weight))
+    _check_lonely(lines, rows, len(one))
     return graph_from_arcs(name, rows, one, other, weight)
 
 
@@ -100,6 +106,7 @@ def read_dimacs(lines: Lines, name: str) -> Graph:
         raise lines.fail(promise[2], f"{promise[1]} arcs promised; the file has {len(tail)}")
     first = 1 if promise else min(1, int(tail.min()), int(head.min()))
     vertices = promise[0] if promise else int(max(tail.max(), head.max())) - first + 1
+    _check_lonely(lines, vertices, len(tail))
     return graph_from_arcs(name, vertices, tail - first, head - first, weight)
 
 
@@ -143,6 +150,15 @@ def read_snap(lines: Lines, name: str) -> Graph:
             f"{len(numbers)} and {arcs}",
         )
     return graph_from_arcs(name, len(numbers), ends[::2], ends[1::2])
+
+
+def _check_lonely(lines: Lines, vertices: int, arcs: int) -> None:
+    """Refuse a number of vertices that is a mere claim."""
+    if vertices > MOST_LONELY + MOST_LONELY_TIMES * arcs:
+        raise UserError(
+            f"graph file {lines.path} claims {vertices} vertices with {arcs} arcs; at most "
+            f"{MOST_LONELY}, and {MOST_LONELY_TIMES} more an arc, are believed"
+        )
 
 
 def _per_line(tokens: Tokens, words: int, what: str) -> Tokens:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from gpusim.core.border import border
 from gpusim.core.errors import UserError
 from gpusim.programs.graphs.edge_formats import read_dimacs, read_matrix_market, read_snap
 from gpusim.programs.graphs.graph import Graph
@@ -34,10 +35,11 @@ def read_graph(path: Path) -> Graph:
     Raises:
         UserError: the file cannot be read, or is damaged.
     """
-    lines = Lines.of(path)
-    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    reader = _READERS[_ENDINGS.get(ending) or _format_of(lines)]
-    graph = reader(lines, path.name)
+    with border(f"graph file {path}"):
+        lines = Lines.of(path)
+        ending = Path(path.name.removesuffix(".gz")).suffix.lower()
+        reader = _READERS[_ENDINGS.get(ending) or _format_of(lines)]
+        graph = reader(lines, path.name)
     if not graph.vertices:
         raise UserError(f"graph file {path} has no vertices; at least one is needed")
     return graph

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import attrs
 import numpy as np
 from attrs import field, frozen
 from attrs.validators import ge
 
+from gpusim.core.border import afford
 from gpusim.programs.graphs.co_papers import CoPapers
-from gpusim.programs.graphs.graph import Graph, graph_from_arcs
+from gpusim.programs.graphs.graph import MOST_ARCS, Graph, graph_from_arcs
 from gpusim.programs.graphs.k_way_tree import KWayTree
 from gpusim.programs.graphs.uniform_random import UniformRandom
+
+_MEAN_DEGREE = 6
+"""Of generators that have no parameter for it, at most."""
 
 
 class GraphGenerator(Protocol):
@@ -25,6 +30,25 @@ class GraphGenerator(Protocol):
         Raises:
             ValueError: no such graph is possible.
         """
+
+
+_VERTEX_BYTES, _ARC_BYTES = 24, 64
+"""Of memory that making a graph takes, about."""
+
+
+def check_size(name: str, generator: GraphGenerator) -> None:
+    """Refuse a graph that would take more memory than it may, before it is made.
+
+    Raises:
+        UserError: says how much.
+        ValueError: it has more vertices than 32-bit numbers.
+    """
+    told = attrs.asdict(generator)  # type: ignore[arg-type]
+    vertices = told.get("vertices") or told["width"] * told["height"]
+    arcs = told.get("arcs") or vertices * told.get("mean_degree", _MEAN_DEGREE)
+    if vertices > MOST_ARCS:
+        raise ValueError(f"{vertices} vertices; at most {MOST_ARCS} are possible")
+    afford(_VERTEX_BYTES * vertices + _ARC_BYTES * arcs, f"{name}: the graph")
 
 
 @frozen

@@ -6,6 +6,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+MOST_ARCS = (1 << 31) - 1
+"""Arc numbers are 32-bit integers in every kernel."""
+
 
 @frozen(eq=False)
 class Graph:
@@ -61,7 +64,12 @@ def graph_from_arcs(
         tail: (arcs,) where each arc starts, 0-based.
         head: (arcs,) where it ends.
         weight: (arcs,) weights.
+
+    Raises:
+        ValueError: there are more of them than 32-bit numbers.
     """
+    if max(vertices, len(tail)) > MOST_ARCS:
+        raise ValueError(f"{vertices} vertices and {len(tail)} arcs; at most {MOST_ARCS} of each")
     order = np.argsort(tail, kind="stable")
     row = np.zeros(vertices + 1, dtype=np.int32)
     np.cumsum(np.bincount(tail, minlength=vertices), out=row[1:])

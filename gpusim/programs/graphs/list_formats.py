@@ -6,11 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
-from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.graphs.graph import MOST_ARCS, Graph
 from gpusim.programs.graphs.tokens import Lines, Tokens
-
-MOST_ARCS = (1 << 31) - 1
-"""Arc numbers are 32-bit integers in every kernel."""
 
 
 def read_metis(lines: Lines, name: str) -> Graph:

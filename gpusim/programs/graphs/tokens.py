@@ -5,38 +5,59 @@ from __future__ import annotations
 import gzip
 import zlib
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from gpusim.core.border import afford, border, check_unpacked, file_bytes
 from gpusim.core.errors import UserError
 
 _NEWLINE, _MINUS, _ZERO = ord("\n"), ord("-"), ord("0")
 _MOST_DIGITS = 18
+
+_MEMORY_TIMES = 24
+"""Bytes of memory that a byte of text takes at most while it is read: a word of one letter."""
 
 
 def read_text(path: Path) -> NDArray[np.uint8]:
     """The bytes of a file, plain or gzipped (told by its first bytes, not by its name).
 
     Raises:
-        UserError: it cannot be read, is a damaged gzip file, or is empty.
+        UserError: it cannot be read, is a damaged gzip file, a bomb, too large, or empty.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"cannot read graph file {path}: {error.strerror}") from error
-    if data[:2] == b"\x1f\x8b":
+    with border(f"graph file {path}"):
+        size = file_bytes(path, "cannot read graph file")
+        afford(size * _MEMORY_TIMES, f"graph file {path}")
         try:
-            data = gzip.decompress(data)
+            with path.open("rb") as stream:
+                packed = stream.read(2) == b"\x1f\x8b"
+                stream.seek(0)
+                data = _unpacked(path, stream) if packed else stream.read()
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise UserError(
                 f"graph file {path} is truncated or damaged: {str(error).rstrip('.')}; "
                 "it must be a whole gzip file"
             ) from error
-    if not data.strip():
-        raise UserError(f"graph file {path} is empty; a graph is expected")
-    return np.frombuffer(data, dtype=np.uint8).copy()
+        except OSError as error:
+            raise UserError(f"cannot read graph file {path}: {error.strerror}") from error
+        if not data.strip():
+            raise UserError(f"graph file {path} is empty; a graph is expected")
+        return np.frombuffer(data, dtype=np.uint8).copy()
+
+
+def _unpacked(path: Path, packed: IO[bytes]) -> bytes:
+    """The whole text, unless it is a bomb."""
+    pieces = []
+    size = 0
+    with gzip.GzipFile(fileobj=packed) as stream:
+        while piece := stream.read(1 << 20):
+            pieces.append(piece)
+            size += len(piece)
+            check_unpacked(path, size)
+            afford(size * _MEMORY_TIMES, f"graph file {path}")
+    return b"".join(pieces)
 
 
 @frozen(eq=False)

@@ -13,8 +13,53 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
+from gpusim.core.border import border, brief
 from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
 from gpusim.programs.traces.warp_width import rewarp
+
+MOST_BLOCKS = (1 << 31) - 1
+"""Thread blocks of a launch: the largest grid along x of CUDA."""
+
+MOST_EMPTY_BLOCKS = 1 << 20
+"""Thread blocks of a launch of which a file tells nothing (our choice): more are a mere claim."""
+
+MOST_THREADS = 1 << 16
+"""Threads of a block (our choice): no GPU has more than 1024."""
+
+MOST_RESOURCES = 1 << 31
+"""Registers of a thread, and bytes of shared memory of a block."""
+
+MOST_ACCESS_BYTES = 1 << 12
+"""Bytes that a lane accesses at once (our choice): no GPU has more than 32."""
+
+ADDRESS_BITS = 57
+"""Of virtual addresses: those of the largest page tables that there are."""
+
+
+def check_launch(blocks: int, threads: int, registers: int = 0, shared_bytes: int = 0) -> None:
+    """Refuse a launch that no GPU can have: sizes are claims until memory is taken for them.
+
+    Raises:
+        ValueError: one of the numbers is too large; says which, and how large it may be.
+    """
+    for what, number, most in (
+        ("thread blocks", blocks, MOST_BLOCKS), ("threads of a block", threads, MOST_THREADS),
+        ("registers of a thread", registers, MOST_RESOURCES),
+        ("bytes of shared memory", shared_bytes, MOST_RESOURCES),
+    ):  # fmt: skip
+        if not 0 <= number <= most:
+            raise ValueError(f"{brief(number)} {what}; at most {most} are allowed")
+
+
+def made_buffer(name: str, base: int, size: int) -> Buffer:
+    """An array of a traced program.
+
+    Raises:
+        ValueError: it does not lie in an address space.
+    """
+    if base < 0 or size < 0 or (base + size) >> ADDRESS_BITS:
+        raise ValueError(f"an array outside the {ADDRESS_BITS} bits of an address")
+    return Buffer(name, base, size)
 
 
 @define(kw_only=True, eq=False)
@@ -56,11 +101,12 @@ class TraceLaunch(ABC):
         Raises:
             UserError: the file is damaged.
         """
-        chunks = self.chunks(block)
-        if warp_size != self.warp_size:
-            traced, threads = self.warp_size, self.threads_per_block
-            chunks = rewarp(chunks, threads, traced, warp_size, self.by_thread)
-        yield from chunks
+        with border(f"kernel {self.name[:80]!r}, block {block}", "cannot be read"):
+            chunks = self.chunks(block)
+            if warp_size != self.warp_size:
+                traced, threads = self.warp_size, self.threads_per_block
+                chunks = rewarp(chunks, threads, traced, warp_size, self.by_thread)
+            yield from chunks
 
     def run_block_beside(
         self, block: int, warp_size: int, kinds: frozenset[int]
@@ -72,7 +118,8 @@ class TraceLaunch(ABC):
         if warp_size != self.warp_size:
             yield from self.run_block(block, warp_size)
         else:
-            yield from self.chunks(block, kinds)
+            with border(f"kernel {self.name[:80]!r}, block {block}", "cannot be read"):
+                yield from self.chunks(block, kinds)
 
     @abstractmethod
     def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.border import brief
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
-from gpusim.programs.traces.application import TraceLaunch
+from gpusim.programs.traces.application import ADDRESS_BITS, MOST_ACCESS_BYTES, TraceLaunch
 from gpusim.programs.traces.code_lines import CODE_BASE, KERNEL_BYTES, CodePath
 from gpusim.programs.traces.lanes import interleave_local, shared_passes
 from gpusim.programs.traces.sass import Space
@@ -66,7 +67,14 @@ class BlockTrace:
             op: LOAD, STORE, ATOMIC, REDUCE, or READ_ONLY if that is asked for.
             address: (32,) byte addresses, `INACTIVE` where a lane takes no part; one does.
             size: bytes a lane.
+
+        Raises:
+            ValueError: no lane can access as much, or there.
         """
+        if size > MOST_ACCESS_BYTES:
+            raise ValueError(f"a lane accesses {brief(size)} bytes; at most {MOST_ACCESS_BYTES}")
+        if int(address.max()) >> ADDRESS_BITS:
+            raise ValueError(f"an address has more than {ADDRESS_BITS} bits")
         trace = self.warps[warp]
         if space == Space.SHARED:
             trace.add(Op.SHARED, shared_passes(address, size, op == Op.ATOMIC))

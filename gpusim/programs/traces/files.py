@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gpusim.core.border import border, file_bytes, is_file, is_folder
 from gpusim.core.errors import UserError
 from gpusim.programs.traces.application import TraceFile
 from gpusim.programs.traces.macsim import KERNEL_CONFIG, MARKS, open_macsim
@@ -45,15 +46,18 @@ def open_trace(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
         UserError: there is no such file, its format is not known, its header is wrong, or it has
             no times.
     """
-    path = Path(path)
+    with border(path):
+        return _open(Path(path), paced)
+
+
+def _open(path: Path, paced: bool) -> TraceFile:
     if paced and path.suffix not in TABLE_SUFFIXES:
         raise UserError(
             f"{path}: has no times to keep to; a table ({', '.join(TABLE_SUFFIXES)}) may"
         )
-    if path.is_dir():
+    if is_folder(path):
         path = _list_in(path)
-    if not path.is_file():
-        raise UserError(f"cannot open {path}: there is no such file")
+    file_bytes(path)
     if path.name == KERNELS_LIST:
         return open_kernels_list(path)
     if is_kernel(path):
@@ -76,7 +80,7 @@ def open_trace(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
 
 def _list_in(folder: Path) -> Path:
     for name in LISTS:
-        if (folder / name).is_file():
+        if is_file(folder / name):
             return folder / name
     raise UserError(f"cannot open {folder}: there is no {' or '.join(LISTS)} in it")
 

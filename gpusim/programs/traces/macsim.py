@@ -14,9 +14,15 @@ import numpy as np
 from attrs import define, frozen
 from numpy.typing import NDArray
 
+from gpusim.core.border import is_file
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.warp_program import LaneChunk, Op
-from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
+from gpusim.programs.traces.application import (
+    TraceApplication,
+    TraceFile,
+    TraceLaunch,
+    check_launch,
+)
 from gpusim.programs.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.programs.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.programs.traces.macsim_records import KINDS, Instruction, Kind, read_warp
@@ -204,7 +210,7 @@ def _listed(path: Path, line: Line) -> Path:
     """The text file of a kernel: its last folder beside the list, wherever it was written."""
     told = Path(line[1])
     kernel = path.parent / told.parent.name / told.name
-    if not kernel.is_file():
+    if not is_file(kernel):
         raise UserError(f"{path}:{line[0]}: there is no file {kernel}")
     return kernel
 
@@ -226,6 +232,11 @@ def _read_kernel(path: Path, facts: dict[str, KernelFacts]) -> MacsimKernel:
     kernel = MacsimKernel(
         path, kind, facts.get(folder, KernelFacts(folder)), warps, np.append(first, len(warps))
     )
+    try:
+        told = kernel.facts
+        check_launch(0, kernel.threads_per_block, told.registers, told.shared_bytes)
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from error
     if kernel.most_warps * WARP_SIZE >= kernel.threads_per_block + WARP_SIZE:
         raise UserError(
             f"{path}: a block has {kernel.most_warps} warps, but {_NAMES} gives it "
@@ -245,7 +256,7 @@ def _facts(path: Path) -> dict[str, KernelFacts]:
     """By the folder of a kernel, what the list of names tells; nothing if there is none."""
     facts: dict[str, KernelFacts] = {}
     folder = ""
-    for _, text in read_lines(path) if path.is_file() else ():
+    for _, text in read_lines(path) if is_file(path) else ():
         if name := _NAME.fullmatch(text):
             folder = name["folder"]
             facts[folder] = KernelFacts(name["name"])

@@ -19,10 +19,12 @@ from typing import IO
 
 from attrs import define, field, frozen
 
+from gpusim.core.border import MOST_LINE_BYTES, border, file_bytes, format_memory
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Buffer
+from gpusim.programs.traces.application import check_launch, made_buffer
 from gpusim.programs.traces.blocks import WARP_SIZE
-from gpusim.programs.traces.text import DAMAGES, damage, open_binary
+from gpusim.programs.traces.text import DAMAGES, check_line, damage, open_binary
 
 MARK = b"MEMTRACE:"
 """Begin of the tool's own lines; all others come from the traced program."""
@@ -36,6 +38,9 @@ _ACCESS = re.compile(
     rb" - grid_launch_id (?P<id>\d+) - CTA (?P<x>\d+),(?P<y>\d+),(?P<z>\d+) - warp (?P<warp>\d+) - "
 )
 _PAIR = re.compile(rb"0x[0-9a-fA-F]+,0x[0-9a-fA-F]+\s*$")
+_LOOK_EVERY = 64 << 20
+"""Bytes of a temporary file between two looks at the room that is left."""
+_FREE_BYTES = 1 << 30
 _ALLOCATION = re.compile(rb"alloc address : (?P<base>\d+), Size : (?P<bytes>\d+)")
 
 
@@ -109,7 +114,8 @@ class NvbitIndex:
         """All lines: number, place, and text."""
         place = 0
         self._text.seek(0)
-        for number, text in enumerate(self._text, start=1):
+        for number, text in enumerate(_lines(self._text), start=1):
+            check_line(self.path, number, text)
             yield number, place, text
             place += len(text)
 
@@ -141,31 +147,56 @@ def build_index(path: Path) -> NvbitIndex:
         UserError: the file cannot be read, or a line is wrong.
     """
     line = 0
-    try:
-        index = NvbitIndex(path, _seekable(path))
-        builder = _Builder(index)
-        for line, place, text in index.lines():
-            builder.line(line, place, text)
-    except DAMAGES as error:
-        raise UserError(damage(path, line, error)) from error
-    except ValueError as error:
-        raise UserError(f"{path}:{line}: {error}") from error
+    with border(path):
+        try:
+            index = NvbitIndex(path, _seekable(path))
+            builder = _Builder(index)
+            for line, place, text in index.lines():
+                builder.line(line, place, text)
+        except DAMAGES as error:
+            raise UserError(damage(path, line, error)) from error
+        except ValueError as error:
+            raise UserError(f"{path}:{line}: {error}") from error
     if not index.kernels:
         raise UserError(f"{path}: has no line of a launch (MEMTRACE: ... - LAUNCH - ...)")
     return index
 
 
 def _seekable(path: Path) -> IO[bytes]:
+    file_bytes(path)
     if path.suffix not in {".gz", ".xz"}:
         return path.open("rb")
     spill = tempfile.TemporaryFile()  # noqa: SIM115  (the index closes it)
     try:
         with open_binary(path) as stream:
-            shutil.copyfileobj(stream, spill, 1 << 20)
+            _spill(path, stream, spill)
     except BaseException:
         spill.close()
         raise
     return spill
+
+
+def _spill(path: Path, packed: IO[bytes], spill: IO[bytes]) -> None:
+    """Copy a text line by line, as long as the disk of temporary files has room for others."""
+    written = 0
+    for number, line in enumerate(_lines(packed), start=1):
+        check_line(path, number, line)
+        if written // _LOOK_EVERY != (written + len(line)) // _LOOK_EVERY:
+            free = shutil.disk_usage(tempfile.gettempdir()).free
+            if free < max(_FREE_BYTES, written):
+                raise UserError(
+                    f"{path}:{number}: unpacks to {format_memory(written)} so far, and "
+                    f"{format_memory(free)} are left in {tempfile.gettempdir()}; name a folder "
+                    "with more in TMPDIR, or unpack it"
+                )
+        written += len(line)
+        spill.write(line)
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines; of one without an end as much as `check_line` wants to see."""
+    while line := stream.readline(MOST_LINE_BYTES):
+        yield line
 
 
 class _Builder:
@@ -191,7 +222,7 @@ class _Builder:
         elif allocation := _ALLOCATION.match(text):
             buffers = self._index.buffers
             name = f"allocation {len(buffers)}"
-            buffers.append(Buffer(name, int(allocation["base"]), int(allocation["bytes"])))
+            buffers.append(made_buffer(name, int(allocation["base"]), int(allocation["bytes"])))
 
     def _launch(self, found: re.Match[bytes]) -> None:
         x, y, z = (int(number) for number in found["grid"].split(b","))
@@ -201,6 +232,7 @@ class _Builder:
             raise ValueError(f"there are two launches with the id {self._newest}")
         if not x * y * z * threads:
             raise ValueError("a launch of no blocks or no threads")
+        check_launch(x * y * z, threads, int(found["registers"]), int(found["shared"]))
         name = found["name"].decode("utf-8", "replace")
         self._index.kernels[self._newest] = NvbitKernel(
             name, (x, y, z), threads, int(found["registers"]), int(found["shared"])

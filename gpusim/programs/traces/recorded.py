@@ -9,14 +9,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
+from gpusim.core.border import border
 from gpusim.core.errors import UserError
-from gpusim.core.warp_program import MEMORY_OPS, Buffer, LaneChunk, Op
-from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
+from gpusim.core.warp_program import MEMORY_OPS, LaneChunk, Op
+from gpusim.programs.traces.application import (
+    TraceApplication,
+    TraceFile,
+    TraceLaunch,
+    check_launch,
+    made_buffer,
+)
 from gpusim.programs.traces.schema import (
     APPLICATIONS,
     BUFFERS,
@@ -27,9 +33,12 @@ from gpusim.programs.traces.schema import (
 )
 from gpusim.results.storage.columns import Table
 from gpusim.results.storage.hdf5 import get_text, read_column
+from gpusim.results.storage.opening import open_hdf5
 
 _CACHE_BYTES = 32 << 20
 """Cache of a dataset: neighbouring blocks lie in one piece of compressed data."""
+
+_SIZES = ("blocks", "threads_per_block", "registers_per_thread", "shared_bytes")
 
 _MEMORY_KINDS = sorted(MEMORY_OPS)
 
@@ -47,6 +56,8 @@ def open_recorded(path: Path) -> TraceFile:
         applications = source.rows("applications", APPLICATIONS)
         buffers = source.rows("buffers", BUFFERS)
         launches = list(enumerate(source.rows("launches", LAUNCHES)))
+        for _, row in launches:
+            check_launch(*(row[name] for name in _SIZES))
         by_thread = bool(attributes.get("by_thread", 1))
         first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
         return TraceFile(
@@ -64,7 +75,7 @@ def open_recorded(path: Path) -> TraceFile:
                     share=None if math.isnan(row["share"]) else row["share"],
                     instance=row["instance"] or None,
                     buffers=tuple(
-                        Buffer(buffer["name"], buffer["base"], buffer["bytes"])
+                        made_buffer(buffer["name"], buffer["base"], buffer["bytes"])
                         for buffer in buffers
                         if buffer["application"] == index
                     ),
@@ -137,17 +148,15 @@ class _Source:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self.file = h5py.File(path, "r", rdcc_nbytes=_CACHE_BYTES)
+            self.file = open_hdf5(path, rdcc_nbytes=_CACHE_BYTES)
         except OSError as error:
             raise UserError(f"{path} is no HDF5 file, damaged or cut short: {error}") from error
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Raises `UserError` for damage that shows inside."""
-        try:
+        with border(self._path):
             yield
-        except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-            raise UserError(f"{self._path} is damaged: {error}") from error
 
     def check(self) -> None:
         """Whether it is a trace that this gpusim can read."""

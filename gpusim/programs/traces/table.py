@@ -9,9 +9,16 @@ from pathlib import Path
 import numpy as np
 from attrs import define
 
+from gpusim.core.border import border
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Buffer, LaneChunk
-from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
+from gpusim.programs.traces.application import (
+    MOST_EMPTY_BLOCKS,
+    TraceApplication,
+    TraceFile,
+    TraceLaunch,
+    check_launch,
+)
 from gpusim.programs.traces.table_columns import Array
 from gpusim.programs.traces.table_facts import KernelFacts, TableFacts, read_facts
 from gpusim.programs.traces.table_index import TableIndex
@@ -34,6 +41,11 @@ def open_table(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
         UserError: it cannot be read, or contradicts itself; names file, column and row.
     """
     path = Path(path)
+    with border(path):
+        return _open(path, paced)
+
+
+def _open(path: Path, paced: bool) -> TraceFile:
     facts = read_facts(path)
     index = TableIndex(path, paced)
     application = TableApplication(
@@ -136,6 +148,16 @@ def _complete(
             f"{path}: a workgroup of kernel {number} has {warps} wavefronts, but {facts.path} "
             f"gives it {threads} threads in wavefronts of warp_size = {facts.warp_size}"
         )
+    known = len(np.unique(index.blocks(number)))
+    if (kernel.blocks or blocks) > known + MOST_EMPTY_BLOCKS:
+        raise UserError(
+            f"{path}: kernel {number} has {kernel.blocks or blocks} workgroups, but rows for only "
+            f"{known}; at most {MOST_EMPTY_BLOCKS} may have none"
+        )
+    try:
+        check_launch(kernel.blocks or blocks, threads, kernel.registers, kernel.shared_bytes)
+    except ValueError as error:
+        raise UserError(f"{path}: kernel {number}: {error}") from error
     return KernelFacts(
         kernel.name, kernel.blocks or blocks, threads, kernel.registers, kernel.shared_bytes
     )

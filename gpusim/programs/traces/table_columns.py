@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from gpusim.core.border import border, check_unpacked, file_bytes
 from gpusim.core.errors import UserError
 
 Array = NDArray[Any]
@@ -109,8 +110,6 @@ PAGES = (Column("page_vaddr", _ADDRESS, "virtual addresses of the 4 KiB pages th
 """One row a page."""
 
 PARQUET = ".parquet"
-DAMAGES = (OSError, ValueError, TypeError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
-"""What reading a damaged .npz or .parquet may raise (pyarrow's errors are among these)."""
 
 
 class TableFile:
@@ -125,10 +124,9 @@ class TableFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
+        file_bytes(path)
+        with border(f"{path}:", f"no {path.suffix} file, or damaged"):
             self._file: _Npz | _Parquet = (_Parquet if path.suffix == PARQUET else _Npz)(path)
-        except DAMAGES as error:
-            raise UserError(f"{path}: no {path.suffix} file, or damaged: {error}") from error
         self._names = self._file.names
 
     def group(self, columns: Iterable[Column]) -> dict[str, Array]:
@@ -151,10 +149,8 @@ class TableFile:
 
     def _column(self, column: Column) -> Array:
         where = f"{self.path}: column {column.name!r}"
-        try:
+        with border(f"{where}:", "damaged"):
             values = self._file.read(column.name)
-        except DAMAGES as error:
-            raise UserError(f"{where}: damaged: {error}") from error
         if values.shape == (0,):
             return np.zeros(0, dtype=np.int64)
         if values.ndim != 1 or values.dtype.kind not in "biu":
@@ -181,20 +177,40 @@ class TableFile:
 class _Npz:
     def __init__(self, path: Path) -> None:
         self._path = path
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            self.names: list[str] = archive.files
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+        check_unpacked(path, sum(member.file_size for member in members))
+        self._sizes = {one.filename.removesuffix(".npy"): one.file_size for one in members}
+        self.names: list[str] = list(self._sizes)
 
     def read(self, name: str) -> Array:
         with self._path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            self._check(archive.zip, name)
             values: Array = archive[name]
         return values
+
+    def _check(self, archive: zipfile.ZipFile, name: str) -> None:
+        """Refuse an array whose header claims what its file does not have."""
+        with archive.open(f"{name}.npy") as stream:
+            formats = np.lib.format
+            first = formats.read_magic(stream) == (1, 0)
+            read = formats.read_array_header_1_0 if first else formats.read_array_header_2_0
+            shape, _, dtype = read(stream)
+        claimed = dtype.itemsize * prod(shape)
+        if claimed > self._sizes[name]:
+            raise ValueError(f"claims {claimed} bytes, and has {self._sizes[name]}")
 
 
 class _Parquet:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._parquet = importlib.import_module("pyarrow.parquet")  # untyped
-        self.names: list[str] = self._parquet.read_schema(path).names
+        about = self._parquet.read_metadata(path)
+        groups = [about.row_group(number) for number in range(about.num_row_groups)]
+        pieces = [one.column(at) for one in groups for at in range(one.num_columns)]
+        numbers = 8 * about.num_rows * about.num_columns  # a run of equal values takes no room
+        check_unpacked(path, max(numbers, sum(one.total_uncompressed_size for one in pieces)))
+        self.names: list[str] = about.schema.names
 
     def read(self, name: str) -> Array:
         values = self._parquet.read_table(self._path, columns=[name]).column(0)

@@ -10,7 +10,9 @@ from typing import Any
 
 from attrs import frozen
 
+from gpusim.core.border import border, is_file
 from gpusim.core.errors import UserError
+from gpusim.programs.traces.application import check_launch
 
 WARP_SIZES = (32, 64)
 
@@ -62,19 +64,20 @@ def read_facts(table: Path) -> TableFacts:
         UserError: the file is there, but wrong.
     """
     path = table.with_suffix(".json")
-    if not path.is_file():
+    if not is_file(path):
         return TableFacts(path, table.stem)
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: damaged: {error}") from error
+    with border(path):
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path}: damaged: {error}") from error
     if not isinstance(data, dict):
         raise _wrong(path, "", data, "an object")
     name = data.get("name", table.stem)
     if not isinstance(name, str) or not name:
         raise _wrong(path, "name", name, "a text")
     warp_size = data.get("warp_size", 64)
-    if warp_size not in WARP_SIZES:
+    if type(warp_size) is not int or warp_size not in WARP_SIZES:
         raise _wrong(path, "warp_size", warp_size, ", ".join(map(str, WARP_SIZES)))
     kernels = data.get("kernels")
     if kernels is None:
@@ -102,13 +105,18 @@ def _kernel(path: Path, index: int, data: Any) -> KernelFacts:
     for what, value in numbers.items():
         if type(value) is not int or value < 0:
             raise _wrong(path, f"{key}.{what}", value, "0 or more")
-    return KernelFacts(
+    found = KernelFacts(
         name=name,
         blocks=numbers["num_workgroups"] or blocks,
         threads=prod(workgroup) if workgroup else 0,
         registers=numbers["vgprs"],
         shared_bytes=numbers["lds_bytes"],
     )
+    try:
+        check_launch(found.blocks, found.threads, found.registers, found.shared_bytes)
+    except ValueError as error:
+        raise UserError(f"{path}: {key}: {error}") from error
+    return found
 
 
 def _three(path: Path, key: str, value: Any) -> Sequence[int]:
@@ -125,4 +133,12 @@ def _three(path: Path, key: str, value: Any) -> Sequence[int]:
 
 def _wrong(path: Path, key: str, value: Any, allowed: str) -> UserError:
     where = f"{path}: {key}" if key else str(path)
-    return UserError(f"{where}: {json.dumps(value)[:60]}; allowed: {allowed}")
+    return UserError(f"{where}: {_short(value)}; allowed: {allowed}")
+
+
+def _short(value: Any) -> str:
+    """A value for a message; numbers of thousands of digits cannot be written out."""
+    try:
+        return json.dumps(value)[:60]
+    except ValueError:
+        return "a number of thousands of digits"

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from gpusim.core.border import MOST_LINE_BYTES, border, file_bytes, format_memory
 from gpusim.core.errors import UserError
+from gpusim.programs.traces.xz import XzStream
 
 Line = tuple[int, str]
 """Its number in the file, from 1, and its text without the end of line."""
@@ -20,11 +22,16 @@ DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """The bytes of a file, decompressed if its name ends in .gz or .xz."""
+    """The bytes of a file, decompressed if its name ends in .gz or .xz.
+
+    Raises:
+        UserError: there is no such file, or it may never end.
+    """
+    file_bytes(path)
     if path.suffix == ".gz":
         return cast(IO[bytes], gzip.open(path, "rb"))
     if path.suffix == ".xz":
-        return lzma.open(path, "rb")
+        return cast(IO[bytes], io.BufferedReader(XzStream(path), 1 << 16))
     return path.open("rb")
 
 
@@ -32,16 +39,30 @@ def read_lines(path: Path) -> Iterator[Line]:
     """All lines; the file is closed when the iterator is.
 
     Raises:
-        UserError: the file cannot be read, or is damaged.
+        UserError: the file cannot be read, is damaged, or has a line without an end.
     """
     number = 0
-    try:
-        with io.TextIOWrapper(open_binary(path), "utf-8", "replace") as stream:
-            for text in stream:
-                number += 1
-                yield number, text.rstrip("\r\n")
-    except DAMAGES as error:
-        raise UserError(damage(path, number, error)) from error
+    with border(path):
+        try:
+            with io.TextIOWrapper(open_binary(path), "utf-8", "replace") as stream:
+                while text := stream.readline(MOST_LINE_BYTES):
+                    number += 1
+                    check_line(path, number, text)
+                    yield number, text.rstrip("\r\n")
+        except DAMAGES as error:
+            raise UserError(damage(path, number, error)) from error
+
+
+def check_line(path: Path, number: int, text: str | bytes) -> None:
+    """Refuse a line that has no end within `MOST_LINE_BYTES`.
+
+    Raises:
+        UserError: it has none; names file and line.
+    """
+    if len(text) >= MOST_LINE_BYTES:
+        raise UserError(
+            f"{path}:{number}: the line has no end within {format_memory(MOST_LINE_BYTES)}"
+        )
 
 
 def damage(path: Path, last: int, error: Exception, unit: str = "line") -> str:

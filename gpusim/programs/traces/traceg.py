@@ -10,9 +10,16 @@ from pathlib import Path
 
 from attrs import define, field
 
+from gpusim.core.border import is_file
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Buffer, LaneChunk
-from gpusim.programs.traces.application import TraceApplication, TraceFile, TraceLaunch
+from gpusim.programs.traces.application import (
+    MOST_EMPTY_BLOCKS,
+    TraceApplication,
+    TraceFile,
+    TraceLaunch,
+    made_buffer,
+)
 from gpusim.programs.traces.blocks import WARP_SIZE
 from gpusim.programs.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.programs.traces.text import Line, plain_name, plain_stem, read_lines
@@ -50,7 +57,7 @@ def open_kernels_list(path: Path) -> TraceFile:
                     f"{path}:{number}: {command}: must end in .traceg, .traceg.xz, .traceg.gz or "
                     ".tracez"
                 )
-            if not kernel.is_file():
+            if not is_file(kernel):
                 raise UserError(f"{path}:{number}: there is no file {kernel}")
             kernels.append(_header(kernel))
     if not kernels:
@@ -88,10 +95,10 @@ def _buffer(command: str, place: str, index: int) -> Buffer:
     """``MemcpyHtoD,0x<address>,<bytes>``."""
     try:
         _, address, size = command.split(",")
-        return Buffer(f"memcpy {index}", int(address, 16), int(size))
+        return made_buffer(f"memcpy {index}", int(address, 16), int(size))
     except ValueError as error:
         raise UserError(
-            f"{place}: {command!r}: must be {_MEMCPY},0x<address in hex>,<bytes>"
+            f"{place}: {command[:80]!r}: must be {_MEMCPY},0x<address in hex>,<bytes>: {error}"
         ) from error
 
 
@@ -151,7 +158,7 @@ class TracegLaunch(TraceLaunch):
     def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
         while block not in self._passed:
             number, lines = next(self._blocks, (-1, []))
-            if number < 0 and not self._found:
+            if number < 0 and not self._found and self.blocks <= MOST_EMPTY_BLOCKS:
                 return
             if number < 0:
                 raise UserError(
@@ -170,7 +177,7 @@ def _read_blocks(header: KernelHeader) -> Iterator[tuple[int, list[Line]]]:
     """The blocks in the order of the file: number in the grid, and lines between begin and end."""
     inside: list[Line] | None = None
     number = -1
-    seen = bytearray(header.blocks)
+    seen: set[int] = set()  # what is in the file, not what its grid claims
     for line in read_lines(header.path):
         text = line[1]
         if text.startswith("#BEGIN_TB"):
@@ -181,9 +188,9 @@ def _read_blocks(header: KernelHeader) -> Iterator[tuple[int, list[Line]]]:
             continue
         elif text.startswith("thread block"):
             number = header.block_number(text, line[0])
-            if seen[number]:
-                raise UserError(f"{header.path}:{line[0]}: {text!r} comes a second time")
-            seen[number] = True
+            if number in seen:
+                raise UserError(f"{header.path}:{line[0]}: {text[:80]!r} comes a second time")
+            seen.add(number)
         elif text.startswith("#END_TB"):
             if number < 0:
                 raise UserError(f"{header.path}:{line[0]}: a block without 'thread block = x,y,z'")

@@ -10,12 +10,15 @@ from pathlib import Path
 from attrs import frozen
 
 from gpusim.core.errors import UserError
+from gpusim.programs.traces.application import check_launch
 from gpusim.programs.traces.text import Line, read_lines
 
 NEWEST_VERSION = 6
 """The newest tracer version whose lines are known."""
 
 _PAIR = re.compile(r"-(?P<key>[^=]+?)\s*=\s*(?P<value>.*?)\s*$")
+_MOST_DIGITS = 80
+"""Of three numbers that fit a grid."""
 _TRIPLE = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?$")
 
 
@@ -61,12 +64,12 @@ class KernelHeader:
         Raises:
             UserError: it is no such line, or the block is not in the grid.
         """
-        found = _TRIPLE.match(text.partition("=")[2].strip())
+        found = _TRIPLE.match(text.partition("=")[2].strip()[:_MOST_DIGITS])
         x, y, z = (int(found[i]) for i in (1, 2, 3)) if found else (-1, 0, 0)
         if not found or x >= self.grid[0] or y >= self.grid[1] or z >= self.grid[2]:
             raise UserError(
-                f"{self.path}:{line}: {text!r}: must be 'thread block = x,y,z' within the grid "
-                f"{self.grid}"
+                f"{self.path}:{line}: {text[:80]!r}: must be 'thread block = x,y,z' within the "
+                f"grid {self.grid}"
             )
         return x + self.grid[0] * (y + self.grid[1] * z)
 
@@ -121,7 +124,18 @@ class _Fields:
         )
         if header.version > NEWEST_VERSION:
             raise self._error("accelsim tracer version", f"unknown; allowed: 0 to {NEWEST_VERSION}")
+        self._check_sizes(header)
         return header
+
+    def _check_sizes(self, header: KernelHeader) -> None:
+        for key, sizes in (
+            ("grid dim", (header.blocks, 0)), ("block dim", (0, header.threads_per_block)),
+            ("nregs", (0, 0, header.registers)), ("shmem", (0, 0, 0, header.shared_bytes)),
+        ):  # fmt: skip
+            try:
+                check_launch(*sizes)
+            except ValueError as error:
+                raise self._error(key, str(error)) from error
 
     def _required(self, key: str) -> str:
         if key not in self.lines:
@@ -129,7 +143,7 @@ class _Fields:
         return self.lines[key][1]
 
     def _triple(self, key: str) -> tuple[int, int, int]:
-        found = _TRIPLE.match(self._required(key))
+        found = _TRIPLE.match(self._required(key)[:_MOST_DIGITS])
         triple = (int(found[1]), int(found[2]), int(found[3])) if found else (0, 0, 0)
         if not all(triple):
             raise self._error(key, "must be (x,y,z), each at least 1")
@@ -138,7 +152,7 @@ class _Fields:
     def _number(self, key: str, base: int = 10) -> int:
         """A whole number of 0 or more; 0 if the key is absent."""
         try:
-            value = int(self.lines[key][1], base) if key in self.lines else 0
+            value = int(self.lines[key][1][:_MOST_DIGITS], base) if key in self.lines else 0
         except ValueError:
             value = -1
         if value < 0:
@@ -147,4 +161,4 @@ class _Fields:
 
     def _error(self, key: str, reason: str) -> UserError:
         line, text = self.lines[key]
-        return UserError(f"{self.path}:{line}: {key} = {text}: {reason}")
+        return UserError(f"{self.path}:{line}: {key} = {text[:80]}: {reason}")

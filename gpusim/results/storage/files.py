@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -27,10 +28,33 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
                 stream.flush()
                 os.fsync(stream.fileno())
             temporary.replace(path)
+            sync_folder(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise WriteError(f"cannot write {path}: {error.strerror}") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder durable: a file that was renamed keeps its new name if power fails.
+
+    Raises:
+        OSError: the folder cannot be written any more.
+    """
+    if os.name != "posix":  # Windows opens no folders
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # file systems without that
+            raise
+    finally:
+        os.close(place)
+
+
+PARTIAL = ".*.partial"
+"""Pattern of the names that `temporary_name` makes."""
 
 
 def temporary_name(path: Path) -> Path:

@@ -7,6 +7,7 @@ that matters lies under a checksum and equal content gives equal bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import h5py
@@ -21,6 +22,12 @@ LIBVER = ("v110", "v110")
 
 CHUNK_ROWS = 1 << 16
 """Rows of a chunk of an event table."""
+
+_KINDS = "biufS"
+
+_SURE_BYTES = 16 << 20
+_MOST_TIMES = 1100
+"""Deflate packs a run of equal bytes to 1/1032 of it."""
 
 Values = Sequence[str] | Sequence[int] | Sequence[float] | NDArray[Any]
 
@@ -99,12 +106,35 @@ def get_text(place: h5py.Group | h5py.Dataset, name: str) -> str:
 def read_column(
     group: h5py.Group, name: str, start: int | None = None, stop: int | None = None
 ) -> NDArray[Any]:
-    """Rows ``[start, stop)`` of a column: numbers, or an object array of str."""
+    """Rows ``[start, stop)`` of a column: numbers, or an object array of str.
+
+    Raises:
+        ValueError: it holds something else, or claims rows that the file cannot have.
+    """
     dataset = group[name]
+    if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in _KINDS:
+        raise ValueError(f"{name!r} is no column of numbers or of texts of a fixed length")
     rows = slice(start, stop)
+    if dataset.ndim:
+        check_size(dataset, len(range(*rows.indices(len(dataset)))))
     if dataset.dtype.kind == "S":
         return np.asarray(dataset.asstr("utf-8")[rows], dtype=object)
     return np.asarray(dataset[rows])
+
+
+def check_size(dataset: h5py.Dataset, rows: int) -> None:
+    """Refuse rows that take more memory than what is stored can unpack to.
+
+    Raises:
+        ValueError: there are too many.
+    """
+    claimed = rows * prod(dataset.shape[1:]) * dataset.dtype.itemsize
+    stored = dataset.id.get_storage_size()
+    if claimed > _SURE_BYTES + _MOST_TIMES * stored:
+        raise ValueError(
+            f"{dataset.name!r} claims {claimed} bytes; the {stored} that are stored cannot be as "
+            "many"
+        )
 
 
 def read_record(group: h5py.Group, table: Table) -> dict[str, Any]:
@@ -115,6 +145,8 @@ def read_record(group: h5py.Group, table: Table) -> dict[str, Any]:
             found[column.name] = column.older
             continue
         values = read_column(group, column.name).tolist()
+        if not column.many and len(values) != 1:
+            raise ValueError(f"{column.name!r} has {len(values)} values, must have 1")
         found[column.name] = tuple(values) if column.many else values[0]
     return found
 

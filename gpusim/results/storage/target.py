@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 
 from gpusim.core.errors import WriteError
-from gpusim.results.storage.files import temporary_name
+from gpusim.results.storage.files import sync_folder, temporary_name
 from gpusim.results.storage.hdf5 import LIBVER
 from gpusim.results.storage.interrupts import uninterrupted
 
@@ -85,6 +85,7 @@ class Target:
             os.fsync(self._stream.fileno())
             self._stream.close()
             self._temporary.replace(self.path)
+            sync_folder(self.path.parent)
 
     def discard(self) -> None:
         """Close what was not committed and remove it."""

@@ -12,6 +12,7 @@ import attrs
 import h5py
 import numpy as np
 
+from gpusim.core.border import border
 from gpusim.core.errors import UserError
 from gpusim.results.run_data import Provenance
 from gpusim.results.storage.hdf5 import (
@@ -22,6 +23,7 @@ from gpusim.results.storage.hdf5 import (
     set_text,
     write_table,
 )
+from gpusim.results.storage.opening import open_hdf5
 from gpusim.results.storage.target import Target
 from gpusim.studies.characterize.characterization import (
     DISTRIBUTIONS,
@@ -69,21 +71,19 @@ def read_characterization(path: str | os.PathLike[str]) -> Characterization:
     Raises:
         UserError: it is not there, no such file, damaged, or a newer gpusim wrote it.
     """
-    try:
-        with h5py.File(path, "r") as file:
-            if get_text(file, "format") != FORMAT:
-                raise UserError(f"{path} is not a characterization: it is some other HDF5 file")
-            schema = int(file.attrs["schema"])
-            if schema > SCHEMA_VERSION:
-                raise UserError(
-                    f"{path} has schema {schema}, but this gpusim reads schemas up to "
-                    f"{SCHEMA_VERSION}: a newer gpusim wrote it"
-                )
-            return _read(file)
-    except FileNotFoundError as error:
-        raise UserError(f"there is no file {path}") from error
-    except (OSError, KeyError, RuntimeError, ValueError, TypeError, IndexError) as error:
-        raise UserError(f"{path} is not a readable characterization: {error}") from error
+    with (
+        border(path, "is not a readable characterization"),
+        open_hdf5(Path(path)) as file,
+    ):
+        if get_text(file, "format") != FORMAT:
+            raise UserError(f"{path} is not a characterization: it is some other HDF5 file")
+        schema = int(file.attrs["schema"])
+        if schema > SCHEMA_VERSION:
+            raise UserError(
+                f"{path} has schema {schema}, but this gpusim reads schemas up to "
+                f"{SCHEMA_VERSION}: a newer gpusim wrote it"
+            )
+        return _read(file)
 
 
 def _columns(found: Characterization) -> dict[str, dict[str, Values]]:

@@ -4,7 +4,7 @@
 
     SWEEP.sweep      a sweep is there; it touches this file every few seconds
     KEY.claim        names the sweep that has a run
-    KEY.stale        somebody is removing the claim of a sweep that is gone
+    KEY.stale        names the sweep that is removing the claim of one that is gone
 
 All of it works on file systems that only promise that a file is created once.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import socket
 import threading
@@ -30,6 +31,12 @@ HEARTBEAT_SECONDS = 5.0
 
 LEASE_SECONDS = 60.0
 """A sweep on another machine is gone if it has not touched its file for so long."""
+
+_NAME = re.compile(r"[\w.-]+")
+_MOST_NAME = 200
+"""Letters of the name of a sweep's file."""
+
+_MOST_PROCESS = (1 << 31) - 1
 
 _SAME_START_SECONDS = 2.0
 """A process's start is told by a clock that may be set meanwhile, a little."""
@@ -80,7 +87,7 @@ class Claims:
             try:
                 _create(path, self.id)
             except FileExistsError:
-                if not _remove_stale(path):
+                if not _remove_stale(path, self.id):
                     return False
             else:
                 return True
@@ -93,13 +100,13 @@ class Claims:
 
     def remove_stale(self) -> None:
         """Remove what sweeps left behind that are gone."""
+        for path in self._folder.glob("*.stale"):
+            _remove_old(path)
         for path in self._folder.glob("*.claim"):
-            _remove_stale(path)
+            _remove_stale(path, self.id)
         for path in self._folder.glob("*.sweep"):
             if not _lives(path):
                 path.unlink(missing_ok=True)
-        for path in self._folder.glob("*.stale"):
-            _remove_old(path)
 
     def _beat(self) -> None:
         while not self._ended.wait(HEARTBEAT_SECONDS):
@@ -112,6 +119,11 @@ def held(folder: Path) -> set[str]:
     return {path.stem for path in folder.glob("*.claim") if _is_held(path)}
 
 
+def living(folder: Path) -> set[str]:
+    """Ids of the sweeps that are running here."""
+    return {path.stem for path in folder.glob("*.sweep") if _lives(path)}
+
+
 def claim_file(folder: Path, key: str) -> Path:
     """Where the claim of a run is, if there is one."""
     return folder / f"{key}.claim"
@@ -120,7 +132,7 @@ def claim_file(folder: Path, key: str) -> Path:
 def is_claimed_by(claim: Path, sweep: str) -> bool:
     """Whether a claim is that of a sweep, by the sweep's id; in doubt it is."""
     try:
-        return claim.read_text(encoding="utf-8") == sweep
+        return claim.read_bytes() == sweep.encode()
     except FileNotFoundError:
         return False
     except OSError:  # a file server that does not answer is no reason to give anything up
@@ -152,7 +164,7 @@ def _create(path: Path, text: str) -> None:
         raise WriteError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _remove_stale(claim: Path) -> bool:
+def _remove_stale(claim: Path, sweep: str) -> bool:
     """Remove a claim whose sweep is gone; whether it makes sense to try again now.
 
     Several sweeps may see a stale claim at once.  One that removed it without the other file could
@@ -162,7 +174,7 @@ def _remove_stale(claim: Path) -> bool:
         return False
     mine = claim.with_suffix(".stale")
     try:
-        _create(mine, "")
+        _create(mine, sweep)
     except FileExistsError:
         _remove_old(mine)
         return False
@@ -177,33 +189,61 @@ def _remove_stale(claim: Path) -> bool:
 def _remove_old(stale: Path) -> None:
     """Its maker was killed at once."""
     with suppress(FileNotFoundError):
-        if _age(stale) > LEASE_SECONDS:
+        owner = _owner(stale)
+        if (owner and not _lives(_sweep_file(stale.parent, owner))) or age(stale) > LEASE_SECONDS:
             stale.unlink()
 
 
 def _is_held(claim: Path) -> bool:
     with suppress(FileNotFoundError):
-        owner = claim.read_text(encoding="utf-8")
-        if owner:
+        if owner := _owner(claim):
             return _lives(_sweep_file(claim.parent, owner))
-        return _age(claim) < LEASE_SECONDS  # about to be written, or never will be
+        return age(claim) < LEASE_SECONDS  # about to be written, or never will be
     return False
+
+
+def _owner(claim: Path) -> str:
+    """The sweep that a claim names; empty where it names none: it is being written, or damaged."""
+    try:
+        with claim.open("rb") as stream:
+            name = stream.read(_MOST_NAME + 1).decode("ascii")
+    except UnicodeDecodeError:
+        return ""
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        return ""  # a folder, or somebody else's: told by its age
+    return name if len(name) <= _MOST_NAME and _NAME.fullmatch(name) else ""
 
 
 def _lives(sweep: Path) -> bool:
     with suppress(FileNotFoundError):
-        try:
-            about = json.loads(sweep.read_text(encoding="utf-8"))
-        except ValueError:  # being written, or touched by a sweep that was taken for gone
-            about = {}
-        if about.get("host") == socket.gethostname():
-            started = _started(about["process"])
+        process, began = _told(sweep)
+        if process is not None:
+            started = _started(process)
             if started is None:
                 return False
-            if abs(started - about["started"]) < _SAME_START_SECONDS:
+            if abs(started - began) < _SAME_START_SECONDS:
                 return True
-        return _age(sweep) < LEASE_SECONDS
+        return age(sweep) < LEASE_SECONDS
     return False
+
+
+def _told(sweep: Path) -> tuple[int | None, float]:
+    """Process of this machine, and its start; None where another machine's, or nobody's, is told.
+
+    A file may be half written, touched by a sweep that was taken for gone, or anybody's.
+    """
+    try:
+        about = json.loads(sweep.read_text(encoding="utf-8"))
+        if about["host"] != socket.gethostname():
+            return None, 0.0
+        process, began = int(about["process"]), float(about["started"])
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
+        return None, 0.0
+    return (process, began) if 0 < process <= _MOST_PROCESS else (None, 0.0)
 
 
 def _started(process: int) -> float | None:
@@ -214,8 +254,10 @@ def _started(process: int) -> float | None:
             return None if found.status() == psutil.STATUS_ZOMBIE else float(found.create_time())
     except psutil.NoSuchProcess:
         return None
+    except psutil.Error:  # somebody else's, of which nothing is told
+        return None
 
 
-def _age(path: Path) -> float:
+def age(path: Path) -> float:
     """Seconds since a file was touched; machines' clocks agree to much less than a lease."""
     return time.time() - path.stat().st_mtime

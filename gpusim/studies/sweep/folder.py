@@ -27,8 +27,8 @@ import tomli_w
 from attrs import frozen
 
 from gpusim.core.errors import UserError, WriteError
-from gpusim.results.storage.files import whole_file
-from gpusim.studies.sweep.claims import held
+from gpusim.results.storage.files import PARTIAL, whole_file
+from gpusim.studies.sweep.claims import LEASE_SECONDS, age, held, living
 from gpusim.studies.sweep.mark import check_folder, make_folder
 from gpusim.studies.sweep.point import Point, as_text
 from gpusim.studies.sweep.spec import Sweep, read_sweep, to_plain
@@ -115,11 +115,26 @@ class RunFolder:
 
     def remove_remains(self) -> None:
         """Remove unfinished files of runs that nobody is running."""
-        remains = [*self._runs.glob(".*.partial"), *self.claims.glob("*.trace")]
+        remains = [*self._runs.glob(PARTIAL), *self.claims.glob("*.trace")]
         running = held(self.claims)  # after that, or files of a run that begins now would go
         for path in remains:
             if path.name.removeprefix(".").partition(".")[0] not in running:
                 path.unlink(missing_ok=True)
+
+    def remove_partial_tables(self, sweep: str) -> None:
+        """Remove unfinished tables of sweeps that were killed while they wrote them.
+
+        Nobody knows whose one is: with another sweep in this folder, only old ones go.
+
+        Args:
+            sweep: id of the one that asks, which writes none now.
+        """
+        remains = [*self.path.glob(PARTIAL), *self._failures.glob(PARTIAL)]
+        alone = not living(self.claims) - {sweep}  # after that, as above
+        for path in remains:
+            with suppress(FileNotFoundError):
+                if alone or age(path) > LEASE_SECONDS:
+                    path.unlink()
 
     # -- failures --------------------------------------------------------------------------------
 
@@ -133,7 +148,7 @@ class RunFolder:
             )
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise UserError(
                 f"{path} is damaged ({error}); remove it, and the run is tried again"
             ) from error

@@ -1,4 +1,8 @@
-"""What happened in a sweep, when: JSON lines that are only ever added to."""
+"""What happened in a sweep, when: JSON lines that are only ever added to.
+
+A record is durable before the sweep goes on: what it says was done is whole, since results are
+synced before they get their names.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from gpusim.core.errors import WriteError
+from gpusim.results.storage.files import sync_folder
 
 if TYPE_CHECKING:
     import structlog
@@ -33,6 +38,7 @@ class Journal:
             self._file = path.open("a", encoding="utf-8", newline="\n")
             if _ends_inside_a_line(path):
                 self._file.write("\n")
+            sync_folder(path.parent)
         except OSError as error:
             raise WriteError(f"cannot write {path}: {error.strerror}") from error
         self._logger: structlog.BoundLogger = structlog.wrap_logger(
@@ -57,9 +63,10 @@ class Journal:
             self._file.close()
 
     def tell(self, event: str, **values: object) -> None:
-        """Add a record."""
+        """Add a record, which stays if power fails from here on."""
         try:
             self._logger.info(event, **values)
+            os.fsync(self._file.fileno())
         except OSError as error:
             raise WriteError(f"cannot write {self._path}: {error.strerror}") from error
 

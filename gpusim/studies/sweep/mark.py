@@ -53,7 +53,7 @@ def check_folder(path: Path) -> None:
         raise UserError(f"{path} is no folder of runs: {what}") from error
     except OSError as error:
         raise UserError(f"cannot read {mark}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{mark} is damaged: {error}") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise UserError(f"{mark} is damaged: it does not tell that this is a folder of runs")

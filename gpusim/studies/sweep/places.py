@@ -7,6 +7,7 @@ from typing import Any
 
 from gpusim.config.recipe import is_path, is_recipe
 from gpusim.config.stack import split_stack
+from gpusim.core.border import is_file
 from gpusim.studies.sweep.point import WORKLOAD
 
 
@@ -34,5 +35,5 @@ def _is_workload_file(name: str, folder: Path) -> bool:
     from gpusim.programs.traces.files import LISTS
 
     path = folder / name
-    is_trace = path.is_file() or any((path / one).is_file() for one in LISTS)
+    is_trace = is_file(path) or any(is_file(path / one) for one in LISTS)
     return name.endswith(".toml") or is_trace

@@ -91,6 +91,7 @@ def _run(
         ):
             claims.remove_stale()
             runs.remove_remains()
+            runs.remove_partial_tables(claims.id)
             execution = Execution(plan, runs, executor, claims, tell, limits, progress)
             execution.begin(retry_failed)
             execution.run()

@@ -14,8 +14,10 @@ from attrs import evolve, field, frozen
 
 from gpusim.config.document import Document, Key, read_document
 from gpusim.config.structure import StructureError, structure
+from gpusim.core.border import border
 from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
+from gpusim.core.own_code import refusal
 from gpusim.studies.sweep.pairs import pair_name, pairs_of
 from gpusim.studies.sweep.places import place
 from gpusim.studies.sweep.point import BASELINE, COORDINATES, split_keys
@@ -175,8 +177,13 @@ def read_sweep(name_or_path: str | os.PathLike[str], scale: str | None = None) -
     Raises:
         UserError: there is no such file, or it is wrong; the message names file, line and key.
     """
-    path = find_data("experiments", os.fspath(name_or_path))
+    with border(f"sweep {os.fspath(name_or_path)}", "cannot be read"):
+        return _read_sweep(find_data("experiments", os.fspath(name_or_path)), scale)
+
+
+def _read_sweep(path: Path, scale: str | None) -> Sweep:
     document = read_document(path)
+    _refuse_code(document)
     data = {
         key: [value] if key in _LISTS and not isinstance(value, list) else value
         for key, value in document.data.items()
@@ -190,6 +197,19 @@ def read_sweep(name_or_path: str | os.PathLike[str], scale: str | None = None) -
         raise UserError("\n".join(lines)) from error
     sweep = with_paths(sweep, path.parent)
     return sweep if scale is None else evolve(sweep, scale=scale)
+
+
+def _refuse_code(document: Document) -> None:
+    """What a sweep sets is a file's word, not the user's."""
+    waiting: list[tuple[Key, object]] = [((), document.data)]
+    while waiting:
+        key, value = waiting.pop()
+        if why := refusal(value, document.path):
+            raise UserError(f"{_line(document, key)} = {value!r}: {why}")
+        if isinstance(value, dict):
+            waiting += [((*key, name), inner) for name, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(key, inner) for inner in value]
 
 
 def to_plain(sweep: Sweep) -> dict[str, Any]:

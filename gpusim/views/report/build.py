@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusim.results.misread import misread
 from gpusim.results.storage.files import whole_file
 from gpusim.views.report.counters import counter_tables
 from gpusim.views.report.events import kernel_table, launch_table, page_table, walk_table
@@ -16,6 +17,8 @@ from gpusim.views.report.picture import missing_records, timeline_picture
 from gpusim.views.report.stalls import stall_bars, stall_table
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from gpusim.results import Result
 
 
@@ -44,8 +47,13 @@ def html_report(result: Result) -> str:
         loader=PackageLoader("gpusim.views.report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    with misread(result):
+        return _rendered(result, environment.get_template("report.html.j2"))
+
+
+def _rendered(result: Result, template: Template) -> str:
     run = result.provenance
-    return environment.get_template("report.html.j2").render(
+    return template.render(
         run=run,
         machine=" + ".join((run.model, *run.variants)),
         command=_command(result),

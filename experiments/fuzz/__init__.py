@@ -1,0 +1,1 @@
+"""Strangers' files, made up: seeded mutations of good ones, put to every reader and table."""

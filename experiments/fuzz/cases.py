@@ -1,0 +1,112 @@
+"""One case: a mutated file, read; and what came of it."""
+
+from __future__ import annotations
+
+import signal
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import NoReturn
+
+from attrs import frozen
+
+from experiments.fuzz.corpus import corpus
+from experiments.fuzz.mutate import mutated
+from experiments.fuzz.readers import READERS
+from gpusim.core.errors import SimulatorError, UserError
+from gpusim.core.own_code import Imports, importing
+
+READ, REFUSED, TRACEBACK, HANG = "read", "refused", "traceback", "hang"
+"""What may come of a case; the last two must not."""
+
+CASE_SECONDS = 20.0
+"""Of a processor, that a case may take."""
+
+WEIGHTS = {
+    "model": 1, "recipe": 1, "workload": 4, "sweep": 10, "events": 20, "graph": 50, "traceg": 60,
+    "kernelslist": 10, "nvbit": 40, "macsim": 20, "table": 20, "facts": 10, "recorded trace": 6,
+    "result": 2, "claims": 10, "folder": 10,
+}  # fmt: skip
+"""How often each kind comes: the cheap ones more often."""
+
+
+@frozen
+class Outcome:
+    """Of a case.
+
+    Attributes:
+        number: of the case.
+        kind, name: of its file.
+        what: `READ`, `REFUSED`, `TRACEBACK` or `HANG`.
+        seconds: of a processor that it took.
+        detail: the traceback, if there is one.
+    """
+
+    number: int
+    kind: str
+    name: str
+    what: str
+    seconds: float
+    detail: str = ""
+
+
+class _HangError(BaseException):
+    """A case takes longer than `CASE_SECONDS`."""
+
+
+def run_case(seed: int, number: int, folder: Path, kinds: tuple[str, ...] = ()) -> Outcome:
+    """Make a file, and read it.
+
+    Args:
+        seed: of all cases.
+        number: of this one; the same seed and number make the same file.
+        folder: to work in; emptied before.
+        kinds: of files to choose from; empty: all, by their `WEIGHTS`.
+    """
+    random = Random(f"{seed}/{number}")
+    names = kinds or tuple(WEIGHTS)
+    (kind,) = random.choices(names, [WEIGHTS[name] for name in names])
+    name, data = random.choice(corpus(kind))
+    for old in folder.rglob("*"):
+        if not old.is_dir():  # folders stay: taking them away takes longer than most cases
+            old.unlink()
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(mutated(random, name, data))
+    what, detail, began = READ, "", time.process_time()
+    try:
+        with importing(Imports.NOTHING), _limited(CASE_SECONDS):
+            READERS[kind](random, path)
+    except (UserError, SimulatorError):
+        what = REFUSED
+    except _HangError:
+        what, detail = HANG, traceback.format_exc()
+    except BaseException:  # noqa: BLE001  (that is what is looked for)
+        what, detail = TRACEBACK, traceback.format_exc()
+    return Outcome(number, kind, name, what, time.process_time() - began, detail)
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Inside, a case is ended after so many seconds of a processor, where signals can do that.
+
+    What waits instead of computing is ended by whoever waits for its process.
+    """
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, _ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _ring(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise _HangError

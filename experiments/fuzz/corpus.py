@@ -1,0 +1,273 @@
+"""Good files of every kind that gpusim reads: what is mutated."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import os
+import struct
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+GOOD_TRACEG = """\
+-kernel name = _Z3addPfS_
+-kernel id = 1
+-grid dim = (2,1,1)
+-block dim = (32,1,1)
+-shmem = 64
+-nregs = 16
+-shmem base_addr = 0x00007f0000000000
+-local mem base_addr = 0x00007f1000000000
+-accelsim tracer version = 3
+
+#traces format = PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width ...
+
+#BEGIN_TB
+
+thread block = 0,0,0
+
+warp = 0
+insts = 4
+0008 ffffffff 1 R4 IMAD.MOV.U32 1 R2 0
+0010 ffffffff 1 R6 LDG.E.128 1 R4 16 1 0x7f8000000000 16
+0018 0000000f 0 STG.E 2 R4 R6 4 0 0x7f8000000000 0x7f8000000040 0x7f8000000080 0x7f80000000c0
+0020 ffffffff 0 EXIT 0 0
+
+#END_TB
+
+#BEGIN_TB
+
+thread block = 1,0,0
+
+warp = 0
+insts = 2
+0010 ffffffff 1 R6 LDG.E 1 R4 4 2 0x7f8000001000 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 \
+4 4 4 4 4 4
+0020 ffffffff 0 EXIT 0 0
+
+#END_TB
+"""
+
+GOOD_NVBIT = (
+    "MEMTRACE: CTX 0x1 - LAUNCH - Kernel pc 0x7f - Kernel name add(float*) - grid launch id 0 - "
+    "grid size 2,1,1 - block size 32,1,1 - nregs 16 - shmem 0 - cuda stream id 0\n"
+    + "".join(
+        f"MEMTRACE: CTX 0x1 - grid_launch_id 0 - CTA {block},0,0 - warp 0 - {opcode} - "
+        + " ".join(f"0x{0x7F8000000000 + 4 * lane:016x}" for lane in range(32))
+        + " \n"
+        for block in range(2)
+        for opcode in ("LDG.E", "STG.E.64")
+    )
+)
+
+GOOD_WORKLOAD = """\
+description = "two programs"
+relaunch = "never"
+
+[[applications]]
+program = "atax"
+name = "one"
+share = 0.5
+smoke = {n = 64}
+
+[[applications]]
+program = "bfs"
+smoke = {graph = {generator = "rodinia-random", vertices = 64}}
+"""
+
+GOOD_SWEEP = """\
+title = "a sweep"
+models = ["tiny"]
+variants = ["baseline"]
+workloads = ["atax"]
+scale = "smoke"
+seeds = [0, 1]
+exclude = [{variant = ["baseline"], seed = [1]}]
+
+[set]
+"tlb.L2.entries" = [64, 128]
+"tlb.L1.entries, tlb.L1.ways" = [[16, 4], [32, 8]]
+"""
+
+GOOD_RECIPE = """\
+description = "a larger first TLB"
+source = "our choice: an example"
+based_on = []
+
+[tlb.first]
+entries = 64 # our choice: an example
+
+[requires]
+l1.translation = ["before", "parallel"]
+"""
+
+GOOD_EVENTS = """\
+{"at": 100, "event": "remap", "address": "0x100000000"}
+{"at": 200, "event": "unmap", "address": 4294967296}
+{"at": 300, "event": "shootdown"}
+"""
+
+GRAPHS = {
+    "metis.graph": "% a comment\n4 3 1\n2 5 3 1\n1 5\n1 1 4 2\n3 2\n",
+    "mm.mtx": "%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 2 5\n2 3 7\n3 1 -1\n",
+    "dimacs.gr": "c a comment\np sp 3 2\na 1 2 5\na 2 3 1\n",
+    "snap.txt": "# Nodes: 3 Edges: 2\n1 2\n2 7\n",
+    "rodinia.txt": "2\n0 1\n1 1\n\n0\n\n2\n1 5\n0 3\n",
+}
+
+
+@cache
+def corpus(kind: str) -> tuple[tuple[str, bytes], ...]:
+    """Names and contents of the good files of a kind."""
+    return tuple(_MAKERS[kind]())
+
+
+def _texts(**texts: str) -> Callable[[], list[tuple[str, bytes]]]:
+    return lambda: [(name.replace("__", "."), text.encode()) for name, text in texts.items()]
+
+
+def _packed(name: str, text: str) -> list[tuple[str, bytes]]:
+    data = text.encode()
+    return [
+        (name, data), (f"{name}.gz", gzip.compress(data, 6, mtime=0)),
+        (f"{name}.xz", lzma.compress(data, preset=1)),
+    ]  # fmt: skip
+
+
+def _graphs() -> list[tuple[str, bytes]]:
+    plain = [(name, text.encode()) for name, text in GRAPHS.items()]
+    return [*plain, ("snap.txt.gz", gzip.compress(GRAPHS["snap.txt"].encode(), mtime=0))]
+
+
+def _macsim() -> list[tuple[str, bytes]]:
+    """A kernel of one warp; its file is made beside it by the reader's case."""
+    return [("kernel.txt", b"nvbit\n14\n1\n1\n0 0\n")]
+
+
+def _tables() -> list[tuple[str, bytes]]:
+    rows = 8
+    columns = {
+        "kernel": np.zeros(rows, np.uint16), "workgroup": np.arange(rows, dtype=np.uint32) // 4,
+        "wavefront": np.arange(rows, dtype=np.uint32) // 2,
+        "vaddr": np.arange(rows, dtype=np.uint64) * 64 + (1 << 32),
+        "is_write": np.arange(rows, dtype=np.uint8) % 2,
+        "bytes": np.full(rows, 64, np.uint16), "inst": np.arange(rows, dtype=np.uint32) % 2,
+    }  # fmt: skip
+    packed, plain = io.BytesIO(), io.BytesIO()
+    np.savez_compressed(packed, **columns)  # type: ignore[arg-type]
+    np.savez(plain, **columns)  # type: ignore[arg-type]
+    import pandas as pd
+
+    parquet = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(parquet)
+    return [
+        ("packed.npz", packed.getvalue()), ("plain.npz", plain.getvalue()),
+        ("table.parquet", parquet.getvalue()),
+    ]  # fmt: skip
+
+
+def _facts() -> list[tuple[str, bytes]]:
+    told = {
+        "name": "told", "warp_size": 64,
+        "kernels": [
+            {"name": "k", "grid": [256, 1, 1], "workgroup": [128, 1, 1], "vgprs": 8, "lds_bytes": 0}
+        ],
+    }  # fmt: skip
+    return [("table.json", json.dumps(told).encode())]
+
+
+def _models() -> list[tuple[str, bytes]]:
+    from gpusim.core.datafiles import data_folder
+
+    return [
+        (f"{name}.toml", (data_folder("models") / f"{name}.toml").read_bytes())
+        for name in ("tiny",)
+    ]
+
+
+def _recorded() -> list[tuple[str, bytes]]:
+    import gpusim
+    from gpusim.programs.traces.recorder import record_trace
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.h5"
+        record_trace(gpusim.load_workload("atax", "smoke", overrides={"n": 32}), path)
+        return [("trace.h5", path.read_bytes())]
+
+
+def _results() -> list[tuple[str, bytes]]:
+    import gpusim
+    from gpusim.results.schema import RECORDS
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "run.h5"
+        gpusim.simulate(
+            gpusim.load_model("tiny"), gpusim.load_workload("atax", "smoke", overrides={"n": 32}),
+            record=[name for name in RECORDS if name in _RECORDED], output=path,
+            command_line=["gpusim"],
+        ).close()  # fmt: skip
+        return [("run.h5", path.read_bytes())]
+
+
+_RECORDED = ("intervals", "walks", "requests")
+
+
+def _claims() -> list[tuple[str, bytes]]:
+    host = os.uname().nodename if hasattr(os, "uname") else "here"
+    about = {"host": host, "process": 1, "started": 0.0}
+    return [
+        ("key.claim", b"other-1-abcdef"), ("other-1-abcdef.sweep", json.dumps(about).encode()),
+        ("key.stale", b"other-1-abcdef"),
+    ]  # fmt: skip
+
+
+def _mark() -> list[tuple[str, bytes]]:
+    failure = {"cause": "KeyError", "message": "m", "traceback": "", "where": "", "stop": False}
+    failed = {"key": "k", "label": "l", "failure": failure, "attempts": 1}
+    return [
+        ("gpusim-runs.json", b'{"format": "gpusim runs", "version": 1}'),
+        ("failures/k.json", json.dumps(failed).encode()),
+    ]
+
+
+def raw_record() -> bytes:
+    """A warp's file of MacSim: two loads and a store, each one record."""
+    layout = "<6B4H4HB1xIIQQQB1xH3B1x"
+    records = b""
+    for code, load in ((_LDG, 1), (_LDG, 1), (_STG, 0)):
+        registers = (4, 0, 0, 0, 6, 0, 0, 0)
+        rest = (16, 0xFFFFFFFF, 3, 16, 32, 0x7F8000000000, 4, 9, 5, 6, 8)
+        records += struct.pack(layout, code, 1, load, 7, 1, 1, *registers, *rest)
+    return gzip.compress(records, mtime=0)
+
+
+_LDG, _STG = 73, 78
+
+
+_MAKERS: dict[str, Callable[[], list[tuple[str, bytes]]]] = {
+    "model": _models,
+    "recipe": _texts(recipe__toml=GOOD_RECIPE),
+    "workload": _texts(workload__toml=GOOD_WORKLOAD),
+    "sweep": _texts(sweep__toml=GOOD_SWEEP),
+    "events": _texts(events__jsonl=GOOD_EVENTS),
+    "graph": _graphs,
+    "traceg": lambda: _packed("kernel.traceg", GOOD_TRACEG),
+    "kernelslist": _texts(kernelslist__g="MemcpyHtoD,0x7f8000000000,4096\nkernel-1.traceg\n"),
+    "nvbit": lambda: _packed("mem.txt", GOOD_NVBIT),
+    "macsim": _macsim,
+    "table": _tables,
+    "facts": _facts,
+    "recorded trace": _recorded,
+    "result": _results,
+    "claims": _claims,
+    "folder": _mark,
+}
+
+KINDS = tuple(_MAKERS)
+"""All kinds of files."""

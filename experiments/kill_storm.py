@@ -1,0 +1,176 @@
+"""``python -m experiments.kill_storm``: a sweep whose processes are killed again and again.
+
+At random times, a random one of the sweep and its workers gets SIGKILL; a sweep that is gone is
+started anew.  In the end each run must be there once, with the digest that it has undisturbed, and
+nothing may be left behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+import psutil
+from attrs import frozen
+
+import gpusim
+from gpusim.results.storage.files import PARTIAL
+from gpusim.studies.sweep.folder import RunFolder
+
+_SHORTEST, _LONGEST = 0.2, 4.0
+"""Seconds between two kills."""
+
+_PATIENCE = 600.0
+_SIZE = 64
+
+
+@frozen
+class Storm:
+    """What came of it.
+
+    Attributes:
+        runs: that the sweep has.
+        kills: of sweeps, and of workers.
+        starts: of the sweep.
+        problems: what is wrong, a sentence each.
+    """
+
+    runs: int
+    kills: tuple[int, int]
+    starts: int
+    problems: tuple[str, ...]
+
+
+def storm(runs: int, kills: int, folder: Path, seed: int = 0, jobs: int = 2) -> Storm:
+    """Run a sweep of tiny runs, kill it so often, let it end, and look.
+
+    Args:
+        runs: of the sweep.
+        kills: of its processes.
+        folder: for all of it; empty.
+        seed: of times and victims.
+        jobs: workers.
+    """
+    random = Random(seed)  # noqa: S311  (nothing is secret)
+    spec, place = folder / "storm.toml", folder / "runs"
+    spec.write_text(_sweep(runs), encoding="utf-8")
+    sweeps = workers = starts = 0
+    process: subprocess.Popen[bytes] | None = None
+    while sweeps + workers < kills:
+        if process is None or process.poll() is not None:
+            if _whole(place) >= runs:
+                break
+            process, starts = _start(spec, place, jobs), starts + 1
+        time.sleep(random.uniform(_SHORTEST, _LONGEST))
+        victim = _kill(random, process)
+        sweeps, workers = sweeps + (victim == "sweep"), workers + (victim == "worker")
+        if victim == "sweep":
+            process.wait(_PATIENCE)
+    if process is not None and process.poll() is None:
+        process.wait(_PATIENCE)
+    last = _start(spec, place, jobs)
+    _, errors = last.communicate(timeout=_PATIENCE)
+    problems = list(_problems(place, runs))
+    if last.returncode:
+        problems.append(f"the last sweep ended with {last.returncode}: {errors.decode()[-500:]}")
+    return Storm(runs, (sweeps, workers), starts + 1, tuple(problems))
+
+
+def _sweep(runs: int) -> str:
+    seeds = ", ".join(map(str, range(runs)))
+    return (
+        'models = ["tiny"]\nworkloads = ["atax"]\nscale = "smoke"\n'
+        f'seeds = [{seeds}]\n[set]\n"workload.n" = [{_SIZE}]\n'
+    )
+
+
+def _start(spec: Path, place: Path, jobs: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "gpusim", "sweep", str(spec), "-o", str(place)]
+    return subprocess.Popen(  # noqa: S603  (our own program)
+        [*command, "-j", str(jobs)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
+def _kill(random: Random, process: subprocess.Popen[bytes]) -> str:
+    """Kill the sweep, or a worker of it; which of them, empty if it has just ended."""
+    try:
+        workers = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return ""
+    victim = random.choice([None, *workers])
+    try:
+        os.kill(process.pid if victim is None else victim.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return ""
+    return "sweep" if victim is None else "worker"
+
+
+def _whole(place: Path) -> int:
+    return len(list((place / "runs").glob("*.h5")))
+
+
+def _problems(place: Path, runs: int) -> list[str]:
+    """What is not as it has to be in the folder."""
+    found = []
+    table = RunFolder(place).table("storm")
+    if len(table) != runs or set(table["state"]) != {"done"} or _whole(place) != runs:
+        states = table["state"].value_counts().to_dict()
+        found.append(f"{len(table)} points ({states}), {_whole(place)} results; must be {runs}")
+    left = [*place.rglob(PARTIAL), *(place / "claims").iterdir(), *(place / "failures").iterdir()]
+    found += [f"left behind: {path.name}" for path in left]
+    for row in table.sample(min(len(table), _CHECKED), random_state=0).to_dict("records"):
+        digest = _undisturbed(int(row["seed"]))
+        if row["digest"] != digest:
+            found.append(f"seed {row['seed']}: digest {row['digest']}, undisturbed {digest}")
+    lines = (place / "storm.jsonl").read_text(encoding="utf-8").splitlines()
+    whole = [one for one in map(_record, lines) if one is not None and one["event"] == "done"]
+    keys = [one["run"] for one in whole]
+    if len(set(keys)) != len(keys):
+        found.append(f"{len(keys) - len(set(keys))} runs were told to be done twice")
+    return found
+
+
+_CHECKED = 20
+
+
+def _record(line: str) -> dict[str, str] | None:
+    """A record; None for a line that a death cut short."""
+    try:
+        found: dict[str, str] = json.loads(line)
+    except ValueError:
+        return None
+    return found
+
+
+def _undisturbed(seed: int) -> str:
+    workload = gpusim.load_workload("atax", "smoke", seed, {"n": _SIZE})
+    with gpusim.simulate(gpusim.load_model("tiny"), workload) as result:
+        return result.digest
+
+
+def main() -> int:
+    """Run, report; 1 if anything is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    told = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = storm(told.runs, told.kills, Path(folder), told.seed, told.jobs)
+    print(f"{found.runs} runs, {found.starts} starts of the sweep")
+    print(f"killed: {found.kills[0]} sweeps and {found.kills[1]} workers")
+    print("\n".join(found.problems) or "each run is there once, and nothing is left behind")
+    return 1 if found.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

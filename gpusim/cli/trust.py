@@ -1,0 +1,24 @@
+"""`gpusim trust`: folders whose files may name code that gpusim imports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpusim.core.own_code import mark_trusted, trusted_folders
+from gpusim.core.shown import shown
+
+
+def trust(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder to mark; without one, those marked are listed.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Trust it no longer.")] = False,
+) -> None:
+    """Let models, recipes, workloads and sweeps in a folder name code of their own."""
+    if folder is not None:
+        mark_trusted(folder, not remove)
+    for one in trusted_folders():
+        print(shown(str(one)))
