@@ -65,10 +65,15 @@ def is_unknown(name: str) -> bool:
 
 
 def refusal(name: object, file: str | Path) -> str:
-    """Why a file may not name this code; empty if it may, or is no such name."""
-    if _allowed is not Imports.TRUSTED or not is_own_code(name) or is_trusted(Path(file)):
-        return ""
+    """Why a file may not name this code; empty if it may, or is no such name.
+
+    What was imported already, because the user typed its name, runs nothing when it is named again.
+    """
     module = str(name).partition(":")[0]
+    if _allowed is not Imports.TRUSTED or not is_own_code(name) or module in sys.modules:
+        return ""
+    if is_trusted(Path(file)):
+        return ""
     return (
         f"names code, which loading it would run: give --allow-code if you trust {module!r} and "
         "this file, or mark its folder once with gpusim trust FOLDER"

@@ -19,6 +19,7 @@ from gpusim.config.structure import StructureError, structure
 from gpusim.core.border import is_file
 from gpusim.core.datafiles import data_folder, data_names
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.own_code import refusal
 from gpusim.programs.catalog import ProgramKind, find_program, own_program_names
 from gpusim.programs.tables import SCALES, ApplicationTable, CollectionTable, WorkloadTable
 
@@ -147,6 +148,8 @@ def referenced(entry: Entry, index: int) -> Entry:
     name = entry.table.applications[index].workload
     assert name is not None
     where = entry.place(("applications", str(index), "workload"))
+    if why := refusal(name, entry.path):
+        raise UserError(f"{where} = {name!r}: {why}")
     try:
         found = find_workload(name, entry.path.parent)
     except UserError as error:

@@ -69,6 +69,9 @@ def test_it_is_allowed_by_an_option_or_by_marking_the_folder_once(stranger: Path
     assert trusted_folders() == [stranger.resolve()]
     command(*RUN, "--variant", "./recipe.toml")
     command("trust", ".", "--remove")
+    (name,) = (path.stem for path in stranger.glob("strange_*.py"))
+    command(*RUN, "--variant", "./recipe.toml")
+    del sys.modules[name]  # what is imported already runs nothing when it is named again
     command(*RUN, "--variant", "./recipe.toml", code=2)
 
 

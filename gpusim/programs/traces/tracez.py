@@ -15,9 +15,10 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
+from gpusim.core.border import file_bytes
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import LaneChunk
-from gpusim.programs.traces.application import TraceLaunch
+from gpusim.programs.traces.application import MOST_EMPTY_BLOCKS, TraceLaunch
 from gpusim.programs.traces.code_lines import CODE_BASE
 from gpusim.programs.traces.text import DAMAGES, Line, damage
 from gpusim.programs.traces.traceg_block import Known, parse_block
@@ -32,7 +33,7 @@ SUFFIX = ".tracez"
 _MOST_HEADER = 1 << 20
 """Bytes within which the text of the header ends."""
 
-_MOST_PIECE = 1 << 30
+_MOST_PIECE = 1 << 26
 """Bytes of text in a piece of a warp, at most; 2048 instructions take some hundred thousand."""
 
 _SIZES = Struct("<II")
@@ -174,6 +175,10 @@ def _read_index(header: KernelHeader) -> _Index:
             raise UserError(f"{path}: its index lies behind its end; it is truncated")
         file.seek(at)
         (count,) = _unpack(path, file, _COUNT)
+        if not count <= (end - at) // _BLOCK.size or header.blocks > count + MOST_EMPTY_BLOCKS:
+            raise UserError(
+                f"{path}: tells of {count} thread blocks of {header.blocks}; it is truncated"
+            )
         places = np.full((header.blocks, 2), -1)
         for _ in range(count):
             record = file.tell()
@@ -201,6 +206,7 @@ def _header_text(path: Path, file: IO[bytes]) -> str:
 
 
 def _opened(path: Path) -> IO[bytes]:
+    file_bytes(path)
     try:
         return path.open("rb")
     except DAMAGES as error:
