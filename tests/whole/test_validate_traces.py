@@ -149,7 +149,7 @@ BAD: dict[str, tuple[dict[str, Any] | None, str | None, str]] = {
             "few.json: mgpusim_counters.L1VTLB has no number"),
     "no_frame": ({name: values for name, values in _table().items() if name != "page_paddr"},
               json.dumps({"mgpusim_counters": _counters()}),
-              "without a column of MGPUSim's: 'page_paddr"),
+              "without a column of MGPUSim's: KeyError: 'page_paddr"),
     "text": (_table(), "{", "text.json: damaged"),
     "wrong": ({**_table(), "barriers": np.full(16, 999)},
               json.dumps({"mgpusim_counters": _counters()}),

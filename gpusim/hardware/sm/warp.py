@@ -126,6 +126,7 @@ class Block:
     def next_segment(self, warp: int) -> Segment | None:
         """The next piece of the program of the block's warp number `warp`; None at its end."""
         segments = self._segments[warp]
+        self._in_hand[warp] = None
         while not segments:
             chunk = next(self._chunks, None)
             if chunk is None:
