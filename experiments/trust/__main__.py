@@ -1,6 +1,6 @@
 """What can be trusted: one page, and its summary in the README.
 
-``python -m experiments.trust`` prints the page; ``--doc docs/trust.md`` writes it, from the pages
+``gpusim study trust`` prints the page; ``--doc docs/trust.md`` writes it, from the pages
 beside it; ``--readme README.md`` puts its one-line summary there.  Nothing is run.
 """
 

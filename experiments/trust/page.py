@@ -54,7 +54,7 @@ ADVICE = """\
 """
 
 HEAD = """\
-Made by `python -m experiments.trust --doc docs/trust.md --readme README.md` from the claims files
+Made by `gpusim study trust --doc docs/trust.md --readme README.md` from the claims files
 and the pages that it names; run it again when they change."""
 
 ROLES = """\

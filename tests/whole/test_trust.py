@@ -19,7 +19,7 @@ from gpusim.studies.reproduce.claims import Claim, Paper, Role, papers
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-AGAIN = "run: python -m experiments.trust --doc docs/trust.md --readme README.md"
+AGAIN = "run: gpusim study trust --doc docs/trust.md --readme README.md"
 
 
 def test_page_and_readme_are_what_the_command_writes() -> None:
