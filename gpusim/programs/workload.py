@@ -95,7 +95,7 @@ def load_workload(
             f"there is no scale {scale!r}{nearest(scale, SCALES)}; allowed: {', '.join(SCALES)}"
         )
     if not 0 <= seed <= MOST_SEED:
-        raise UserError(f"the seed is {brief(seed)}; must be from 0 to {MOST_SEED}")
+        raise UserError(f"the seed is {brief(seed)}; must be 0 or more, and at most {MOST_SEED}")
     if not isinstance(name_or_path, str):
         name_or_path = program_of(name_or_path).name
     with border(f"workload {name_or_path}", "cannot be read"):

@@ -195,5 +195,5 @@ def test_names_that_cannot_be(name: str):
 
 def test_huge_seeds():
     for seed in (-1, 1 << 63, 10**400):
-        with pytest.raises(UserError, match="must be from 0 to 9223372036854775807"):
+        with pytest.raises(UserError, match="must be 0 or more, and at most 9223372036854775807"):
             gpusim.load_workload("atax", "smoke", seed)
