@@ -78,7 +78,7 @@ def test_several_applications(tmp_path):
         (("atax", "--plot", "no/such/c.png"), "there is no folder"),
         (("atax", "--plot", "c.bmp3"), "allowed: .eps"),
         (("atax", "--scale", "tiny"), "there is no scale 'tiny'"),
-        (("atax", "--seed", "-1"), "must be from 0 to"),
+        (("atax", "--seed", "-1"), "must be 0 or more"),
     ],
 )
 def test_bad_input(arguments, message):

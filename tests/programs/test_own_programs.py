@@ -85,7 +85,10 @@ def test_from_a_shell_by_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ("what", "message"),
     [
         ("touching_al", "no workload named 'touching_al'; did you mean 'touching_all'?; allowed: "),
-        ("absent:Program", "cannot load the program 'absent:Program': ModuleNotFoundError: No module named 'absent'"),
+        (
+            "absent:Program",
+            "cannot load the program 'absent:Program': ModuleNotFoundError: ",
+        ),
         (Touch, "Touch is no program: mark it with @gpusim.program('touch', PARAMETERS)"),
     ],
 )

@@ -37,7 +37,7 @@ def refused(*arguments: str) -> str:
         (("run", "tiny", "bsf"), ["bsf", "did you mean 'bfs'", "pagerank"]),
         ((*RUN, "--variant", "ideal-tbl"), ["did you mean 'ideal-tlb'", "fixed-walk"]),
         (("run", "tiny", "bfs", "--scale", "smok"), ["did you mean 'smoke'", "quick, paper"]),
-        ((*RUN, "--seed", "-1"), ["seed", "from 0 to"]),
+        ((*RUN, "--seed", "-1"), ["seed", "0 or more"]),
         ((*RUN, "--set", "tlb.L2.entris=64"), ["entris", "did you mean 'entries'"]),
         ((*RUN, "--set", "tlb.L2.array=set-asociative"), ["did you mean 'set-associative'"]),
         ((*RUN, "--set", "dram.scheduler=frfcfs"), ["did you mean 'fr-fcfs'", "fcfs"]),
