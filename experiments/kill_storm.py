@@ -68,7 +68,7 @@ def storm(runs: int, kills: int, folder: Path, seed: int = 0, jobs: int = 2) -> 
         if process is None or process.poll() is not None:
             if _whole(place) >= runs:
                 break
-            process, starts = _start(spec, place, jobs), starts + 1
+            process, starts = _start(spec, place, jobs, subprocess.DEVNULL), starts + 1
         time.sleep(random.uniform(_SHORTEST, _LONGEST))
         victim = _kill(random, process)
         sweeps, workers = sweeps + (victim == "sweep"), workers + (victim == "worker")
@@ -76,7 +76,7 @@ def storm(runs: int, kills: int, folder: Path, seed: int = 0, jobs: int = 2) -> 
             process.wait(_PATIENCE)
     if process is not None and process.poll() is None:
         process.wait(_PATIENCE)
-    last = _start(spec, place, jobs)
+    last = _start(spec, place, jobs, subprocess.PIPE)
     _, errors = last.communicate(timeout=_PATIENCE)
     problems = list(_problems(place, runs))
     if last.returncode:
@@ -92,10 +92,10 @@ def _sweep(runs: int) -> str:
     )
 
 
-def _start(spec: Path, place: Path, jobs: int) -> subprocess.Popen[bytes]:
+def _start(spec: Path, place: Path, jobs: int, errors: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "gpusim", "sweep", str(spec), "-o", str(place)]
     return subprocess.Popen(  # noqa: S603  (our own program)
-        [*command, "-j", str(jobs)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [*command, "-j", str(jobs)], stdout=subprocess.DEVNULL, stderr=errors
     )
 
 

@@ -138,7 +138,7 @@ main()
 def test_a_full_disk_ends_the_sweep(tmp_path: Path, folder: Path, gate: Gate) -> None:
     gate.open()
     spec = write_spec(tmp_path, small_sweep())
-    program = ("-c", FULL_DISK, "sweep")
+    program = ("-c", FULL_DISK, "sweep", "--allow-code")
     with started(spec, "-o", str(folder), "-j", "2", gate=gate, program=program) as sweep:
         _, errors = finish(sweep, 2)
     assert errors.startswith(f"gpusim: cannot write {folder}/runs/")

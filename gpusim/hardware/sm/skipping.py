@@ -7,13 +7,15 @@ takes time, and nothing is counted.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.warp_program import LaneChunk, Launch, instructions_of, pieces_of
-from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
+from gpusim.config.schema import SmConfig
+from gpusim.core.engine.loop import EventLoop
+from gpusim.core.warp_program import Application, LaneChunk, Launch, instructions_of, pieces_of
+from gpusim.hardware.sm.block_scheduler import BlockPlacement, BlockScheduler, LaunchRecord
 from gpusim.hardware.sm.warp import SkippedBlock
 
 PIECE_ROWS: Final = 16
@@ -93,8 +95,16 @@ class SkippingScheduler(BlockScheduler):
 
     pace: Pace
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self, env: EventLoop, app: int, asid: int, application: Application, config: SmConfig,
+        placement: BlockPlacement, first_warp: Callable[[int], int],
+        run_ended: Callable[[int], Application | None], overhead: int = 0,
+        dispatch: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            env, app, asid, application, config, placement, first_warp, run_ended, overhead,
+            dispatch,
+        )  # fmt: skip
         self.launch = -1
         self.passed = 0
         self.skipped = 0
