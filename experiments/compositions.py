@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from attrs import evolve
 
 from experiments.marked import grid, write_marked
 from gpusim.cli.sweep_view import sweep_progress
+from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.pairs import Pairs, gains_of, pair_name
 from gpusim.studies.sweep.picture import draw_sweep
@@ -86,12 +87,8 @@ def _ends(numbers: pd.Series) -> tuple[pd.Series, pd.Series]:
 def refused(reasons: Mapping[tuple[str, str], str]) -> str:
     """Pairs that are no machine."""
     here = f"{SPEC.parents[1]}/"
-    rows = [[f"`{pair}`", reason.replace(here, "")] for (_, pair), reason in reasons.items()]
-    return "\n".join(["| pair | why it is no machine |", "|---|---|", *map(_row, rows)])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    rows = [(f"`{pair}`", reason.replace(here, "")) for (_, pair), reason in reasons.items()]
+    return "\n".join(markdown(("pair", "why it is no machine"), rows)).rstrip()
 
 
 def noise(results: SweepResults, shifted: SweepResults) -> str:

@@ -1,4 +1,4 @@
-"""``python -m experiments.kill_storm``: a sweep whose processes are killed again and again.
+"""A sweep whose processes are killed again and again, and what must be there all the same.
 
 At random times, a random one of the sweep and its workers gets SIGKILL; a sweep that is gone is
 started anew.  In the end each run must be there once, with the digest that it has undisturbed, and
@@ -27,6 +27,9 @@ from gpusim.studies.sweep.folder import RunFolder
 
 _SHORTEST, _LONGEST = 0.2, 4.0
 """Seconds between two kills."""
+
+_EARLY = 0.2
+"""Share of the sweeps that may be killed before they have begun."""
 
 _PATIENCE = 600.0
 _SIZE = 64
@@ -69,6 +72,8 @@ def storm(runs: int, kills: int, folder: Path, seed: int = 0, jobs: int = 2) -> 
             if _whole(place) >= runs:
                 break
             process, starts = _start(spec, place, jobs, subprocess.DEVNULL), starts + 1
+            if random.random() > _EARLY:
+                _wait_until_begun(place, process)
         time.sleep(random.uniform(_SHORTEST, _LONGEST))
         victim = _kill(random, process)
         sweeps, workers = sweeps + (victim == "sweep"), workers + (victim == "worker")
@@ -97,6 +102,15 @@ def _start(spec: Path, place: Path, jobs: int, errors: int) -> subprocess.Popen[
     return subprocess.Popen(  # noqa: S603  (our own program)
         [*command, "-j", str(jobs)], stdout=subprocess.DEVNULL, stderr=errors
     )
+
+
+def _wait_until_begun(place: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a sweep claims runs: on a busy machine it may take long to start."""
+    end = time.monotonic() + _PATIENCE
+    while process.poll() is None and time.monotonic() < end:
+        if any((place / "claims").glob(f"*-{process.pid}-*.sweep")):
+            return
+        time.sleep(0.1)
 
 
 def _kill(random: Random, process: subprocess.Popen[bytes]) -> str:

@@ -14,6 +14,7 @@ and many runs at once::
     print(results.table)
 """
 
+from gpusim.checkpoint import checkpoint
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.core.version import __version__
@@ -42,6 +43,7 @@ __all__ = [
     "Workload",
     "__version__",
     "characterize",
+    "checkpoint",
     "load_model",
     "load_workload",
     "open_result",

@@ -12,29 +12,33 @@ from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
-from attrs import asdict
 from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
 from gpusim.config.side import SIDE_CACHES
 from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.registry import find_policy
+from gpusim.core.stop import Stop
 from gpusim.core.version import __version__
 from gpusim.core.warp_program import Application
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.check_policies import policies_of
+from gpusim.machine.checkpoint import Replay
 from gpusim.machine.conservation import check_conservation
-from gpusim.machine.monitor import Progress, every, now_and_then, sample
+from gpusim.machine.monitor import Progress, every, now_and_then
+from gpusim.machine.monitor import sample as progress_of
 from gpusim.machine.page_events import play, read_events
 from gpusim.machine.paging import Paging
 from gpusim.machine.skipping import SkipFirst, parse_skip, skip_warnings
-from gpusim.machine.stopping import Stop, Stopping, parse_rules
+from gpusim.machine.stopping import Stopping, parse_rules
 from gpusim.machine.warming import prepare_warming
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
+from gpusim.machine.windows import WindowPace
 from gpusim.programs.kernel import Program
 from gpusim.programs.sampling import SampledProgram
+from gpusim.programs.tables import Timed
 from gpusim.programs.traces.addresses import workload_of
 from gpusim.programs.traces.warp_width import told_of_width
 from gpusim.programs.workload import Workload, load_workload
@@ -45,12 +49,13 @@ from gpusim.results.run_data import (
     LaunchFacts,
     Provenance,
     RunData,
-    StopFacts,
     WallClock,
 )
 from gpusim.results.run_log import LOG_EVERY, RunLog
 from gpusim.results.summary import headline
 from gpusim.results.writer import ResultWriter
+from gpusim.sampled import plan_windows, sampled
+from gpusim.starting import replay_of
 
 GARBAGE_OBJECTS = 500_000
 """Objects allocated, and not freed, between two collections of reference cycles."""
@@ -72,6 +77,8 @@ def simulate(
     attach: Callable[[Machine], None] | None = None,
     until: Sequence[str] = (),
     skip: str | None = None,
+    sample: str | None = None,
+    start: str | os.PathLike[str] | None = None,
     command_line: Sequence[str] | None = None,
 ) -> Result:
     """Run a workload on a GPU.
@@ -93,6 +100,10 @@ def simulate(
             `gpusim.machine.stopping.parse_rules`; the result then says that it is a part.
         skip: what of each application is executed first, without a clock and with warm caches, as
             in `gpusim.machine.skipping.parse_skip`; the result then says that it is a part.
+        sample: windows that are timed, to estimate the whole, as in
+            `gpusim.machine.sample_plan.parse_sample`; what is between them is skipped.
+        start: file of `gpusim.checkpoint`, from which the run starts instead of skipping.  Where
+            neither `until`, `skip`, `sample` nor `start` is given, the workload tells them.
         command_line: what the result names as its origin; default: that of this process.
 
     Returns:
@@ -110,17 +121,18 @@ def simulate(
         workload = workload_of(workload)
     elif not isinstance(workload, Workload):
         workload = load_workload(workload)
+    timed = Timed(tuple(until), skip or "", sample or "", os.fspath(start or ""))
+    if timed == Timed():
+        timed = workload.timed
     tenants = assign_sms(model, workload)
     _forget_earlier_machines(tenants)
     with (
         ResultWriter(output) as writer,
         nullcontext() if log is None else RunLog(log, log_every) as run_log,
-        own_code_errors(_own_modules(model, tenants, attach)),
+        own_code_errors(own_modules_of(model, tenants, attach)),
     ):
-        pace = None if skip is None else parse_skip(skip)
-        machine = Machine(model.config, tenants, workload.seed, pace)
-        if pace is not None:
-            prepare_warming(machine)
+        pace = _pace(model, workload, timed, tenants)
+        machine = _machine(model, workload, tenants, pace)
         finish = _listen(machine, Recorder(writer, record))
         if events is not None:
             machine.env.start(play(machine, read_events(events, tenants)))
@@ -130,18 +142,51 @@ def simulate(
             machine.env.start(every(run_log.every, machine, run_log.write), onlooker=True)
         if attach is not None:
             attach(machine)
-        stopping = Stopping(machine, parse_rules(until, machine.names))
+        stopping = Stopping(machine, parse_rules(timed.until, machine.names))
         run(machine)
         finish()
-        end = sample(machine, done=True)
+        end = progress_of(machine, done=True)
         if progress is not None:
             progress(end)
         if run_log is not None:
             run_log.write(end)
         command = sys.argv if command_line is None else command_line
-        return writer.finish(
-            _run_data(model, workload, machine, started, command, events, stopping.stops(), pace)
-        )
+        data = _run_data(model, workload, machine, started, command, events, stopping.stops(), pace)
+        return writer.finish(sampled(data, machine, pace) if isinstance(pace, WindowPace) else data)
+
+
+def _machine(
+    model: LoadedModel, workload: Workload, tenants: Sequence[Tenant],
+    pace: SkipFirst | WindowPace | Replay | None,
+) -> Machine:  # fmt: skip
+    """The machine, ready to skip what its pace says."""
+    machine = Machine(model.config, tenants, workload.seed, pace)
+    if pace is not None:
+        prepare_warming(machine)
+    if isinstance(pace, WindowPace):
+        pace.machine = machine
+    if isinstance(pace, Replay):
+        pace.prepare(machine)
+    return machine
+
+
+def _pace(
+    model: LoadedModel, workload: Workload, timed: Timed, tenants: Sequence[Tenant]
+) -> SkipFirst | WindowPace | Replay | None:
+    """What is skipped, if anything.
+
+    Raises:
+        UserError: an option is wrong, or contradicts another one.
+    """
+    if timed.start:
+        if timed.skip or timed.sample:
+            raise UserError("--from: the file says what is skipped: not with --skip or --sample")
+        return replay_of(timed.start, model, workload, tenants)
+    if not timed.sample:
+        return parse_skip(timed.skip) if timed.skip else None
+    if timed.skip or timed.until:
+        raise UserError("--sample is of whole programs: not with --skip or --until")
+    return plan_windows(model, workload, timed.sample)
 
 
 def run(machine: Machine) -> None:
@@ -220,8 +265,9 @@ def _check_instances(model: LoadedModel, workload: Workload, slices: Sequence[in
         )
 
 
-def _own_modules(
-    model: LoadedModel, tenants: Sequence[Tenant], attach: Callable[[Machine], None] | None
+def own_modules_of(
+    model: LoadedModel, tenants: Sequence[Tenant],
+    attach: Callable[[Machine], None] | None = None,
 ) -> frozenset[str]:  # fmt: skip
     """Modules of the policies, programs and functions that are not gpusim's."""
     classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
@@ -282,7 +328,7 @@ def _watch(machine: Machine, recorder: Recorder) -> Callable[[], None]:
 def _run_data(
     model: LoadedModel, workload: Workload, machine: Machine, started: float,
     command_line: Sequence[str], events: str | os.PathLike[str] | None, stops: Sequence[Stop],
-    pace: SkipFirst | None,
+    pace: SkipFirst | WindowPace | Replay | None,
 ) -> RunData:  # fmt: skip
     counters = list(machine.first_run_rows())
     apps = range(len(machine.tenants))
@@ -302,7 +348,8 @@ def _run_data(
             *(f"workload.{key}={value}" for key, value in workload.overrides.items()),
             *([] if events is None else [f"events={os.fspath(events)}"]),
             *(f"until={stop.app}={stop.rule}" for stop in stops),
-            *([] if pace is None else [f"skip={pace}"]),
+            *([pace.setting] if isinstance(pace, SkipFirst | Replay) else []),
+            *([f"sample={pace.plan}"] if isinstance(pace, WindowPace) else []),
         ),
         command_line=tuple(command_line),
     )
@@ -328,12 +375,12 @@ def _run_data(
         wall=WallClock.since(started),
         warnings=[
             *map(str, stops),
-            *(() if pace is None else skip_warnings(machine, pace)),
+            *(skip_warnings(machine, pace) if isinstance(pace, SkipFirst | Replay) else ()),
             *warnings_of(machine, cycles),
             *_of_other_width(model, workload),
         ],
         families=machine.families,
-        stops=[StopFacts(**asdict(stop)) for stop in stops],
+        stops=stops,
     )
 
 

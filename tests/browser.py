@@ -42,13 +42,17 @@ class Page:
 
     def open(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         """Load a file and wait until it says that it is ready."""
+        self.look(width, height, dark)
+        self.visit(path.as_uri())
+
+    def look(self, width: int, height: int, dark: bool) -> None:
+        """Make the window so large, and tell pages which scheme the reader wants."""
         self._ask(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
             mobile=False,
         )  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
-        self.visit(path.as_uri())
 
     def visit(self, url: str) -> None:
         """Load an address and wait until the page says that it is ready."""
@@ -61,7 +65,7 @@ class Page:
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
-    def until(self, script: str, seconds: float = 30) -> None:
+    def until(self, script: str, seconds: float = 120) -> None:
         """Wait until an expression holds."""
         end = time.monotonic() + seconds
         while not self.value(script):
@@ -92,6 +96,39 @@ class Page:
         self._mouse("mousePressed", x, y)
         self._mouse("mouseReleased", x, y)
         self.settle()
+
+    @contextmanager
+    def inside_frame(self) -> Iterator[None]:
+        """Meanwhile, all is about the page's only frame, which is closed off in a sandbox."""
+        outside = self._session
+        frame = self._frame()
+        attached = self._ask("Target.attachToTarget", targetId=frame, flatten=True)
+        self._session = attached["sessionId"]
+        try:
+            yield
+        finally:
+            self._session = outside
+
+    def _frame(self, seconds: float = 120) -> str:
+        """The only frame that has a process of its own, when it has one."""
+        end = time.monotonic() + seconds
+        while True:
+            targets = self._ask("Target.getTargets")["targetInfos"]
+            frames = [one["targetId"] for one in targets if one["type"] == "iframe"]
+            if len(frames) == 1:
+                return str(frames[0])
+            assert time.monotonic() < end, targets
+            time.sleep(0.05)
+
+    def point(self, x: float, y: float) -> None:
+        """Move the mouse there."""
+        self._mouse("mouseMoved", x, y, buttons=0)
+        self.settle()
+
+    def press_on(self, selector: str) -> None:
+        """Click on an element, near its corner."""
+        box = self.box(selector)
+        self.click(box["x"] + 5, box["y"] + 5)
 
     def type(self, selector: str, text: str) -> None:
         """Type a line into a field."""

@@ -1,4 +1,4 @@
-"""COMP on a quarter of the machine, whose L2 TLB cannot hold what the graph programs use."""
+"""COMP on a quarter of the machine, whose L2 TLB is under more pressure."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ def draw(table: pd.DataFrame) -> Picture:
 FIGURE = Figure(
     id="comp.design.pressure",
     title="Sensitivity: an L2 TLB under pressure",
-    about="At quick scale the pages of the graph programs fit into the L2 TLB. Here are ORCH's ten "
-    "programs at ORCH's sizes on a quarter of the machine (variant `quarter`), whose L2 TLB has "
-    "128 entries: a set sees every eighth page, so that the 512 frames of a base hold 64 of its "
-    "pages.",
+    about="ORCH's ten programs at ORCH's sizes on a quarter of the machine (variant `quarter`), "
+    "whose L2 TLB has 128 entries: a set sees every eighth page, so that the 512 frames of a base "
+    "hold 64 of its pages.",
     sweeps=(Sweep(models=MODEL, workloads=tuple(PROGRAMS.values()), variants=list(DESIGNS)),),
     table=table,
     draw=draw,

@@ -1,4 +1,4 @@
-"""``python -m experiments.fuzz --minutes 30``: many cases, and the table of `docs/security.md`."""
+"""Mutates files of every kind and reads them: nothing may hang, grow without bound, or die."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from pathlib import Path
 
 from experiments.fuzz.batches import DIED, MEMORY, outcomes
 from experiments.fuzz.cases import HANG, READ, REFUSED, TRACEBACK, Outcome
-from experiments.fuzz.corpus import KINDS, corpus
+from experiments.fuzz.corpus import KINDS
+from experiments.fuzz.readers import read_all
+from experiments.marked import grid
+
+_REPORT_EVERY = 1000
+"""Cases after which the table is written: whoever ends the run loses few."""
 
 _BAD = (TRACEBACK, HANG, MEMORY, DIED)
 
@@ -21,20 +26,23 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=1_000_000, help="at most")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path, help="Markdown file of the table")
+    parser.add_argument("--report", type=Path, help="Markdown file of the table so far")
     told = parser.parse_args()
-    for kind in KINDS:
-        corpus(kind)  # made once, before processes part
+    read_all()  # once, before processes part
     found: dict[str, Counter[str]] = defaultdict(Counter)
     slowest: dict[str, float] = defaultdict(float)
     seen: set[str] = set()
     bad = 0
-    for outcome in outcomes(told.seed, told.first, told.cases, told.minutes * 60):
+    for count, outcome in enumerate(
+        outcomes(told.seed, told.first, told.cases, told.minutes * 60), start=1
+    ):
         found[outcome.kind][outcome.what] += 1
         slowest[outcome.kind] = max(slowest[outcome.kind], outcome.seconds)
         if outcome.what in _BAD:
             bad += 1
             _tell(outcome, seen)
+        if told.report and count % _REPORT_EVERY == 0:
+            told.report.write_text(_table(found, slowest), encoding="utf-8")
     text = _table(found, slowest)
     print(text)
     if told.report:
@@ -56,16 +64,16 @@ def _tell(outcome: Outcome, seen: set[str]) -> None:
 def _table(found: dict[str, Counter[str]], slowest: dict[str, float]) -> str:
     """Markdown: a row a kind of file."""
     names = (READ, REFUSED, *_BAD)
-    lines = [f"| file | cases | {' | '.join(names)} | slowest, s of a processor |"]
-    lines.append("|---" + "|--:" * (len(names) + 2) + "|")
-    for kind in [*KINDS, *(kind for kind in found if kind not in KINDS)]:
-        counts = found.get(kind, Counter())
-        cells = [kind or "?", f"{counts.total():,}", *(f"{counts[name]:,}" for name in names)]
-        lines.append(f"| {' | '.join(cells)} | {slowest.get(kind, 0):.2f} |")
+
+    def row(kind: str, counts: Counter[str], seconds: float) -> list[str]:
+        numbers = [f"{count:,}" for count in (counts.total(), *(counts[name] for name in names))]
+        return [kind or "?", *numbers, f"{seconds:.2f}"]
+
+    kinds = [*KINDS, *(kind for kind in found if kind not in KINDS)]
+    rows = [row(kind, found.get(kind, Counter()), slowest.get(kind, 0)) for kind in kinds]
     total = sum(found.values(), Counter[str]())
-    cells = ["all", f"{total.total():,}", *(f"{total[name]:,}" for name in names)]
-    lines.append(f"| {' | '.join(cells)} | {max(slowest.values(), default=0):.2f} |")
-    return "\n".join(lines) + "\n"
+    rows.append(row("all", total, max(slowest.values(), default=0)))
+    return grid(["file", "cases", *names, "slowest, s of a processor"], rows) + "\n"
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ import io
 import json
 import lzma
 import os
+import re
 import struct
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -95,6 +97,16 @@ exclude = [{variant = ["baseline"], seed = [1]}]
 "tlb.L1.entries, tlb.L1.ways" = [[16, 4], [32, 8]]
 """
 
+GOOD_PAIR = """\
+models = ["tiny"]
+workloads = ["atax"]
+scale = "smoke"
+seeds = [0, 1]
+
+[set]
+"workload.n" = [32]
+"""
+
 GOOD_RECIPE = """\
 description = "a larger first TLB"
 source = "our choice: an example"
@@ -111,6 +123,25 @@ GOOD_EVENTS = """\
 {"at": 100, "event": "remap", "address": "0x100000000"}
 {"at": 200, "event": "unmap", "address": 4294967296}
 {"at": 300, "event": "shootdown"}
+"""
+
+GOOD_SETTINGS = """\
+tlb.L2.entries=64
+l1.size=8KiB
+dram.timing.CL=12ns
+workload.n=48
+tlb.L1.replacement=random
+walk.cache.kind="levels"
+"""
+
+GOOD_LIMITS = """\
+until 2Mcycles
+until 500kinstructions
+until atax=3kcycles
+until ipc-stable(2%, 20 windows)
+skip 3launches
+skip 1kblocks
+cycle 12_000
 """
 
 GRAPHS = {
@@ -172,6 +203,28 @@ def _tables() -> list[tuple[str, bytes]]:
     ]  # fmt: skip
 
 
+def tracez_of(text: str, piece: int = 2) -> bytes:
+    """A kernel as Accel-Sim 2.0 packs it, of the text of one that need not be right."""
+    from zstandard import ZstdCompressor
+
+    head, *blocks = text.split("#BEGIN_TB")
+    data = head.encode("utf-8", "replace") + b"\0" + struct.pack("<II", 0, piece)
+    index = struct.pack("<I", len(blocks))
+    for block in blocks:
+        place = [int(one) % (1 << 32) for one in re.findall(r"\d{1,9}", block)[:3]]
+        warps = [one.split("\n")[2:] for one in block.split("warp =")[1:]]
+        index += struct.pack("<11I", *(place + [0] * 3)[:3], *range(7), len(warps))
+        for lines in ([line for line in warp if line[:1] not in ("", "#")] for warp in warps):
+            pieces = [lines[at : at + piece] for at in range(0, len(lines), piece)]
+            counts = [len(one) for one in pieces]
+            index += struct.pack(f"<IIQ{len(counts)}I", len(lines), len(counts), len(data), *counts)
+            data += struct.pack("<II", len(lines), len(counts))
+            for one in pieces:
+                frame = ZstdCompressor().compress("\n".join(one).encode("utf-8", "replace"))
+                data += struct.pack("<I", len(frame)) + frame
+    return data + index + struct.pack("<Q", len(data))
+
+
 def _facts() -> list[tuple[str, bytes]]:
     told = {
         "name": "told", "warp_size": 64,
@@ -189,6 +242,36 @@ def _models() -> list[tuple[str, bytes]]:
         (f"{name}.toml", (data_folder("models") / f"{name}.toml").read_bytes())
         for name in ("tiny",)
     ]
+
+
+def _characterizations() -> list[tuple[str, bytes]]:
+    import gpusim
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "reuse.h5"
+        workload = gpusim.load_workload("atax", "smoke", overrides={"n": 32})
+        gpusim.characterize(workload, gpusim.load_model("tiny"), output=path)
+        return [("reuse.h5", path.read_bytes())]
+
+
+def _sweeps_there() -> list[tuple[str, bytes]]:
+    """The table of a sweep: a run that is done, and one that has failed."""
+    from gpusim.studies.sweep.folder import FailedRun, RunFolder, table_of
+    from gpusim.studies.sweep.point import Point
+    from gpusim.studies.sweep.worker import Facts, Failure
+
+    done = Facts(
+        "ab" * 32, 1.5, 1000, 5, {"cycles": 100, "ipc": 0.5}, {"cycles": "cycles", "ipc": ""}
+    )
+    failed = FailedRun("l", "a label", Failure("KeyError", "a message"), 2)
+    rows = [
+        (Point("tiny", "baseline", "atax", "smoke", seed).values, key, found)
+        for seed, key, found in ((0, "k", done), (1, "l", failed))
+    ]
+    with TemporaryDirectory() as folder:
+        runs = RunFolder(folder, create=True)
+        runs.keep_table("pair", table_of(rows))
+        return [("pair.parquet", runs.table_path("pair").read_bytes())]
 
 
 def _recorded() -> list[tuple[str, bytes]]:
@@ -250,6 +333,23 @@ def raw_record() -> bytes:
 _LDG, _STG = 73, 78
 
 
+@cache
+def started() -> Any:
+    """What runs from a checkpoint."""
+    import gpusim
+
+    return gpusim.load_workload("mvt", "smoke", overrides={"n": 64, "iterations": 2})
+
+
+def _checkpoints() -> list[tuple[str, bytes]]:
+    import gpusim
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "state.h5"
+        gpusim.checkpoint(gpusim.load_model("tiny"), started(), path, skip="1launches", keep="50")
+        return [(path.name, path.read_bytes())]
+
+
 _MAKERS: dict[str, Callable[[], list[tuple[str, bytes]]]] = {
     "model": _models,
     "recipe": _texts(recipe__toml=GOOD_RECIPE),
@@ -259,14 +359,21 @@ _MAKERS: dict[str, Callable[[], list[tuple[str, bytes]]]] = {
     "graph": _graphs,
     "traceg": lambda: _packed("kernel.traceg", GOOD_TRACEG),
     "kernelslist": _texts(kernelslist__g="MemcpyHtoD,0x7f8000000000,4096\nkernel-1.traceg\n"),
+    "tracez": lambda: [("kernel.tracez", tracez_of(GOOD_TRACEG))],
     "nvbit": lambda: _packed("mem.txt", GOOD_NVBIT),
     "macsim": _macsim,
     "table": _tables,
     "facts": _facts,
     "recorded trace": _recorded,
     "result": _results,
+    "characterization": _characterizations,
     "claims": _claims,
     "folder": _mark,
+    "table of a sweep": _sweeps_there,
+    "settings": _texts(settings__txt=GOOD_SETTINGS),
+    "limits": _texts(limits__txt=GOOD_LIMITS),
+    "trusted": _texts(trusted__json='["/tmp/a", "/tmp/b"]\n'),
+    "checkpoint": _checkpoints,
 }
 
 KINDS = tuple(_MAKERS)

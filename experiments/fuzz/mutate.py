@@ -6,7 +6,7 @@ import gzip
 import io
 import lzma
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cache
 from random import Random
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from experiments.fuzz.corpus import GOOD_TRACEG, tracez_of
 from experiments.fuzz.hostile import LINES, NUMBERS, WORDS
 
 _MOST_MUTATIONS = 4
@@ -42,7 +43,8 @@ def _once(random: Random, name: str, data: bytes) -> bytes:
 
 
 _STRUCTURE_SHARE, _TEXT_SHARE = 0.7, 0.85
-_BINARY = {"gz", "xz", "npz", "parquet", "h5", "raw"}
+_ATTRIBUTES: tuple[dict[Hashable | None, Any], ...] = ({}, {"units": []}, {"units": {"cycles": 1}})
+_BINARY = {"gz", "xz", "tracez", "npz", "parquet", "h5", "raw"}
 
 
 # -- bytes -----------------------------------------------------------------------------------------
@@ -137,6 +139,15 @@ def _unpacked(data: bytes) -> str:
         return stream.read(_MOST).decode("utf-8", "replace")
 
 
+def _tracez(random: Random, data: bytes) -> bytes:
+    """Another text, packed as well; or a number somewhere that claims something."""
+    if random.random() < _LOSS:
+        at = random.randrange(len(data))
+        claim = random.choice((0, 1, 1 << 16, (1 << 31) - 1, (1 << 32) - 1))
+        return data[:at] + claim.to_bytes(4, "little") + data[at + 4 :]
+    return tracez_of(_text(random, GOOD_TRACEG), random.choice((1, 2, 3)))
+
+
 def _npz(random: Random, data: bytes) -> bytes:
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         columns = {name: archive[name] for name in archive.files}
@@ -151,6 +162,27 @@ def _npz(random: Random, data: bytes) -> bytes:
 
 
 _LOSS = 0.2
+
+
+def _parquet(random: Random, data: bytes) -> bytes:
+    import pandas as pd
+
+    table = pd.read_parquet(io.BytesIO(data))
+    name = random.choice(list(table.columns))
+    kind = random.randrange(5)
+    if kind == 0:
+        table = table.drop(columns=name)
+    elif kind == 1:
+        table[name] = random.choice(WORDS).encode("utf-8", "replace").decode()
+    elif kind == 2:
+        table[name] = random.choice((None, float("nan"), -1, 1 << 62, True, 1e308))
+    elif kind == 3:
+        table = table.rename(columns={name: random.choice(WORDS[:16])})
+    else:
+        table.attrs = random.choice(_ATTRIBUTES)
+    packed = io.BytesIO()
+    table.to_parquet(packed)
+    return packed.getvalue()
 
 
 def _extreme(random: Random, values: Any) -> Any:
@@ -232,5 +264,6 @@ _NODES: tuple[Callable[[Random, Any, str], None], ...] = (
 )  # fmt: skip
 
 _STRUCTURES: dict[str, Callable[[Random, bytes], bytes]] = {
-    "gz": _gzipped, "xz": _xzipped, "npz": _npz, "h5": _hdf5,
+    "gz": _gzipped, "xz": _xzipped, "tracez": _tracez, "npz": _npz,
+    "parquet": _parquet, "h5": _hdf5,
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """Runs the microbenchmarks on models, beside measured curves if there are some.
 
 ``gpusim study hardware --model v100 [--reference FOLDER] [--out FOLDER] [--tests NAMES]``
+``gpusim study hardware --model v100 --points FOLDER`` draws what was measured before
 ``gpusim study hardware --programs --reference FOLDER``
 """
 
@@ -20,7 +21,7 @@ from rich.progress import track
 from rich.table import Table
 
 from experiments.hardware.gpus import GPUS
-from experiments.hardware.held import Held, median_error
+from experiments.hardware.held import Held, median_error, read_points
 from experiments.hardware.measure import PARAMETERS, TESTS, TLB_STEPS, Point, measure, model_of
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import wanted
@@ -89,6 +90,22 @@ def hold(model: str, tests: list[str], reference: Path | None, jobs: int) -> Hel
     return Held(model, taken, [one for one in curves if one.test in tests], steps)
 
 
+def hold_again(model: str, tests: list[str], reference: Path | None, folder: Path) -> Held:
+    """What an earlier call has measured, from its file.
+
+    Raises:
+        UserError: there is none, or it is not what this writes.
+    """
+    curves = read_curves(reference, model) if reference else []
+    steps = read_tlb_steps(reference, model) if reference else []
+    taken = {
+        point: value
+        for point, value in read_points(folder / f"{model}_points.csv").items()
+        if point.test in tests
+    }
+    return Held(model, taken, [one for one in curves if one.test in tests], steps)
+
+
 def programs(names: list[str], reference: Path, out: Path, jobs: int) -> None:
     """Run whole programs, and print them beside the hardware's."""
     chosen = [one for one in PROGRAMS if not names or one.workload in names]
@@ -146,6 +163,10 @@ def main() -> None:
         "--programs", nargs="*", metavar="WORKLOAD",
         help=f"run whole programs on {MODEL} instead: these, or all",
     )  # fmt: skip
+    parser.add_argument(
+        "--points", type=Path, metavar="FOLDER",
+        help="take our points from MODEL_points.csv there, and run nothing",
+    )  # fmt: skip
     parser.add_argument("-j", "--jobs", type=int, default=1, help="runs side by side (default 1)")
     arguments = parser.parse_args()
     tests = arguments.tests.split(",")
@@ -162,7 +183,10 @@ def main() -> None:
             programs(arguments.programs, arguments.reference, arguments.out, arguments.jobs)
             return
         for model in arguments.model or GPUS:
-            held = hold(model, tests, arguments.reference, arguments.jobs)
+            if arguments.points is None:
+                held = hold(model, tests, arguments.reference, arguments.jobs)
+            else:
+                held = hold_again(model, tests, arguments.reference, arguments.points)
             held.points().to_csv(arguments.out / f"{model}_points.csv", index=False)
             held.table().to_csv(arguments.out / f"{model}_compared.csv", index=False)
             draw(held, arguments.out / f"{model}.png")

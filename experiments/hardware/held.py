@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from statistics import median
 
 import pandas as pd
@@ -12,6 +13,10 @@ from experiments.hardware.measure import TLB_STEPS, UNITS, Point
 from experiments.hardware.plateaus import Comparison, Curve, compare
 from experiments.hardware.reference import Measured
 from experiments.hardware.tlb_steps import TlbStep
+from gpusim.core.errors import UserError
+
+_POINT = ("test", "footprint", "stride", "variant")
+"""Columns of a file of points that tell what was measured, as `Point` has them."""
 
 
 @frozen(eq=False)
@@ -76,6 +81,23 @@ class Held:
             for point, value in self.taken.items()
         ]  # fmt: skip
         return pd.DataFrame(rows)
+
+
+def read_points(file: Path) -> dict[Point, float]:
+    """What `Held.points` wrote.
+
+    Raises:
+        UserError: there is no such file, or it lacks a column.
+    """
+    try:
+        table = pd.read_csv(file, keep_default_na=False)
+        rows = zip(*(table[name] for name in (*_POINT, "value")), strict=True)
+        return {
+            Point(test, int(footprint), int(stride), str(variant)): float(value)
+            for test, footprint, stride, variant, value in rows
+        }
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{file}: holds no points of a model: {error}") from error
 
 
 def median_error(table: pd.DataFrame, what: str) -> float | None:

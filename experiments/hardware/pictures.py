@@ -8,8 +8,10 @@ from matplotlib.axes import Axes
 
 from experiments.hardware.held import Held
 from experiments.hardware.measure import PARAMETERS, TLB_STEPS, UNITS
+from experiments.hardware.tlb_steps import LEVELS
 from gpusim.config.units import format_bytes
 from gpusim.views import plots
+from gpusim.views.plots.furniture import legend_above
 from gpusim.views.plots.powers import are_bytes, power_ticks
 
 COLUMNS = 3
@@ -21,14 +23,13 @@ def draw(held: Held, file: Path) -> None:
     tests = held.tests()
     columns = min(len(tests), COLUMNS)
     rows = -(-len(tests) // columns)
-    figure = plots.new_figure("page", 1.9 * rows + 0.2)
+    figure = plots.new_figure("page", 2.1 * rows + 0.2)
     every = figure.subplots(rows, columns, squeeze=False).ravel()
     with plots.style():
         for axes, (test, stride, variant) in zip(every, tests, strict=False):
             _one(axes, held, test, stride, variant)
         for axes in every[len(tests) :]:
             axes.set_visible(False)
-        figure.suptitle(held.model)
     plots.save(figure, file)
 
 
@@ -38,26 +39,26 @@ def _one(axes: Axes, held: Held, test: str, stride: int, variant: str) -> None:
     ]
     for number, one in enumerate(measured):
         colour = plots.PALETTE[1 + number % (len(plots.PALETTE) - 1)]
-        axes.plot(*zip(*one.curve, strict=True), color=colour, linewidth=0.8, label=one.gpu)
+        axes.plot(*zip(*one.curve, strict=True), color=colour, label=f"{one.gpu}, measured")
     axes.plot(
         *zip(*held.own(test, stride, variant), strict=True), color=plots.PALETTE[0], marker="o",
-        markersize=2.5, linestyle="none" if measured else "-",
-        label=f"{held.model} {variant}".strip(),
+        markersize=3, linestyle="none" if measured else "-",
+        label=f"{held.model} {variant}".strip() + ", simulated",
     )  # fmt: skip
     for step in held.steps:
         if (test, stride, variant) == (TLB_STEPS, step.entry, step.variant):
-            axes.axvspan(step.first, step.last, color=plots.PALETTE[1], alpha=0.3)
-            axes.annotate(
-                f"{step.gpu}, {step.level} TLB", (step.last, axes.get_ylim()[0]), fontsize=5
-            )
+            axes.axvspan(
+                step.first, step.last, color=plots.PALETTE[1 + LEVELS.index(step.level)], alpha=0.4,
+                linewidth=0.8, label=f"end of {step.level} TLB, measured",
+            )  # fmt: skip
     axes.set_xscale("log", base=2)
     parameter = PARAMETERS.get(test, "footprint in bytes")
     power_ticks(axes, *axes.get_xlim(), are_bytes(parameter))
     axes.margins(y=0.1)
     if test != TLB_STEPS:  # as low as a tenth of what stands there
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.06 * axes.dataLim.y1)
+    axes.grid()
     apart = test in {"latency", TLB_STEPS}
-    axes.set_title(f"{test}, {format_bytes(stride)}" if apart else test, fontsize=7)
     axes.set_xlabel(parameter)
     axes.set_ylabel(UNITS.get(test, "GB/s"))
-    axes.legend(fontsize=5)
+    legend_above(axes, f"{test}, a load every {format_bytes(stride)}" if apart else test)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import WORKLOADS, AllowCode, Json, Settings, Variants, split_settings
+from gpusim.cli.options import (
+    WORKLOADS,
+    AllowCode,
+    Json,
+    Scale,
+    Settings,
+    Variants,
+    split_settings,
+)
 from gpusim.core.own_code import Imports, permit
 
 if TYPE_CHECKING:
@@ -31,7 +39,7 @@ def characterize(
     ] = "kepler-uvm",
     variant: Variants = None,
     settings: Settings = None,
-    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
+    scale: Scale = "quick",
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="HDF5 file of all numbers.")

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.opening import opened
+from gpusim.cli.opening import opened, page_beside
 from gpusim.cli.timeline import whole_cycles
-from gpusim.core.errors import UserError
 from gpusim.core.shown import shown
 
 
@@ -34,9 +33,8 @@ def explore(
     """Write a page on which a run can be looked into, cycle by cycle, in any browser."""
     from gpusim.views.explore import explore as explore_page
 
-    path = output or file.with_suffix(".explore.html")
-    if path.resolve() in {one.resolve() for one in (file, other) if one is not None}:
-        raise UserError(f"the page would replace the result {path}: give another name with -o")
-    with opened(file, *([] if other is None else [other])) as results:
+    files = (file,) if other is None else (file, other)
+    path = page_beside(output, ".explore.html", *files)
+    with opened(*files) as results:
         explore_page(*results, begin=begin or 0, end=end).write(path)
     print(shown(f"written to {path}: open it in a browser"))

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gpusim.cli.options import begins
+
+
+def _formats() -> Iterable[str]:
+    from gpusim.results.export import FORMATS
+
+    return FORMATS
+
 
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE.h5", help="Result.")],
-    to: Annotated[str, typer.Option(help="csv, parquet, netcdf or json.")],
+    to: Annotated[
+        str, typer.Option(help="csv, parquet, netcdf or json.", autocompletion=begins(_formats))
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o",
-            help="File, or folder of tables (default: beside FILE.h5, FILE-csv/ or FILE.nc).",
+            help="File, or folder of tables (default: FILE-csv/, FILE.nc, … beside FILE.h5).",
         ),
     ] = None,
 ) -> None:  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import Json
+from gpusim.cli.options import Json, begins
 from gpusim.core.errors import UserError, nearest
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def list_things(
     what: Annotated[
         str,
         typer.Argument(
-            help="models, recipes, workloads, policies, records, sweeps, figures or studies"
+            help="models, recipes, workloads, policies, records, sweeps, figures or studies",
+            autocompletion=begins(lambda: _LISTS),
         ),
     ],
     paper: Annotated[

@@ -105,6 +105,7 @@ def _options(
 def _add_commands() -> None:
     from gpusim.cli import (
         characterize,
+        checkpoint,
         compare,
         cost,
         explore,
@@ -125,6 +126,7 @@ def _add_commands() -> None:
 
     app.command("run")(run.run)
     app.command("characterize")(characterize.characterize)
+    app.command("checkpoint")(checkpoint.checkpoint)
     app.command("compare")(compare.compare)
     app.command("cost")(cost.cost)
     app.command("explore")(explore.explore)

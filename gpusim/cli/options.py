@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from gpusim.core.errors import UserError
+from gpusim.core.own_code import Imports, importing
 
 
 def begins(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -46,6 +47,34 @@ def _sweeps() -> Iterable[str]:
     return data_names("experiments")
 
 
+def _scales() -> Iterable[str]:
+    from gpusim.programs.tables import SCALES
+
+    return SCALES
+
+
+def _setting_begins(context: typer.Context, incomplete: str) -> list[str]:
+    """Keys of the model that stands before it on the command line."""
+    from gpusim.machine.load import load_model
+
+    given = context.params.get("model") if "model" in context.params else ""
+    model = next(iter(context.args), "") if given is None else given  # arguments are not told yet
+    try:
+        with importing(Imports.NOTHING):
+            keys = load_model(model).origins
+    except UserError:  # a shell shows what is said on completion as if it were typed
+        return []
+    return [f"{key}=" for key in keys if key.startswith(incomplete)]
+
+
+def _record_begins(incomplete: str) -> list[str]:
+    """The last one of what is to be recorded."""
+    from gpusim.results.schema import RECORDS
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in RECORDS if name.startswith(last)]
+
+
 Model = Annotated[
     str,
     typer.Argument(
@@ -62,8 +91,13 @@ Variants = Annotated[
 ]  # fmt: skip
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="KEY=VALUE, such as tlb.L2.entries=1024; may be repeated."),
-]
+    typer.Option(
+        "--set", help="KEY=VALUE, such as tlb.L2.entries=1024; may be repeated.",
+        autocompletion=_setting_begins,
+    ),
+]  # fmt: skip
+SCALES, RECORDS = begins(_scales), _record_begins
+Scale = Annotated[str, typer.Option(help="smoke, quick or paper.", autocompletion=SCALES)]
 
 
 class PictureKind(StrEnum):

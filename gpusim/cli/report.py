@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.opening import opened
-from gpusim.core.errors import UserError
+from gpusim.cli.opening import opened, page_beside
 from gpusim.core.shown import shown
 
 
@@ -21,9 +20,7 @@ def report(
     """Write a run as one HTML page: what translation cost, where the cycles went, and when."""
     from gpusim.views.report import write_report
 
-    path = output or file.with_suffix(".html")
-    if path.resolve() == file.resolve():
-        raise UserError(f"the report would replace the result {file}: give another name with -o")
+    path = page_beside(output, ".html", file)
     with opened(file) as (result,):
         write_report(result, path)
     print(shown(f"written to {path}"))

@@ -10,19 +10,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpusim.cli.options import Json, Picture, PictureKind, terminate
+from gpusim.cli.options import SCALES, Json, Picture, PictureKind, begins, terminate
 from gpusim.core.errors import WriteError
 
 if TYPE_CHECKING:
     from gpusim.studies.reproduce.run import Judged, Outcome
 
 
+def _ids() -> Iterable[str]:
+    from gpusim.studies.reproduce.catalog import figures_of
+    from gpusim.studies.reproduce.claims import papers
+
+    for paper in papers():
+        yield paper.paper
+        yield from (figure.id for figure in figures_of(paper))
+
+
 def reproduce(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Of papers, figures or claims: orch, orch.fig11, ... (default: all)."),
+        typer.Argument(
+            help="Of papers, figures or claims: orch, orch.fig11, ... (default: all).",
+            autocompletion=begins(_ids),
+        ),
     ] = None,
-    scale: Annotated[str, typer.Option(help="Of the programs: smoke, quick or paper.")] = "quick",
+    scale: Annotated[
+        str, typer.Option(help="Of the programs: smoke, quick or paper.", autocompletion=SCALES)
+    ] = "quick",
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of runs; figures and sweeps share it.")
     ] = Path("gpusim-runs"),

@@ -10,10 +10,12 @@ import typer
 
 from gpusim.cli.kept import kept
 from gpusim.cli.options import (
+    RECORDS,
     WORKLOADS,
     AllowCode,
     Json,
     Model,
+    Scale,
     Seeds,
     Settings,
     Shift,
@@ -35,11 +37,14 @@ def run(
     ],
     variant: Variants = None,
     settings: Settings = None,
-    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
+    scale: Scale = "quick",
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     record: Annotated[
         list[str] | None,
-        typer.Option(help="Event tables to keep, comma-separated; see gpusim list records."),
+        typer.Option(
+            help="Event tables to keep, comma-separated; see gpusim list records.",
+            autocompletion=RECORDS,
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="HDF5 file of the result.")
@@ -69,6 +74,17 @@ def run(
             "1kblocks, 5Minstructions."
         ),
     ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            help="Time windows only, and estimate the whole: "
+            "windows=30,length=50kcycles,warm=20kcycles[,by=launch][,seed=0]."
+        ),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option("--from", help="Start from a checkpoint: a file of gpusim checkpoint."),
+    ] = None,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     allow_code: AllowCode = False,
@@ -91,8 +107,9 @@ def run(
     of_model, of_workload = split_settings(settings)
     if seeds is not None:
         _refuse_with_seeds(
-            log=log, log_every=log_every, events=events, serve=serve, serve_address=serve_address
-        )
+            log=log, log_every=log_every, events=events, serve=serve,
+            serve_address=serve_address, sample=sample, **{"from": start},
+        )  # fmt: skip
         run_seeds(
             Repeated(
                 model, variant or (), of_model, workload, scale, of_workload,
@@ -113,6 +130,7 @@ def run(
             machine, program, record=records, output=output, progress=progress,
             log=log, log_every=LOG_EVERY if log_every is None else log_every, events=events,
             attach=None if live is None else live.attach, until=until or (), skip=skip,
+            sample=sample, start=start,
         )  # fmt: skip
     with result, kept(output):
         if as_json:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gpusim.cli.options import begins
 from gpusim.core.errors import UserError, nearest
 
 
+def _kinds() -> Iterable[str]:
+    from gpusim.studies.schemas import KINDS
+
+    return KINDS
+
+
 def schema(
-    kind: Annotated[str, typer.Argument(help="model, recipe, workload or sweep")],
+    kind: Annotated[
+        str,
+        typer.Argument(help="model, recipe, workload or sweep", autocompletion=begins(_kinds)),
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File (default: printed).")
     ] = None,

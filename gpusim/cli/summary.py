@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gpusim.results.result import Result
 
 _BAR_WIDTH = 20
-_LABEL_WIDTH = 30
+_LABEL_WIDTH = 24
 """Letters of what a row is, at least, where it is told beside several applications."""
 
 _APP_WIDTH = 20
@@ -78,6 +79,8 @@ def _headline(result: Result, rows: HeadlineTable, apps: Sequence[str]) -> Table
         heading = _told(app or "all") if several else Text("value")
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("unit", no_wrap=True)
+    if len(result.estimates):
+        table.caption = "in brackets: 95 % intervals of what was sampled; ?: none"
     for names in rows.sections.values():
         for number in names:
             amounts, unit = _amounts(result, [full_name(app, number) for app in apps])
@@ -91,17 +94,38 @@ def _headline(result: Result, rows: HeadlineTable, apps: Sequence[str]) -> Table
 def _amounts(result: Result, names: Sequence[str]) -> tuple[list[str], str]:
     """Numbers for the eye, empty where there is none, and their unit.
 
-    Units that differ, as those of a short and of a long time do, stand beside the numbers.
+    Estimates have their interval behind them, or a ``?`` where it is not known.  Units that differ,
+    as those of a short and of a long time do, stand beside the numbers.
     """
-    units = result.summary_units
-    found = [
-        format_quantity(result.summary[name], units[name]) if name in result.summary else ("", "")
-        for name in names
-    ]
+    spans = _intervals(result)
+    found = [_told_number(result, name, spans) for name in names]
     unit, *others = dict.fromkeys(unit for text, unit in found if text) or [""]
     if others:
         return [f"{text} {unit}".strip() for text, unit in found], ""
     return [text for text, _ in found], unit
+
+
+def _told_number(
+    result: Result, name: str, spans: Mapping[str, tuple[float, float]]
+) -> tuple[str, str]:  # fmt: skip
+    """A number and its unit; two empty texts if there is none."""
+    if name not in result.summary:
+        return "", ""
+    unit = result.summary_units[name]
+    text, unit_told = format_quantity(result.summary[name], unit)
+    if name not in spans:
+        return text, unit_told
+    ends = [format_quantity(end, unit) for end in spans[name]]
+    if any(np.isnan(spans[name])):
+        return f"{text} (?)", unit_told
+    told = " … ".join(text if own == unit_told else f"{text} {own}" for text, own in ends)
+    return f"{text} ({told})", unit_told
+
+
+def _intervals(result: Result) -> dict[str, tuple[float, float]]:
+    """Of a sampled run, the interval of each number."""
+    found = result.estimates
+    return dict(zip(found.name, zip(found.low, found.high, strict=True), strict=True))
 
 
 def _stalls(stalls: pd.DataFrame) -> Table:

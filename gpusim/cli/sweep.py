@@ -77,7 +77,7 @@ def sweep(
         print_results,
         print_status,
     )
-    from gpusim.cli.sweep_view import Seen, sweep_progress, sweep_state
+    from gpusim.cli.sweep_view import WatchedSweep, sweep_progress
     from gpusim.studies.sweep.picture import draw_sweep
     from gpusim.studies.sweep.run import run_sweep
     from gpusim.studies.sweep.spec import read_sweep
@@ -97,14 +97,16 @@ def sweep(
         print_look_ahead(look_ahead(wanted, output, retry_failed), jobs, as_json)
         return
     signal.signal(signal.SIGTERM, terminate)
-    title, seen = wanted.title or wanted.name, Seen()
+    title = wanted.title or wanted.name
+    watched = WatchedSweep(title)
     with (
-        serving(serve, serve_address, lambda: sweep_state(title, seen.last)),
+        serving(serve, serve_address, watched.state, watched.brake.command),
         sweep_progress(title) as progress,
     ):
         results = run_sweep(
             wanted, output, jobs=jobs, dask=dask, retry_failed=retry_failed,
-            limits=_limits(time_limit, hang_limit), progress=seen.also(progress),
+            limits=_limits(time_limit, hang_limit), progress=watched.also(progress),
+            brake=watched.brake,
         )  # fmt: skip
     if len(wanted.seeds) > 1:
         results.write_bands()

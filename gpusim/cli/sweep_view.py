@@ -17,6 +17,7 @@ from rich.text import Text
 
 from gpusim.cli.console import stderr_console
 from gpusim.cli.live import clock_text
+from gpusim.studies.sweep.brake import Brake
 
 if TYPE_CHECKING:
     from gpusim.studies.sweep.progress import SweepProgress
@@ -41,40 +42,54 @@ def sweep_progress(title: str) -> Iterator[Callable[[SweepProgress], None]]:
         )
 
 
-def sweep_state(title: str, progress: SweepProgress | None) -> dict[str, Any]:
-    """What there is to show of a sweep, in plain JSON types."""
-    if progress is None:
-        return {"title": title, "kind": "sweep", "total": 0, "finished": 0}
-    return {
-        "title": title,
-        "kind": "sweep",
-        "total": progress.total,
-        "finished": progress.total - progress.left,
-        "failed": progress.failed,
-        "running": [[name, round(seconds, 1)] for name, seconds in progress.running],
-        "seconds_left": progress.seconds_left,
-        "done": not progress.left,
-    }
+class WatchedSweep:
+    """A sweep that is watched on a page, and braked from there.
 
-
-class Seen:
-    """Remembers how far a sweep was when it told last.
+    Args:
+        title: of the page.
+        clock: seconds of real time.
 
     Attributes:
-        last: that; None: nothing was told yet.
+        brake: of the sweep.
     """
 
-    def __init__(self) -> None:
-        self.last: SweepProgress | None = None
+    def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._title = title
+        self._clock = clock
+        self._began = clock()
+        self._last: SweepProgress | None = None
+        self.brake = Brake()
 
     def also(self, report: Callable[[SweepProgress], None]) -> Callable[[SweepProgress], None]:
-        """A callback that remembers, and tells another one."""
+        """A callback that remembers how far the sweep is, and tells another one."""
 
         def told(progress: SweepProgress) -> None:
-            self.last = progress
+            self._last = progress
             report(progress)
 
         return told
+
+    def state(self) -> dict[str, Any]:
+        """What there is to show, in plain JSON types."""
+        seconds = self._clock() - self._began
+        state = {
+            "title": self._title, "kind": "sweep", "paused": self.brake.paused, "seconds": seconds,
+        }  # fmt: skip
+        progress = self._last
+        if progress is None:
+            return {**state, "total": 0, "finished": 0, "done": False}
+        return {
+            **state,
+            "total": progress.total,
+            "finished": progress.total - progress.left,
+            "reused": progress.reused,
+            "failed": progress.failed,
+            "failures": progress.failures,
+            "running": [[name, round(since, 1)] for name, since in progress.running],
+            "runs_a_minute": 60 * (progress.done + progress.failed) / seconds if seconds else None,
+            "seconds_left": progress.seconds_left,
+            "done": not progress.left,
+        }
 
 
 def show(progress: SweepProgress, title: str, elapsed: float, width: int) -> Panel:

@@ -41,7 +41,13 @@ def whole_cycles(text: str) -> int:
     """
     if re.fullmatch(r"\d+|\d{1,3}([,_]\d{3})+", text) is None:
         raise UserError(f"{text!r} is no number of cycles: write it like 12000, 12_000 or 12,000")
-    return int(re.sub("[,_]", "", text))
+    digits = re.sub("[,_]", "", text)
+    if len(digits) > _MOST_DIGITS:
+        raise UserError(f"{text[:40]}… cycles are more than any run has")
+    return int(digits)
+
+
+_MOST_DIGITS = 18
 
 
 def timeline(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpusim.cli.options import WORKLOADS, AllowCode, Json, Settings, split_settings
+from gpusim.cli.options import WORKLOADS, AllowCode, Json, Scale, Settings, split_settings
 from gpusim.core.errors import UserError
 from gpusim.core.own_code import Imports, permit
 from gpusim.core.shown import shown
@@ -32,7 +32,7 @@ def record(
         ),
     ],
     output: Output,
-    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
+    scale: Scale = "quick",
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     settings: Settings = None,
     warp_size: Annotated[

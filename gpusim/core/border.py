@@ -30,6 +30,9 @@ MOST_TIMES = 100
 MOST_LINE_BYTES = 1 << 20
 """The longest line of a text; the longest that a tracer writes have a thousandth of it."""
 
+MOST_SMALL_BYTES = 1 << 20
+"""Of files that gpusim keeps about sweeps and settings; they have some hundred."""
+
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"),
@@ -141,6 +144,26 @@ def file_bytes(path: Path, cannot: str = "cannot open") -> int:
         kind = next((name for test, name in _KINDS if test(found.st_mode)), "no file")
         raise UserError(f"{cannot} {path}: it is {kind}")
     return found.st_size
+
+
+def small_text(path: Path) -> str:
+    """The text of one of gpusim's own small files, which may have become anything meanwhile.
+
+    Raises:
+        OSError: it is not there, or cannot be read.
+        ValueError: it is no regular file, has more than `MOST_SMALL_BYTES`, or is no UTF-8.
+    """
+
+    def at_once(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait
+
+    with open(path, "rb", opener=at_once) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise ValueError("it is no regular file")
+        data = stream.read(MOST_SMALL_BYTES + 1)
+    if len(data) > MOST_SMALL_BYTES:
+        raise ValueError(f"it has more than {format_memory(MOST_SMALL_BYTES)}")
+    return data.decode()
 
 
 def most_unpacked(packed: int) -> int:

@@ -50,6 +50,20 @@ class Behind:
         """
         raise NotImplementedError
 
+    def warm_lines(
+        self, lines: list[int], shift: int, sectors: list[int], kinds: list[int], app: int
+    ) -> None:
+        """Likewise for many, one after the other; those without sectors have not come so far.
+
+        Args:
+            lines: physical numbers of lines of the asking cache.
+            shift: logarithm of their size.
+            sectors: of each, as for `warm`.
+            kinds: likewise.
+            app: index of the application.
+        """
+        raise NotImplementedError
+
 
 @trait
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -132,8 +146,8 @@ class FirstCache:
         """Forget all lines."""
         raise NotImplementedError
 
-    def warm(self, line: int, sectors: int, kind: int) -> int:
-        """An access without a clock; returns the sectors that it asks of the memory behind."""
+    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> list[int]:
+        """Accesses without a clock; returns the sectors that each asks of the memory behind."""
         raise NotImplementedError
 
     def begin_kernel(self, shared_bytes: int) -> None:

@@ -19,6 +19,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from gpusim.core.border import is_folder, small_text
 from gpusim.core.errors import UserError
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -117,10 +118,10 @@ def trusted_folders() -> list[Path]:
     """
     path = _list_file()
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = json.loads(small_text(path))
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: {error}; remove it, and mark folders anew") from error
     if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
         raise UserError(f"{path} is damaged: no list of folders; remove it, and mark folders anew")
@@ -133,8 +134,8 @@ def mark_trusted(folder: Path, trusted: bool = True) -> None:
     Raises:
         UserError: there is no such folder, or the list cannot be written.
     """
-    folder = folder.resolve()
-    if trusted and not folder.is_dir():
+    folder = Path(os.path.realpath(folder))
+    if trusted and not is_folder(folder):
         raise UserError(f"there is no folder {folder}")
     others = [one for one in trusted_folders() if one != folder]
     path = _list_file()

@@ -7,9 +7,9 @@ a piece of one thread block at a time, so that memory does not grow with the pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from attrs import define, frozen
@@ -60,8 +60,9 @@ SIDE_OPS = {
 
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
 
-_IS_ACCESS = np.zeros(256, dtype=bool)
-_IS_ACCESS[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
+_COMPUTE: Final = int(Op.COMPUTE)
+_BARRIER: Final = int(Op.BARRIER)
+_NO_INSTRUCTION: Final = frozenset(map(int, NO_INSTRUCTION))
 
 SECTOR_BYTES: Final = 32
 """The grain of transactions: what a lane of an instruction does not cross."""
@@ -105,23 +106,18 @@ class LaneChunk:
 
 def instructions_of(chunk: LaneChunk) -> int:
     """Warp instructions of a chunk, as an SM counts them when it issues them."""
-    warps = chunk.active.sum(axis=1)
+    (count,) = instructions_in(chunk, 1)
+    return count
+
+
+def instructions_in(chunk: LaneChunk, parts: int) -> list[int]:
+    """Likewise those of each of so many equal parts of its warps."""
+    warps = chunk.active.reshape(len(chunk.kind), parts, -1).sum(axis=2)
     each = np.where(chunk.kind == Op.COMPUTE, chunk.arg, 1)
     each[np.isin(chunk.kind, NO_INSTRUCTION)] = 0
     each[(chunk.kind == Op.SHARED) & (chunk.arg == 0)] = 0
-    return int((warps * each).sum())
-
-
-def pieces_of(chunk: LaneChunk, rows: int) -> Iterator[LaneChunk]:
-    """A chunk in pieces of at most so many instructions."""
-    memory = np.concatenate(([0], np.cumsum(_IS_ACCESS[chunk.kind])))
-    for first in range(0, len(chunk.kind), rows):
-        last = min(first + rows, len(chunk.kind))
-        accesses = slice(int(memory[first]), int(memory[last]))
-        yield LaneChunk(
-            chunk.kind[first:last], chunk.arg[first:last], chunk.active[first:last],
-            chunk.address[accesses], chunk.size[accesses],
-        )  # fmt: skip
+    counts: list[int] = (each @ warps).tolist()
+    return counts
 
 
 class Segment:
@@ -144,6 +140,18 @@ class Segment:
         self.args = args
         self.lines = lines
         self.sectors = sectors
+
+    def instructions(self) -> int:
+        """Warp instructions, as an SM counts them when it issues them."""
+        count = 0
+        for kind, arg in zip(self.kinds, self.args, strict=True):
+            if kind == _COMPUTE:
+                count += arg
+            elif kind == _BARRIER:
+                count += 1
+            elif kind not in _NO_INSTRUCTION:
+                count += int(arg > 0)
+        return count
 
 
 @frozen
@@ -198,6 +206,46 @@ class LaunchBeside(Launch, Protocol):
 
         Those of other kinds are what `run_block` makes of them: nothing, arithmetic, or a load.
         """
+
+
+def execute_block(
+    launch: Launch, block: int, warp_size: int, kinds: frozenset[int]
+) -> Iterator[LaneChunk]:
+    """Execute a thread block, with the operations of `kinds` if its launch knows them.
+
+    Args:
+        launch: perhaps a `LaunchBeside`.
+        block: index of the block.
+        warp_size: lanes of a warp.
+        kinds: as in `LaunchBeside.run_block_beside`.
+    """
+    known: Any = launch
+    if kinds and hasattr(known, "run_block_beside"):
+        chunks: Iterator[LaneChunk] = known.run_block_beside(block, warp_size, kinds)
+        return chunks
+    return launch.run_block(block, warp_size)
+
+
+class LaunchInStep(Launch, Protocol):
+    """A launch that can execute several thread blocks at once, instruction by instruction."""
+
+    def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
+        """Execute blocks in step; their warps stand side by side in its chunks, block by block.
+
+        An instruction that only some of the blocks execute has no active warps of the others.
+        None: its blocks have to be executed one by one.
+        """
+
+
+def execute_in_step(
+    launch: Launch, blocks: Sequence[int], warp_size: int
+) -> Iterator[LaneChunk] | None:
+    """Execute thread blocks in step, if their launch knows how (`LaunchInStep`)."""
+    known: Any = launch
+    if not hasattr(known, "run_in_step"):
+        return None
+    chunks: Iterator[LaneChunk] | None = known.run_in_step(blocks, warp_size)
+    return chunks
 
 
 class Application(Protocol):

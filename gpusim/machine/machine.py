@@ -85,7 +85,7 @@ class Machine:
         """Counters of no application, if the run was stopped before all had ended."""
         self._warps = 0
         self._pace = pace
-        self._kind_of_scheduler = BlockScheduler if pace is None else SkippingScheduler
+        self._kind_of_scheduler = BlockScheduler if pace is None else pace.kind_of_scheduler()
         self._domains = divide(config, tenants)
         self._build_page_table(seed)
         self._build_memory()

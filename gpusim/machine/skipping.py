@@ -12,7 +12,7 @@ from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
 from gpusim.machine.amount import SCALES
 from gpusim.machine.machine import Machine
 
-_FORM = re.compile(r"([0-9]+)\s*([kMG]?)\s*(launches|blocks|instructions)")
+_FORM = re.compile(r"([0-9]{1,18})\s*([kMG]?)\s*(launches|blocks|instructions)")
 
 
 @frozen
@@ -37,6 +37,11 @@ class SkipFirst(Pace):
     def may_begin(self, scheduler: SkippingScheduler) -> bool:
         return self.unit != "blocks" or scheduler.skipped < self.count
 
+    @property
+    def setting(self) -> str:
+        """As results name it."""
+        return f"skip={self}"
+
     def __str__(self) -> str:
         return f"{self.count}{self.unit}"
 
@@ -60,6 +65,8 @@ def skip_warnings(machine: Machine, what: object) -> Iterator[str]:
     """What was skipped of each application, in words, at the end of a run."""
     for app, scheduler in enumerate(machine.schedulers):
         assert isinstance(scheduler, SkippingScheduler)
+        if not scheduler.passed:
+            continue
         whole = scheduler.passed + sum(sm.counters[app].instructions for sm in machine.sms)
         yield (
             f"{machine.names[app]}: a part of the program: {scheduler.passed:,} of {whole:,} warp "

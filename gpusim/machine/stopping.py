@@ -12,6 +12,7 @@ from attrs import define, frozen
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.metrics import INSTRUCTIONS
+from gpusim.core.stop import Stop
 from gpusim.machine.amount import parse_amount
 from gpusim.machine.machine import Machine
 
@@ -21,7 +22,9 @@ LOOK_CYCLES = 10_000
 WINDOW_CYCLES = 10_000
 """Length of a window of `ipc-stable` that names none [our choice]."""
 
-_STABLE = re.compile(r"ipc-stable\(\s*([0-9.]+)\s*%\s*,\s*([0-9]+)\s*windows\s*(?:,\s*(.+?)\s*)?\)")
+_STABLE = re.compile(
+    r"ipc-stable\(\s*([0-9.]+)\s*%\s*,\s*([0-9]{1,6})\s*windows\s*(?:,\s*(.+?)\s*)?\)"
+)
 _FORMS = (
     "2Mcycles, 500kinstructions, ipc-stable(2 %, 20 windows), "
     "ipc-stable(2 %, 20 windows, 10kcycles)"
@@ -152,35 +155,6 @@ def parse_rules(texts: Sequence[str], names: Sequence[str]) -> dict[str, StopRul
             )
         rules[name] = parse_rule(rule)
     return {name: rules.get(name) or rules[""] for name in names if name in rules or "" in rules}
-
-
-@frozen
-class Stop:
-    """What became of the stop rule of an application.
-
-    Attributes:
-        app: its name.
-        rule: as it was written.
-        met: whether it was met; otherwise the application ended before.
-        cycle: in which its first run ended, one way or the other.
-        instructions: warp instructions that it had issued.
-        warps: warps that were in residence; what they had under way is in no counter of an answer.
-    """
-
-    app: str
-    rule: str
-    met: bool
-    cycle: int
-    instructions: int
-    warps: int
-
-    def __str__(self) -> str:
-        if not self.met:
-            return f"{self.app}: ended before {self.rule} was met; its numbers are of the whole"
-        return (
-            f"{self.app}: a part of the program: stopped by {self.rule} in cycle {self.cycle:,}, "
-            f"after {self.instructions:,} warp instructions, with {self.warps} warps under way"
-        )
 
 
 class Stopping:

@@ -193,6 +193,12 @@ class _WatchedCache(CacheArray):
         self._lives.fill(line)
         return victim
 
+    def use(self, line: int, sectors: int, filled: int) -> int:
+        missing = self.missing(line, sectors)
+        if missing:
+            self.fill(line, filled)
+        return missing
+
     def remove(self, line: int) -> int:
         state = super().remove(line)
         if state:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from attrs import define
 
 from gpusim.core.warp_program import Buffer, LaneChunk, Launch
 from gpusim.programs.device import AddressSpace
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.tracer import BlockTracer, Shape, StepTracer
 
 
 @define(kw_only=True, eq=False)
@@ -25,7 +26,12 @@ class Kernel(ABC):
         name: the kernel's name.
         registers_per_thread: 32-bit registers.
         shared_bytes: shared memory of a block.
+        lanewise: the body computes each thread's values from those of that thread, and executes an
+            instruction for all threads (`where` None) only where all threads of all blocks come
+            by: so it can be executed for several blocks in step (`StepTracer`).
     """
+
+    lanewise: ClassVar[bool] = False
 
     shape: Shape
     name: str
@@ -54,12 +60,21 @@ class Kernel(ABC):
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute thread block `block`; yields its chunks in order, all warps together."""
-        tracer = BlockTracer(self.shape, block, warp_size)
+        return self._run(BlockTracer(self.shape, block, warp_size))
+
+    def _run(self, tracer: BlockTracer) -> Iterator[LaneChunk]:
+        """What a tracer sees of the body, piece by piece."""
         for _ in self.body(tracer) or ():
             if tracer.full and (chunk := tracer.take()):
                 yield chunk
         if chunk := tracer.take():
             yield chunk
+
+    def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
+        """Execute thread blocks in step if they are `lanewise`, and made of whole warps."""
+        if not self.lanewise or self.threads_per_block % warp_size:
+            return None
+        return self._run(StepTracer(self.shape, blocks, warp_size))
 
 
 class Program(ABC):

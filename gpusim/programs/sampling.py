@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from attrs import define
 
-from gpusim.core.warp_program import Buffer, LaneChunk, Launch
+from gpusim.core.warp_program import Buffer, LaneChunk, Launch, execute_in_step
 from gpusim.programs.device import AddressSpace
 from gpusim.programs.kernel import Program
 
@@ -70,6 +70,10 @@ class SampledLaunch:
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute the `block`-th of the chosen blocks."""
         return self.launch.run_block(self.chosen[block], warp_size)
+
+    def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
+        """Execute some of the chosen blocks in step, if the launch knows how."""
+        return execute_in_step(self.launch, [self.chosen[block] for block in blocks], warp_size)
 
 
 class SampledProgram:

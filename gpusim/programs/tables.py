@@ -55,6 +55,32 @@ class ApplicationTable:
 
 
 @frozen
+class Timed:
+    """How much of a workload is timed; nothing said: all of it.
+
+    Attributes:
+        until: stop rules, as for ``gpusim run --until``.
+        skip: what is skipped first, as for ``--skip``.
+        sample: which windows are timed, as for ``--sample``.
+        start: checkpoint to start from, as for ``--from``.
+    """
+
+    until: tuple[str, ...] = ()
+    skip: str = ""
+    sample: str = ""
+    start: str = ""
+
+
+@frozen
+class TimedTable:
+    """How much of a workload is timed, by scale; nothing said: all of it."""
+
+    smoke: Timed = Timed()
+    quick: Timed = Timed()
+    paper: Timed = Timed()
+
+
+@frozen
 class WorkloadTable:
     """A workload: the whole of a file, or an entry of a paper's collection.
 
@@ -62,6 +88,7 @@ class WorkloadTable:
         applications: in the order of their address spaces.
         description, suite, pattern: what it is, where it is from, its class of access pattern.
         relaunch: see `RELAUNCH_RULES`.
+        timed: how much of it is timed.
         stated: what a paper says about it, by name.
     """
 
@@ -70,6 +97,7 @@ class WorkloadTable:
     suite: str = ""
     pattern: str = field(default="", validator=in_(("", *PATTERNS)))
     relaunch: str = field(default="never", validator=in_(RELAUNCH_RULES))
+    timed: TimedTable = TimedTable()
     stated: Mapping[str, Any] = field(factory=dict)
 
 

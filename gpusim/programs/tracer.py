@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,9 @@ _IS_MEMORY[list(MEMORY_OPS)] = True
 
 LANES_PER_CHUNK = 1 << 15
 """Lane addresses after which a block hands over what it has recorded."""
+
+ROWS_IN_STEP = 16
+"""Instructions after which blocks in step do."""
 
 _FIRST_ROWS = 32
 """Memory instructions for which a block has room at first."""
@@ -67,6 +71,15 @@ def _threads(block: Dim3) -> tuple[Lanes, Lanes, Lanes, Lanes]:
     return arrays
 
 
+@lru_cache(maxsize=8)
+def _threads_in_step(block: Dim3, count: int) -> tuple[Lanes, Lanes, Lanes, Lanes]:
+    """Likewise of so many blocks."""
+    tid, x, y, z = (np.tile(array, count) for array in _threads(block))
+    for array in (tid, x, y, z):
+        array.flags.writeable = False
+    return tid, x, y, z
+
+
 class BlockTracer:
     """One thread block, executed by all its threads together.
 
@@ -79,7 +92,7 @@ class BlockTracer:
         threads: threads of the block.
         tid: (threads,) int64, linear thread number in the block.
         tx, ty, tz: (threads,) int64, thread index.
-        bx, by, bz: block index.
+        bx, by, bz: block index, an int; of blocks in step (`StepTracer`) that of each thread.
         t: (threads,) int64, ``bx * X + tx``: the thread number in a one-dimensional grid.
     """
 
@@ -88,8 +101,18 @@ class BlockTracer:
         "bx", "by", "bz", "t", "threads", "tid", "tx", "ty", "tz",
     )  # fmt: skip
 
+    bx: Any
+    by: Any
+    bz: Any
+
     def __init__(self, shape: Shape, block: int, warp_size: int) -> None:
-        self.tid, self.tx, self.ty, self.tz = _threads(shape.block)
+        self._place(shape, block, _threads(shape.block), warp_size)
+
+    def _place(
+        self, shape: Shape, block: Any, threads: tuple[Lanes, Lanes, Lanes, Lanes], warp_size: int
+    ) -> None:
+        """Say who the threads are, of block number `block`; of several: a number for each."""
+        self.tid, self.tx, self.ty, self.tz = threads
         self.threads = len(self.tid)
         self.bx = block % shape.grid[0]
         self.by = block // shape.grid[0] % shape.grid[1]
@@ -313,6 +336,25 @@ class BlockTracer:
                 f"thread {thread} accesses element {index[row, thread]} "
                 f"of {array.name!r}, which has {array.length}"
             )
+
+
+class StepTracer(BlockTracer):
+    """Several thread blocks of whole warps, executed in step, one after the other in all arrays.
+
+    A body sees one block with the threads of all, whose `bx`, `by`, `bz` and `tid` are those that
+    they have in their own blocks.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, shape: Shape, blocks: Sequence[int], warp_size: int) -> None:
+        threads = _threads_in_step(shape.block, len(blocks))
+        block = np.repeat(np.array(blocks), len(threads[0]) // len(blocks))
+        self._place(shape, block, threads, warp_size)
+
+    @property
+    def full(self) -> bool:
+        return len(self._kind) >= ROWS_IN_STEP
 
 
 def _at(value: NDArray[Scalar] | int | float, where: Mask) -> NDArray[Scalar] | int | float:

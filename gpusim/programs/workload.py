@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import tomli_w
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, fields, frozen
 
 from gpusim.config.layers import parse_scalar
 from gpusim.core.border import border, brief, is_file, is_folder
@@ -15,10 +16,13 @@ from gpusim.programs.builder import ApplicationBuilder, ApplicationSpec, applica
 from gpusim.programs.catalog import program_of
 from gpusim.programs.kernel import Program
 from gpusim.programs.library import Entry, find_workload
-from gpusim.programs.tables import SCALES
+from gpusim.programs.tables import SCALES, Timed
 
 MOST_SEED = (1 << 63) - 1
 """The largest that results can keep."""
+
+_TIMED = "timed."
+"""In front of keys that tell how much of a workload is timed."""
 
 FREE, RECORDED = "free", "recorded"
 """Paces of a trace: as fast as the machine can, or not before the times of its transactions."""
@@ -35,6 +39,7 @@ class Workload:
         applications: in the order of their address spaces.
         relaunch: whether an application that has ended starts again until all have run once.
         overrides: parameters that the caller replaced.
+        timed: how much of it is timed.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Workload:
     applications: tuple[ApplicationSpec, ...]
     relaunch: bool = False
     overrides: Mapping[str, object] = field(factory=dict)
+    timed: Timed = field(factory=Timed)
 
     def split(self, shares: Sequence[float]) -> Workload:
         """The same applications with these shares of the SMs."""
@@ -67,7 +73,11 @@ class Workload:
             }
             applications.append({key: value for key, value in facts.items() if value is not None})
         whole = {"name": self.name, "scale": self.scale, "seed": self.seed}
-        return tomli_w.dumps({**whole, "relaunch": self.relaunch, "applications": applications})
+        timed = {key: value for key, value in asdict(self.timed).items() if value}
+        part = {"timed": timed} if timed else {}
+        return tomli_w.dumps(
+            {**whole, "relaunch": self.relaunch, **part, "applications": applications}
+        )
 
 
 def load_workload(
@@ -85,7 +95,9 @@ def load_workload(
         seed: of everything random in the input; from 0 to `MOST_SEED`.  A trace has its own.
         overrides: parameters that replace those of the scale, such as ``{"n": 4096}``,
             ``{"graph": "/path/to/file"}`` or ``{"graph.vertices": 5000}``; ``"NAME.n"`` is meant
-            for the application of that name, any other for each that has the parameter.
+            for the application of that name, any other for each that has the parameter;
+            ``"timed.sample"`` and the other keys of `gpusim.programs.tables.Timed` are meant for
+            the workload (an empty text: nothing).
 
     Raises:
         UserError: the workload, its file, the scale, an override or a graph is wrong.
@@ -113,11 +125,34 @@ def _load(
         application_builder(entry, index, scale) for index in range(len(entry.table.applications))
     ]
     _check_names([builder.name for builder in builders], entry)
+    timed = _placed(getattr(entry.table.timed, scale), entry)
     for key, value in (overrides or {}).items():
-        _override(builders, key, value)
+        if key.startswith(_TIMED):
+            timed = _timed(timed, key, value)
+        else:
+            _override(builders, key, value)
     specs = tuple(builder.build(seed) for builder in builders)
     relaunch = entry.table.relaunch != "never"
-    return Workload(entry.name, scale, seed, specs, relaunch, dict(overrides or {}))
+    return Workload(entry.name, scale, seed, specs, relaunch, dict(overrides or {}), timed)
+
+
+def _placed(timed: Timed, entry: Entry) -> Timed:
+    """With its checkpoint, which lies in the folder of the workload's file."""
+    return evolve(timed, start=str(entry.path.parent / timed.start)) if timed.start else timed
+
+
+def _timed(timed: Timed, key: str, value: object) -> Timed:
+    """With one of its keys set; an empty text takes away what the file says."""
+    name, text = key.removeprefix(_TIMED), str(value).strip()
+    known = [attribute.name for attribute in fields(Timed)]
+    if name not in known:
+        raise UserError(
+            f"--set workload.{key}: unknown key{nearest(name, known)}; allowed: {', '.join(known)}"
+        )
+    if name == "until":
+        return evolve(timed, until=(text,) if text else ())
+    changed: dict[str, Any] = {name: text}
+    return evolve(timed, **changed)
 
 
 def _is_trace(path: Path) -> bool:

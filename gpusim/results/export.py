@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from gpusim.core.border import file_bytes
 from gpusim.core.errors import UserError, WriteError, nearest
+from gpusim.results.misread import misread
 from gpusim.results.result import Result, open_result
 from gpusim.results.storage.files import whole_file
 
@@ -26,8 +28,13 @@ _NETCDF = 2
 
 
 def default_place(result: str | os.PathLike[str], to: str) -> Path:
-    """Where an export goes unless told otherwise: beside the result, ``run.nc`` or ``run-csv/``."""
+    """Where an export goes unless told otherwise: beside the result, ``run.nc`` or ``run-csv/``.
+
+    Raises:
+        UserError: there is no such result.
+    """
     path = Path(result)
+    file_bytes(path)
     suffix = _SUFFIXES.get(to, "")
     return path.with_suffix(suffix) if suffix else path.with_name(f"{path.stem}-{to}")
 
@@ -46,14 +53,17 @@ def export(path: str | os.PathLike[str], to: str, output: str | os.PathLike[str]
         the files that were written.
 
     Raises:
-        UserError: there is no such format or result, the result is too old to be netCDF, or
-            something cannot be written; files that are written are whole.
+        UserError: there is no such format or result, the result is too old to be netCDF, is
+            damaged or would be replaced, or something cannot be written; files that are written are
+            whole.
     """
     if to not in FORMATS:
         raise UserError(
             f"there is no format {to!r}{nearest(to, FORMATS)}; allowed: {', '.join(FORMATS)}"
         )
-    with open_result(path) as result:
+    if os.path.realpath(output) == os.path.realpath(path):
+        raise UserError(f"the export would replace the result {path}: name another place")
+    with open_result(path) as result, misread(result):
         if to in ("csv", "parquet"):
             return list(_tables(result, Path(output), to))
         with whole_file(Path(output)) as stream:

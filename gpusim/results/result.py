@@ -17,7 +17,16 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.core.states import families
 from gpusim.results.misread import misread
 from gpusim.results.run_data import Provenance, WallClock
-from gpusim.results.schema import APPLICATIONS, COUNTERS, LAUNCHES, PROVENANCE, STOPS, WALL
+from gpusim.results.schema import (
+    APPLICATIONS,
+    COUNTERS,
+    ESTIMATES,
+    LAUNCHES,
+    PROVENANCE,
+    STOPS,
+    WALL,
+    WINDOWS,
+)
 from gpusim.results.source import Source, open_source
 from gpusim.results.storage.columns import Table
 
@@ -156,11 +165,17 @@ class Result:
     @property
     def stops(self) -> pd.DataFrame:
         """Stop rules: app, rule, met, cycle, instructions, warps; empty if there were none."""
-        if not self._source.has("stops"):
-            import pandas as pd
+        return self._frame_if_any("stops", STOPS)
 
-            return pd.DataFrame(columns=[column.name for column in STOPS.columns])
-        return self._frame("stops", STOPS)
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """Of a sampled run: name, value, low, high, windows, refused; else empty."""
+        return self._frame_if_any("estimates", ESTIMATES)
+
+    @property
+    def windows(self) -> pd.DataFrame:
+        """Of a sampled run: window, app, place, launch, cycles, instructions; else empty."""
+        return self._frame_if_any("windows", WINDOWS)
 
     @property
     def applications(self) -> pd.DataFrame:
@@ -312,6 +327,13 @@ class Result:
 
         names = [column.name for column in table.columns if column.name not in leave_out]
         return pd.DataFrame({name: self._source.column(group, name) for name in names})
+
+    def _frame_if_any(self, group: str, table: Table) -> pd.DataFrame:
+        if self._source.has(group):
+            return self._frame(group, table)
+        import pandas as pd
+
+        return pd.DataFrame(columns=[column.name for column in table.columns])
 
     def _of_summary(self, column: str) -> dict[str, str]:
         names, texts = (self._source.column("summary", one).tolist() for one in ("name", column))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.counters import CounterRow
 from gpusim.core.states import families
+from gpusim.core.stop import Stop
 from gpusim.core.version import form
 
 
@@ -126,15 +127,27 @@ class LaunchFacts:
 
 
 @frozen
-class StopFacts:
-    """What became of a stop rule.  Fields as in `gpusim.results.schema.STOPS`."""
+class EstimateFacts:
+    """A headline number that was estimated.  Fields as in `gpusim.results.schema.ESTIMATES`."""
 
+    name: str
+    value: float
+    low: float
+    high: float
+    windows: int
+    refused: str
+
+
+@frozen
+class WindowFacts:
+    """A window that was timed.  Fields as in `gpusim.results.schema.WINDOWS`."""
+
+    window: int
     app: str
-    rule: str
-    met: bool
-    cycle: int
+    place: int
+    launch: int
+    cycles: int
     instructions: int
-    warps: int
 
 
 @frozen
@@ -156,6 +169,8 @@ class RunData:
         warnings: what a user should know, a sentence each.
         families: what each of the states has in common with others.
         stops: what became of the stop rules, if there were any.
+        estimates: where numbers are estimated, what is known of each headline number.
+        windows: what they were estimated from.
     """
 
     provenance: Provenance
@@ -171,7 +186,9 @@ class RunData:
     wall: WallClock
     warnings: Sequence[str] = ()
     families: Sequence[str] = Factory(lambda run: families(run.states), takes_self=True)
-    stops: Sequence[StopFacts] = ()
+    stops: Sequence[Stop] = ()
+    estimates: Sequence[EstimateFacts] = ()
+    windows: Sequence[WindowFacts] = ()
 
     @state_sums.validator
     def _check_shape(self, _: Attribute[Any], sums: NDArray[np.int64]) -> None:

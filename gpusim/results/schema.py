@@ -143,6 +143,30 @@ STOPS = Table(
     ),
 )
 
+ESTIMATES = Table(
+    "Of a sampled run, what is known of each headline number; there only if it was sampled.",
+    (
+        _text("name", "of the number"),
+        Column("value", "f8", "", "its estimate, as in summary"),
+        Column("low", "f8", "", "begin of its 95 % interval; not a number: it has none"),
+        Column("high", "f8", "", "end of the interval"),
+        Column("windows", "u4", "1", "windows that it was made of"),
+        _text("refused", "why it has no interval; else empty"),
+    ),
+)
+
+WINDOWS = Table(
+    "Of a sampled run, what was measured in each window; there only if it was sampled.",
+    (
+        Column("window", "u4", "1", "number of the window"),
+        _text("app", "application"),
+        Column("place", "i8", "1", "warp instructions of its program before the window"),
+        Column("launch", "u4", "1", "number of its launch"),
+        Column("cycles", "i8", "cycle", "length of the window"),
+        Column("instructions", "i8", "1", "warp instructions that it issued in the window"),
+    ),
+)
+
 STATES = _text("state", "names of the states of a warp; tables name them by their position here")
 
 STATE_FAMILIES = _text(

@@ -97,6 +97,8 @@ class Source:
             groups = file["tables"]  # .get() would hide damage
             found = {}
             for name, group in groups.items():
+                if not name.isidentifier():  # names become names of files
+                    raise ValueError(f"{name!r} is no name of a table")
                 self._check_lengths(f"tables/{name}")
                 columns = {key: one for key, one in group.items() if is_column(one)}
                 for column in columns.values():

@@ -22,6 +22,7 @@ from gpusim.results.schema import (
     CONFIG,
     CONVENTIONS,
     COUNTERS,
+    ESTIMATES,
     EVENTS,
     FORMAT,
     LAUNCHES,
@@ -37,6 +38,7 @@ from gpusim.results.schema import (
     SUMMARY,
     WALL,
     WARNINGS,
+    WINDOWS,
     WORKLOAD,
 )
 from gpusim.results.source import Source
@@ -238,6 +240,9 @@ def _write_run(file: h5py.File, run: RunData) -> None:
     _write_rows(file.create_group("launches"), LAUNCHES, run.launches)
     if run.stops:
         _write_rows(file.create_group("stops"), STOPS, run.stops)
+    if run.windows:
+        _write_rows(file.create_group("estimates"), ESTIMATES, run.estimates)
+        _write_rows(file.create_group("windows"), WINDOWS, run.windows)
     write_table(file.create_group("warnings"), WARNINGS, {"text": run.warnings})
     _write_record(file.create_group("wall"), WALL, run.wall)
 

@@ -161,8 +161,7 @@ def test_a_click_tells_the_stay_its_walk_and_who_waited(page: Page, result: Resu
     walk = page.value("chosen.walk")
     assert page.value("chosen.waiters.length") == (columns["request_walk"] == walk).sum()
     waiter = "#details ul:last-of-type button"
-    target = page.box(waiter)
-    page.click(target["x"] + 5, target["y"] + 5)
+    page.press_on(waiter)
     assert page.value("chosen.request") == page.value(f"runs[0].waiters({walk})[0]")
 
 
@@ -176,12 +175,64 @@ def test_search_by_page_and_kernel(page: Page, result: Result) -> None:
         f"{same:,} transactions of page {vpn:#x}"
     )
     page.value("document.querySelector('#search').value = ''")
-    launch = result.launches.iloc[0]
-    page.type("#search", launch.kernel)
-    assert span(page) == (launch.begin, launch.end)
+    launches = result.launches
+    again = launches[launches.kernel == launches.kernel.iloc[0]]
+    page.type("#search", again.kernel.iloc[0])
+    assert span(page) == (again.begin.iloc[0], again.end.iloc[0])
+    listed = "#details > div:first-child li"
+    assert page.value(f"document.querySelectorAll('{listed}').length") == len(again)
+    page.press_on(f"{listed}:last-child button")
+    assert span(page) == (again.begin.iloc[-1], again.end.iloc[-1])
     page.value("document.querySelector('#search').value = ''")
     page.type("#search", "no such thing")
     assert "nothing found" in page.value("document.querySelector('#found').textContent")
+
+
+@needs_browser
+def test_the_mouse_tells_what_is_below_it(page: Page, result: Result) -> None:
+    rows = result.table("intervals")
+    first = rows[rows.sm == 0].begin.min()
+    hint = "document.querySelector('#hint').textContent"
+    for picture, told in (("heat0", "SM 0, cycle"), ("rows0", "warp "), ("counters0", "resident")):
+        box = page.box(f"#{picture}")
+        page.point(box["x"] + 52, box["y"] + 7)
+        assert told in page.value(hint)
+        crosses = page.value(
+            "[...document.querySelectorAll('.cross')].map((one) => one.style.left)"
+        )
+        assert crosses == ["52px"] * 3, "the same cycle in all pictures"
+    cycle = page.value("cycleAt(52, document.querySelector('#heat0').clientWidth)")
+    assert first < cycle < rows.end.max()
+    assert f"cycle {round(cycle):,}" in page.value(hint)
+    page.point(5, 5)
+    assert page.value("document.querySelector('#hint').hidden")
+    assert page.value("document.querySelector('.cross').hidden")
+
+
+@needs_browser
+def test_counters_are_finer_the_closer_one_looks(page: Page, result: Result) -> None:
+    walks = result.table("walks")
+    count = "linesOf(runs[0], groupsOf(runs[0])[0], 500)[0].points.length"
+    assert 400 < page.value(count) <= 1002
+    page.value(f"show({walks.started.iloc[0]}, {walks.started.iloc[0] + 100})")
+    bins = len(pack(result).arrays["counter_0"])
+    assert page.value(count) == pytest.approx(100 * bins / result.summary["cycles"], abs=3)
+
+
+@needs_browser
+def test_a_notebook_shows_the_page_as_it_is(result: Result, window: Page, tmp_path: Path) -> None:
+    shown = result.explore()._repr_html_()
+    text = f"<!DOCTYPE html><body data-ready='yes'>{shown}</body>"
+    (tmp_path / "cell.html").write_text(text, encoding="utf-8")
+    window.open(tmp_path / "cell.html")
+    assert window.box("iframe")["height"] >= 600
+    with window.inside_frame():
+        window.until("document.body && document.body.dataset.ready === 'yes'")
+        box = window.box("#heat0")
+        window.drag((box["x"] + 200, box["y"] + 7), (box["x"] + 300, box["y"] + 7))
+        begin, end = span(window)
+        assert 0 < begin < end < result.summary["cycles"]
+    assert not window.complaints
 
 
 @needs_browser
@@ -193,6 +244,10 @@ def test_two_runs_share_their_axis(result: Result, window: Page, tmp_path: Path)
     begin, end = span(window)
     assert 0 < begin < end < result.summary["cycles"]
     assert window.value("runs.length") == 2
+    launches = result.launches
+    same = (launches.kernel == launches.kernel.iloc[0]).sum()
+    window.type("#search", launches.kernel.iloc[0])
+    assert window.value("document.querySelector('#found').textContent") == f"{2 * same} launches"
     assert not window.complaints
 
 

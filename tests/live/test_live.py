@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 import gpusim
-from gpusim.cli.sweep_view import sweep_state
+from gpusim.cli.sweep_view import WatchedSweep
 from gpusim.core.errors import UserError
+from gpusim.studies.sweep.brake import Brake
 from gpusim.studies.sweep.progress import SweepProgress
+from gpusim.studies.sweep.run import run_sweep
 from gpusim.views.live import LiveRun, LiveServer
 from tests.browser import CHROMIUM, browser
 
@@ -123,12 +125,81 @@ def test_nobody_listens_where_nobody_can() -> None:
 
 
 def test_a_sweep_tells_how_far_it_is() -> None:
-    progress = SweepProgress(10, 2, 3, 1, (("bfs", 4.26),), 60.0)
-    assert sweep_state("study", progress) == {
-        "title": "study", "kind": "sweep", "total": 10, "finished": 6, "failed": 1,
-        "running": [["bfs", 4.3]], "seconds_left": 60.0, "done": False,
+    watched = WatchedSweep("study", iter([10.0, 20.0, 40.0]).__next__)
+    assert watched.state()["total"] == 0
+    told: list[SweepProgress] = []
+    failures = (("nw", "no luck"),)
+    progress = SweepProgress(10, 2, 3, 1, (("bfs", 4.26),), 60.0, failures)
+    watched.also(told.append)(progress)
+    assert told == [progress]
+    assert watched.state() == {
+        "title": "study", "kind": "sweep", "paused": False, "seconds": 30.0, "total": 10,
+        "finished": 6, "reused": 2, "failed": 1, "failures": failures, "running": [["bfs", 4.3]],
+        "runs_a_minute": 8.0, "seconds_left": 60.0, "done": False,
     }  # fmt: skip
-    assert sweep_state("study", None)["total"] == 0
+
+
+def test_a_brake_lets_so_many_runs_begin() -> None:
+    brake = Brake()
+    assert (brake.room(4), brake.paused) == (4, False)
+    brake.command("step", 2)
+    assert brake.room(4) == 2
+    assert brake.room(1) == 1
+    brake.began()
+    brake.began()
+    assert (brake.room(4), brake.paused) == (0, True)
+    brake.began()  # one that found its place before the brake was pulled
+    assert brake.paused
+    brake.command("continue", 1)
+    assert brake.room(4) == 4
+    brake.command("pause", 1)
+    assert (brake.room(4), brake.paused) == (0, True)
+
+
+class Sweeps:
+    """A sweep of three runs in a thread of its own, none of which may begin."""
+
+    def __init__(self, folder: Path) -> None:
+        self.watched = WatchedSweep("sizes")
+        self.watched.brake.command("pause", 1)
+        self.server = LiveServer(0, self.watched.state, self.watched.brake.command)
+        self.folder = folder
+        self.thread = Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        sizes = gpusim.Sweep(
+            name="sizes", models="tiny", workloads="nw", scale="smoke",
+            set={"workload.n": [32, 48, 64]},
+        )  # fmt: skip
+        report = self.watched.also(lambda _: None)
+        run_sweep(sizes, self.folder, jobs=1, progress=report, brake=self.watched.brake)
+
+
+@pytest.fixture
+def sweeps(tmp_path: Path) -> Iterator[Sweeps]:
+    found = Sweeps(tmp_path / "runs")
+    yield found
+    found.watched.brake.command("continue", 1)
+    found.thread.join(60)
+    found.server.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_a_sweep_is_stepped_with_real_clicks(sweeps: Sweeps, tmp_path: Path) -> None:
+    with browser(tmp_path) as page:
+        page.visit(sweeps.server.url)
+        page.until("document.body.dataset.paused === 'yes'")
+        page.until("document.querySelector('#numbers').textContent.includes('0 of 3')")
+        for place in (1, 2):
+            page.press_on("#step")
+            page.until(f"document.body.dataset.finished === '{place}'")
+            assert not ask(f"{sweeps.server.url}state")["running"], "one run, and no other"
+        assert len(list((tmp_path / "runs").rglob("*.h5"))) == 2
+        page.press_on("#continue")
+        sweeps.thread.join(60)
+        page.until("document.querySelector('#status').textContent === 'all runs have ended'")
+        assert not page.complaints
 
 
 def test_the_command_serves_and_stops(tmp_path: Path) -> None:
@@ -149,12 +220,28 @@ def test_the_page_steps_with_real_clicks(runs: Runs, tmp_path: Path) -> None:
         page.visit(runs.server.url)
         page.until("document.body.dataset.paused === 'yes'")
         for place in (1000, 2000):
-            box = page.box("#step")
-            page.click(box["x"] + 5, box["y"] + 5)
+            page.press_on("#step")
             page.until(f"document.body.dataset.cycle === '{place}'")
         assert page.value("document.querySelector('#title').textContent") == "bfs on tiny"
         assert "Who waits for whom now" in page.value("document.body.textContent")
-        box = page.box("#continue")
-        page.click(box["x"] + 5, box["y"] + 5)
+        page.press_on("#continue")
         page.until("document.querySelector('#status').textContent === 'the run has ended'")
         assert not page.complaints
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_the_page_is_narrow_and_dark_where_it_should(runs: Runs, tmp_path: Path) -> None:
+    import matplotlib.image
+
+    runs.at(0)
+    runs.command(command="step", cycles=1500)
+    runs.at(1500)
+    with browser(tmp_path) as page:
+        for dark in (False, True):
+            page.look(width=420, height=900, dark=dark)
+            page.visit(runs.server.url)
+            page.until("document.querySelectorAll('canvas').length === 2")
+            assert page.value("document.documentElement.scrollWidth") <= 420
+            page.screenshot(tmp_path / "page.png")
+            pixels = matplotlib.image.imread(tmp_path / "page.png")[..., :3]
+            assert (pixels[2, 2].mean() < 0.3) == dark

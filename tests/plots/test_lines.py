@@ -7,7 +7,8 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.views.plots import PlotError, cdf, heat_map, sweep_lines
+from gpusim.views.plots import PlotError, cdf, heat_map, new_figure, sweep_lines
+from gpusim.views.plots.powers import power_name, power_ticks
 
 NAN = float("nan")
 
@@ -114,6 +115,13 @@ def test_a_line_a_program_over_powers_of_two():
     assert not axes.collections
     axes.figure.draw_without_rendering()
     assert [label.get_text() for label in axes.get_xticklabels()] == ["16", "32", "64"]
+
+
+def test_a_narrow_axis_has_sizes_between_powers_of_two():
+    axes = new_figure().subplots()
+    power_ticks(axes, 1.4 * 2**20, 2.6 * 2**20, of_bytes=True)
+    ticks = axes.xaxis.get_major_locator()()
+    assert [power_name(tick, True) for tick in ticks] == ["1.5 MiB", "2 MiB", "2.5 MiB"]
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3], [0, 1, 2], [64]])

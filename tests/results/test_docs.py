@@ -22,6 +22,7 @@ from gpusim.results.schema import (
     APPLICATIONS,
     CONFIG,
     COUNTERS,
+    ESTIMATES,
     EVENTS,
     LAUNCHES,
     ORIGINS,
@@ -34,6 +35,7 @@ from gpusim.results.schema import (
     SUMMARY,
     WALL,
     WARNINGS,
+    WINDOWS,
     WORKLOAD,
 )
 from gpusim.results.storage.columns import Column, Table
@@ -54,6 +56,8 @@ GROUPS = {
     ),
     "launches": LAUNCHES,
     "stops": STOPS,
+    "estimates": ESTIMATES,
+    "windows": WINDOWS,
     "warnings": WARNINGS,
     "wall": WALL,
 }  # fmt: skip

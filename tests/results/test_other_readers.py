@@ -57,6 +57,13 @@ def test_every_group_opens(path: Path, result: Result, engine: str) -> None:
             assert all(one.long_name for one in found.data_vars.values()), group
 
 
+def test_all_of_it_opens_as_a_tree(path: Path, result: Result, engine: str) -> None:
+    with xr.open_datatree(path, engine=engine) as tree:
+        assert set(tree["tables"].children) == set(result.tables)
+        assert tree["tables/walks"].sizes["entry"] == result.tables["walks"]
+        assert tree["config/origins"].sizes["origins_entry"] == len(result.origins)
+
+
 def test_tables_are_frames_with_units(path: Path, result: Result, engine: str) -> None:
     with xr.open_dataset(path, group="tables/dram", engine=engine) as found:
         frame = found.to_dataframe()

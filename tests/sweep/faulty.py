@@ -126,3 +126,21 @@ class GoesOn(SetAssociativeArray):
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         time.sleep(5)
         return super().insert(tag, mapping, slot)
+
+
+_replace = Path.replace
+
+
+def _replace_at_the_gate(path: Path, target: Path) -> Path:
+    if target.suffix == ".h5":
+        the_gate().arrive()
+        the_gate().pass_through()
+    return _replace(path, target)
+
+
+class HoldsItsResult(SetAssociativeArray):
+    """Lets its run end, and then holds the result up: written, but without its name."""
+
+    def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
+        Path.replace = _replace_at_the_gate
+        return super().insert(tag, mapping, slot)

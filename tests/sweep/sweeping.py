@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0
 
 GATED = "tests.sweep.faulty:Gated"
+HOLDS_ITS_RESULT = "tests.sweep.faulty:HoldsItsResult"
 
 
 SEEDS = range(6)
@@ -38,6 +39,14 @@ def small_sweep(*arrays: str, seeds: Sequence[int] = SEEDS, name: str = "study")
     return Sweep(
         name=name, models="tiny", workloads="nw", scale="smoke", seeds=seeds,
         set={"tlb.L2.array": arrays or GATED},
+    )  # fmt: skip
+
+
+def one_run(array: str) -> Sweep:
+    """A sweep of a single run, which takes no time, with a policy."""
+    return Sweep(
+        name="study", models="tiny", workloads="atax", scale="smoke", seeds=[0],
+        set={"tlb.L2.array": array, "workload.n": 32},
     )  # fmt: skip
 
 
@@ -96,6 +105,11 @@ def workers_of(process: int) -> list[psutil.Process]:
         children = psutil.Process(process).children(recursive=True)
         return [child for child in children if "loky.backend.popen" in " ".join(child.cmdline())]
     return []
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """Results that do not have their names yet."""
+    return list((folder / "runs").glob(".*.partial"))
 
 
 def running(folder: Path) -> int:

@@ -20,6 +20,7 @@ from gpusim.studies.sweep.run import run_sweep
 from gpusim.studies.sweep.worker import Limits
 from tests.sweep.faulty import GATE, Gate
 from tests.sweep.sweeping import (
+    HOLDS_ITS_RESULT,
     SCRIPT,
     SEEDS,
     all_done,
@@ -30,9 +31,11 @@ from tests.sweep.sweeping import (
     interrupt,
     journal,
     keys,
+    one_run,
     running,
     small_sweep,
     started,
+    unfinished,
     wait_for,
     wait_until_tidy,
     write_spec,
@@ -128,6 +131,25 @@ def test_a_killed_worker_costs_nothing_but_time(
     assert errors == ""
     assert_done_once(all_done(folder, len(SEEDS)), journal(folder))
     assert_same_runs(folder, serial)
+
+
+@pytest.mark.long
+def test_a_worker_killed_while_it_writes_a_result(
+    tmp_path: Path, folder: Path, gate: Gate, two: Cluster
+) -> None:
+    sweep = one_run(HOLDS_ITS_RESULT)
+    spec = write_spec(tmp_path, sweep)
+    with started(spec, "-o", str(folder), "--dask", two.address, gate=gate) as process:
+        wait_for(gate.arrived, process)
+        (worker,) = gate.arrived()
+        assert len(unfinished(folder)) == 1
+        psutil.Process(worker).kill()
+        gate.open()
+        finish(process)
+    wait_until_tidy(folder)
+    assert_done_once(all_done(folder, 1), journal(folder))
+    run_sweep(sweep, tmp_path / "undisturbed", jobs=1)
+    assert_same_runs(folder, tmp_path / "undisturbed")
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ import pytest
 from gpusim.studies.sweep.run import run_sweep
 from tests.sweep.faulty import Gate
 from tests.sweep.sweeping import (
+    HOLDS_ITS_RESULT,
     PATIENCE_SECONDS,
     SEEDS,
     all_done,
@@ -23,9 +24,11 @@ from tests.sweep.sweeping import (
     interrupt,
     journal,
     keys,
+    one_run,
     running,
     small_sweep,
     started,
+    unfinished,
     wait_for,
     workers_of,
     write_spec,
@@ -74,6 +77,28 @@ def test_a_killed_sweep_goes_on_where_it_was(
     since = journal(folder)[len(before) :]
     assert not set(keys(before, "done")) & set(keys(since, "started"))
     assert_same_runs(folder, serial)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("victim", ["worker", "sweep"])
+def test_a_death_while_a_result_is_written(
+    tmp_path: Path, folder: Path, gate: Gate, victim: str
+) -> None:
+    sweep = one_run(HOLDS_ITS_RESULT)
+    with started(write_spec(tmp_path, sweep), "-o", str(folder), "-j", "1", gate=gate) as process:
+        wait_for(gate.arrived, process)
+        (worker,) = gate.arrived()
+        assert len(unfinished(folder)) == 1
+        assert not list((folder / "runs").glob("*.h5"))
+        os.kill(process.pid if victim == "sweep" else worker, signal.SIGKILL)
+        wait_for(lambda: not psutil.pid_exists(worker))
+        gate.open()
+        if victim == "worker":
+            finish(process)
+    run_sweep(sweep, folder, jobs=1)
+    assert_done_once(all_done(folder, 1), journal(folder))
+    run_sweep(sweep, tmp_path / "undisturbed", jobs=1)
+    assert_same_runs(folder, tmp_path / "undisturbed")
 
 
 @pytest.mark.long

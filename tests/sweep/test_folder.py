@@ -277,7 +277,7 @@ def test_a_damaged_table_is_told_and_made_anew(
     path = runs.table_path("pair")
     for data in (b"", b"PAR1", path.read_bytes()[:-100], path.read_bytes()[:300] + bytes(5000)):
         path.write_bytes(data)
-        with pytest.raises(UserError, match=r"pair\.parquet is damaged: .*run the sweep again"):
+        with pytest.raises(UserError, match=r"pair\.parquet is damaged; run the sweep again"):
             _ = open_sweep(runs.path).table
         assert runs.known_facts() == {}
     pd.testing.assert_frame_equal(run_sweep(SWEEP, runs.path).table, before)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.hardware.__main__ import hold, points_of
+from experiments.hardware.__main__ import hold, hold_again, points_of
 from experiments.hardware.gpus import variant_for
 from experiments.hardware.held import median_error
 from experiments.hardware.measure import TLB_STEPS, Point, measure, model_of
@@ -94,6 +94,12 @@ def test_a_model_is_held_against_its_gpu(
     assert set(held.points().test) == {"latency"}
     draw(held, tmp_path / "tiny.png")
     assert (tmp_path / "tiny.png").read_bytes().startswith(b"\x89PNG")
+    held.points().to_csv(tmp_path / "tiny_points.csv", index=False)
+    again = hold_again("tiny", ["latency"], tmp_path, tmp_path)
+    assert again.taken == held.taken
+    assert again.table().equals(table)
+    with pytest.raises(UserError, match=r"k80_points\.csv: holds no points of a model"):
+        hold_again("k80", ["latency"], None, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from tests.quick import quick
 from tests.whole.running import command
 
 ROOT = Path(__file__).parents[2]
+_NAMED = re.compile(r"\bgpusim\s+study ([a-z][a-z-]*(?:\.[a-z-]+)?)")
 
 
 def test_all_are_listed_with_what_they_are() -> None:
@@ -35,6 +37,15 @@ def test_a_study_has_a_title_and_a_parser(name: str) -> None:
     assert find_study(name).title.endswith(".")
     with pytest.raises(SystemExit, match=r"^2$"):  # before anything is run
         run_study(find_study(name), ["--no-such-option"])
+
+
+def test_documentation_names_studies_that_there_are() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    named = {name for text in texts.values() for name in _NAMED.findall(text)}
+    assert named <= {study.name for study in studies()}
+    assert len(named) > 15
+    assert not [page for page, text in texts.items() if "python -m experiments" in text]
 
 
 @pytest.mark.parametrize("name", ["storm", "mask.stori", "validate_drams"])

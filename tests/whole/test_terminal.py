@@ -55,6 +55,11 @@ def test_applications_are_columns(tmp_path: Path) -> None:
     assert row(wide, "│ dram ")[::3] == [f"{cycles:,}" for cycles in dram]
 
 
+def test_two_applications_fit_into_an_ordinary_terminal(tmp_path: Path) -> None:
+    with run_pair(tmp_path, "SCAN_3DS", "LUH_BFS2") as result:
+        assert printed(result, 80).count("warp instructions issued") == 1
+
+
 def row(text: str, label: str) -> list[str]:
     """Words behind the label of a row, without its unit."""
     (line,) = (line for line in text.splitlines() if label in line)

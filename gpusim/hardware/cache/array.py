@@ -84,6 +84,25 @@ class CacheArray:
         self.replacement.insert(index, line)
         return victim
 
+    def use(self, line: int, sectors: int, filled: int) -> int:
+        """What `missing` gives; if that is anything, `filled` is taken in, as by `fill`."""
+        index = line // self._interleave % self.sets
+        lines = self._sets[index]
+        state = lines.get(line, 0)
+        missing = sectors & ~state
+        if state:
+            self.replacement.touch(index, line)
+            if missing:
+                lines[line] = state | filled
+                self.replacement.touch(index, line)
+            return missing
+        if missing:
+            if len(lines) >= self._ways:
+                self._evict(index)
+            lines[line] = filled
+            self.replacement.insert(index, line)
+        return missing
+
     def set_of(self, line: int) -> int:
         """The set that a line belongs to."""
         return line // self._interleave % self.sets

@@ -26,3 +26,15 @@ class BehindL1(Behind):
         line, hashing = address >> self._shift, self._hash
         bank = line % len(self._banks) if hashing is None else hashing.part(line)
         self._banks[bank].warm(address, sectors, kind, app)
+
+    def warm_lines(
+        self, lines: list[int], shift: int, sectors: list[int], kinds: list[int], app: int
+    ) -> None:
+        banks, hashing, ours = self._banks, self._hash, self._shift
+        for number, line in enumerate(lines):
+            asked = sectors[number]
+            if asked:
+                address = line << shift
+                name = address >> ours
+                bank = name % len(banks) if hashing is None else hashing.part(name)
+                banks[bank].warm(address, asked, kinds[number], app)

@@ -47,6 +47,9 @@ class HashedCacheArray(CacheArray):
         victim = super().fill(self._renamed(line), sectors, dirty)
         return None if victim is None else (self._renamed(victim[0]), victim[1])
 
+    def use(self, line: int, sectors: int, filled: int) -> int:
+        return super().use(self._renamed(line), sectors, filled)
+
     def set_of(self, line: int) -> int:
         return super().set_of(self._renamed(line))
 

@@ -140,13 +140,21 @@ class L1Cache(Component, FirstCache):
         self._store(self.key(request), request.sectors, keep)
         self.counters[request.app].stores += 1
 
-    def warm(self, line: int, sectors: int, kind: int) -> int:
+    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> list[int]:
+        return [
+            self._warm(line, sectors[number], kinds[number]) for number, line in enumerate(lines)
+        ]
+
+    def _warm(self, line: int, sectors: int, kind: int) -> int:
+        """An access without a clock; returns the sectors that it asks of the memory behind."""
         if kind != _LOAD:
             self._store(line, sectors, kind == _STORE)
             return sectors
+        if not self._sectored:
+            return self._whole if self.array.use(line, sectors, self._whole) else 0
         fetch = self.array.missing(line, sectors)
         if fetch:
-            fetch = self._fetched(fetch) if self._sectored else self._whole
+            fetch = self._fetched(fetch)
             self.array.fill(line, fetch)
         return fetch
 

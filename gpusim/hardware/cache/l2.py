@@ -377,10 +377,8 @@ class L2Bank(Component):
     def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
         """An access without a clock: its line is here afterwards; what goes for it is forgotten."""
         line, array = address >> self.shift, self.arrays[app]
-        dirty = kind != _LOAD and kind != _WALK
-        if array.missing(line, self.whole):
-            array.fill(line, self.whole, dirty)
-        elif dirty:
+        array.use(line, self.whole, self.whole)
+        if kind != _LOAD and kind != _WALK:
             array.mark_dirty(line)
 
     # -- what the miss path calls ----------------------------------------------------------------

@@ -177,7 +177,8 @@ class BlockScheduler(Component):
             self._under_way = record
             warps = self._rooms[0].warps_of(launch)
             self.warps_known += warps * launch.blocks
-            while (left := begin + self._overhead - self.env._now) > 0:
+            due = begin + self._before(launch)
+            while (left := due - self.env._now) > 0:
                 yield left
             for sm in self._sms:
                 sm.begin_kernel(blocks, blocks * launch.shared_bytes)
@@ -189,6 +190,10 @@ class BlockScheduler(Component):
                 record.end = self.env._now
                 self.records.append(record)
 
+    def _before(self, launch: Launch) -> int:
+        """Cycles between a launch and its first block."""
+        return self._overhead
+
     def _run_launch(
         self, launch: Launch, record: LaunchRecord
     ) -> Generator[int | None, None, None]:
@@ -197,7 +202,7 @@ class BlockScheduler(Component):
         while block < launch.blocks or self._resident:
             while (ended := self.ended.take()) is not None:
                 self._free(ended)
-            if self._stopped:
+            if not self._places_more():
                 block = launch.blocks
             now = self.env._now
             if block < launch.blocks and now >= due and self._place(launch, block):
@@ -213,6 +218,10 @@ class BlockScheduler(Component):
                 yield due - now
             elif block < launch.blocks or self._resident:
                 yield self.ended.pause()
+
+    def _places_more(self) -> bool:
+        """Whether blocks are placed that have not been."""
+        return not self._stopped
 
     def _place(self, launch: Launch, index: int) -> bool:
         chosen = self._placement.pick(
@@ -231,8 +240,12 @@ class BlockScheduler(Component):
         block = Block(
             launch, index, self.app, self.asid, block_slot, warp_slots, first, chosen, self.ended
         )
+        self._begins(block)
         self._resident[block] = None
         self._sms[chosen].blocks.send(block)
+
+    def _begins(self, block: Block) -> None:
+        """A block is about to begin."""
 
     def _free(self, block: Block) -> None:
         """A block gives back its place; it has ended when its stores are answered."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.request import Kind
 from gpusim.core.warp_program import (
     COVERED_SHIFT,
     INACTIVE,
@@ -19,8 +20,17 @@ from gpusim.core.warp_program import (
 )
 from gpusim.hardware.sm.byte_masks import add_byte_masks
 
-_IS_MEMORY = np.zeros(256, dtype=bool)
-_IS_MEMORY[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
+IS_MEMORY = np.zeros(256, dtype=bool)
+IS_MEMORY[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
+"""By `Op`, whether a `LaneChunk` has addresses of it."""
+KIND_OF_OP: Final[dict[int, int]] = {
+    int(Op.LOAD): int(Kind.LOAD),
+    int(Op.STORE): int(Kind.STORE),
+    int(Op.ATOMIC): int(Kind.ATOMIC),
+    int(Op.REDUCE): int(Kind.REDUCE),
+}
+"""Kinds travel as plain ints: to compare members of an enum costs several times as much."""
+
 _SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
 _WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
 """All bytes of a sector, a bit each."""
@@ -40,13 +50,13 @@ def coalesce(
         covered: stores also tell which sectors they write in whole (`COVERED_SHIFT`).
         byte_masks: and which bytes of other sectors they write (`BYTES_SHIFT`).
     """
-    whole = _covered(chunk) if covered else None
+    whole = lanes_that_cover(chunk) if covered else None
     counts, found_lines, found_sectors = _transactions(chunk.address, line_bytes, whole)
     args = np.tile(chunk.arg, (len(counts), 1))
-    args[:, _IS_MEMORY[chunk.kind]] = counts
+    args[:, IS_MEMORY[chunk.kind]] = counts
     lines, sectors = found_lines.tolist(), found_sectors.tolist()
     if byte_masks:
-        stores = chunk.kind[_IS_MEMORY[chunk.kind]] == Op.STORE
+        stores = chunk.kind[IS_MEMORY[chunk.kind]] == Op.STORE
         add_byte_masks(chunk, stores, line_bytes, counts, lines, sectors)
     segments = []
     first = 0
@@ -62,38 +72,9 @@ def coalesce(
     return segments
 
 
-def transactions_in_turn(
-    chunk: LaneChunk, line_bytes: int, covered: bool, kind_of_op: Mapping[int, int]
-) -> tuple[list[int], list[int], list[int]]:
-    """All transactions of a chunk, instruction by instruction, and in each of them warp by warp.
-
-    Of transactions in a row that are alike there is only the first.
-
-    Args:
-        chunk: instructions of all warps of a block.
-        line_bytes: line size of the L1 cache.
-        covered: as in `coalesce`.
-        kind_of_op: what the operations are called that are asked for, by `Op`.
-
-    Returns:
-        virtual line numbers, sectors, and kinds.
-    """
-    memory = chunk.kind[_IS_MEMORY[chunk.kind]]
-    wanted = np.isin(memory, list(kind_of_op))
-    in_turn = chunk.address[wanted].transpose(1, 0, 2)
-    whole = _covered(chunk)[wanted].transpose(1, 0, 2) if covered else None
-    counts, lines, sectors = _transactions(in_turn, line_bytes, whole)
-    names = np.zeros(256, dtype=np.int64)
-    names[list(kind_of_op)] = list(kind_of_op.values())
-    kinds = np.repeat(names[memory[wanted]], counts.sum(axis=1))
-    new = np.ones(len(lines), dtype=bool)
-    new[1:] = (lines[1:] != lines[:-1]) | (sectors[1:] != sectors[:-1]) | (kinds[1:] != kinds[:-1])
-    return lines[new].tolist(), sectors[new].tolist(), kinds[new].tolist()
-
-
-def _covered(chunk: LaneChunk) -> NDArray[np.bool_]:
+def lanes_that_cover(chunk: LaneChunk) -> NDArray[np.bool_]:
     """Which lanes of each memory operation lie in a sector that all of them write in whole."""
-    stores = chunk.kind[_IS_MEMORY[chunk.kind]] == Op.STORE
+    stores = chunk.kind[IS_MEMORY[chunk.kind]] == Op.STORE
     address = chunk.address[stores]
     covered = np.zeros(chunk.address.shape, dtype=bool)
     if not address.size:

@@ -79,15 +79,29 @@ class TranslationPoint:
     def warm(
         self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
     ) -> None:  # fmt: skip
-        """Let transactions of a skipped block pass through TLBs and caches, without a clock.
+        """Let what a piece of a skipped block touches pass through TLBs and caches, untimed.
+
+        Its pages come before its lines, in the order in which they are used for the last time.
 
         Args:
-            access: whose they are.
+            access: whose it is.
             lines: virtual line numbers.
             sectors: of each, as in `gpusim.core.warp_program.Segment`.
             kinds: of each, a `gpusim.core.request.Kind`.
         """
         raise NotImplementedError
+
+    def _warm_pages(self, access: SkippedBlock, lines: list[int]) -> dict[int, int]:
+        """Translate the pages of lines; returns what a line's number grows by, by page."""
+        tlb, shift, space = self._tlb, self._page_lines_shift, access.asid_tag
+        last_first: dict[int, int] = {}
+        for number in range(len(lines) - 1, -1, -1):
+            last_first[lines[number] >> shift] = 0
+        pages = list(last_first)
+        for number in range(len(pages) - 1, -1, -1):
+            page = pages[number]
+            last_first[page] = tlb.warm(space | page, access).delta << shift
+        return last_first
 
     def postpone(self, request: MemoryRequest, now: int) -> None:
         """`request` has started, but waits from now on."""
@@ -222,17 +236,12 @@ class BeforeL1(TranslationPoint):
     def warm(
         self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
     ) -> None:  # fmt: skip
-        tlb, l1, behind, space = self._tlb, self._l1, self.warm_behind, access.asid_tag
+        behind = self.warm_behind
         assert behind is not None
-        page, base = -1, 0
-        for number, vline in enumerate(lines):
-            if vline >> self._page_lines_shift != page:
-                page = vline >> self._page_lines_shift
-                base = tlb.warm(space | page, access).delta << self._page_lines_shift
-            fetched = l1.warm(base + vline, sectors[number], kinds[number])
-            if fetched:
-                address = base + vline << self._line_shift
-                behind.warm(address, fetched, kinds[number], access.app)
+        base_of, shift = self._warm_pages(access, lines), self._page_lines_shift
+        names = [base_of[vline >> shift] + vline for vline in lines]
+        fetched = self._l1.warm(names, sectors, kinds)
+        behind.warm_lines(names, self._line_shift, fetched, kinds, access.app)
 
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         """A request that has been translated, or had to wait, meets the L1 cache (again)."""
@@ -296,18 +305,16 @@ class AfterL1(TranslationPoint):
     def warm(
         self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
     ) -> None:  # fmt: skip
-        tlb, l1, behind, space = self._tlb, self._l1, self.warm_behind, access.asid_tag
+        behind, space = self.warm_behind, access.asid_tag
         assert behind is not None
-        page, base = -1, 0
-        for number, vline in enumerate(lines):
-            fetched = l1.warm(space | vline, sectors[number], kinds[number])
-            if not fetched:
-                continue
-            if vline >> self._page_lines_shift != page:
-                page = vline >> self._page_lines_shift
-                base = tlb.warm(space | page, access).delta << self._page_lines_shift
-            address = base + vline << self._line_shift
-            behind.warm(address, fetched, kinds[number], access.app)
+        fetched = self._l1.warm([space | vline for vline in lines], sectors, kinds)
+        leaving = [vline for number, vline in enumerate(lines) if fetched[number]]
+        base_of, shift = self._warm_pages(access, leaving), self._page_lines_shift
+        behind.warm_lines(
+            [base_of[vline >> shift] + vline for vline in leaving], self._line_shift,
+            [asked for asked in fetched if asked],
+            [kind for number, kind in enumerate(kinds) if fetched[number]], access.app,
+        )  # fmt: skip
 
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         if request.mapping is None:

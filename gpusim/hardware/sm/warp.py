@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any, Final
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -11,7 +11,7 @@ from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
 from gpusim.core.states import State
-from gpusim.core.warp_program import LaneChunk, Launch, Segment
+from gpusim.core.warp_program import LaneChunk, Launch, Segment, execute_block
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.hardware.sm.history import History
 from gpusim.hardware.sm.schedulers import Schedulable
@@ -60,6 +60,7 @@ class Block:
         posted: stores of warps that have, and that are not answered.
         placed: whether it has its place.
         over: whether it has ended, with all its stores.
+        pieces: of its program that have been executed.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Block:
         self.posted = 0
         self.placed = True
         self.over = False
+        self.pieces = 0
         self.at_barrier: list[Warp] = []
         self._cut = False
         self._chunks: Iterator[LaneChunk] = iter(())
@@ -105,13 +107,8 @@ class Block:
         self._covered = covered
         self._byte_masks = byte_masks
         self._line_bytes = line_bytes
-        if self._cut:
-            return
-        launch: Any = self.launch  # it may be a `LaunchBeside`
-        if beside and hasattr(launch, "run_block_beside"):
-            self._chunks = launch.run_block_beside(self.index, warp_size, beside)
-        else:
-            self._chunks = launch.run_block(self.index, warp_size)
+        if not self._cut:
+            self._chunks = execute_block(self.launch, self.index, warp_size, beside)
 
     def cut(self) -> None:
         """End here: its warps issue what they have in hand, and nothing after that."""
@@ -123,6 +120,25 @@ class Block:
         for segments in self._segments:
             segments.clear()
 
+    def pause(self) -> tuple[Iterator[LaneChunk], list[list[Segment]]] | None:
+        """Its warps issue the piece that they have in hand, and end there.
+
+        Returns:
+            what is yet to be executed, and what has been and no warp has begun, by warp; None: the
+            block itself has not begun.
+        """
+        if not self._line_bytes:
+            self._cut = True
+            return None
+        rest = self._chunks, self._segments
+        self._chunks = iter(())
+        self._segments = [[] for _ in self.warp_slots]
+        return rest
+
+    def go_on_with(self, segments: list[list[Segment]]) -> None:
+        """Begin with pieces that have been executed, by warp."""
+        self._segments = segments
+
     def next_segment(self, warp: int) -> Segment | None:
         """The next piece of the program of the block's warp number `warp`; None at its end."""
         segments = self._segments[warp]
@@ -131,6 +147,7 @@ class Block:
             chunk = next(self._chunks, None)
             if chunk is None:
                 return None
+            self.pieces += 1
             found = coalesce(chunk, self._line_bytes, self._covered, self._byte_masks)
             for queue, segment in zip(self._segments, found, strict=True):
                 if segment.kinds:
@@ -148,13 +165,17 @@ class SkippedBlock(Requester):
         home: position of its SM among those of the application.
         chunks: what it has yet to execute.
         warp_slots: warp slots that its warps take.
+        segments: where its warps are at different places: what has been executed and neither
+            skipped nor timed, by warp.
     """
 
-    __slots__ = ("app", "asid_tag", "chunks", "home", "slot", "sm", "warp_slot", "warp_slots")
+    __slots__ = (
+        "app", "asid_tag", "chunks", "home", "segments", "slot", "sm", "warp_slot", "warp_slots",
+    )  # fmt: skip
 
     def __init__(
         self, app: int, asid: int, sm: int, home: int, slot: int, warp_slots: list[int],
-        chunks: Iterator[LaneChunk],
+        chunks: Iterator[LaneChunk], segments: list[list[Segment]],
     ) -> None:  # fmt: skip
         self.app = app
         self.asid_tag = asid << ASID_SHIFT
@@ -164,6 +185,7 @@ class SkippedBlock(Requester):
         self.warp_slots = warp_slots
         self.warp_slot = warp_slots[0]
         self.chunks = chunks
+        self.segments = segments
 
 
 class Warp(Schedulable):

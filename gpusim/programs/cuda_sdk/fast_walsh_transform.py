@@ -55,6 +55,7 @@ class WalshGlobal(Kernel):
     points: int
     name: str = "fwtBatch2Kernel"
     registers_per_thread: int = 20
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         stride = self.points // 4
@@ -140,6 +141,7 @@ class Modulate(Kernel):
     spectrum: Floats
     name: str = "modulateKernel"
     registers_per_thread: int = 22
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         points = self.data.length

@@ -87,6 +87,7 @@ class Im2col(Kernel):
     sizes: ConvParameters
     name: str = "im2col"
     registers_per_thread: int = 32  # our estimate
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         sizes = self.sizes

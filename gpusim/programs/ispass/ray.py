@@ -251,7 +251,7 @@ class Render(Kernel):
     def _place(self, k: BlockTracer, level: int) -> NDArray[np.int64]:
         """Where each thread's colour of a level lies."""
         block = (k.by * self.shape.grid[0] + k.bx) % RESIDENT
-        thread = block * k.threads + k.tid
+        thread: NDArray[np.int64] = block * k.threads + k.tid
         return (thread // WARP * BOUNCES + level) * WARP + thread % WARP
 
     def _push(

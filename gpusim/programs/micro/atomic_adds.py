@@ -36,6 +36,7 @@ class AddKernel(Kernel):
     returning: bool
     name: str = "add"
     registers_per_thread: int = 16
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         for turn in range(self.times):

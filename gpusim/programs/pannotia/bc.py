@@ -35,6 +35,7 @@ class BcClean(Kernel):
     vertices: int
     name: str = "clean_bc"
     registers_per_thread: int = 8
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         k.store(self.bc, k.t, 0.0, threads_below(k, self.vertices))
@@ -59,6 +60,7 @@ class BcStart(Kernel):
     vertices: int
     name: str = "clean_1d_array"
     registers_per_thread: int = 8
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -142,6 +144,7 @@ class BcBackward(VertexKernel):
     source: int
     name: str = "backtrack_kernel"
     registers_per_thread: int = 29
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t

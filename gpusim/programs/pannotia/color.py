@@ -37,6 +37,7 @@ class ColorReset(Kernel):
     vertices: int
     name: str = "ini"
     registers_per_thread: int = 8
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -67,6 +68,7 @@ class ColorNeighbours(VertexKernel):
     smallest: Ints | None = None
     name: str = "color1"
     registers_per_thread: int = 30
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t
@@ -122,6 +124,7 @@ class ColorExtremes(Kernel):
     round_color: int
     name: str = "color2"
     registers_per_thread: int = 10
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         t = k.t

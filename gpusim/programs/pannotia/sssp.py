@@ -60,6 +60,7 @@ class SsspStart(_Vectors):
 
     source: int
     name: str = "vector_init"
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -73,6 +74,7 @@ class SsspAssign(_Vectors):
     """The new distances become the old ones."""
 
     name: str = "vector_assign"
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -91,6 +93,7 @@ class SsspCompare(_Vectors):
 
     stop: Ints
     name: str = "vector_diff"
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -149,6 +152,7 @@ class SsspRows(VertexKernel):
     new: Ints
     name: str = "spmv_min_dot_plus_kernel"
     registers_per_thread: int = 24
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.vertices)
@@ -183,6 +187,7 @@ class SsspSlots(Kernel):
     slots: int
     name: str = "ell_min_dot_plus_kernel"
     registers_per_thread: int = 24
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.vertices)

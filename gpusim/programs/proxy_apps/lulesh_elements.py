@@ -55,6 +55,7 @@ class Kinematics(LuleshKernel):
 
     dt: float
     name: str = "CalcKinematicsForElems_kernel"
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.domain.elements)
@@ -90,6 +91,7 @@ class QGradients(LuleshKernel):
     """
 
     name: str = "CalcMonotonicQGradientsForElems_kernel"
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.domain.elements)
@@ -126,6 +128,7 @@ class QRegion(LuleshKernel):
 
     name: str = "CalcMonotonicQRegionForElems_kernel"
     registers_per_thread: int = 40
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         indices = self.domain.indices

@@ -54,6 +54,7 @@ class IntegrateStress(LuleshKernel):
     """
 
     name: str = "IntegrateStressForElems_kernel"
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         n = self.domain.elements
@@ -86,6 +87,7 @@ class AddNodeForces(LuleshKernel):
 
     add: bool
     registers_per_thread: int = 32
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         n = self.domain.nodes

@@ -29,7 +29,8 @@ Floats = DeviceArray[np.float32]
 
 def _weight(k: BlockTracer) -> Lanes:
     """Each thread's weight: its input unit's row, its hidden unit's column."""
-    return PITCH * (SIDE * k.by + k.ty + 1) + k.tx + 1
+    weight: Lanes = PITCH * (SIDE * k.by + k.ty + 1) + k.tx + 1
+    return weight
 
 
 @define(kw_only=True, eq=False)

@@ -51,6 +51,7 @@ class InvertMapping(Kernel):
     features: int
     name: str = "invert_mapping"
     registers_per_thread: int = 10
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.points)
@@ -85,6 +86,7 @@ class KmeansPoint(Kernel):
     points: int
     name: str = "kmeansPoint"
     registers_per_thread: int = 16
+    lanewise = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = (self.shape.grid[0] * k.by + k.bx) * BLOCK + k.tx

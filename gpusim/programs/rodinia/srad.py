@@ -110,7 +110,8 @@ class _Image(Kernel):
         return value
 
     def _pixel(self, k: BlockTracer) -> Lanes:
-        return self.columns * (TILE * k.by + k.ty) + TILE * k.bx + k.tx
+        pixel: Lanes = self.columns * (TILE * k.by + k.ty) + TILE * k.bx + k.tx
+        return pixel
 
     def _south(self, k: BlockTracer) -> Side:
         """Below the tile, the same for all rows of threads."""

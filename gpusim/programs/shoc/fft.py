@@ -65,7 +65,8 @@ class _Transforms(Kernel):
 
     def _first(self, k: BlockTracer) -> Lanes:
         """(threads,) a thread's first number: m = 0."""
-        return POINTS * (k.by * self.shape.grid[0] + k.bx) + k.tid
+        first: Lanes = POINTS * (k.by * self.shape.grid[0] + k.bx) + k.tid
+        return first
 
     def _load(self, k: BlockTracer, first: Lanes) -> Complex:
         """(8, 64) the numbers of all threads, on their way."""
@@ -139,6 +140,7 @@ class FftCheck(_Transforms):
     half: int
     name: str = "chk512_device"
     registers_per_thread: int = 40  # our estimate: 16 numbers and their address
+    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         first = self._first(k)

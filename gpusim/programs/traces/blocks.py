@@ -12,6 +12,7 @@ from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.traces.application import ADDRESS_BITS, MOST_ACCESS_BYTES, TraceLaunch
 from gpusim.programs.traces.code_lines import CODE_BASE, KERNEL_BYTES, CodePath
 from gpusim.programs.traces.lanes import interleave_local, shared_passes
+from gpusim.programs.traces.room import Room
 from gpusim.programs.traces.sass import Space
 from gpusim.programs.traces.warps import WarpTrace, chunks_of
 
@@ -42,7 +43,8 @@ class BlockTrace:
         self, launch: TraceLaunch, number: int, kinds: frozenset[int] = frozenset(),
         code: int = CODE_BASE,
     ) -> None:  # fmt: skip
-        self.warps = [WarpTrace() for _ in range(launch.warps_per_block)]
+        room = Room()
+        self.warps = [WarpTrace(room) for _ in range(launch.warps_per_block)]
         self.kinds = kinds
         self.follows_code = Op.FETCH in kinds
         self._code = code

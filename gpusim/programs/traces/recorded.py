@@ -32,7 +32,7 @@ from gpusim.programs.traces.schema import (
     SCHEMA_VERSION,
 )
 from gpusim.results.storage.columns import Table
-from gpusim.results.storage.hdf5 import get_text, read_column
+from gpusim.results.storage.hdf5 import get_text, read_column, read_table
 from gpusim.results.storage.opening import open_hdf5
 
 _CACHE_BYTES = 32 << 20
@@ -172,9 +172,9 @@ class _Source:
 
     def rows(self, group: str, table: Table) -> list[dict[str, Any]]:
         """All rows of a table, as plain values by column."""
-        columns = [column.name for column in table.columns]
-        values = [read_column(self.file[group], name).tolist() for name in columns]
-        return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+        found = read_table(self.file[group], table)
+        values = (column.tolist() for column in found.values())
+        return [dict(zip(found, row, strict=True)) for row in zip(*values, strict=True)]
 
     def chunks_of(self, block: int) -> range:
         """The chunks of a block, counted over all launches."""

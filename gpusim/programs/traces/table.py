@@ -19,6 +19,7 @@ from gpusim.programs.traces.application import (
     TraceLaunch,
     check_launch,
 )
+from gpusim.programs.traces.room import Room
 from gpusim.programs.traces.table_columns import Array
 from gpusim.programs.traces.table_facts import KernelFacts, TableFacts, read_facts
 from gpusim.programs.traces.table_index import TableIndex
@@ -107,7 +108,8 @@ class TableLaunch(TraceLaunch):
     number: int
 
     def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
-        warps = [WarpTrace() for _ in range(self.warps_per_block)]
+        room = Room()
+        warps = [WarpTrace(room) for _ in range(self.warps_per_block)]
         self.index.fill(self.number, block, warps, kinds)
         return chunks_of(warps)
 

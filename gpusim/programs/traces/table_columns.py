@@ -7,6 +7,7 @@ MGPUSim's memory transactions were logged; any tracer can write them.
 from __future__ import annotations
 
 import importlib
+import re
 import zipfile
 from collections.abc import Iterable, Mapping
 from math import prod
@@ -111,6 +112,9 @@ PAGES = (Column("page_vaddr", _ADDRESS, "virtual addresses of the 4 KiB pages th
 
 PARQUET = ".parquet"
 
+_INTEGERS = re.compile(r"bool|u?int\d+")
+"""Names of types that Arrow has for them."""
+
 
 class TableFile:
     """A file with columns, each of which is read when it is asked for.
@@ -211,8 +215,13 @@ class _Parquet:
         numbers = 8 * about.num_rows * about.num_columns  # a run of equal values takes no room
         check_unpacked(path, max(numbers, sum(one.total_uncompressed_size for one in pieces)))
         self.names: list[str] = about.schema.names
+        self._rows = about.num_rows
+        self._types = {one.name: str(one.type) for one in about.schema.to_arrow_schema()}
 
     def read(self, name: str) -> Array:
+        if self._rows and not _INTEGERS.fullmatch(kind := self._types[name]):
+            # a text that is stored once may be the value of every row
+            raise UserError(f"{self._path}: column {name!r}: {kind}; allowed: one integer a row")
         values = self._parquet.read_table(self._path, columns=[name]).column(0)
         if values.null_count:
             row = values.is_null().to_numpy().argmax()

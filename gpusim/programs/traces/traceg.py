@@ -22,6 +22,7 @@ from gpusim.programs.traces.application import (
 )
 from gpusim.programs.traces.blocks import WARP_SIZE
 from gpusim.programs.traces.code_lines import CODE_BASE, CodePlaces
+from gpusim.programs.traces.room import LINE_BYTES, Room
 from gpusim.programs.traces.text import Line, plain_name, plain_stem, read_lines
 from gpusim.programs.traces.traceg_block import Known, parse_block
 from gpusim.programs.traces.traceg_header import KernelHeader, read_header
@@ -151,9 +152,10 @@ class TracegLaunch(TraceLaunch):
     _passed: dict[int, list[Line]] = field(factory=dict, init=False)
     _known: Known = field(factory=dict, init=False)
     _found: int = field(default=0, init=False)
+    _room: Room = field(factory=Room, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._blocks = _read_blocks(self.header)
+        self._blocks = _read_blocks(self.header, self._room)
 
     def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
         while block not in self._passed:
@@ -168,13 +170,21 @@ class TracegLaunch(TraceLaunch):
             self._passed[number] = lines
             self._found += 1
         lines = self._passed.pop(block)
+        self._room.give_back(sum(map(_room_of, lines)))
         yield from parse_block(
             self, self.header, block, lines, self._known, kinds, self.code
         ).chunks()
 
 
-def _read_blocks(header: KernelHeader) -> Iterator[tuple[int, list[Line]]]:
-    """The blocks in the order of the file: number in the grid, and lines between begin and end."""
+def _room_of(line: Line) -> int:
+    return LINE_BYTES + len(line[1])
+
+
+def _read_blocks(header: KernelHeader, room: Room) -> Iterator[tuple[int, list[Line]]]:
+    """The blocks in the order of the file: number in the grid, and lines between begin and end.
+
+    The lines take of the room, which whoever uses them up gives back.
+    """
     inside: list[Line] | None = None
     number = -1
     seen: set[int] = set()  # what is in the file, not what its grid claims
@@ -197,6 +207,14 @@ def _read_blocks(header: KernelHeader) -> Iterator[tuple[int, list[Line]]]:
             yield number, inside
             inside = None
         else:
+            _take(room, header.path, line)
             inside.append(line)
     if inside is not None:
         raise UserError(f"{header.path}: ends inside a thread block; it is truncated")
+
+
+def _take(room: Room, path: Path, line: Line) -> None:
+    try:
+        room.take(_room_of(line))
+    except ValueError as error:
+        raise UserError(f"{path}:{line[0]}: {error}") from error

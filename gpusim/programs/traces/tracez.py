@@ -6,6 +6,7 @@ little-endian.  Places in messages are lines of the text that Accel-Sim's ``trac
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
@@ -33,7 +34,7 @@ SUFFIX = ".tracez"
 _MOST_HEADER = 1 << 20
 """Bytes within which the text of the header ends."""
 
-_MOST_PIECE = 1 << 26
+_MOST_PIECE = 1 << 24
 """Bytes of text in a piece of a warp, at most; 2048 instructions take some hundred thousand."""
 
 _SIZES = Struct("<II")
@@ -224,6 +225,8 @@ def _read(path: Path, file: IO[bytes], size: int) -> bytes:
         UserError: there are less, or they cannot be read.
     """
     try:
+        if size > os.fstat(file.fileno()).st_size:  # which read() would make room for
+            raise UserError(f"{path}: claims {size} bytes in a row; it is damaged")
         data = file.read(size)
     except DAMAGES as error:
         raise UserError(damage(path, 0, error)) from error

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.tracer import LANES_PER_CHUNK
 from gpusim.programs.traces.lanes import split_at_sectors
+from gpusim.programs.traces.room import ACCESS_BYTES, PLAIN_BYTES, Room
 
 Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""
@@ -46,28 +47,43 @@ class Access:
 class WarpTrace:
     """What one warp did, in order, as a reader finds it.
 
+    Args:
+        room: of its thread block; None: of its own.
+
     Attributes:
         steps: the plain operations before each access, and the access.
         tail: those after the last access.
         loads: loads and atomics so far.
     """
 
-    __slots__ = ("loads", "steps", "tail")
+    __slots__ = ("_room", "loads", "steps", "tail")
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room | None = None) -> None:
+        self._room = room or Room()
         self.steps: list[tuple[tuple[Plain, ...], Access]] = []
         self.tail: list[Plain] = []
         self.loads = 0
 
     def add(self, op: Op, argument: int) -> None:
-        """An operation that accesses no global memory; arithmetic in a row becomes one."""
+        """An operation that accesses no global memory; arithmetic in a row becomes one.
+
+        Raises:
+            ValueError: there is no room for it.
+        """
         if op == Op.COMPUTE and self.tail and self.tail[-1][0] == Op.COMPUTE:
             argument += self.tail.pop()[1]
+        else:
+            self._room.take(PLAIN_BYTES)
         self.tail.append((op, argument))
 
     def access(self, place: int, op: Op, address: NDArray[np.int64], size: int) -> None:
-        """A memory operation: (lanes,) byte addresses, of which at least one is not `INACTIVE`."""
+        """A memory operation: (lanes,) byte addresses, of which at least one is not `INACTIVE`.
+
+        Raises:
+            ValueError: there is no room for it.
+        """
         address, size = split_at_sectors(address, size)
+        self._room.take(ACCESS_BYTES + address.nbytes)
         self.steps.append((tuple(self.tail), Access(place, op, address, size)))
         self.tail.clear()
         self.loads += op in _WAITED_FOR

@@ -37,14 +37,18 @@ def name_axes(dataset: h5py.Dataset, scales: Sequence[h5py.Dataset]) -> None:
 
 
 def name_rows(group: h5py.Group, lists: Collection[str] = ()) -> None:
-    """All columns of a table lie along `ENTRY`; of a record, its lists along axes of their own."""
+    """All columns of a table lie along `ENTRY`; of a record, its lists along axes of their own.
+
+    A table within a table has a dimension of another name, as groups hand theirs down.
+    """
     columns = {name: one for name, one in group.items() if isinstance(one, h5py.Dataset)}
+    along = f"{group.name.rpartition('/')[2]}_{ENTRY}" if ENTRY in group.parent else ENTRY
     row = None
     for name, column in columns.items():
         if name in lists:
             name_axes(column, [add_dimension(group, f"{name}_{ENTRY}", len(column))])
         else:
-            row = row or add_dimension(group, ENTRY, len(column))
+            row = row or add_dimension(group, along, len(column))
             name_axes(column, [row])
 
 

@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.border import afford
 from gpusim.results.storage.columns import TEXT, Column, Table
 from gpusim.results.storage.dimensions import name_rows
 
@@ -24,6 +25,11 @@ CHUNK_ROWS = 1 << 16
 """Rows of a chunk of an event table."""
 
 _KINDS = "biufS"
+_WHOLE = "iu"
+"""Whole numbers, which older files may keep in other types."""
+
+_TEXT_BYTES = 57
+"""That a text takes beside its characters, once it is read."""
 
 _SURE_BYTES = 16 << 20
 _MOST_TIMES = 1100
@@ -110,16 +116,38 @@ def read_column(
 
     Raises:
         ValueError: it holds something else, or claims rows that the file cannot have.
+        UserError: the rows take more memory than they may.
     """
     dataset = group[name]
     if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in _KINDS:
         raise ValueError(f"{name!r} is no column of numbers or of texts of a fixed length")
     rows = slice(start, stop)
     if dataset.ndim:
-        check_size(dataset, len(range(*rows.indices(len(dataset)))))
+        count = len(range(*rows.indices(len(dataset))))
+        check_size(dataset, count)
+        if (size := _size(dataset, count)) > _SURE_BYTES:
+            afford(size, f"{dataset.file.filename}: {dataset.name!r}")
     if dataset.dtype.kind == "S":
         return np.asarray(dataset.asstr("utf-8")[rows], dtype=object)
     return np.asarray(dataset[rows])
+
+
+def read_table(group: h5py.Group, table: Table) -> dict[str, NDArray[Any]]:
+    """All columns of a table.
+
+    Raises:
+        ValueError: they are not of one length, or hold something else.
+        UserError: as for `read_column`.
+    """
+    found = {column.name: read_column(group, column.name) for column in table.columns}
+    shapes = {values.shape for values in found.values()}
+    if len(shapes) != 1 or any(len(shape) != 1 for shape in shapes):
+        raise ValueError(f"the columns of {group.name!r} are not of one length")
+    for column in table.columns:
+        wanted = "O" if column.type == TEXT else np.dtype(column.type).kind
+        if found[column.name].dtype.kind not in (_WHOLE if wanted in _WHOLE else wanted):
+            raise ValueError(f"the column {column.name!r} of {group.name!r} has other values")
+    return found
 
 
 def check_size(dataset: h5py.Dataset, rows: int) -> None:
@@ -135,6 +163,12 @@ def check_size(dataset: h5py.Dataset, rows: int) -> None:
             f"{dataset.name!r} claims {claimed} bytes; the {stored} that are stored cannot be as "
             "many"
         )
+
+
+def _size(dataset: h5py.Dataset, rows: int) -> int:
+    """Bytes of memory that rows take when they are read."""
+    text = _TEXT_BYTES if dataset.dtype.kind == "S" else 0
+    return int(rows * prod(dataset.shape[1:]) * (dataset.dtype.itemsize + text))
 
 
 def read_record(group: h5py.Group, table: Table) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from gpusim.results.run_data import Provenance
 from gpusim.results.storage.hdf5 import (
     Values,
     get_text,
-    read_column,
     read_record,
+    read_table,
     set_text,
     write_table,
 )
@@ -152,7 +152,7 @@ def _distribution(apps: Sequence[ApplicationCharacterization], name: str) -> dic
 def _read(file: h5py.File) -> Characterization:
     provenance = read_record(file["provenance"], TABLES["provenance"])
     tables = {
-        name: {c.name: read_column(file[name], c.name) for c in table.columns}
+        name: read_table(file[name], table)
         for name, table in TABLES.items()
         if name != "provenance"
     }

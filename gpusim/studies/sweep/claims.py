@@ -24,6 +24,7 @@ from types import TracebackType
 
 import psutil
 
+from gpusim.core.border import small_text
 from gpusim.core.errors import WriteError
 
 HEARTBEAT_SECONDS = 5.0
@@ -32,7 +33,7 @@ HEARTBEAT_SECONDS = 5.0
 LEASE_SECONDS = 60.0
 """A sweep on another machine is gone if it has not touched its file for so long."""
 
-_NAME = re.compile(r"[\w.-]+")
+_NAME = re.compile(r"[\w.-]+", re.ASCII)
 _MOST_NAME = 200
 """Letters of the name of a sweep's file."""
 
@@ -132,8 +133,10 @@ def claim_file(folder: Path, key: str) -> Path:
 def is_claimed_by(claim: Path, sweep: str) -> bool:
     """Whether a claim is that of a sweep, by the sweep's id; in doubt it is."""
     try:
-        return claim.read_bytes() == sweep.encode()
+        return small_text(claim) == sweep
     except FileNotFoundError:
+        return False
+    except ValueError:  # nobody's
         return False
     except OSError:  # a file server that does not answer is no reason to give anything up
         return True
@@ -205,13 +208,10 @@ def _is_held(claim: Path) -> bool:
 def _owner(claim: Path) -> str:
     """The sweep that a claim names; empty where it names none: it is being written, or damaged."""
     try:
-        with claim.open("rb") as stream:
-            name = stream.read(_MOST_NAME + 1).decode("ascii")
-    except UnicodeDecodeError:
-        return ""
-    except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+        name = small_text(claim)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError):
         return ""  # a folder, or somebody else's: told by its age
     return name if len(name) <= _MOST_NAME and _NAME.fullmatch(name) else ""
 
@@ -235,7 +235,7 @@ def _told(sweep: Path) -> tuple[int | None, float]:
     A file may be half written, touched by a sweep that was taken for gone, or anybody's.
     """
     try:
-        about = json.loads(sweep.read_text(encoding="utf-8"))
+        about = json.loads(small_text(sweep))
         if about["host"] != socket.gethostname():
             return None, 0.0
         process, began = int(about["process"]), float(about["started"])

@@ -11,6 +11,7 @@ from attrs import define
 
 from gpusim.core.errors import UserError
 from gpusim.results.storage.interrupts import uninterrupted
+from gpusim.studies.sweep.brake import Brake
 from gpusim.studies.sweep.claims import Claims, claim_file
 from gpusim.studies.sweep.code import own_policies, semantics
 from gpusim.studies.sweep.estimate import Estimates
@@ -65,11 +66,12 @@ class Execution:
         journal: of it.
         limits: when to give a run up.
         report: called a few times a second.
+        brake: asked before a run begins.
     """
 
     def __init__(
         self, plan: Plan, folder: RunFolder, executor: Executor, claims: Claims, journal: Journal,
-        limits: Limits, report: Report | None,
+        limits: Limits, report: Report | None, brake: Brake,
     ) -> None:  # fmt: skip
         self._plan = plan
         self._folder = folder
@@ -78,6 +80,7 @@ class Execution:
         self._journal = journal
         self._limits = limits
         self._report = report
+        self._brake = brake
         self._found: dict[str, Facts | FailedRun] = {}
         self._todo: list[str] = []
         self._running: dict[Future[Outcome], _Attempt] = {}
@@ -127,7 +130,7 @@ class Execution:
     # -- handing out -----------------------------------------------------------------------------
 
     def _hand_out(self) -> None:
-        room = self._executor.room() if self._todo else 0
+        room = self._brake.room(self._executor.room()) if self._todo else 0
         later = []
         while room > 0 and self._todo:
             key = self._todo.pop(0)
@@ -137,6 +140,7 @@ class Execution:
             elsewhere = self._folder.facts(key, {}) or self._folder.failed(key)
             if elsewhere is None:
                 self._submit(key)
+                self._brake.began()
                 room -= 1
             else:
                 self._journal.tell("found", run=key)
@@ -168,7 +172,7 @@ class Execution:
     # -- taking back -----------------------------------------------------------------------------
 
     def _collect(self) -> None:
-        if not self._running:  # all that is left is claimed by other sweeps, or there is no room
+        if not self._running:  # what is left is held back, claimed by others, or finds no room
             time.sleep(_TICK_SECONDS)
             return
         done, _ = wait(self._running, _TICK_SECONDS, FIRST_COMPLETED)
@@ -231,7 +235,7 @@ class Execution:
         if self._report is None:
             return
         now = time.monotonic()
-        failed = sum(isinstance(found, FailedRun) for found in self._found.values())
+        failed = [found for found in self._found.values() if isinstance(found, FailedRun)]
         running = [
             (self._plan.runs[attempt.key].point.label, now - attempt.since)
             for attempt in self._running.values()
@@ -240,10 +244,11 @@ class Execution:
             SweepProgress(
                 total=len(self._plan.runs),
                 reused=self._reused,
-                done=len(self._found) - failed - self._reused,
-                failed=failed,
+                done=len(self._found) - len(failed) - self._reused,
+                failed=len(failed),
                 running=tuple(sorted(running, key=lambda one: -one[1])),
                 seconds_left=self._seconds_left(now),
+                failures=tuple((one.label, one.failure.message) for one in failed),
             )
         )
 

@@ -17,15 +17,16 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import tomli_w
 from attrs import frozen
 
+from gpusim.core.border import border, file_bytes, memory_bound, small_text
 from gpusim.core.errors import UserError, WriteError
 from gpusim.results.storage.files import PARTIAL, whole_file
 from gpusim.studies.sweep.claims import LEASE_SECONDS, age, held, living
@@ -142,10 +143,7 @@ class RunFolder:
         """Why a run has no result, if it failed."""
         path = self._failures / f"{key}.json"
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            return FailedRun(
-                data["key"], data["label"], Failure(**data["failure"]), data["attempts"]
-            )
+            return _failed_run(json.loads(small_text(path)))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
@@ -227,6 +225,19 @@ class RunFolder:
             stream.write(text.encode())
 
 
+def _failed_run(told: Any) -> FailedRun:
+    """What a file of a failure tells.
+
+    Raises:
+        LookupError, TypeError: it is something else.
+    """
+    failure = Failure(**told["failure"])
+    texts = [told["key"], told["label"], *attrs.astuple(failure)[:-1]]
+    if not all(isinstance(text, str) for text in texts) or type(told["attempts"]) is not int:
+        raise TypeError("its values are of other types")
+    return FailedRun(told["key"], told["label"], failure, told["attempts"])
+
+
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
@@ -237,24 +248,42 @@ def _make(folder: Path) -> None:
 def _read_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    try:
+    path.stat()  # one that is not there is no damage
+    with _damaged_table(path), memory_bound():
+        file_bytes(path)
         table = pd.read_parquet(path)
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, NotImplementedError) as error:
-        raise UserError(
-            f"{path} is damaged: {error}; run the sweep again, and it is made anew from the "
-            "results that are there"
-        ) from error
-    if not {*_POINT_COLUMNS, *RUN_COLUMNS} <= {*table.columns}:
-        raise UserError(f"{path} is no table of a sweep")
+        if not {*_POINT_COLUMNS, *RUN_COLUMNS} <= {*table.columns}:
+            raise UserError(f"{path} is no table of a sweep")
+        _check_numbers(table)
     return table
+
+
+def _check_numbers(table: pd.DataFrame) -> None:
+    """Numbers have to be numbers, of which the table tells units.
+
+    Raises:
+        ValueError: they are not.
+    """
+    numbers, units = headline_columns(table), table.attrs.get("units")
+    if not isinstance(units, dict) or not all(isinstance(units.get(one), str) for one in numbers):
+        raise ValueError("it tells no units of its numbers")
+    for name in ("seconds", *numbers):
+        if table[name].dtype.kind not in "iuf":
+            raise ValueError(f"the column {name!r} has other values than numbers")
+
+
+def _damaged_table(path: Path) -> AbstractContextManager[None]:
+    """Inside, whatever a table of a sweep makes its readers raise becomes a user's error."""
+    remedy = "run the sweep again, and it is made anew from the results that are there"
+    return border(path, f"is damaged; {remedy}")
 
 
 @lru_cache(maxsize=1024)
 def _runs_of(path: Path, _size: int, _modified_ns: int) -> tuple[tuple[Point, str, Facts], ...]:
     """The finished runs of a table that has not changed since; a study looks again and again."""
-    return tuple(runs_in(_read_table(path)))
+    table = _read_table(path)
+    with _damaged_table(path):
+        return tuple(runs_in(table))
 
 
 def table_of(
@@ -304,7 +333,7 @@ def headline_columns(table: pd.DataFrame) -> list[str]:
 
 def runs_in(table: pd.DataFrame) -> Iterator[tuple[Point, str, Facts]]:
     """The finished runs of a sweep's table: what they are (without settings), keys, and facts."""
-    units = table.attrs.get("units", {})
+    units = table.attrs["units"]
     numbers = headline_columns(table)
     done = table[table["state"] == "done"]
     done.attrs = {}  # pandas copies them for every row
@@ -312,7 +341,7 @@ def runs_in(table: pd.DataFrame) -> Iterator[tuple[Point, str, Facts]]:
         summary = {name: row[name] for name in numbers if not math.isnan(row[name])}
         facts = Facts(
             row["digest"], row["seconds"], int(row["size"]), int(row["modified_ns"]), summary,
-            {name: units.get(name, "") for name in summary},
+            {name: units[name] for name in summary},
         )  # fmt: skip
         point = Point(**{name: row[name] for name in _POINT_COLUMNS})
         yield point, row["key"], facts

@@ -66,6 +66,8 @@ def _workload(workload: Workload) -> dict[str, Plain]:
         if isinstance(application.get("graph"), str):
             del application["graph"]
     inputs = [_content(path) for spec in workload.applications for path in spec.inputs]
+    if workload.timed.start:
+        plain["timed"]["start"] = _content(Path(workload.timed.start))
     return {"workload": plain, "inputs": inputs}
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gpusim.core.border import small_text
 from gpusim.core.errors import UserError, WriteError
 from gpusim.results.storage.files import whole_file
 
@@ -47,7 +48,7 @@ def check_folder(path: Path) -> None:
     """
     mark = path / MARK
     try:
-        about: Any = json.loads(mark.read_text(encoding="utf-8"))
+        about: Any = json.loads(small_text(mark))
     except (FileNotFoundError, NotADirectoryError) as error:
         what = f"it has no {MARK}" if path.exists() else "it does not exist"
         raise UserError(f"{path} is no folder of runs: {what}") from error

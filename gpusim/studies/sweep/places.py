@@ -1,4 +1,4 @@
-"""Files that a sweep names: models, recipes, workloads, traces and graphs, by paths."""
+"""Files that a sweep names: models, recipes, workloads, traces, graphs, checkpoints, by paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def place(axis: str, value: Any, folder: Path) -> Any:
     is_file = (
         (axis == "model" and _is_model_file(value))
         or (axis == "workload" and _is_workload_file(value, folder))
-        or (axis.startswith(WORKLOAD) and axis.endswith(".graph"))
+        or (axis.startswith(WORKLOAD) and axis.endswith((".graph", ".timed.start")))
     )
     return str(folder / value) if is_file else value
 

@@ -19,6 +19,7 @@ class SweepProgress:
         running: labels of runs under way, with the seconds since they were handed out, the
             longest first.
         seconds_left: of real time; None if nothing like what is left has been run yet.
+        failures: labels of runs without a result, and why each has none.
     """
 
     total: int
@@ -27,6 +28,7 @@ class SweepProgress:
     failed: int
     running: tuple[tuple[str, float], ...]
     seconds_left: float | None
+    failures: tuple[tuple[str, str], ...] = ()
 
     @property
     def left(self) -> int:

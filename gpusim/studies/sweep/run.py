@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from gpusim.core.errors import UserError
+from gpusim.studies.sweep.brake import Brake
 from gpusim.studies.sweep.claims import Claims
 from gpusim.studies.sweep.execution import Execution
 from gpusim.studies.sweep.executors import DaskExecutor, LocalExecutor
@@ -28,6 +29,7 @@ def run_sweep(
     retry_failed: bool = False,
     limits: Limits | None = None,
     progress: Report | None = None,
+    brake: Brake | None = None,
 ) -> SweepResults:
     """Run what is missing of a sweep.
 
@@ -39,6 +41,7 @@ def run_sweep(
         retry_failed: run what has failed before once more.
         limits: when to give a run up.
         progress: called a few times a second.
+        brake: with which another thread may hold back the runs that have not begun.
 
     Returns:
         the sweep's results; runs that failed are in its table, too.
@@ -50,7 +53,7 @@ def run_sweep(
     plan = make_plan(sweep)
     runs = RunFolder(folder, create=True)
     runs.keep_sweep(sweep)
-    _run(plan, runs, jobs, dask, retry_failed, limits or Limits(), progress)
+    _run(plan, runs, jobs, dask, retry_failed, limits or Limits(), progress, brake)
     return SweepResults(runs, sweep.name, plan.refused)
 
 
@@ -79,7 +82,7 @@ def run_together(
 
 def _run(
     plan: Plan, runs: RunFolder, jobs: int | None, dask: str | None, retry_failed: bool,
-    limits: Limits, progress: Report | None,
+    limits: Limits, progress: Report | None, brake: Brake | None = None,
 ) -> None:  # fmt: skip
     if jobs is not None and jobs < 1:
         raise UserError(f"{jobs} jobs: must be 1 or more")
@@ -92,7 +95,9 @@ def _run(
             claims.remove_stale()
             runs.remove_remains()
             runs.remove_partial_tables(claims.id)
-            execution = Execution(plan, runs, executor, claims, tell, limits, progress)
+            execution = Execution(
+                plan, runs, executor, claims, tell, limits, progress, brake or Brake()
+            )
             execution.begin(retry_failed)
             execution.run()
     finally:

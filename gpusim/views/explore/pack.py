@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from gpusim.results.result import Result
 
-BINS = 1000
-"""Of the counters over the whole run."""
+BINS = 8000
+"""Of the counters over the whole run; a screen shows means of several until one looks closer."""
 
 MAX_LINES = 6
 """Of one kind of counters, those that are largest."""

@@ -43,7 +43,8 @@ class LiveServer:
     Args:
         port: where to listen; 0: a free one.
         state: what there is to show now, in plain JSON types; called in the server's threads.
-        command: told one of `COMMANDS` and a number of cycles; None: the page has none.
+        command: told one of `COMMANDS` and how many cycles of a run, or runs of a sweep, a step
+            has; None: the page has none.
         address: of this machine; any but `LOOPBACK` needs a token, which is made.
 
     Raises:
@@ -115,15 +116,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             told = json.loads(self.rfile.read(int(length)))
-            name, cycles = told["command"], told.get("cycles", 1)
+            name, count = told["command"], told.get("cycles", told.get("runs", 1))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self._refuse(HTTPStatus.BAD_REQUEST, 'must be JSON such as {"command": "pause"}')
             return
-        if name not in COMMANDS or type(cycles) is not int or not 1 <= cycles < 1 << 53:
+        if name not in COMMANDS or type(count) is not int or not 1 <= count < 1 << 53:
             allowed = ", ".join(COMMANDS)
-            self._refuse(HTTPStatus.BAD_REQUEST, f"allowed: {allowed}; cycles of 1 or more")
+            self._refuse(HTTPStatus.BAD_REQUEST, f"allowed: {allowed}; by 1 or more")
             return
-        self.live.command(name, cycles)
+        self.live.command(name, count)
         self._json({"done": name})
 
     def _may(self) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpusim.views.plots.furniture import names_that_fit
 
 _MOST_TICKS = 9
+_LEAST_TICKS = 2
 _STEP = 1024
 _PREFIXES = "KMGTP"
 _LETTERS, _BYTE_LETTERS = 4, 7
@@ -32,11 +33,19 @@ def are_bytes(label: str) -> bool:
 
 
 def power_ticks(axes: Axes, first: float, last: float, of_bytes: bool = False) -> None:
-    """Ticks at powers of two, at every second or third where there are too many for the axis."""
+    """Ticks at powers of two, at every second or third where there are too many for the axis.
+
+    Where it has but one of them there are ticks at quarters of that, too.
+    """
     low, high = int(np.floor(np.log2(first))), int(np.floor(np.log2(last)))
     most = max(min(_MOST_TICKS, names_that_fit(axes, _BYTE_LETTERS if of_bytes else _LETTERS)), 2)
     powers = range(low, high + 1, -(-(high - low + 1) // most))
-    axes.xaxis.set_major_locator(FixedLocator([2.0**power for power in powers]))
+    ticks = [2.0**power for power in powers]
+    if sum(first <= tick <= last for tick in ticks) < _LEAST_TICKS:
+        quarter = 2.0**high / 4
+        places = range(int(np.ceil(first / quarter)), int(last / quarter) + 1)
+        ticks = [quarter * place for place in places[:: -(-len(places) // most)]]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(lambda value, _: power_name(value, of_bytes))
     axes.xaxis.set_minor_locator(NullLocator())
 

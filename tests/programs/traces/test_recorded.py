@@ -160,6 +160,16 @@ def test_a_missing_part(recording, place):
         read_all(recording)
 
 
+@pytest.mark.parametrize(("column", "kind"), [("launches/blocks", "f4"), ("launches/name", "?")])
+def test_columns_of_other_values(recording, column, kind):
+    with h5py.File(recording, "a") as file:
+        count = len(file[column])
+        del file[column]
+        file[column] = np.ones(count, dtype=kind)
+    with pytest.raises(UserError, match=r"trace\.h5 .* has other values"):
+        open_trace(recording)
+
+
 def test_an_index_that_does_not_fit(recording):
     with h5py.File(recording, "a") as file:
         file["chunks/access"][1] += 1

@@ -2,7 +2,7 @@
 // One page, one or two runs side by side: SMs over time, warps of an SM, single stays, counters.
 
 const FIELDS = {u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array};
-const COARSE = 2048, GAP = 1, HEAT = 14, AXIS = 16, LEFT = 46, STRIP = 46;
+const BINS = 16384, CELLS = 8e6, GAP = 1, HEAT = 14, AXIS = 16, LEFT = 46, STRIP = 46;
 const view = {begin: 0, end: 1};
 const runs = [];
 let chosen = null;  // {run, warp, stay} or {run, request}
@@ -14,6 +14,7 @@ const element = (tag, text, kind) => {
   if (kind) one.className = kind;
   return one;
 };
+const several = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 const number = (value) => Math.round(value).toLocaleString("en-US");
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -65,11 +66,12 @@ class Run {
   page(request) { return Math.floor(this.c.request_line[request] / this.lines); }
   // Warp-cycles by SM, bin and state of the whole run: what is drawn until one looks closer.
   levels() {
-    const width = (this.end - this.begin) / COARSE, states = this.states.length;
-    return {width, sums: this.warpsOf.map((warps) => this.sums(warps, this.begin, width, COARSE, states))};
+    const states = this.states.length, most = Math.floor(CELLS / (this.sms * states));
+    const bins = Math.max(Math.min(BINS, most), 2048), width = (this.end - this.begin) / bins;
+    return {bins, width, sums: this.warpsOf.map((warps) => this.sums(warps, this.begin, width, bins, states))};
   }
   sums(warps, begin, width, bins, states) {
-    const sums = new Float64Array(bins * states), end = begin + width * bins, c = this.c;
+    const sums = new Float32Array(bins * states), end = begin + width * bins, c = this.c;
     for (const w of warps) {
       if (this.born(w) >= end || c.warp_end[w] <= begin) continue;
       for (let stay = Math.max(this.stayAt(w, begin), this.first(w)); stay < this.last(w); stay++) {
@@ -91,8 +93,10 @@ class Run {
     if (width < this.coarse.width) {
       return {bins: pixels, width, sums: this.sums(this.warpsOf[sm], view.begin, width, pixels, states)};
     }
-    const sums = new Float64Array(pixels * states), own = this.coarse.sums[sm];
-    for (let bin = 0; bin < COARSE; bin++) {
+    const sums = new Float32Array(pixels * states), own = this.coarse.sums[sm];
+    const first = Math.max(Math.floor((view.begin - this.begin) / this.coarse.width), 0);
+    const last = Math.min(Math.ceil((view.end - this.begin) / this.coarse.width), this.coarse.bins);
+    for (let bin = first; bin < last; bin++) {
       const at = Math.floor((this.begin + (bin + 0.5) * this.coarse.width - view.begin) / width);
       if (at < 0 || at >= pixels) continue;
       for (let state = 0; state < states; state++) sums[at * states + state] += own[bin * states + state];
@@ -259,42 +263,63 @@ function arrow(pen, x0, y0, x1, y1) {
 
 const PALETTE = ["--line1", "--line2", "--line3", "--line4", "--line5", "--line6"];
 
-// The largest value of a group of counters, in all runs: they share their axes.
-function largest(group) {
-  const columns = runs.flatMap((run) => run.counters.map((one, n) => (one.group === group ? run.c[`counter_${n}`] : [])));
-  return Math.max(...columns.map((values) => values.reduce((a, b) => (b > a ? b : a), 0)));
+// Of the values from one bin to another that there are.
+function mean(values, from, to) {
+  let sum = 0, count = 0;
+  for (let bin = from; bin < to; bin++) if (!Number.isNaN(values[bin])) { sum += values[bin]; count++; }
+  return count ? sum / count : NaN;
+}
+
+const groupsOf = (run) => [...new Set(run.counters.map((one) => one.group))];
+
+// Of each line of a group its name and what a view of so many pixels shows of it: cycles and means.
+function linesOf(run, group, pixels) {
+  return run.counters.map((one, n) => [one, run.c[`counter_${n}`]]).filter(([one]) => one.group === group).map(([one, values]) => {
+    const step = (run.end - run.begin) / values.length, points = [];
+    const many = Math.max(Math.floor((view.end - view.begin) / pixels / step), 1);  // bins of a pixel
+    const first = Math.max(Math.floor((view.begin - run.begin) / step) - 1, 0);
+    const last = Math.min(Math.ceil((view.end - run.begin) / step) + 1, values.length);
+    for (let bin = first - (first % many); bin < last; bin += many) {
+      points.push([run.begin + (bin + many / 2) * step, mean(values, bin, Math.min(bin + many, values.length))]);
+    }
+    return {name: one.name, points};
+  });
 }
 
 function drawCounters(run) {
-  const groups = [...new Set(run.counters.map((one) => one.group))];
+  const groups = groupsOf(run);
   const {pen, width} = prepare(run.countersCanvas, groups.length * STRIP + AXIS);
   groups.forEach((group, place) => {
-    const top = place * STRIP, lines = run.counters.map((one, n) => [one, run.c[`counter_${n}`]]).filter(([one]) => one.group === group);
-    const told = largest(group), most = told || 1;
+    const top = place * STRIP, lines = linesOf(run, group, width - LEFT);
+    const shown = runs.flatMap((one) => (one === run ? lines : linesOf(one, group, width - LEFT)));  // runs share their scale
+    const told = shown.reduce((most, line) => line.points.reduce((high, [, value]) => (value > high ? value : high), most), 0), most = told || 1;
     pen.textAlign = "right";
     pen.fillStyle = colour("--quiet");
     pen.fillText(told >= 10 || !told ? number(told) : told.toPrecision(2), LEFT - 6, top + 8);
     let label = LEFT + 4;
-    lines.forEach(([one, values], n) => {
-      pen.strokeStyle = colour(PALETTE[n % PALETTE.length]);
-      pen.beginPath();
-      const step = (run.end - run.begin) / values.length;
-      let open = false;
-      values.forEach((value, bin) => {
-        const at = run.begin + (bin + 0.5) * step;
-        if (at < view.begin - step || at > view.end + step || Number.isNaN(value)) { open = false; return; }
-        const place = [Math.max(x(at, width), LEFT), top + STRIP - 4 - (value / most) * (STRIP - 16)];
-        if (open) pen.lineTo(...place); else pen.moveTo(...place);
-        open = true;
-      });
-      pen.stroke();
+    lines.forEach(({name, points}, n) => {
+      pen.strokeStyle = pen.fillStyle = colour(PALETTE[n % PALETTE.length]);
+      trace(pen, points, width, (value) => top + STRIP - 4 - (value / most) * (STRIP - 16));
       pen.textAlign = "left";
-      pen.fillStyle = pen.strokeStyle;
-      if (label < width) pen.fillText(one.name, label, top + 6);
-      label += pen.measureText(one.name).width + 12;
+      if (label < width) pen.fillText(name, label, top + 6);
+      label += pen.measureText(name).width + 12;
     });
   });
   axis(pen, width, groups.length * STRIP);
+}
+
+// A line through points, with a gap where there is no number; a lonely point is a dash.
+function trace(pen, points, width, height) {
+  pen.beginPath();
+  let open = false;
+  for (const [cycle, value] of points) {
+    if (Number.isNaN(value)) { open = false; continue; }
+    const at = Math.min(Math.max(x(cycle, width), LEFT), width), y = height(value);
+    if (!open) pen.moveTo(at - 0.5, y);
+    pen.lineTo(open ? at : at + 0.5, y);
+    open = true;
+  }
+  pen.stroke();
 }
 
 let waiting = false;
@@ -344,6 +369,10 @@ function listen(run) {
     brush.to = place(event, heat)[0];
     draw();
   });
+  heat.addEventListener("pointermove", (event) => {
+    const [at, y, width] = place(event, heat);
+    tip(hintOfSm(run, cycleAt(at, width), (view.end - view.begin) / (width - LEFT), Math.floor(y / HEAT)), event);
+  });
   heat.addEventListener("pointerup", (event) => {
     if (!brush) return;
     const {from, to, y} = brush, width = heat.getBoundingClientRect().width;
@@ -359,7 +388,7 @@ function listen(run) {
   });
   rows.addEventListener("pointermove", (event) => {
     const [at, y, width] = place(event, rows);
-    if (!dragged) { hint(run, cycleAt(at, width), Math.floor(y / run.slot), event); return; }
+    if (!dragged) { tip(hintOfStay(run, cycleAt(at, width), Math.floor(y / run.slot)), event); return; }
     if (Math.abs(at - dragged.at) > 3) dragged.moved = true;
     if (!dragged.moved) return;
     const by = ((dragged.at - at) / (width - LEFT)) * (dragged.end - dragged.begin);
@@ -370,8 +399,16 @@ function listen(run) {
     if (dragged && !dragged.moved) pick(run, cycleAt(at, width), Math.floor(y / run.slot));
     dragged = null;
   });
-  rows.addEventListener("pointerleave", () => { $("hint").hidden = true; });
+  run.countersCanvas.addEventListener("pointermove", (event) => {
+    const [at, y, width] = place(event, run.countersCanvas);
+    tip(hintOfCounters(run, cycleAt(at, width), Math.floor(y / STRIP)), event);
+  });
   for (const canvas of [heat, rows, run.countersCanvas]) {
+    canvas.addEventListener("pointermove", (event) => {
+      const [at, , width] = place(event, canvas);
+      cross(at < LEFT ? null : cycleAt(at, width));
+    });
+    canvas.addEventListener("pointerleave", () => { $("hint").hidden = true; cross(null); });
     canvas.addEventListener("wheel", (event) => {
       const [at, , width] = place(event, canvas);
       event.preventDefault();
@@ -396,14 +433,50 @@ function stayUnder(run, cycle, slot) {
   return null;
 }
 
-function hint(run, cycle, slot, event) {
-  const found = stayUnder(run, cycle, slot), box = $("hint");
-  box.hidden = !found;
-  if (!found) return;
+function hintOfStay(run, cycle, slot) {
+  const found = stayUnder(run, cycle, slot);
+  if (!found) return "";
   const state = run.states[run.c.stay_state[found.stay]].name, begin = run.c.stay_begin[found.stay];
-  box.textContent = `warp ${run.c.warp[found.warp]}: ${state}, ${number(run.endOf(found.stay, found.warp) - begin)} cycles from ${number(begin)}`;
-  box.style.left = `${Math.min(event.clientX + 12, window.innerWidth - 240)}px`;
-  box.style.top = `${event.clientY + 14}px`;
+  return `warp ${run.c.warp[found.warp]}: ${state}, ${several(run.endOf(found.stay, found.warp) - begin, "cycle")} from ${number(begin)}`;
+}
+
+// What the warps of an SM did in the cycles of a pixel: the states that took most.
+function hintOfSm(run, cycle, width, sm) {
+  if (cycle < view.begin || sm >= run.sms) return "";
+  const sums = run.sums(run.warpsOf[sm], cycle, width, 1, run.states.length), total = sums.reduce((a, b) => a + b, 0);
+  if (!total) return `SM ${sm}, cycle ${number(cycle)}: no warps`;
+  const shares = [...sums].map((sum, state) => [sum / total, run.states[state].name]).filter(([share]) => share >= 0.05);
+  shares.sort((a, b) => b[0] - a[0]);
+  const warps = (total / width).toFixed(1);
+  return `SM ${sm}, cycle ${number(cycle)}: ${warps} warps, ${shares.slice(0, 4).map(([share, name]) => `${name} ${Math.round(100 * share)} %`).join(", ")}`;
+}
+
+function hintOfCounters(run, cycle, place) {
+  const group = groupsOf(run)[place];
+  if (cycle < view.begin || group === undefined) return "";
+  const told = run.counters.map((one, n) => [one, run.c[`counter_${n}`]]).filter(([one]) => one.group === group).map(([one, values]) => {
+    const value = values[Math.min(Math.max(Math.floor(((cycle - run.begin) / (run.end - run.begin)) * values.length), 0), values.length - 1)];
+    return `${one.name} ${Number.isNaN(value) ? "–" : Number(value.toPrecision(3)).toLocaleString("en-US")}`;
+  });
+  return `cycle ${number(cycle)}: ${told.join(", ")}`;
+}
+
+function tip(text, event) {
+  const box = $("hint");
+  box.hidden = !text;
+  box.textContent = text;
+  if (text) {
+    box.style.left = `${Math.max(Math.min(event.clientX + 12, window.innerWidth - box.offsetWidth - 8), 0)}px`;
+    box.style.top = `${event.clientY + 14}px`;
+  }
+}
+
+// A line at the same cycle in all pictures of all runs.
+function cross(cycle) {
+  for (const line of document.querySelectorAll(".cross")) {
+    line.hidden = cycle === null;
+    if (cycle !== null) line.style.left = `${x(cycle, line.parentElement.clientWidth)}px`;
+  }
 }
 
 function pick(run, cycle, slot) {
@@ -450,7 +523,7 @@ function tell() {
     const own = requestsDuring(run, w, chosen.stay);
     if (!c.request_warp) box.append(element("p", "No transactions were recorded: run it with --record intervals,requests,walks.", "quiet"));
     else {
-      box.append(element("h4", `${own.length} transactions under way`));
+      box.append(element("h4", `${several(own.length, "transaction")} under way`));
       list(box, run, own);
     }
   }
@@ -466,7 +539,7 @@ function facts(box, told) {
 function list(box, run, requests) {
   const c = run.c, some = requests.slice(0, 40), rows = element("ul");
   for (const r of some) {
-    const item = element("button", `${run.kinds[c.request_kind[r]]} of page ${hex(run.page(r))}, warp ${c.request_warp[r]}: ${number(c.request_end[r] - c.request_begin[r])} cycles${c.request_walk[r] >= 0 ? ", waited for a walk" : ""}`);
+    const item = element("button", `${run.kinds[c.request_kind[r]]} of page ${hex(run.page(r))}, warp ${c.request_warp[r]}: ${several(c.request_end[r] - c.request_begin[r], "cycle")}${c.request_walk[r] >= 0 ? ", waited for a walk" : ""}`);
     item.addEventListener("click", () => { go(run, r); });
     const row = element("li");
     row.append(item);
@@ -497,7 +570,7 @@ function tellRequest(box, run, r) {
     const part = element("span"), cycles = c.stage_end[s] - c.stage_begin[s];
     part.style.flexGrow = cycles;
     part.style.background = run.states[c.stage_state[s]].colour;
-    part.title = `${run.states[c.stage_state[s]].name}: ${number(cycles)} cycles`;
+    part.title = `${run.states[c.stage_state[s]].name}: ${several(cycles, "cycle")}`;
     bar.append(part);
   }
   box.append(bar);
@@ -506,51 +579,84 @@ function tellRequest(box, run, r) {
     const name = run.states[c.stage_state[s]].name;
     sums.set(name, (sums.get(name) || 0) + c.stage_end[s] - c.stage_begin[s]);
   }
-  facts(box, Object.fromEntries([...sums].map(([name, cycles]) => [name, `${number(cycles)} cycles`])));
+  facts(box, Object.fromEntries([...sums].map(([name, cycles]) => [name, several(cycles, "cycle")])));
   const walk = c.request_walk[r];
   if (walk < 0) return;
   const waiters = run.waiters(walk);
   box.append(element("h4", `Its walk: page ${hex(c.walk_page[walk])}`));
   facts(box, {
-    "asked for by SM": `${c.walk_sm[walk]}`, "waited for a walker": `${number(c.walk_started[walk] - c.walk_requested[walk])} cycles`,
-    "walked": `${number(c.walk_finished[walk] - c.walk_started[walk])} cycles, ${c.walk_levels[walk]} levels`,
-    "transactions that waited": `${waiters.length}, of ${new Set(waiters.map((one) => c.request_warp[one])).size} warps`,
+    "asked for by SM": `${c.walk_sm[walk]}`, "waited for a walker": several(c.walk_started[walk] - c.walk_requested[walk], "cycle"),
+    "walked": `${several(c.walk_finished[walk] - c.walk_started[walk], "cycle")}, ${several(c.walk_levels[walk], "level")}`,
+    "transactions that waited": `${waiters.length}, of ${several(new Set(waiters.map((one) => c.request_warp[one])).size, "warp")}`,
   });
   list(box, run, waiters);
 }
 
 function search(text) {
   const told = $("found"), word = text.trim().toLowerCase();
-  told.textContent = "";
-  for (const run of runs) {
-    const c = run.c, warp = word.match(/^(?:warp\s*)?(\d+)$/), page = word.match(/^(?:page\s*)?(0x[0-9a-f]+)$/);
-    if (page && c.request_line) {
-      const wanted = parseInt(page[1], 16), found = [];
-      for (let r = 0; r < c.request_line.length; r++) if (run.page(r) === wanted) found.push(r);
-      if (found.length) {
-        found.sort((a, b) => c.request_begin[a] - c.request_begin[b]);
-        told.textContent = `${number(found.length)} transactions of page ${page[1]}`;
-        go(run, found[0]);
-        const box = $("details");
-        box.prepend(element("h3", `Page ${page[1]}: ${number(found.length)} transactions`));
-        list(box, run, found);
-        return;
-      }
-    } else if (warp) {
-      const w = run.warpIndex(Number(warp[1]));
-      if (w >= 0) {
-        select(run, c.warp_sm[w]);
-        chosen = {run, warp: w, stay: run.first(w), walk: -1, waiters: []};
-        show(run.born(w), c.warp_end[w]);
-        tell();
-        return;
-      }
-    } else if (word) {
-      const launch = run.launches.find((one) => one.kernel.toLowerCase().includes(word) || one.app.toLowerCase().includes(word));
-      if (launch) { told.textContent = `${launch.kernel}, launch ${launch.launch}`; show(launch.begin, launch.end); return; }
-    }
+  const warp = word.match(/^(?:warp\s*)?(\d+)$/), page = word.match(/^(?:page\s*)?(0x[0-9a-f]+)$/);
+  if (!word) told.textContent = "";
+  else if (page) told.textContent = searchPage(parseInt(page[1], 16));
+  else if (warp) told.textContent = searchWarp(Number(warp[1]));
+  else told.textContent = searchKernel(word);
+  if (word && !told.textContent) told.textContent = "nothing found: a page (0x…), a warp (its number), or a kernel's name";
+}
+
+const ofRun = (run) => (runs.length > 1 ? ` in ${run.title}` : "");
+
+function searchPage(wanted) {
+  const found = runs.map((run) => {
+    const c = run.c, some = [];
+    for (let r = 0; r < (c.request_line || []).length; r++) if (run.page(r) === wanted) some.push(r);
+    return [run, some.sort((a, b) => c.request_begin[a] - c.request_begin[b])];
+  }).filter(([, some]) => some.length);
+  if (!found.length) return "";
+  go(found[0][0], found[0][1][0]);
+  const box = $("details"), told = element("div");
+  for (const [run, some] of found) {
+    told.append(element("h3", `Page ${hex(wanted)}: ${several(some.length, "transaction")}${ofRun(run)}`));
+    list(told, run, some);
   }
-  if (word) told.textContent = "nothing found: a page (0x…), a warp (its number), or a kernel's name";
+  box.prepend(told);
+  return `${several(found.reduce((sum, [, some]) => sum + some.length, 0), "transaction")} of page ${hex(wanted)}`;
+}
+
+function searchWarp(number_) {
+  const found = runs.map((run) => [run, run.warpIndex(number_)]).filter(([, w]) => w >= 0);
+  if (!found.length) return "";
+  for (const [run, w] of found) select(run, run.c.warp_sm[w]);
+  const [run, w] = found[0];
+  chosen = {run, warp: w, stay: run.first(w), walk: -1, waiters: []};
+  show(Math.min(...found.map(([one, at]) => one.born(at))), Math.max(...found.map(([one, at]) => one.c.warp_end[at])));
+  tell();
+  return `warp ${number_} on SM ${run.c.warp_sm[w]}`;
+}
+
+// All launches of kernels or applications of that name; the first one is shown.
+function searchKernel(word) {
+  const box = element("div");
+  let count = 0, first = null;
+  for (const run of runs) {
+    const found = run.launches.filter((one) => one.kernel.toLowerCase().includes(word) || one.app.toLowerCase().includes(word));
+    if (!found.length) continue;
+    count += found.length;
+    first = first || found[0];
+    box.append(element("h3", `${several(found.length, "launch", "launches")} of ${word}${ofRun(run)}`));
+    const rows = element("ul");
+    for (const one of found.slice(0, 200)) {
+      const item = element("button", `${one.app}: ${one.kernel}, launch ${one.launch}: ${several(one.end - one.begin, "cycle")} from ${number(one.begin)}`), row = element("li");
+      item.addEventListener("click", () => show(one.begin, one.end));
+      row.append(item);
+      rows.append(row);
+    }
+    box.append(rows);
+    if (found.length > 200) box.append(element("p", `and ${found.length - 200} more`, "quiet"));
+  }
+  if (!first) return "";
+  tell();
+  $("details").prepend(box);
+  show(first.begin, first.end);
+  return several(count, "launch", "launches");
 }
 
 // -- starting ----------------------------------------------------------------------------------
@@ -567,7 +673,9 @@ function build(run, at) {
     canvas.setAttribute("aria-label", `${title}, ${run.title}`);
     run[`${name}Canvas`] = canvas;
     run[`${name}Title`] = heading;
-    frame.append(canvas);
+    const line = element("div", undefined, "cross");
+    line.hidden = true;
+    frame.append(canvas, line);
     box.append(heading, frame);
   }
   $("runs").append(box);

@@ -1,0 +1,196 @@
+"""Windows against the truth: programs that are timed whole, and estimated from windows of them.
+
+``gpusim study sampling`` runs what is missing and prints a table; with ``--doc`` it writes the
+table and its picture into docs/sampling.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from attrs import frozen
+
+from experiments.marked import grid, write_marked
+from gpusim.cli.sweep_view import sweep_progress
+from gpusim.results.result import Result
+from gpusim.studies.scripts import FOLDER
+from gpusim.studies.sweep.results import SweepResults
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.spec import Sweep
+from gpusim.views.plots import new_figure, save
+
+MODEL, SMS = "kepler-uvm", 4
+SAMPLE = "workload.timed.sample"
+PICTURE = "sampling.png"
+UNCHANGED = ("core_clock", "instructions")
+"""Headline numbers that are known, not estimated."""
+
+
+@frozen
+class Case:
+    """A program, and how it is sampled.
+
+    Attributes:
+        workload, scale: which.
+        windows, length, warm: how many windows there are, and their cycles.
+    """
+
+    workload: str
+    scale: str
+    windows: int
+    length: int
+    warm: int
+
+    @property
+    def sweep(self) -> Sweep:
+        """The whole, and windows of it."""
+        plan = f"windows={self.windows},length={self.length}cycles,warm={self.warm}cycles"
+        return Sweep(
+            name=f"sampling-{self.workload}", title=f"{self.workload}, whole and sampled",
+            models=MODEL, workloads=self.workload, scale=self.scale,
+            set={"sm.count": SMS, SAMPLE: ["", plan]},
+        )  # fmt: skip
+
+
+CASES = (
+    Case("black_scholes", "paper", 15, 20_000, 14_000),
+    Case("fast_walsh_transform", "paper", 30, 6_000, 4_000),
+    Case("scan", "paper", 30, 5_000, 3_500),
+    Case("mm", "quick", 15, 9_500, 6_500),
+    Case("hotspot", "quick", 15, 5_000, 3_500),
+    Case("pagerank", "quick", 15, 2_500, 1_700),
+    Case("2dconv", "quick", 15, 2_500, 1_700),
+    Case("mis", "quick", 15, 4_000, 2_700),
+)
+
+
+@frozen
+class Compared:
+    """A program's truth beside its estimate.
+
+    Attributes:
+        workload: which.
+        cycles: of the whole.
+        transactions: likewise.
+        error, half: of cycles: estimate and half of its interval, in parts of the truth.
+        inside, told: numbers whose truth lies in their interval, and that have one.
+        refused: numbers that have none.
+        timed: part of the warp instructions that was timed.
+        seconds: processor time of the whole and of the estimate.
+    """
+
+    workload: str
+    cycles: int
+    transactions: int
+    error: float
+    half: float
+    inside: int
+    told: int
+    refused: int
+    timed: float
+    seconds: tuple[float, float]
+
+
+def compare(case: Case, results: SweepResults) -> Compared:
+    """Read both runs of a case."""
+    table = results.table.set_index(SAMPLE).sort_index()
+    with results.open(table.key.iloc[0]) as whole, results.open(table.key.iloc[1]) as part:
+        facts = part.estimates.set_index("name")
+        truth = pd.Series(whole.summary).reindex(facts.index).drop(list(UNCHANGED))
+        facts = facts.loc[truth.index]
+        known = facts.refused == ""
+        inside = (facts.low <= truth) & (truth <= facts.high)
+        whole_cycles, value = whole.summary["cycles"], part.summary["cycles"]
+        half = float(facts["high"].to_dict()["cycles"]) - value
+        return Compared(
+            case.workload, int(whole_cycles), int(whole.summary["transactions"]),
+            value / whole_cycles - 1, half / whole_cycles,
+            int((inside & known).sum()), int(known.sum()), int((~known).sum()),
+            _timed(part), (whole.wall.seconds, part.wall.seconds),
+        )  # fmt: skip
+
+
+def _timed(part: Result) -> float:
+    """The part that the run's own warning tells."""
+    (told,) = (text for text in part.warnings if "of the warp instructions were timed" in text)
+    return float(told.rpartition("; ")[0].rpartition("; ")[2].partition("%")[0]) / 100
+
+
+def rows(found: Sequence[Compared]) -> Iterator[list[str]]:
+    """A row a program, and one of all."""
+    for one in found:
+        half = "none" if np.isnan(one.half) else f"± {one.half:.1%}"
+        yield [
+            f"`{one.workload}`", f"{one.cycles:,}", f"{one.transactions:,}", f"{one.error:+.1%}",
+            half, f"{one.inside} of {one.told}", str(one.refused), f"{one.timed:.1%}",
+            " / ".join(f"{seconds:.0f}" for seconds in one.seconds),
+        ]  # fmt: skip
+    inside, told = (sum(getattr(one, name) for one in found) for name in ("inside", "told"))
+    median = float(np.median([abs(one.error) for one in found]))
+    yield [
+        "all", "", "", f"median {median:.1%}", "", f"{inside} of {told}",
+        str(sum(one.refused for one in found)), "", "",
+    ]  # fmt: skip
+
+
+HEAD = (
+    "program", "cycles", "transactions", "error of cycles", "interval", "truth inside",
+    "no interval", "timed", "seconds, whole / sampled",
+)  # fmt: skip
+
+
+def draw(found: Sequence[Compared], path: Path) -> None:
+    """Errors of cycles with their intervals."""
+    figure = new_figure("page", height=0.6 + 0.25 * len(found))
+    axes = figure.subplots()
+    places = np.arange(len(found))[::-1]
+    axes.axvline(0, color="black", linewidth=0.8)
+    errors = [100 * one.error for one in found]
+    halves = [100 * np.nan_to_num(one.half) for one in found]
+    axes.errorbar(errors, places, xerr=halves, fmt="o", capsize=3)
+    for one, place in zip(found, places, strict=True):
+        if np.isnan(one.half):
+            axes.annotate(
+                "no interval", (100 * one.error, place), (6, 0), textcoords="offset points",
+                va="center",
+            )  # fmt: skip
+    axes.set_yticks(places, [one.workload for one in found])
+    axes.set_xlabel("estimated cycles against those of the whole, %, with 95 % intervals")
+    save(figure, path)
+
+
+def main() -> None:
+    """Run, then print or write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--doc", type=Path, help="page whose table is replaced")
+    parser.add_argument(
+        "--output", type=Path, default=FOLDER / "sampling",
+        help="folder of runs, which is continued (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--jobs", type=int, help="processes; default: one a core")
+    parser.add_argument("--only", nargs="*", help="programs; default: all")
+    arguments = parser.parse_args()
+    found = []
+    for case in CASES:
+        if arguments.only and case.workload not in arguments.only:
+            continue
+        with sweep_progress(case.sweep.title) as progress:
+            results = run_sweep(
+                case.sweep, arguments.output, jobs=arguments.jobs, progress=progress
+            )
+        found.append(compare(case, results))
+    table = grid(HEAD, list(rows(found)))
+    if arguments.doc is None:
+        print(table)
+        return
+    draw(found, arguments.doc.parent / "pictures" / PICTURE)
+    picture = f"![Errors of cycles, with intervals](pictures/{PICTURE})"
+    write_marked(arguments.doc, "sampled programs", f"{table}\n\n{picture}")
+
+
+if __name__ == "__main__":
+    main()

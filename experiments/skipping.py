@@ -1,0 +1,152 @@
+"""How much faster a program is skipped than timed, in processor time, whole programs.
+
+Run with ``gpusim study skipping [CASE ...] [--json]``; each form of gpusim (pure, compiled)
+measures itself.  Beside the whole, it tells what executing the program takes, without any machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+
+from attrs import asdict, frozen
+from rich.console import Console
+from rich.table import Table
+
+from gpusim.core.version import form
+from gpusim.core.warp_program import Application, execute_in_step
+from gpusim.hardware.sm.in_step import MOST_THREADS
+from gpusim.machine import Machine
+from gpusim.machine.load import load_model
+from gpusim.machine.skipping import SkipFirst
+from gpusim.machine.warming import prepare_warming
+from gpusim.programs.workload import load_workload
+from gpusim.simulate import assign_sms, run
+
+
+@frozen
+class Case:
+    """A whole program on a model.
+
+    Attributes:
+        model: its name.
+        workload, overrides: which program, from scale smoke.
+    """
+
+    model: str
+    workload: str
+    overrides: dict[str, object]
+
+
+CASES = {
+    "pagerank": Case("kepler-uvm", "pagerank", {"graph.vertices": 10000, "iterations": 2}),
+    "bfs": Case("kepler-uvm", "bfs", {"graph.vertices": 20000}),
+    "gups": Case("kepler-uvm", "gups", {"threads": 8192, "updates": 16}),
+    "mvt": Case("kepler-uvm", "mvt", {"n": 2048, "iterations": 128}),
+    "gemm": Case("maxwell-mask", "gemm", {"n": 256, "iterations": 256}),
+    "2dconv": Case("a100-mig", "2dconv", {"n": 1024}),
+    "hotspot": Case("a100-mig", "hotspot", {"n": 256}),
+}
+"""The last one has blocks that cannot execute in step."""
+
+WARP = 32
+
+
+@frozen
+class Cost:
+    """What a case takes, in seconds of processor time.
+
+    Attributes:
+        case, form: of what.
+        instructions: warp instructions of the program.
+        timed, skipped: the whole program, on a machine.
+        executed: the whole program, without one.
+        factor: `timed` / `skipped`.
+    """
+
+    case: str
+    form: str
+    instructions: int
+    timed: float
+    skipped: float
+    executed: float
+    factor: float
+
+
+def measure(name: str) -> Cost:
+    """Time, skip and execute a case, once each."""
+    timed, _ = _run(CASES[name], None)
+    skipped, instructions = _run(CASES[name], SkipFirst(1 << 40, "launches"))
+    executed = _seconds(lambda: _execute(_machine(CASES[name], None).tenants[0].application))
+    return Cost(name, form(), instructions, timed, skipped, executed, timed / skipped)
+
+
+def _machine(case: Case, pace: SkipFirst | None) -> Machine:
+    model = load_model(case.model)
+    workload = load_workload(case.workload, "smoke", overrides=case.overrides)
+    machine = Machine(model.config, assign_sms(model, workload), workload.seed, pace)
+    if pace is not None:
+        prepare_warming(machine)
+    return machine
+
+
+def _run(case: Case, pace: SkipFirst | None) -> tuple[float, int]:
+    """Seconds, and the warp instructions that were skipped."""
+    machine = _machine(case, pace)
+    seconds = _seconds(lambda: run(machine))
+    return seconds, sum(getattr(one, "passed", 0) for one in machine.schedulers)
+
+
+def _execute(application: Application) -> None:
+    """All blocks, in step where they can."""
+    for launch in application.launches():
+        most = max(MOST_THREADS // launch.threads_per_block, 1)
+        for first in range(0, launch.blocks, most):
+            blocks = range(first, min(first + most, launch.blocks))
+            chunks = execute_in_step(launch, blocks, WARP)
+            for one in (
+                [launch.run_block(block, WARP) for block in blocks] if chunks is None else [chunks]
+            ):
+                for _ in one:
+                    pass
+
+
+def _seconds(what: Callable[[], object]) -> float:
+    begin = time.process_time()
+    what()
+    return time.process_time() - begin
+
+
+def main() -> None:
+    """Measure all cases and print them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", help=f"of these: {', '.join(CASES)} (default: all)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args()
+    if unknown := [case for case in arguments.cases if case not in CASES]:
+        parser.error(f"there is no case {unknown[0]!r}; allowed: {', '.join(CASES)}")
+    costs = [measure(case) for case in arguments.cases or CASES]
+    if arguments.json:
+        print(json.dumps({"costs": [asdict(cost) for cost in costs]}))
+    else:
+        Console().print(_table(costs))
+
+
+def _table(costs: list[Cost]) -> Table:
+    table = Table(title=f"skipped and timed, {form()}, seconds of processor time")
+    for heading in ("program", "model"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("instructions", "timed", "skipped", "factor", "executed"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for cost in costs:
+        table.add_row(
+            cost.case, CASES[cost.case].model, f"{cost.instructions:,}", f"{cost.timed:.2f}",
+            f"{cost.skipped:.2f}", f"{cost.factor:.1f} ×", f"{cost.executed:.2f}",
+        )  # fmt: skip
+    return table
+
+
+if __name__ == "__main__":
+    main()

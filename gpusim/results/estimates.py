@@ -1,0 +1,153 @@
+"""Numbers of whole programs, estimated from windows of them, with intervals.
+
+Places of windows are spread over a program's instructions.  So the program's cycles are its
+instructions times the mean of the windows' cycles an instruction (Wunderlich et al., ISCA 2003).
+With several applications a window stands for one place in each; it weighs as much as the others
+stay at theirs: the product of their cycles an instruction.  A counter of the whole is the mean
+of its rates over time, in which a window weighs by the cycles an instruction of all, times the
+cycles of the whole.
+
+Headline numbers are made of these as those of a whole run are made of its counters.  How much they
+would differ with other windows, the jackknife tells: the numbers without each window in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from gpusim.results.run_data import EstimateFacts, SummaryValue
+
+LEAST_WINDOWS = 8
+"""Windows without which there is no interval [our choice]."""
+
+BIAS = 0.01
+"""Of a number, added on either side for what warming does not bring back [our choice]."""
+
+LARGEST_PART = 0.5
+"""Of the spread of a number, what one window may make up [our choice]."""
+
+LARGEST_ERROR = 0.25
+"""Of cycles, half of the interval: above it there are no intervals at all [our choice]."""
+
+CONFIDENCE = 0.95
+
+Floats = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Shares:
+    """What some windows have measured, a row a window.
+
+    Attributes:
+        cycles: (n,) their lengths.
+        issued: (n, applications) warp instructions, all above 0.
+        values: (n, counters) what each counter counted.
+        sums: (n, SMs, applications, states) warp-cycles.
+    """
+
+    cycles: Floats
+    issued: Floats
+    values: Floats
+    sums: Floats
+
+    def __len__(self) -> int:
+        return len(self.cycles)
+
+    def without(self, gone: int) -> Shares:
+        """All but one."""
+        arrays = (self.cycles, self.issued, self.values, self.sums)
+        return Shares(*(np.delete(array, gone, axis=0) for array in arrays))
+
+
+@frozen(eq=False)
+class Whole:
+    """What a program is estimated to do.
+
+    Attributes:
+        cycles: by application, up to the end of its program.
+        values: of all counters.
+        sums: (SMs, applications, states) warp-cycles.
+    """
+
+    cycles: NDArray[np.int64]
+    values: NDArray[np.int64]
+    sums: NDArray[np.int64]
+
+
+def whole_of(shares: Shares, instructions: Sequence[int], owners: NDArray[np.int64]) -> Whole:
+    """Cycles, counters and states of the whole.
+
+    Args:
+        shares: what was measured.
+        instructions: of each application's program.
+        owners: (counters,) index of the application of each; -1: of none, it is of all.
+    """
+    cpi = shares.cycles[:, None] / shares.issued
+    time = cpi.prod(axis=1)
+    others = time[:, None] / cpi
+    cycles = np.array(instructions) * time.sum() / others.sum(axis=0)
+    rate = time / time.sum() / shares.cycles
+    span = np.append(cycles, cycles.max())  # the last one is asked for by -1
+    values = np.einsum("n,nc->c", rate, shares.values) * span[owners]
+    sums = np.einsum("n,nsat->sat", rate, shares.sums) * cycles[None, :, None]
+    return Whole(*(np.rint(array).astype(np.int64) for array in (cycles, values, sums)))
+
+
+def estimates_of(
+    shares: Shares, headline: Callable[[Shares], Sequence[SummaryValue]],
+    refusal: Callable[[str], str],
+) -> list[EstimateFacts]:  # fmt: skip
+    """What is known of each headline number.
+
+    Args:
+        shares: what was measured.
+        headline: the numbers that some windows tell.
+        refusal: why a number cannot have an interval; "": it can.
+    """
+    values = headline(shares)
+    enough = range(len(shares) if len(shares) >= LEAST_WINDOWS else 0)
+    without = [{one.name: one.value for one in headline(shares.without(gone))} for gone in enough]
+    found = [_facts(value, without, len(shares), refusal(value.name)) for value in values]
+    errors = [
+        (one.high - one.value) / one.value
+        for one in found
+        if one.name.rpartition("/")[2] == "cycles"
+    ]
+    if not any(error > LARGEST_ERROR for error in errors):
+        return found
+    why = f"the windows are not alike: cycles are known to {max(errors):.0%} only"
+    return [_without_interval(one, why) for one in found]
+
+
+def _without_interval(one: EstimateFacts, why: str) -> EstimateFacts:
+    return evolve(one, low=np.nan, high=np.nan, refused=one.refused or why)
+
+
+def _facts(
+    value: SummaryValue, without: Sequence[Mapping[str, int | float]], count: int, refusal: str
+) -> EstimateFacts:
+    """The interval of a number, or why it has none."""
+    found = np.array([numbers[value.name] for numbers in without if value.name in numbers])
+    if not refusal and len(found) < LEAST_WINDOWS:
+        told = len(found) if without else count
+        refusal = f"{told} windows tell of it; an interval needs {LEAST_WINDOWS}"
+    squares = (found - found.mean()) ** 2 if len(found) else found
+    spread = float(squares.sum())
+    if not refusal and squares.max() > LARGEST_PART * spread > 0:
+        refusal = "the windows are not alike: most of the spread is of one"
+    number = float(value.value)
+    half = np.nan if refusal else _quantile(count) * np.sqrt((count - 1) / count * spread)
+    if spread:
+        half += BIAS * abs(number)
+    return EstimateFacts(value.name, number, number - half, number + half, count, refusal)
+
+
+def _quantile(windows: int) -> float:
+    """Of Student's distribution, for an interval of two sides."""
+    from scipy.stats import t
+
+    return float(t.ppf((1 + CONFIDENCE) / 2, windows - 1))

@@ -1,0 +1,207 @@
+"""A sampled run: where its windows are, and what they tell of the whole programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from attrs import evolve
+from numpy.typing import NDArray
+
+from gpusim.config.load import LoadedModel
+from gpusim.core.counters import CounterRow
+from gpusim.core.errors import UserError
+from gpusim.core.metrics import INSTRUCTIONS, Metric, Most
+from gpusim.hardware.sm.skipping import SkippingScheduler
+from gpusim.machine import Machine
+from gpusim.machine.sample_plan import parse_sample
+from gpusim.machine.windows import Window, WindowPace
+from gpusim.programs.survey import SurveyedLaunch, survey
+from gpusim.programs.workload import Workload
+from gpusim.results.estimates import LEAST_WINDOWS, Shares, Whole, estimates_of, whole_of
+from gpusim.results.run_data import ApplicationFacts, RunData, SummaryValue, WindowFacts
+from gpusim.results.summary import headline
+
+MOST_TIMED = 0.5
+"""Share of a program that is timed, above which it should be run whole."""
+
+NOT_WARM = 0.05
+"""Difference between halves of windows that is told, if it is no accident."""
+
+DRIFT = 0.25
+"""How far warps of a block may come apart in a window, in parts of what they do [our choice]."""
+
+_SURVEYS = 16
+"""Surveys that are kept: many designs run the same program."""
+
+
+def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> WindowPace:
+    """Survey a workload, and choose where its windows begin.
+
+    Raises:
+        UserError: `sample` is none, or the workload cannot be sampled.
+    """
+    plan = parse_sample(sample)
+    count = len(workload.applications)
+    if count > 1 and not workload.relaunch:
+        raise UserError(
+            f"--sample: {workload.name} has {count} applications, and when the shorter one has "
+            "ended the other has the GPU alone: windows cannot tell when; set workload.relaunch"
+        )
+    if count > 1 and plan.length.unit != "cycles":
+        raise UserError(f"--sample {sample}: windows of several applications are of cycles")
+    places, totals = [], []
+    for app, spec in enumerate(workload.applications):
+        launches = _survey(workload.to_toml(), app, model.config.sm.warp_size, workload)
+        each = [launch.instructions for launch in launches]
+        if not sum(each):
+            raise UserError(f"--sample: {spec.name} executes no instruction")
+        totals.append(sum(each))
+        places.append(plan.places(each, [launch.signature for launch in launches], app))
+    return WindowPace(plan, places, totals)
+
+
+_surveys: dict[tuple[str, int, int], Sequence[SurveyedLaunch]] = {}
+
+
+def _survey(text: str, app: int, warp_size: int, workload: Workload) -> Sequence[SurveyedLaunch]:
+    """What an application's launches do; kept, as many designs may run it."""
+    key = text, app, warp_size
+    if key not in _surveys:
+        if len(_surveys) == _SURVEYS:
+            _surveys.pop(next(iter(_surveys)))
+        _surveys[key] = survey(workload.applications[app].start(), warp_size)
+    return _surveys[key]
+
+
+def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
+    """A run whose numbers are estimates for the whole programs.
+
+    Raises:
+        UserError: no window has measured anything.
+    """
+    if not pace.windows:
+        raise UserError(
+            f"--sample {pace.plan}: no window measured anything: the program ends before one is "
+            "warm; run it whole"
+        )
+    shares = _shares(pace.windows)
+    names = list(machine.names)
+    rows = list(machine.counter_rows())
+    owners = np.array([names.index(row.app) if row.app else -1 for row in rows])
+    largest = np.array([_is_largest(row.name) for row in rows])
+    families = dict(zip(run.states, run.families, strict=True))
+
+    def whole(shares: Shares) -> Whole:
+        found = whole_of(shares, pace.totals, owners)
+        values = np.where(largest, [row.value for row in rows], found.values)
+        return evolve(found, values=values)
+
+    def with_values(values: NDArray[np.int64]) -> list[CounterRow]:
+        return [evolve(row, value=value) for row, value in zip(rows, values.tolist(), strict=True)]
+
+    def numbers(shares: Shares) -> Sequence[SummaryValue]:
+        found = whole(shares)
+        return headline(
+            machine.metrics, with_values(found.values), found.sums, families,
+            _applications(run, found), int(found.cycles.max()), machine.config.clock,
+        )  # fmt: skip
+
+    found = whole(shares)
+    drift = _told_of_drift(machine)
+    maxima = {metric.name for metric in machine.metrics if _made_of_largest(metric)}
+    return evolve(
+        run,
+        summary=numbers(shares),
+        counters=with_values(found.values),
+        state_sums=found.sums,
+        applications=_applications(run, found),
+        estimates=estimates_of(
+            shares, numbers,
+            lambda name: "a largest value: windows tell only of theirs"
+            if name.rpartition("/")[2] in maxima else drift,
+        ),
+        windows=list(_facts(pace.windows, machine.names)),
+        warnings=[*_warnings(pace, shares, run, drift), *run.warnings],
+    )  # fmt: skip
+
+
+def _shares(windows: Sequence[Window]) -> Shares:
+    return Shares(
+        np.array([window.cycles for window in windows], dtype=float),
+        np.array([window.issued for window in windows], dtype=float),
+        np.array([window.values for window in windows], dtype=float),
+        np.array([window.sums for window in windows], dtype=float),
+    )
+
+
+def _applications(run: RunData, whole: Whole) -> list[ApplicationFacts]:
+    ends = whole.cycles.tolist()
+    return [evolve(one, end=end) for one, end in zip(run.applications, ends, strict=True)]
+
+
+def _is_largest(counter: str) -> bool:
+    """Whether a counter keeps a largest value."""
+    return counter.startswith("most_")
+
+
+def _made_of_largest(metric: Metric) -> bool:
+    terms = (term for one in metric.formula.sums for term in one.terms)
+    return isinstance(metric.formula, Most) or any(_is_largest(term.counter) for term in terms)
+
+
+def _facts(windows: Sequence[Window], names: Sequence[str]) -> Iterator[WindowFacts]:
+    """What is told of each window, application by application."""
+    for number, window in enumerate(windows):
+        each = zip(names, window.places, window.launches, window.issued.tolist(), strict=True)
+        for app, place, launch, issued in each:
+            yield WindowFacts(number, app, place, launch, window.cycles, issued)
+
+
+def _warnings(
+    pace: WindowPace, shares: Shares, run: RunData, drift: str
+) -> Iterator[str]:  # fmt: skip
+    timed = sum(row.value for row in run.counters if row.name == INSTRUCTIONS) / sum(pace.totals)
+    yield (
+        f"sampled: numbers are estimates for the whole programs from {len(shares)} of "
+        f"{pace.plan.windows} windows ({pace.plan}); {timed:.1%} of the warp instructions were "
+        "timed; recorded events and launches tell of these alone"
+    )
+    if timed > MOST_TIMED:
+        yield "sampled: more than half of the program was timed: run it whole"
+    if drift:
+        yield f"sampled: {drift}; there are no intervals, and estimates may be far off"
+    if told := _told_of_halves(pace.windows):
+        yield told
+
+
+def _told_of_drift(machine: Machine) -> str:
+    """Whether warps come apart further than windows are long; "": they do not."""
+    for scheduler in machine.schedulers:
+        assert isinstance(scheduler, SkippingScheduler)
+        if scheduler.waiting_pieces > DRIFT * scheduler.executed_pieces:
+            apart = scheduler.waiting_pieces / max(scheduler.executed_pieces, 1)
+            return (
+                f"warps of a block of {scheduler.application.name} come apart by {apart:.0%} of "
+                "what they do in a window, and what is skipped does not let them"
+            )
+    return ""
+
+
+def _told_of_halves(windows: Sequence[Window]) -> str:
+    """Whether the first halves of windows differ from the second ones: then they are not warm."""
+    found = []
+    for window in windows:
+        cycles, issued = window.early
+        late = window.issued.sum() - issued.sum()
+        if issued.sum() and late:
+            found.append(np.log(issued.sum() / cycles * (window.cycles - cycles) / late))
+    if len(found) < LEAST_WINDOWS:
+        return ""
+    mean, error = float(np.mean(found)), float(np.std(found, ddof=1)) / len(found) ** 0.5
+    if abs(mean) < max(NOT_WARM, 2 * error):
+        return ""
+    return (
+        f"sampled: windows are not warm: their first halves have {np.expm1(mean):+.0%} of the IPC "
+        "of the second ones; intervals do not tell of that: time longer before them (warm)"
+    )

@@ -1,0 +1,216 @@
+"""Windows of programs: where they are, what they tell of the whole, and that nothing is lost."""
+
+from collections.abc import Generator, Iterable
+
+import numpy as np
+import pytest
+from attrs import define
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpusim
+from gpusim.core.errors import UserError
+from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
+from gpusim.machine import Machine
+from gpusim.machine.sample_plan import parse_sample
+from gpusim.machine.warming import prepare_warming
+from gpusim.results.estimates import Shares, whole_of
+from gpusim.simulate import assign_sms
+from gpusim.simulate import run as run_machine
+from tests.whole.running import command, run
+from tests.whole.test_skipping import arrays
+
+SMALL: dict[str, object] = {"n": 512, "iterations": 64}
+CYCLES = "windows=10,length=900cycles,warm=500cycles"
+PLAN = "windows=12,length=60instructions,warm=60instructions"
+
+
+# -- where they are --------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.integers(1, 10_000), min_size=1, max_size=20),
+    st.integers(2, 40),
+    st.integers(0, 5),
+)
+def test_a_window_begins_in_each_equal_part_of_a_program(
+    launches: list[int], windows: int, seed: int
+) -> None:
+    plan = parse_sample(f"windows={windows},length=1cycles,warm=1cycles,seed={seed}")
+    total = sum(launches)
+    places = plan.places(launches, [("", 0, 0, 0)] * len(launches), 0)
+    assert [place * windows // total for place in places] == pytest.approx(range(windows), abs=1)
+    second = plan.places(launches, [("", 0, 0, 0)] * len(launches), 1)
+    assert second == sorted(second)
+    assert second[0] >= 0
+    assert second[-1] < min(2 * total, second[0] + total)
+
+
+@given(st.lists(st.integers(100, 1_000), min_size=4, max_size=20), st.integers(0, 5))
+def test_launches_of_one_kind_have_their_share_of_windows(launches: list[int], seed: int) -> None:
+    plan = parse_sample(f"windows=40,length=1cycles,warm=1cycles,by=launch,seed={seed}")
+    signatures = [("odd" if number % 2 else "even", 0, 0, 0) for number in range(len(launches))]
+    ends = np.cumsum(launches)
+    places = plan.places(launches, signatures, 0)
+    odd = sum(int(np.searchsorted(ends, place, side="right")) % 2 for place in places)
+    assert odd == pytest.approx(40 * sum(launches[1::2]) / sum(launches), abs=1.001)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("windows=3", "length is missing"),
+        ("windows=1,length=1cycles,warm=1cycles", "at least 2"),
+        ("windows=3,length=1,warm=1cycles", "with its unit"),
+        ("windows=3,length=1cycles,warm=1instructions", "both of cycles, or both"),
+        ("windows=3,length=1cycles,warm=1cycles,by=lunch", "did you mean 'launch'"),
+        ("windows=3,lenght=1cycles", "did you mean 'length'"),
+        ("windows=3,windows=4", "once"),
+    ],
+)
+def test_what_is_no_plan(text: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        parse_sample(text)
+
+
+# -- what they tell --------------------------------------------------------------------------------
+
+
+def shares(cycles: Iterable[int], issued: list[list[int]], values: list[list[int]]) -> Shares:
+    count, apps = np.shape(issued)
+    sums = np.zeros((count, 1, apps, 1))
+    return Shares(
+        np.array(cycles, dtype=float), np.array(issued, float), np.array(values, float), sums
+    )
+
+
+def test_half_of_the_instructions_slow_half_fast() -> None:
+    # 1 and 10 cycles an instruction, of 1000: 5.5 in the mean; misses 0.5 and 1 an instruction
+    found = whole_of(
+        shares([100, 100], [[100], [10]], [[50, 7], [10, 7]]), [1000], np.array([0, -1])
+    )
+    assert found.cycles.tolist() == [5500]
+    assert found.values.tolist() == [750, 385]  # 1000 (0.5 + 1) / 2; 1000 (0.07 + 0.7) / 2
+
+
+def test_a_window_weighs_as_much_as_the_others_stay_at_theirs() -> None:
+    # the second application needs 1 and 3 cycles an instruction: it stays 3 times as long at the
+    # second place, so the first one's 2 and 4 cycles an instruction count 1 : 3
+    found = whole_of(shares([12, 12], [[6, 12], [3, 4]], [[12], [12]]), [100, 100], np.array([1]))
+    assert found.cycles.tolist() == [350, round(100 * (2 * 1 + 4 * 3) / (2 + 4))]
+    assert found.values.tolist() == [233]  # one a cycle, and so over all of its cycles
+
+
+# -- that nothing is lost --------------------------------------------------------------------------
+
+
+@define(slots=False, eq=False)
+class Interrupting(Pace):
+    """Times everything, with a pause every some cycles."""
+
+    every: int
+
+    def skips(self, scheduler: SkippingScheduler) -> bool:
+        return False
+
+    def pauses(self, machine: Machine) -> Generator[int, None, None]:
+        while any(scheduler.in_flight() for scheduler in machine.schedulers):
+            yield self.every
+            for scheduler in machine.schedulers:
+                assert isinstance(scheduler, SkippingScheduler)
+                scheduler.pause()
+
+
+@pytest.mark.parametrize("program", ["bfs", "scan"])
+@pytest.mark.parametrize("every", [37, 500])
+def test_a_run_that_is_paused_again_and_again_issues_what_one_does_that_is_not(
+    program: str, every: int
+) -> None:
+    pace = Interrupting(every)
+    loaded = gpusim.load_model("tiny")
+    tenants = assign_sms(loaded, gpusim.load_workload(program, "smoke"))
+    machine = Machine(loaded.config, tenants, 0, pace)
+    prepare_warming(machine)
+    machine.env.start(pace.pauses(machine))
+    run_machine(machine)
+    plain = Machine(loaded.config, assign_sms(loaded, gpusim.load_workload(program, "smoke")), 0)
+    run_machine(plain)
+    for name in ("instructions", "transactions", "loads", "stores"):
+        issued, expected = (
+            sum(getattr(sm.counters[0], name) for sm in one.sms) for one in (machine, plain)
+        )
+        assert issued == expected, name
+    for one, other in zip(arrays(machine), arrays(plain), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_sampled_run() -> None:
+    whole = run("tiny", "triad")
+    part = run("tiny", "triad", sample=CYCLES)
+    assert part.digest == run("tiny", "triad", sample=CYCLES).digest
+    assert part.digest != run("tiny", "triad", sample=f"{CYCLES},seed=1").digest
+    assert part.summary["instructions"] == pytest.approx(whole.summary["instructions"], abs=2)
+    facts = part.estimates.set_index("name")
+    assert facts.loc["cycles"].value == part.summary["cycles"]
+    assert facts.loc["cycles"].low < whole.summary["cycles"] < facts.loc["cycles"].high
+    assert facts.refused.str.startswith("a largest value").any()
+    assert len(part.windows) == 10
+    assert (part.windows.cycles == 900).all()
+    assert part.applications.end[0] == part.summary["cycles"]
+    assert "sampled: numbers are estimates" in part.warnings[0]
+    assert "sample=windows=10" in part.provenance.title
+
+
+def test_warps_that_come_apart_leave_no_interval() -> None:
+    part = run("tiny", "mvt", parameters=SMALL, sample=PLAN)
+    assert (part.windows.instructions >= 60).all()
+    assert part.estimates.refused.str.contains("what is skipped does not let them").any()
+    assert part.estimates.low.isna().all()
+    assert "estimates may be far off" in part.warnings[1]
+
+
+def test_few_windows_have_no_interval() -> None:
+    part = run("tiny", "triad", sample=CYCLES.replace("10", "3"))
+    facts = part.estimates.set_index("name")
+    assert facts.loc["cycles"].refused == "3 windows tell of it; an interval needs 8"
+    assert np.isnan(facts.loc["cycles"].low)
+
+
+PAIR = """
+relaunch = "until-all-have-run"
+
+[[applications]]
+workload = "triad"
+[applications.smoke]
+
+[[applications]]
+workload = "2dconv"
+[applications.smoke]
+"""
+
+
+def test_pairs(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "pair.toml"
+    path.write_text(PAIR)
+    whole = run("tiny", str(path), overrides={"sm.count": 4})
+    part = run("tiny", str(path), overrides={"sm.count": 4}, sample=CYCLES)
+    assert len(part.windows) == 20
+    for app in ("triad", "2dconv"):
+        numbers = part.summary[f"{app}/instructions"], whole.summary[f"{app}/instructions"]
+        assert numbers[0] == pytest.approx(numbers[1], abs=2)
+        assert part.summary[f"{app}/cycles"] == pytest.approx(whole.summary[f"{app}/cycles"], rel=1)
+    with pytest.raises(UserError, match="windows of several applications are of cycles"):
+        run("tiny", str(path), overrides={"sm.count": 4}, sample=PLAN)
+    path.write_text(PAIR.replace("until-all-have-run", "never"))
+    with pytest.raises(UserError, match=r"set .*relaunch"):
+        run("tiny", str(path), overrides={"sm.count": 4}, sample=CYCLES)
+
+
+def test_on_the_command_line_and_in_a_workload() -> None:
+    small = ("--scale", "smoke", "--set", "workload.n=256")
+    shown = command("run", "tiny", "mvt", *small, "--sample", PLAN).output
+    assert "95 % intervals" in shown
+    same = command("run", "tiny", "mvt", *small, "--set", f"workload.timed.sample={PLAN}").output
+    assert "sampled: numbers are estimates" in same
+    wrong = command("run", "tiny", "mvt", "--set", "workload.timed.sampel=1", code=2)
+    assert "did you mean 'sample'" in wrong.output
