@@ -158,7 +158,7 @@ def test_failures_are_those_of_the_run(folder: Path, gate: Gate, two: Cluster) -
     arrays = [f"tests.sweep.faulty:{name}" for name in faults]
     results = run_sweep(
         small_sweep("set-associative", *arrays, seeds=[0]), folder, dask=two.address,
-        limits=Limits(hang_seconds=3),
+        limits=Limits(hang_seconds=15),
     )  # fmt: skip
     assert list(results.table["cause"][1:]) == list(faults.values())
     assert results.table["state"][0] == "done"
