@@ -1,8 +1,8 @@
 """A sweep whose processes are killed again and again, and what must be there all the same.
 
-At random times, a random one of the sweep and its workers gets SIGKILL; a sweep that is gone is
-started anew.  In the end each run must be there once, with the digest that it has undisturbed, and
-nothing may be left behind.
+The kills are spread over the runs: in each of as many equal parts there is one, at a random time,
+of a random one of the sweep and its workers; a sweep that is gone is started anew.  In the end each
+run must be there once, with the digest that it has undisturbed, and nothing may be left behind.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -25,11 +27,11 @@ import gpusim
 from gpusim.results.storage.files import PARTIAL
 from gpusim.studies.sweep.folder import RunFolder
 
-_SHORTEST, _LONGEST = 0.2, 4.0
-"""Seconds between two kills."""
+_DELAY = 0.3
+"""Seconds from the end of a run to a kill, at most: it may hit any part of the next one."""
 
 _EARLY = 0.2
-"""Share of the sweeps that may be killed before they have begun."""
+"""Share of the sweeps that are killed before they have begun."""
 
 _PATIENCE = 600.0
 _SIZE = 64
@@ -68,13 +70,16 @@ def storm(runs: int, kills: int, folder: Path, seed: int = 0, jobs: int = 2) -> 
     sweeps = workers = starts = 0
     process: subprocess.Popen[bytes] | None = None
     while sweeps + workers < kills:
+        early = False
         if process is None or process.poll() is not None:
             if _whole(place) >= runs:
                 break
             process, starts = _start(spec, place, jobs, subprocess.DEVNULL), starts + 1
-            if random.random() > _EARLY:
-                _wait_until_begun(place, process)
-        time.sleep(random.uniform(_SHORTEST, _LONGEST))
+            early = random.random() < _EARLY
+        if not early:
+            due = int((sweeps + workers + random.random()) * runs / kills)
+            _wait_until(partial(_has, place, max(due, _whole(place) + 1)), process)
+        time.sleep(random.uniform(0, _DELAY))
         victim = _kill(random, process)
         sweeps, workers = sweeps + (victim == "sweep"), workers + (victim == "worker")
         if victim == "sweep":
@@ -104,13 +109,11 @@ def _start(spec: Path, place: Path, jobs: int, errors: int) -> subprocess.Popen[
     )
 
 
-def _wait_until_begun(place: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a sweep claims runs: on a busy machine it may take long to start."""
+def _wait_until(there: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait until something is there or the process has ended."""
     end = time.monotonic() + _PATIENCE
-    while process.poll() is None and time.monotonic() < end:
-        if any((place / "claims").glob(f"*-{process.pid}-*.sweep")):
-            return
-        time.sleep(0.1)
+    while process.poll() is None and time.monotonic() < end and not there():
+        time.sleep(0.05)
 
 
 def _kill(random: Random, process: subprocess.Popen[bytes]) -> str:
@@ -125,6 +128,10 @@ def _kill(random: Random, process: subprocess.Popen[bytes]) -> str:
     except ProcessLookupError:
         return ""
     return "sweep" if victim is None else "worker"
+
+
+def _has(place: Path, runs: int) -> bool:
+    return _whole(place) >= runs
 
 
 def _whole(place: Path) -> int:

@@ -31,6 +31,9 @@ NOT_WARM = 0.05
 DRIFT = 0.25
 """How far warps of a block may come apart in a window, in parts of what they do [our choice]."""
 
+TOGETHER = 0.5
+"""Part of the windows between which no block may begin or end [our choice]."""
+
 _SURVEYS = 16
 """Surveys that are kept: many designs run the same program."""
 
@@ -108,7 +111,7 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
         )  # fmt: skip
 
     found = whole(shares)
-    drift = _told_of_drift(machine)
+    drift = _told_of_drift(machine, len(pace.windows))
     maxima = {metric.name for metric in machine.metrics if _made_of_largest(metric)}
     return evolve(
         run,
@@ -175,8 +178,8 @@ def _warnings(
         yield told
 
 
-def _told_of_drift(machine: Machine) -> str:
-    """Whether warps come apart further than windows are long; "": they do not."""
+def _told_of_drift(machine: Machine, windows: int) -> str:
+    """Whether warps come apart further than windows are long, or blocks may; "": they do not."""
     for scheduler in machine.schedulers:
         assert isinstance(scheduler, SkippingScheduler)
         if scheduler.waiting_pieces > DRIFT * scheduler.executed_pieces:
@@ -184,6 +187,11 @@ def _told_of_drift(machine: Machine) -> str:
             return (
                 f"warps of a block of {scheduler.application.name} come apart by {apart:.0%} of "
                 "what they do in a window, and what is skipped does not let them"
+            )
+        if scheduler.together > TOGETHER * windows:
+            return (
+                f"the thread blocks of {scheduler.application.name} all live through several "
+                "windows: how far they come apart between them is not known"
             )
     return ""
 

@@ -237,6 +237,15 @@ class LaunchInStep(Launch, Protocol):
         """
 
 
+MOST_IN_STEP: Final = 1 << 13
+"""Threads of all blocks in step: their values, arrays of 64 KiB, stay in a core's caches."""
+
+
+def most_in_step(launch: Launch) -> int:
+    """How many thread blocks of a launch should execute in step."""
+    return max(MOST_IN_STEP // launch.threads_per_block, 1)
+
+
 def execute_in_step(
     launch: Launch, blocks: Sequence[int], warp_size: int
 ) -> Iterator[LaneChunk] | None:

@@ -90,6 +90,8 @@ class WindowPace(Pace):
     timed: list[tuple[int, Sequence[int]]] = field(factory=list)
     _number: int = 0
     """Of the window that is next, or open."""
+    _begins: Sequence[int] = ()
+    """Where it begins to be timed, in warp instructions of each application."""
     _open: bool = False
     _arrived: set[int] = field(factory=set)
 
@@ -99,11 +101,9 @@ class WindowPace(Pace):
         if self._number == self.plan.windows:
             scheduler.stop()
             return False
-        return scheduler.executed < self._begin_of(scheduler.app)
-
-    def in_step(self) -> bool:
-        """No: how far warps come apart is counted in pieces, which are others in step."""
-        return False
+        if not self._begins:
+            self._begins = [self._begin_of(app) for app in range(len(self.places))]
+        return scheduler.executed < self._begins[scheduler.app]
 
     def may_time(self, scheduler: SkippingScheduler) -> bool:
         assert self.machine is not None
@@ -155,6 +155,7 @@ class WindowPace(Pace):
                 )
             )  # fmt: skip
         self._number = number + 1
+        self._begins = ()
         self._open = False
         self._arrived.clear()
         for scheduler in _skipping(machine):

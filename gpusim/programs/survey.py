@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from attrs import frozen
 
-from gpusim.core.warp_program import Application, instructions_of
+from gpusim.core.warp_program import (
+    Application,
+    LaneChunk,
+    Launch,
+    execute_in_step,
+    instructions_of,
+    most_in_step,
+)
 
 
 @frozen
@@ -17,7 +25,7 @@ class SurveyedLaunch:
         kernel: its name.
         blocks, threads: its grid, and the threads of a block.
         instructions: warp instructions.
-        accesses: addresses of all lanes.
+        accesses: addresses of lanes.
     """
 
     kernel: str
@@ -37,7 +45,7 @@ class SurveyedLaunch:
 
 
 def survey(application: Application, warp_size: int) -> Sequence[SurveyedLaunch]:
-    """Execute an application, block after block.
+    """Execute an application: many blocks in step where a launch can do so, or one after the other.
 
     Args:
         application: freshly started; it has ended afterwards.
@@ -46,13 +54,22 @@ def survey(application: Application, warp_size: int) -> Sequence[SurveyedLaunch]
     found = []
     for launch in application.launches():
         instructions = accesses = 0
-        for block in range(launch.blocks):
-            for chunk in launch.run_block(block, warp_size):
+        most = most_in_step(launch)
+        for first in range(0, launch.blocks, most):
+            blocks = range(first, min(first + most, launch.blocks))
+            for chunk in _executed(launch, blocks, warp_size):
                 instructions += instructions_of(chunk)
-                accesses += chunk.address.size
+                accesses += int((chunk.address >= 0).sum())
         found.append(
             SurveyedLaunch(
                 launch.name, launch.blocks, launch.threads_per_block, instructions, accesses
             )
         )
     return found
+
+
+def _executed(launch: Launch, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk]:
+    together = execute_in_step(launch, blocks, warp_size)
+    if together is not None:
+        return together
+    return chain.from_iterable(launch.run_block(block, warp_size) for block in blocks)

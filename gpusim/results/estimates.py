@@ -30,6 +30,9 @@ BIAS = 0.01
 LARGEST_PART = 0.5
 """Of the spread of a number, what one window may make up [our choice]."""
 
+SMALL = 0.05
+"""Of a number, half of an interval in which it does not matter that one does [our choice]."""
+
 LARGEST_ERROR = 0.25
 """Of cycles, half of the interval: above it there are no intervals at all [our choice]."""
 
@@ -135,13 +138,17 @@ def _facts(
     if not refusal and len(found) < LEAST_WINDOWS:
         told = len(found) if without else count
         refusal = f"{told} windows tell of it; an interval needs {LEAST_WINDOWS}"
+    number = float(value.value)
+    if not refusal and not number:
+        refusal = "no window tells of any"
     squares = (found - found.mean()) ** 2 if len(found) else found
     spread = float(squares.sum())
-    if not refusal and squares.max() > LARGEST_PART * spread > 0:
+    half = _quantile(count) * float(np.sqrt((count - 1) / count * spread))
+    if not refusal and half > SMALL * abs(number) and squares.max() > LARGEST_PART * spread:
         refusal = "the windows are not alike: most of the spread is of one"
-    number = float(value.value)
-    half = np.nan if refusal else _quantile(count) * np.sqrt((count - 1) / count * spread)
-    if spread:
+    if refusal:
+        half = np.nan
+    elif spread:
         half += BIAS * abs(number)
     return EstimateFacts(value.name, number, number - half, number + half, count, refusal)
 

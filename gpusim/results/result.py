@@ -260,12 +260,14 @@ class Result:
         present = self._columns[name]
         for column in columns or ():
             self._expect(f"column of {name}", column, present)
-        data = {
-            column: self._source.column(f"tables/{name}", column, start, stop)
-            for column in columns or present
-        }
         begin = slice(start, stop).indices(self.tables[name])[0]
-        frame = pd.DataFrame(data)
+        with self._source.reading():
+            frame = pd.DataFrame(
+                {
+                    column: self._source.column(f"tables/{name}", column, start, stop)
+                    for column in columns or present
+                }
+            )
         frame.index = pd.RangeIndex(begin, begin + len(frame))
         return frame
 
@@ -326,7 +328,8 @@ class Result:
         import pandas as pd
 
         names = [column.name for column in table.columns if column.name not in leave_out]
-        return pd.DataFrame({name: self._source.column(group, name) for name in names})
+        with self._source.reading():  # a stranger's columns may be no rows of values
+            return pd.DataFrame({name: self._source.column(group, name) for name in names})
 
     def _frame_if_any(self, group: str, table: Table) -> pd.DataFrame:
         if self._source.has(group):

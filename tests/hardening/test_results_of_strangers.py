@@ -7,6 +7,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import numpy as np
 import pytest
 
 import gpusim
@@ -60,6 +61,12 @@ def huge(file: h5py.File, name: str) -> None:
     file.create_dataset(name, (1 << 34,), "u4", chunks=(1 << 16,), compression="gzip")
 
 
+def squared(file: h5py.File, name: str) -> None:
+    values = file[name][:]
+    del file[name]
+    file[name] = np.stack([values, values], axis=1)
+
+
 def removed(file: h5py.File, name: str) -> None:
     del file[name]
 
@@ -89,7 +96,7 @@ def test_no_other_file_is_read(good: bytes, tmp_path: Path, change) -> None:
     assert "refused" in command("report", str(path), code=2).output
 
 
-@pytest.mark.parametrize("change", [shorten, texts, huge, removed])
+@pytest.mark.parametrize("change", [shorten, texts, huge, squared, removed])
 @pytest.mark.parametrize(
     "name", ["summary/value", "counters/counter", "tables/requests/begin", "applications/name"]
 )

@@ -154,6 +154,7 @@ def test_a_sampled_run() -> None:
     assert facts.loc["cycles"].value == part.summary["cycles"]
     assert facts.loc["cycles"].low < whole.summary["cycles"] < facts.loc["cycles"].high
     assert facts.refused.str.startswith("a largest value").any()
+    assert facts.loc["share_barrier"].refused == "no window tells of any"
     assert len(part.windows) == 10
     assert (part.windows.cycles == 900).all()
     assert part.applications.end[0] == part.summary["cycles"]
@@ -161,10 +162,19 @@ def test_a_sampled_run() -> None:
     assert "sample=windows=10" in part.provenance.title
 
 
-def test_warps_that_come_apart_leave_no_interval() -> None:
-    part = run("tiny", "mvt", parameters=SMALL, sample=PLAN)
+@pytest.mark.parametrize(
+    ("overrides", "why"),
+    [
+        ({"sm.count": 1, "sm.max_blocks": 1}, "what is skipped does not let them"),
+        ({}, "all live through several windows"),
+    ],
+)
+def test_warps_or_blocks_that_come_apart_leave_no_interval(
+    overrides: dict[str, object], why: str
+) -> None:
+    part = run("tiny", "mvt", overrides=overrides, parameters=SMALL, sample=PLAN)
     assert (part.windows.instructions >= 60).all()
-    assert part.estimates.refused.str.contains("what is skipped does not let them").any()
+    assert part.estimates.refused.str.contains(why).any()
     assert part.estimates.low.isna().all()
     assert "estimates may be far off" in part.warnings[1]
 

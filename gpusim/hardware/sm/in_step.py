@@ -7,14 +7,10 @@ every piece, and passes it when it has its turn, or is timed from where it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from gpusim.core.pieces import part_of
 from gpusim.core.warp_program import LaneChunk, instructions_in, instructions_of
 from gpusim.hardware.sm.skipped_accesses import Touched
-
-MOST_THREADS: Final = 1 << 13
-"""Of all blocks that execute in step: their values, arrays of 64 KiB, stay in a core's caches."""
 
 Toucher = Callable[[LaneChunk, int], list[Touched]]
 """What each of so many blocks touches in a piece (`gpusim.hardware.sm.skipped_accesses`)."""

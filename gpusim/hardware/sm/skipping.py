@@ -19,9 +19,10 @@ from gpusim.core.warp_program import (
     Segment,
     execute_block,
     execute_in_step,
+    most_in_step,
 )
 from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
-from gpusim.hardware.sm.in_step import MOST_THREADS, InStep, next_part
+from gpusim.hardware.sm.in_step import InStep, next_part
 from gpusim.hardware.sm.skipped_accesses import Touched
 from gpusim.hardware.sm.warp import Block, SkippedBlock
 
@@ -45,10 +46,6 @@ class Pace:
         """Whether a further block may begin to be skipped."""
         return True
 
-    def in_step(self) -> bool:
-        """Whether blocks that begin together may execute in step, where their launch can do so."""
-        return True
-
     def may_time(self, scheduler: SkippingScheduler) -> bool:
         """Whether what is next may be timed now; if not, whoever says so wakes the scheduler."""
         return True
@@ -66,12 +63,14 @@ class Rest:
 
     Attributes:
         begun: blocks that have begun.
+        pauses: so often all of its blocks have been paused, none had ended.
         next: the first one that has not.
     """
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
         self.begun: list[SkippedBlock] = []
+        self.pauses = 0
         self.next = 0
         self.name = launch.name
         self.threads_per_block = launch.threads_per_block
@@ -131,6 +130,7 @@ class SkippingScheduler(BlockScheduler):
         executed_pieces: that blocks which were paused had executed since they were last, for each
             of their warps.
         waiting_pieces: of these, and of earlier ones, that warps had not begun, as they came apart.
+        together: how often it has paused with all blocks of a launch as it had before.
     """
 
     pace: Pace
@@ -140,6 +140,7 @@ class SkippingScheduler(BlockScheduler):
     in_turn: int = 0
     executed_pieces: int = 0
     waiting_pieces: int = 0
+    together: int = 0
     _pausing: bool = False
     _rest: Rest | None = None
     """What is timed now."""
@@ -184,6 +185,9 @@ class SkippingScheduler(BlockScheduler):
             self.executed_pieces += block.pieces * len(block.warp_slots)
             for queue in paused[-1].segments:
                 self.waiting_pieces += len(queue)
+        if len(paused) == rest.launch.blocks:
+            self.together += rest.pauses > 0
+            rest.pauses += 1
         self._paused = sorted(paused, key=lambda one: (one.slot, one.home))
         self.process.wake.now()
 
@@ -261,7 +265,7 @@ class SkippingScheduler(BlockScheduler):
             begun.append(self._without_clock(home, slot, warp_slots, iter(()), []))
             rest.next += 1
             self.skipped += 1
-        most = max(MOST_THREADS // rest.threads_per_block, 1)
+        most = most_in_step(rest)
         for number in range(0, len(begun), most):
             self._begin(rest, first + number, begun[number : number + most])
         resident += begun
@@ -270,7 +274,7 @@ class SkippingScheduler(BlockScheduler):
         """Begin to execute blocks that follow each other in the grid, in step if they can."""
         warp_size = self._config.warp_size
         pieces = None
-        if len(blocks) > 1 and self.pace.in_step():
+        if len(blocks) > 1:
             pieces = rest.begin_in_step(range(first, first + len(blocks)), warp_size)
         together = None if pieces is None else InStep(pieces, len(blocks), self._touched)
         for number, block in enumerate(blocks):
