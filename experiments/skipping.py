@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpusim.core.version import form
-from gpusim.core.warp_program import Application, execute_in_step
-from gpusim.hardware.sm.in_step import MOST_THREADS
+from gpusim.core.warp_program import MOST_IN_STEP, Application, execute_in_step
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.machine.skipping import SkipFirst
@@ -102,7 +101,7 @@ def _run(case: Case, pace: SkipFirst | None) -> tuple[float, int]:
 def _execute(application: Application) -> None:
     """All blocks, in step where they can."""
     for launch in application.launches():
-        most = max(MOST_THREADS // launch.threads_per_block, 1)
+        most = max(MOST_IN_STEP // launch.threads_per_block, 1)
         for first in range(0, launch.blocks, most):
             blocks = range(first, min(first + most, launch.blocks))
             chunks = execute_in_step(launch, blocks, WARP)

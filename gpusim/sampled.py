@@ -15,7 +15,7 @@ from gpusim.core.metrics import INSTRUCTIONS, Metric, Most
 from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.machine import Machine
 from gpusim.machine.sample_plan import parse_sample
-from gpusim.machine.windows import Window, WindowPace
+from gpusim.machine.windows import Snapshot, Window, WindowPace
 from gpusim.programs.survey import SurveyedLaunch, survey
 from gpusim.programs.workload import Workload
 from gpusim.results.estimates import LEAST_WINDOWS, Shares, Whole, estimates_of, whole_of
@@ -88,7 +88,7 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
             f"--sample {pace.plan}: no window measured anything: the program ends before one is "
             "warm; run it whole"
         )
-    shares = _shares(pace.windows)
+    shares = _shares([window.whole for window in pace.windows])
     names = list(machine.names)
     rows = list(machine.counter_rows())
     owners = np.array([names.index(row.app) if row.app else -1 for row in rows])
@@ -120,7 +120,7 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
         state_sums=found.sums,
         applications=_applications(run, found),
         estimates=estimates_of(
-            shares, numbers,
+            shares, _halves(pace.windows), numbers,
             lambda name: "a largest value: windows tell only of theirs"
             if name.rpartition("/")[2] in maxima else drift,
         ),
@@ -129,13 +129,24 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
     )  # fmt: skip
 
 
-def _shares(windows: Sequence[Window]) -> Shares:
+def _shares(measured: Sequence[Snapshot]) -> Shares:
     return Shares(
-        np.array([window.cycles for window in windows], dtype=float),
-        np.array([window.issued for window in windows], dtype=float),
-        np.array([window.values for window in windows], dtype=float),
-        np.array([window.sums for window in windows], dtype=float),
+        np.array([one.cycle for one in measured], dtype=float),
+        np.array([one.issued for one in measured], dtype=float),
+        np.array([one.values for one in measured], dtype=float),
+        np.array([one.sums for one in measured], dtype=float),
     )
+
+
+def _halves(windows: Sequence[Window]) -> tuple[Shares, Shares] | None:
+    """What first and second halves of windows tell, of those in which each application issues.
+
+    None: there are no such windows.
+    """
+    both = [one.halves for one in windows if all(half.issued.all() for half in one.halves)]
+    if not both:
+        return None
+    return _shares([early for early, _ in both]), _shares([late for _, late in both])
 
 
 def _applications(run: RunData, whole: Whole) -> list[ApplicationFacts]:
@@ -156,9 +167,10 @@ def _made_of_largest(metric: Metric) -> bool:
 def _facts(windows: Sequence[Window], names: Sequence[str]) -> Iterator[WindowFacts]:
     """What is told of each window, application by application."""
     for number, window in enumerate(windows):
-        each = zip(names, window.places, window.launches, window.issued.tolist(), strict=True)
+        issued_by = window.whole.issued.tolist()
+        each = zip(names, window.places, window.launches, issued_by, strict=True)
         for app, place, launch, issued in each:
-            yield WindowFacts(number, app, place, launch, window.cycles, issued)
+            yield WindowFacts(number, app, place, launch, window.whole.cycle, issued)
 
 
 def _warnings(
@@ -200,10 +212,9 @@ def _told_of_halves(windows: Sequence[Window]) -> str:
     """Whether the first halves of windows differ from the second ones: then they are not warm."""
     found = []
     for window in windows:
-        cycles, issued = window.early
-        late = window.issued.sum() - issued.sum()
-        if issued.sum() and late:
-            found.append(np.log(issued.sum() / cycles * (window.cycles - cycles) / late))
+        first, second = (half.issued.sum() / max(half.cycle, 1) for half in window.halves)
+        if first and second:
+            found.append(np.log(first / second))
     if len(found) < LEAST_WINDOWS:
         return ""
     mean, error = float(np.mean(found)), float(np.std(found, ddof=1)) / len(found) ** 0.5

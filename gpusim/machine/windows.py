@@ -44,6 +44,13 @@ class Snapshot:
             np.array(values, dtype=np.int64), np.array(sums, dtype=np.int64),
         )  # fmt: skip
 
+    def since(self, other: Snapshot) -> Snapshot:
+        """What was added since an earlier one; its `cycle` is how many have passed."""
+        return Snapshot(
+            self.cycle - other.cycle, self.issued - other.issued, self.values - other.values,
+            self.sums - other.sums,
+        )  # fmt: skip
+
 
 @frozen(eq=False)
 class Window:
@@ -52,18 +59,14 @@ class Window:
     Attributes:
         places: warp instruction of each application's program with which it began.
         launches: number of the launch of each.
-        cycles: its length.
-        issued, values, sums: as in `Snapshot`, what was added in it.
-        early: (cycles, warp instructions of each application) of its first half.
+        halves: what its first half and its second one have added.
+        whole: both together.
     """
 
     places: tuple[int, ...]
     launches: tuple[int, ...]
-    cycles: int
-    issued: NDArray[np.int64]
-    values: NDArray[np.int64]
-    sums: NDArray[np.int64]
-    early: tuple[int, NDArray[np.int64]]
+    halves: tuple[Snapshot, Snapshot]
+    whole: Snapshot
 
 
 @define(eq=False, slots=False)
@@ -145,15 +148,11 @@ class WindowPace(Pace):
         middle = Snapshot.of(machine)
         yield from self._measure(machine, before, 1)
         after = Snapshot.of(machine)
-        self.timed.append((after.cycle - begun.cycle, (after.issued - begun.issued).tolist()))
-        early = middle.cycle - before.cycle, middle.issued - before.issued
+        timed = after.since(begun)
+        self.timed.append((timed.cycle, timed.issued.tolist()))
         if (after.issued > before.issued).all():
-            self.windows.append(
-                Window(
-                    places, launches, after.cycle - before.cycle, after.issued - before.issued,
-                    after.values - before.values, after.sums - before.sums, early,
-                )
-            )  # fmt: skip
+            halves = middle.since(before), after.since(middle)
+            self.windows.append(Window(places, launches, halves, after.since(before)))
         self._number = number + 1
         self._begins = ()
         self._open = False

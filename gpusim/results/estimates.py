@@ -8,7 +8,9 @@ of its rates over time, in which a window weighs by the cycles an instruction of
 cycles of the whole.
 
 Headline numbers are made of these as those of a whole run are made of its counters.  How much they
-would differ with other windows, the jackknife tells: the numbers without each window in turn.
+would differ with other windows, the jackknife tells: the numbers without each window in turn.  How
+much they would differ if windows had been timed longer before they were measured, their halves
+tell: what the first halves say, and what the second ones say.
 """
 
 from __future__ import annotations
@@ -101,20 +103,31 @@ def whole_of(shares: Shares, instructions: Sequence[int], owners: NDArray[np.int
 
 
 def estimates_of(
-    shares: Shares, headline: Callable[[Shares], Sequence[SummaryValue]],
-    refusal: Callable[[str], str],
+    shares: Shares, halves: tuple[Shares, Shares] | None,
+    headline: Callable[[Shares], Sequence[SummaryValue]], refusal: Callable[[str], str],
 ) -> list[EstimateFacts]:  # fmt: skip
     """What is known of each headline number.
 
     Args:
         shares: what was measured.
+        halves: of it, what first halves of windows told, and second ones.
         headline: the numbers that some windows tell.
         refusal: why a number cannot have an interval; "": it can.
     """
-    values = headline(shares)
+
+    def numbers(told: Shares) -> dict[str, int | float]:
+        return {one.name: one.value for one in headline(told)}
+
     enough = range(len(shares) if len(shares) >= LEAST_WINDOWS else 0)
-    without = [{one.name: one.value for one in headline(shares.without(gone))} for gone in enough]
-    found = [_facts(value, without, len(shares), refusal(value.name)) for value in values]
+    without = [numbers(shares.without(gone)) for gone in enough]
+    early, late = map(numbers, halves) if enough and halves is not None else ({}, {})
+    trends = {name: late[name] - early[name] for name in early.keys() & late.keys()}
+    found = [
+        _facts(
+            value, without, trends.get(value.name, 0.0), len(shares), refusal(value.name)
+        )
+        for value in headline(shares)
+    ]  # fmt: skip
     errors = [
         (one.high - one.value) / one.value
         for one in found
@@ -131,8 +144,9 @@ def _without_interval(one: EstimateFacts, why: str) -> EstimateFacts:
 
 
 def _facts(
-    value: SummaryValue, without: Sequence[Mapping[str, int | float]], count: int, refusal: str
-) -> EstimateFacts:
+    value: SummaryValue, without: Sequence[Mapping[str, int | float]], trend: float, count: int,
+    refusal: str,
+) -> EstimateFacts:  # fmt: skip
     """The interval of a number, or why it has none."""
     found = np.array([numbers[value.name] for numbers in without if value.name in numbers])
     if not refusal and len(found) < LEAST_WINDOWS:
@@ -143,7 +157,7 @@ def _facts(
         refusal = "no window tells of any"
     squares = (found - found.mean()) ** 2 if len(found) else found
     spread = float(squares.sum())
-    half = _quantile(count) * float(np.sqrt((count - 1) / count * spread))
+    half = float(np.hypot(_quantile(count) * np.sqrt((count - 1) / count * spread), trend))
     if not refusal and half > SMALL * abs(number) and squares.max() > LARGEST_PART * spread:
         refusal = "the windows are not alike: most of the spread is of one"
     if refusal:
