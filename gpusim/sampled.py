@@ -31,8 +31,8 @@ NOT_WARM = 0.05
 DRIFT = 0.25
 """How far warps of a block may come apart in a window, in parts of what they do [our choice]."""
 
-TOGETHER = 0.5
-"""Part of the windows between which no block may begin or end [our choice]."""
+LONG_LIVED = 1 / 3
+"""Part of the blocks that windows end in, which may have been in a window before [our choice]."""
 
 _SURVEYS = 16
 """Surveys that are kept: many designs run the same program."""
@@ -111,7 +111,7 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
         )  # fmt: skip
 
     found = whole(shares)
-    drift = _told_of_drift(machine, len(pace.windows))
+    drift = _told_of_drift(machine)
     maxima = {metric.name for metric in machine.metrics if _made_of_largest(metric)}
     return evolve(
         run,
@@ -190,7 +190,7 @@ def _warnings(
         yield told
 
 
-def _told_of_drift(machine: Machine, windows: int) -> str:
+def _told_of_drift(machine: Machine) -> str:
     """Whether warps come apart further than windows are long, or blocks may; "": they do not."""
     for scheduler in machine.schedulers:
         assert isinstance(scheduler, SkippingScheduler)
@@ -200,10 +200,10 @@ def _told_of_drift(machine: Machine, windows: int) -> str:
                 f"warps of a block of {scheduler.application.name} come apart by {apart:.0%} of "
                 "what they do in a window, and what is skipped does not let them"
             )
-        if scheduler.together > TOGETHER * windows:
+        if scheduler.paused_again > LONG_LIVED * scheduler.paused:
             return (
-                f"the thread blocks of {scheduler.application.name} all live through several "
-                "windows: how far they come apart between them is not known"
+                f"thread blocks of {scheduler.application.name} live through several windows: "
+                "how far they come apart between them is not known"
             )
     return ""
 

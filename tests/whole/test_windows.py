@@ -166,7 +166,7 @@ def test_a_sampled_run() -> None:
     ("overrides", "why"),
     [
         ({"sm.count": 1, "sm.max_blocks": 1}, "what is skipped does not let them"),
-        ({}, "all live through several windows"),
+        ({}, "live through several windows"),
     ],
 )
 def test_warps_or_blocks_that_come_apart_leave_no_interval(

@@ -63,14 +63,12 @@ class Rest:
 
     Attributes:
         begun: blocks that have begun.
-        pauses: so often all of its blocks have been paused, none had ended.
         next: the first one that has not.
     """
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
         self.begun: list[SkippedBlock] = []
-        self.pauses = 0
         self.next = 0
         self.name = launch.name
         self.threads_per_block = launch.threads_per_block
@@ -93,6 +91,10 @@ class Rest:
         if block < len(self.begun):
             return self.begun[block].chunks
         return self.begin(self.next + block - len(self.begun), warp_size, kinds)
+
+    def has_been_paused(self, block: int) -> bool:
+        """Whether one of those that are left has been timed and paused."""
+        return block < len(self.begun) and self.begun[block].been_paused
 
     def segments_of(self, block: int) -> list[list[Segment]]:
         """Of one that has begun: what its warps begin with."""
@@ -130,7 +132,8 @@ class SkippingScheduler(BlockScheduler):
         executed_pieces: that blocks which were paused had executed since they were last, for each
             of their warps.
         waiting_pieces: of these, and of earlier ones, that warps had not begun, as they came apart.
-        together: how often it has paused with all blocks of a launch as it had before.
+        paused: how many blocks have been paused, each as often as it was.
+        paused_again: those of them that had been paused before.
     """
 
     pace: Pace
@@ -140,7 +143,8 @@ class SkippingScheduler(BlockScheduler):
     in_turn: int = 0
     executed_pieces: int = 0
     waiting_pieces: int = 0
-    together: int = 0
+    paused: int = 0
+    paused_again: int = 0
     _pausing: bool = False
     _rest: Rest | None = None
     """What is timed now."""
@@ -183,11 +187,12 @@ class SkippingScheduler(BlockScheduler):
                 left = chunks, rest.segments_of(block.index)
             paused.append(self._without_clock(block.sm, block.slot, block.warp_slots, *left))
             self.executed_pieces += block.pieces * len(block.warp_slots)
+            self.paused += 1
+            if rest.has_been_paused(block.index):
+                self.paused_again += 1
+            paused[-1].been_paused = True
             for queue in paused[-1].segments:
                 self.waiting_pieces += len(queue)
-        if len(paused) == rest.launch.blocks:
-            self.together += rest.pauses > 0
-            rest.pauses += 1
         self._paused = sorted(paused, key=lambda one: (one.slot, one.home))
         self.process.wake.now()
 

@@ -167,10 +167,12 @@ class SkippedBlock(Requester):
         warp_slots: warp slots that its warps take.
         segments: where its warps are at different places: what has been executed and neither
             skipped nor timed, by warp.
+        been_paused: it has been timed before.
     """
 
     __slots__ = (
-        "app", "asid_tag", "chunks", "home", "segments", "slot", "sm", "warp_slot", "warp_slots",
+        "app", "asid_tag", "been_paused", "chunks", "home", "segments", "slot", "sm", "warp_slot",
+        "warp_slots",
     )  # fmt: skip
 
     def __init__(
@@ -186,6 +188,7 @@ class SkippedBlock(Requester):
         self.warp_slot = warp_slots[0]
         self.chunks = chunks
         self.segments = segments
+        self.been_paused = False
 
 
 class Warp(Schedulable):
