@@ -1,0 +1,108 @@
+"""Programs of the papers' own size, in windows: how long they take, and what is known then.
+
+``gpusim study paper-size --graph FILE`` runs PageRank on a graph (without it, on one that is made),
+a matrix product and a stencil, whole programs in windows, and prints their estimates; with
+``--doc`` it writes the table into docs/sampling.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from experiments.marked import grid, write_marked
+from experiments.sampling import SAMPLE
+from gpusim.cli.sweep_view import sweep_progress
+from gpusim.results.result import Result
+from gpusim.studies.scripts import FOLDER
+from gpusim.studies.sweep.run import run_sweep
+from gpusim.studies.sweep.spec import Sweep
+
+MODEL, SCALE = "kepler-uvm", "paper"
+SHOWN = ("cycles", "tlb_L1_hit_rate", "tlb_L2_hit_rate", "walks", "l2_hit_rate", "dram_reads")
+HEAD = (
+    "program", "warp instructions", "timed", "seconds", *(f"`{name}`" for name in SHOWN),
+    "numbers with an interval",
+)  # fmt: skip
+
+
+@frozen
+class Large:
+    """A program.
+
+    Attributes:
+        workload: its name.
+        plan: its windows.
+    """
+
+    workload: str
+    plan: str
+
+
+GRAPH = "pagerank"
+PROGRAMS = (
+    Large(GRAPH, "windows=30,length=40kcycles,warm=40kcycles"),
+    Large("gemm", "windows=30,length=30kcycles,warm=20kcycles"),
+    Large("3dconv", "windows=30,length=8kcycles,warm=5kcycles"),
+)
+
+
+def sweep_of(large: Large, graph: Path | None) -> Sweep:
+    """The run of a program."""
+    settings: dict[str, Any] = {SAMPLE: [large.plan]}
+    if graph is not None and large.workload == GRAPH:
+        settings["workload.graph"] = [str(graph)]
+    return Sweep(
+        name=f"paper-size-{large.workload}", title=f"{large.workload}, of the papers' size",
+        models=MODEL, workloads=large.workload, scale=SCALE, set=settings,
+    )  # fmt: skip
+
+
+def row(name: str, result: Result) -> Iterator[str]:
+    """What is known of a program."""
+    facts = result.estimates.set_index("name").to_dict("index")
+    (told,) = (text for text in result.warnings if "of the warp instructions were timed" in text)
+    yield f"`{name}`"
+    yield f"{result.summary['instructions']:,}"
+    yield told.rpartition("; ")[0].rpartition("; ")[2].partition(" ")[0]
+    yield f"{result.wall.seconds:.0f}"
+    for number in SHOWN:
+        one = facts[number]
+        half = one["high"] - one["value"]
+        yield f"{one['value']:,.4g} " + ("(?)" if one["refused"] else f"± {half:,.2g}")
+    yield f"{sum(not one['refused'] for one in facts.values())} of {len(facts)}"
+
+
+def main() -> None:
+    """Run, then print or write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--doc", type=Path, help="page whose table is replaced")
+    parser.add_argument("--graph", type=Path, help="file of the graph of PageRank")
+    parser.add_argument(
+        "--output", type=Path, default=FOLDER / "paper-size",
+        help="folder of runs, which is continued (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--only", nargs="*", help="programs; default: all")
+    arguments = parser.parse_args()
+    found = []
+    for large in PROGRAMS:
+        if arguments.only and large.workload not in arguments.only:
+            continue
+        sweep = sweep_of(large, arguments.graph)
+        with sweep_progress(sweep.title) as progress:
+            results = run_sweep(sweep, arguments.output, jobs=1, progress=progress)
+        with results.open(results.table.key.iloc[0]) as result:
+            found.append(list(row(large.workload, result)))
+    table = grid(HEAD, found)
+    if arguments.doc is None:
+        print(table)
+    else:
+        write_marked(arguments.doc, "programs of the papers' size", table)
+
+
+if __name__ == "__main__":
+    main()
