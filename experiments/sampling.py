@@ -63,14 +63,14 @@ class Case:
 
 
 CASES = (
-    Case("2dconv", "paper", 16, 14_000, 9_000),
+    Case("2dconv", "paper", 15, 14_000, 9_000),
     Case("3dconv", "paper", 20, 14_000, 9_000),
     Case("convolution_separable", "paper", 30, 20_000, 12_000),
-    Case("fast_walsh_transform", "paper", 16, 14_000, 9_000),
+    Case("fast_walsh_transform", "paper", 15, 14_000, 8_000),
     Case("mm", "paper", 30, 24_000, 12_000),
-    Case("sad", "paper", 20, 18_000, 12_000),
-    Case("scan", "paper", 16, 12_000, 8_000),
-    Case("srad", "paper", 30, 25_000, 15_000),
+    Case("sad", "paper", 16, 16_000, 10_000),
+    Case("scan", "paper", 14, 11_000, 7_000),
+    Case("srad", "paper", 29, 25_000, 15_000),
     Case("black_scholes", "paper", 15, 20_000, 14_000),
 )
 
