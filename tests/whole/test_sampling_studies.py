@@ -29,7 +29,7 @@ def test_a_pair_in_windows_stands_beside_its_shifted_runs(
 
 
 def test_a_program_in_windows_stands_beside_its_truth(tmp_path: Path) -> None:
-    case = sampling.Case("2dconv", "smoke", 10, 500, 200)
+    case = sampling.Case("triad", "smoke", 12, 300, 150)
     found = sampling.compare(case, run_sweep(case.sweep, tmp_path, jobs=1))
     assert 0 <= found.inside <= found.told
     assert found.main[1] <= found.told
