@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-QUICK, LONG = 10, 20
+QUICK, LONG = 10, 12
 """Where a test does not say, in the two profiles."""
 
 _WHOLE = 50
