@@ -45,8 +45,8 @@ class Large:
 
 GRAPH = "pagerank"
 PROGRAMS = (
-    Large(GRAPH, "windows=30,length=40kcycles,warm=40kcycles"),
-    Large("gemm", "windows=30,length=30kcycles,warm=20kcycles"),
+    Large(GRAPH, "windows=60,length=80kinstructions,warm=40kinstructions,by=launch"),
+    Large("gemm", "windows=30,length=200kinstructions,warm=100kinstructions"),
     Large("3dconv", "windows=30,length=8kcycles,warm=5kcycles"),
 )
 
