@@ -17,15 +17,14 @@ import numpy as np
 import pandas as pd
 from attrs import evolve
 
-from experiments.marked import grid, write_marked
-from gpusim.cli.sweep_view import sweep_progress
+from experiments.marked import grid, tell
+from experiments.run_shown import run_shown
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.pairs import Pairs, gains_of, pair_name
 from gpusim.studies.sweep.picture import draw_sweep
 from gpusim.studies.sweep.point import BASELINE
 from gpusim.studies.sweep.results import SweepResults
-from gpusim.studies.sweep.run import run_sweep
 from gpusim.studies.sweep.spec import Sweep, read_sweep
 
 SPEC = Path(__file__).parent / "compositions.toml"
@@ -114,12 +113,6 @@ def parts(results: SweepResults, shifted: SweepResults, sweep: Sweep) -> Iterato
     yield "noise", noise(results, shifted)
 
 
-def run(sweep: Sweep, folder: Path, jobs: int | None) -> SweepResults:
-    """Run what is missing, and tell how far it is."""
-    with sweep_progress(sweep.title or sweep.name) as progress:
-        return run_sweep(sweep, folder, jobs=jobs, progress=progress)
-
-
 def main() -> None:
     """Run, then print or write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -135,12 +128,9 @@ def main() -> None:
         sweep, name=f"{sweep.name}-shifted", title="The baseline, shifted", pairs=False,
         variants=[BASELINE], set={SHIFTED: SHIFTS}, plot=None,
     )  # fmt: skip
-    results, shifted = (run(one, arguments.output, arguments.jobs) for one in (sweep, alike))
+    results, shifted = (run_shown(one, arguments.output, arguments.jobs) for one in (sweep, alike))
     for name, text in parts(results, shifted, sweep):
-        if arguments.doc is None:
-            print(f"{text}\n")
-        else:
-            write_marked(arguments.doc, f"compositions {name}", text)
+        tell(arguments.doc, f"compositions {name}", f"{text}\n")
     if arguments.doc is not None and (picture := draw_sweep(results, sweep)):
         shutil.copy(picture, arguments.doc.parent / "pictures")
 

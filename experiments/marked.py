@@ -29,6 +29,14 @@ def write_marked(page: Path, name: str, text: str) -> None:
     page.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}", encoding="utf-8")
 
 
+def tell(page: Path | None, name: str, text: str) -> None:
+    """Write a text into the part of that name on a page, or print it where there is no page."""
+    if page is None:
+        print(text)
+    else:
+        write_marked(page, name, text)
+
+
 def _marks(name: str) -> tuple[str, str]:
     return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
 

@@ -14,12 +14,11 @@ from typing import Any
 
 from attrs import frozen
 
-from experiments.marked import grid, write_marked
-from experiments.sampling import SAMPLE
-from gpusim.cli.sweep_view import sweep_progress
+from experiments.marked import grid, tell
+from experiments.run_shown import run_shown
+from experiments.sampling import SAMPLE, timed_part
 from gpusim.results.result import Result
 from gpusim.studies.scripts import FOLDER
-from gpusim.studies.sweep.run import run_sweep
 from gpusim.studies.sweep.spec import Sweep
 
 MODEL, SCALE = "kepler-uvm", "paper"
@@ -65,10 +64,9 @@ def sweep_of(large: Large, graph: Path | None) -> Sweep:
 def row(name: str, result: Result) -> Iterator[str]:
     """What is known of a program."""
     facts = result.estimates.set_index("name").to_dict("index")
-    (told,) = (text for text in result.warnings if "of the warp instructions were timed" in text)
     yield f"`{name}`"
     yield f"{result.summary['instructions']:,}"
-    yield told.rpartition("; ")[0].rpartition("; ")[2].partition(" ")[0]
+    yield f"{timed_part(result):.1%}"
     yield f"{result.wall.seconds:.0f}"
     for number in SHOWN:
         one = facts[number]
@@ -93,15 +91,10 @@ def main() -> None:
         if arguments.only and large.workload not in arguments.only:
             continue
         sweep = sweep_of(large, arguments.graph)
-        with sweep_progress(sweep.title) as progress:
-            results = run_sweep(sweep, arguments.output, jobs=1, progress=progress)
+        results = run_shown(sweep, arguments.output, jobs=1)
         with results.open(results.table.key.iloc[0]) as result:
             found.append(list(row(large.workload, result)))
-    table = grid(HEAD, found)
-    if arguments.doc is None:
-        print(table)
-    else:
-        write_marked(arguments.doc, "programs of the papers' size", table)
+    tell(arguments.doc, "programs of the papers' size", grid(HEAD, found))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 from attrs import frozen
 
 import gpusim
-from experiments.marked import write_marked
+from experiments.marked import tell
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
 from gpusim.core.datafiles import data_names
@@ -100,10 +100,7 @@ def main() -> None:
         {(recipe, model): run(model, recipe)
          for recipe in recipe_names() for model in data_names("models")}
     )  # fmt: skip
-    if arguments.doc is None:
-        print(made)
-        return
-    write_marked(arguments.doc, "recipes", made)
+    tell(arguments.doc, "recipes", made)
 
 
 if __name__ == "__main__":

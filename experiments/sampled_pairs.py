@@ -14,12 +14,11 @@ from pathlib import Path
 
 from attrs import frozen
 
-from experiments.marked import grid, write_marked
+from experiments.marked import grid, tell
+from experiments.run_shown import run_shown
 from experiments.sampling import SAMPLE
-from gpusim.cli.sweep_view import sweep_progress
 from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.results import SweepResults
-from gpusim.studies.sweep.run import run_sweep
 from gpusim.studies.sweep.spec import Sweep
 
 MODEL, SCALE = "maxwell-mask", "paper"
@@ -116,18 +115,11 @@ def main() -> None:
     arguments = parser.parse_args()
     found: list[list[str]] = []
     for name in PAIRS:
-        results = []
-        for sweep in sweeps(name):
-            with sweep_progress(sweep.title) as progress:
-                results.append(
-                    run_sweep(sweep, arguments.output, jobs=arguments.jobs, progress=progress)
-                )
-        found += rows(name, *results)
-    table = grid(HEAD, found)
-    if arguments.doc is None:
-        print(table)
-    else:
-        write_marked(arguments.doc, "sampled pairs", table)
+        whole, windows = (
+            run_shown(sweep, arguments.output, arguments.jobs) for sweep in sweeps(name)
+        )
+        found += rows(name, whole, windows)
+    tell(arguments.doc, "sampled pairs", grid(HEAD, found))
 
 
 if __name__ == "__main__":

@@ -15,11 +15,10 @@ import pandas as pd
 from attrs import frozen
 
 from experiments.marked import grid, write_marked
-from gpusim.cli.sweep_view import sweep_progress
+from experiments.run_shown import run_shown
 from gpusim.results.result import Result
 from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.results import SweepResults
-from gpusim.studies.sweep.run import run_sweep
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import new_figure, save
 
@@ -123,12 +122,12 @@ def compare(case: Case, results: SweepResults) -> Compared:
                 int((inside & known).reindex(MAIN).sum()), int(known.reindex(MAIN).sum())
             ),
             int((inside & known).sum()), int(known.sum()), int((~known).sum()),
-            _timed(part), (whole.wall.seconds, part.wall.seconds),
+            timed_part(part), (whole.wall.seconds, part.wall.seconds),
         )  # fmt: skip
 
 
-def _timed(part: Result) -> float:
-    """The part that the run's own warning tells."""
+def timed_part(part: Result) -> float:
+    """The part of the warp instructions that was timed, as the run's own warning tells."""
     (told,) = (text for text in part.warnings if "of the warp instructions were timed" in text)
     return float(told.rpartition("; ")[0].rpartition("; ")[2].partition("%")[0]) / 100
 
@@ -194,10 +193,7 @@ def main() -> None:
     for case in CASES:
         if arguments.only and case.workload not in arguments.only:
             continue
-        with sweep_progress(case.sweep.title) as progress:
-            results = run_sweep(
-                case.sweep, arguments.output, jobs=arguments.jobs, progress=progress
-            )
+        results = run_shown(case.sweep, arguments.output, arguments.jobs)
         found.append(compare(case, results))
     table = grid(HEAD, list(rows(found)))
     if arguments.doc is None:

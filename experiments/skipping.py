@@ -16,11 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from gpusim.core.version import form
-from gpusim.core.warp_program import MOST_IN_STEP, Application, execute_in_step
+from gpusim.core.warp_program import Application
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.machine.skipping import SkipFirst
 from gpusim.machine.warming import prepare_warming
+from gpusim.programs.survey import executed
 from gpusim.programs.workload import load_workload
 from gpusim.simulate import assign_sms, run
 
@@ -101,15 +102,8 @@ def _run(case: Case, pace: SkipFirst | None) -> tuple[float, int]:
 def _execute(application: Application) -> None:
     """All blocks, in step where they can."""
     for launch in application.launches():
-        most = max(MOST_IN_STEP // launch.threads_per_block, 1)
-        for first in range(0, launch.blocks, most):
-            blocks = range(first, min(first + most, launch.blocks))
-            chunks = execute_in_step(launch, blocks, WARP)
-            for one in (
-                [launch.run_block(block, WARP) for block in blocks] if chunks is None else [chunks]
-            ):
-                for _ in one:
-                    pass
+        for _ in executed(launch, WARP):
+            pass
 
 
 def _seconds(what: Callable[[], object]) -> float:

@@ -222,5 +222,6 @@ def _told_of_halves(windows: Sequence[Window]) -> str:
         return ""
     return (
         f"sampled: windows are not warm: their first halves have {np.expm1(mean):+.0%} of the IPC "
-        "of the second ones; intervals do not tell of that: time longer before them (warm)"
+        "of the second ones; intervals hold no more than the difference: time longer before them "
+        "(warm)"
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from experiments.marked import write_marked
+from experiments.marked import tell
 from experiments.paging.pictures import draw
 from experiments.paging.study import points, run
 from experiments.paging.tables import parts
@@ -26,10 +26,7 @@ def main() -> None:
     waiting = track(list(points()), "running", console=Console(stderr=True))
     runs = {(program, name): run(program, settings) for program, name, settings in waiting}
     for name, text in parts(runs):
-        if arguments.doc is None:
-            print(f"{text}\n")
-        else:
-            write_marked(arguments.doc, f"paging {name}", text)
+        tell(arguments.doc, f"paging {name}", f"{text}\n")
     if arguments.doc is not None:
         draw(runs, arguments.doc.parent / "pictures")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from attrs import frozen
 
@@ -54,12 +53,9 @@ def survey(application: Application, warp_size: int) -> Sequence[SurveyedLaunch]
     found = []
     for launch in application.launches():
         instructions = accesses = 0
-        most = most_in_step(launch)
-        for first in range(0, launch.blocks, most):
-            blocks = range(first, min(first + most, launch.blocks))
-            for chunk in _executed(launch, blocks, warp_size):
-                instructions += instructions_of(chunk)
-                accesses += int((chunk.address >= 0).sum())
+        for chunk in executed(launch, warp_size):
+            instructions += instructions_of(chunk)
+            accesses += int((chunk.address >= 0).sum())
         found.append(
             SurveyedLaunch(
                 launch.name, launch.blocks, launch.threads_per_block, instructions, accesses
@@ -68,8 +64,14 @@ def survey(application: Application, warp_size: int) -> Sequence[SurveyedLaunch]
     return found
 
 
-def _executed(launch: Launch, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk]:
-    together = execute_in_step(launch, blocks, warp_size)
-    if together is not None:
-        return together
-    return chain.from_iterable(launch.run_block(block, warp_size) for block in blocks)
+def executed(launch: Launch, warp_size: int) -> Iterator[LaneChunk]:
+    """What all blocks of a launch execute: many in step where it can do so, or one by one."""
+    most = most_in_step(launch)
+    for first in range(0, launch.blocks, most):
+        blocks = range(first, min(first + most, launch.blocks))
+        together = execute_in_step(launch, blocks, warp_size)
+        if together is not None:
+            yield from together
+            continue
+        for block in blocks:
+            yield from launch.run_block(block, warp_size)
