@@ -51,8 +51,6 @@ def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> WindowP
             f"--sample: {workload.name} has {count} applications, and when the shorter one has "
             "ended the other has the GPU alone: windows cannot tell when; set workload.relaunch"
         )
-    if count > 1 and plan.length.unit != "cycles":
-        raise UserError(f"--sample {sample}: windows of several applications are of cycles")
     places, totals = [], []
     for app, spec in enumerate(workload.applications):
         launches = _survey(workload.to_toml(), app, model.config.sm.warp_size, workload)
@@ -88,10 +86,10 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
             f"--sample {pace.plan}: no window measured anything: the program ends before one is "
             "warm; run it whole"
         )
-    shares = _shares([window.whole for window in pace.windows])
     names = list(machine.names)
     rows = list(machine.counter_rows())
     owners = np.array([names.index(row.app) if row.app else -1 for row in rows])
+    shares = _shares([[span.whole for span in window] for window in pace.windows], owners)
     largest = np.array([_is_largest(row.name) for row in rows])
     families = dict(zip(run.states, run.families, strict=True))
 
@@ -120,7 +118,7 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
         state_sums=found.sums,
         applications=_applications(run, found),
         estimates=estimates_of(
-            shares, _halves(pace.windows), numbers,
+            shares, _halves(pace.windows, owners), numbers,
             lambda name: "a largest value: windows tell only of theirs"
             if name.rpartition("/")[2] in maxima else drift,
         ),
@@ -129,24 +127,36 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
     )  # fmt: skip
 
 
-def _shares(measured: Sequence[Snapshot]) -> Shares:
+def _shares(measured: Sequence[Sequence[Snapshot]], owners: NDArray[np.int64]) -> Shares:
+    """Of what was measured in each window in the part of each application."""
+    every = range(len(measured[0]))
+    values = np.array([[part.values for part in window] for window in measured], dtype=float)
+    own = np.where(owners < 0, values.sum(axis=1), values[:, owners, range(len(owners))])
+    sums = [[window[app].sums[:, app] for app in every] for window in measured]
     return Shares(
-        np.array([one.cycle for one in measured], dtype=float),
-        np.array([one.issued for one in measured], dtype=float),
-        np.array([one.values for one in measured], dtype=float),
-        np.array([one.sums for one in measured], dtype=float),
-    )
+        np.array([[part.cycle for part in window] for window in measured], dtype=float),
+        np.array([[window[app].issued[app] for app in every] for window in measured], dtype=float),
+        own, np.array(sums, dtype=float).swapaxes(1, 2),
+    )  # fmt: skip
 
 
-def _halves(windows: Sequence[Window]) -> tuple[Shares, Shares] | None:
+def _halves(
+    windows: Sequence[Window], owners: NDArray[np.int64]
+) -> tuple[Shares, Shares] | None:  # fmt: skip
     """What first and second halves of windows tell, of those in which each application issues.
 
     None: there are no such windows.
     """
-    both = [one.halves for one in windows if all(half.issued.all() for half in one.halves)]
+    both = [
+        [[span.halves[part] for span in window] for part in (0, 1)]
+        for window in windows
+        if all(half.issued[app] for app, span in enumerate(window) for half in span.halves)
+    ]
     if not both:
         return None
-    return _shares([early for early, _ in both]), _shares([late for _, late in both])
+    return _shares([early for early, _ in both], owners), _shares(
+        [late for _, late in both], owners
+    )
 
 
 def _applications(run: RunData, whole: Whole) -> list[ApplicationFacts]:
@@ -167,10 +177,10 @@ def _made_of_largest(metric: Metric) -> bool:
 def _facts(windows: Sequence[Window], names: Sequence[str]) -> Iterator[WindowFacts]:
     """What is told of each window, application by application."""
     for number, window in enumerate(windows):
-        issued_by = window.whole.issued.tolist()
-        each = zip(names, window.places, window.launches, issued_by, strict=True)
-        for app, place, launch, issued in each:
-            yield WindowFacts(number, app, place, launch, window.whole.cycle, issued)
+        for app, (name, span) in enumerate(zip(names, window, strict=True)):
+            whole = span.whole
+            issued = int(whole.issued[app])
+            yield WindowFacts(number, name, span.place, span.launch, whole.cycle, issued)
 
 
 def _warnings(
@@ -212,7 +222,13 @@ def _told_of_halves(windows: Sequence[Window]) -> str:
     """Whether the first halves of windows differ from the second ones: then they are not warm."""
     found = []
     for window in windows:
-        first, second = (half.issued.sum() / max(half.cycle, 1) for half in window.halves)
+        first, second = (
+            sum(
+                span.halves[part].issued[app] / max(span.halves[part].cycle, 1)
+                for app, span in enumerate(window)
+            )
+            for part in (0, 1)
+        )
         if first and second:
             found.append(np.log(first / second))
     if len(found) < LEAST_WINDOWS:

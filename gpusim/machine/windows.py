@@ -51,29 +51,88 @@ class Snapshot:
             self.sums - other.sums,
         )  # fmt: skip
 
+    def plus(self, other: Snapshot) -> Snapshot:
+        """What both have added."""
+        return Snapshot(
+            self.cycle + other.cycle, self.issued + other.issued, self.values + other.values,
+            self.sums + other.sums,
+        )  # fmt: skip
+
 
 @frozen(eq=False)
-class Window:
-    """What was measured in one window.
+class Span:
+    """What a machine did while an application went through its part of a window.
 
     Attributes:
-        places: warp instruction of each application's program with which it began.
-        launches: number of the launch of each.
-        halves: what its first half and its second one have added.
-        whole: both together.
+        place: warp instruction of the application's program with which it began.
+        launch: number of its launch.
+        halves: what the first half has added and the second one.
     """
 
-    places: tuple[int, ...]
-    launches: tuple[int, ...]
+    place: int
+    launch: int
     halves: tuple[Snapshot, Snapshot]
-    whole: Snapshot
+
+    @property
+    def whole(self) -> Snapshot:
+        """Both halves together."""
+        return self.halves[0].plus(self.halves[1])
+
+
+Window = Sequence[Span]
+"""What was measured in one: a span of each application."""
+
+
+@define(eq=False)
+class Marks:
+    """What an application has passed of its part of a window: the begin, the middle, the end.
+
+    Attributes:
+        scheduler: the application's.
+        due: warp instruction of its program at which the next one is.
+        length: warp instructions of its part.
+        passed: how the machine was then.
+        place, launch: of the application, as it began.
+    """
+
+    scheduler: SkippingScheduler
+    due: int = 0
+    length: int = 0
+    passed: list[Snapshot] = field(factory=list)
+    place: int = 0
+    launch: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether all three are passed."""
+        return len(self.passed) == 3
+
+    @property
+    def left(self) -> int:
+        """Warp instructions up to the next one."""
+        return self.due - self.scheduler.executed
+
+    def passes(self, now: Snapshot) -> None:
+        """The application is at the next one."""
+        if not self.passed:
+            self.place, self.launch = self.scheduler.executed, self.scheduler.launch
+        self.passed.append(now)
+        half = -(-self.length // 2)
+        self.due = self.place + (half if len(self.passed) == 1 else self.length)
+
+    def span(self) -> Span:
+        """What lies between them."""
+        begin, middle, end = self.passed
+        return Span(self.place, self.launch, (middle.since(begin), end.since(middle)))
 
 
 @define(eq=False, slots=False)
 class WindowPace(Pace):
     """Times windows of the applications of a machine and skips what is between them.
 
-    A window begins when all applications have come to their places.
+    A window begins to be timed when all applications have come to where they warm up.  Where its
+    length is of cycles, all are measured in the same ones.  Where it is of instructions, each is
+    measured from its place on until it has issued so many, and all go on until the last one has.
 
     Attributes:
         plan: how long windows are.
@@ -138,22 +197,18 @@ class WindowPace(Pace):
         return extent.count * sum(each[app] for _, each in self.timed) // max(cycles, 1)
 
     def _window(self, machine: Machine) -> Generator[int, None, None]:
-        number = self._number
         begun = Snapshot.of(machine)
-        yield from self._warm(machine)
-        before = Snapshot.of(machine)
-        places = tuple(scheduler.executed for scheduler in _skipping(machine))
-        launches = tuple(scheduler.launch for scheduler in _skipping(machine))
-        yield from self._measure(machine, before, 2)
-        middle = Snapshot.of(machine)
-        yield from self._measure(machine, before, 1)
-        after = Snapshot.of(machine)
-        timed = after.since(begun)
+        if self.plan.length.unit == "cycles":
+            yield from self._warm(machine)
+            marks = yield from self._measure_cycles(machine)
+        else:
+            marks = yield from self._measure_instructions(machine)
+        timed = Snapshot.of(machine).since(begun)
         self.timed.append((timed.cycle, timed.issued.tolist()))
-        if (after.issued > before.issued).all():
-            halves = middle.since(before), after.since(middle)
-            self.windows.append(Window(places, launches, halves, after.since(before)))
-        self._number = number + 1
+        window = [each.span() for each in marks]
+        if all(span.whole.issued[app] for app, span in enumerate(window)):
+            self.windows.append(window)
+        self._number += 1
         self._begins = ()
         self._open = False
         self._arrived.clear()
@@ -161,42 +216,60 @@ class WindowPace(Pace):
             scheduler.pause()
 
     def _warm(self, machine: Machine) -> Generator[int, None, None]:
-        """Until the window's place, or for some cycles if they are behind the program's begin."""
+        """For some cycles, or until the window's place if they are before the program's begin."""
         first = _skipping(machine)[0]
-        if self.plan.warm.unit == "cycles" and first.executed:
+        place = self.places[0][self._number]
+        if first.executed:
             yield from self._pass(machine, machine.env.now + self.plan.warm.count)
             return
-        yield from self._issue(machine, self.places[0][self._number])
+        while first.executed < place and not self._over(machine):
+            yield self._soon(machine, place - first.executed)
 
-    def _measure(self, machine: Machine, begun: Snapshot, part: int) -> Generator[int, None, None]:
-        """Until the first of so many parts of the window has passed."""
-        length = self.plan.length
-        if length.unit == "cycles":
-            yield from self._pass(machine, begun.cycle + -(-length.count // part))
-            while not self._over(machine) and not _progress(machine, begun):
-                yield 1
-            return
-        (first, *_) = _skipping(machine)
-        place = first.executed - int(Snapshot.of(machine).issued[0] - begun.issued[0])
-        yield from self._issue(machine, place + -(-length.count // part))
+    def _measure_cycles(self, machine: Machine) -> Generator[int, None, list[Marks]]:
+        """All applications in the same cycles, until each has issued something."""
+        begun, length = Snapshot.of(machine), self.plan.length.count
+        marks = [Marks(scheduler) for scheduler in _skipping(machine)]
+        for each in marks:
+            each.passes(begun)
+        yield from self._pass(machine, begun.cycle + -(-length // 2))
+        for each in marks:
+            each.passes(Snapshot.of(machine))
+        yield from self._pass(machine, begun.cycle + length)
+        while not self._over(machine) and not (Snapshot.of(machine).issued > begun.issued).all():
+            yield 1
+        for each in marks:
+            each.passes(Snapshot.of(machine))
+        return marks
+
+    def _measure_instructions(self, machine: Machine) -> Generator[int, None, list[Marks]]:
+        """Each application from its place on, until the last one has issued so many."""
+        length = self.plan.length.count
+        marks = []
+        for scheduler in _skipping(machine):
+            place = self.places[scheduler.app][self._number]
+            marks.append(Marks(scheduler, place, length))
+        while not all(each.over for each in marks) and not self._over(machine):
+            for each in marks:
+                while not each.over and each.left <= 0:
+                    each.passes(Snapshot.of(machine))
+            if left := [each.left for each in marks if not each.over]:
+                yield self._soon(machine, min(left))
+        for each in marks:
+            while not each.over:
+                each.passes(Snapshot.of(machine))
+        return marks
 
     def _pass(self, machine: Machine, due: int) -> Generator[int, None, None]:
         while machine.env.now < due and not self._over(machine):
             yield min(due - machine.env.now, LOOK_CYCLES)
 
-    def _issue(self, machine: Machine, place: int) -> Generator[int, None, None]:
-        """Until the first application has come to a place of its program."""
-        first = _skipping(machine)[0]
-        most = len(machine.tenants[0].sms) * machine.config.sm.schedulers
-        while first.executed < place and not self._over(machine):
-            yield min(max((place - first.executed) // most, 1), LOOK_CYCLES)
+    def _soon(self, machine: Machine, instructions: int) -> int:
+        """Cycles in which an application surely has not issued more."""
+        most = len(machine.sms) * machine.config.sm.schedulers
+        return min(max(instructions // most, 1), LOOK_CYCLES)
 
     def _over(self, machine: Machine) -> bool:
         return not any(scheduler.in_flight() for scheduler in machine.schedulers)
-
-
-def _progress(machine: Machine, begun: Snapshot) -> bool:
-    return bool((Snapshot.of(machine).issued > begun.issued).all())
 
 
 def _skipping(machine: Machine) -> list[SkippingScheduler]:

@@ -5,7 +5,8 @@ instructions times the mean of the windows' cycles an instruction (Wunderlich et
 With several applications a window stands for one place in each; it weighs as much as the others
 stay at theirs: the product of their cycles an instruction.  A counter of the whole is the mean
 of its rates over time, in which a window weighs by the cycles an instruction of all, times the
-cycles of the whole.
+cycles of the whole.  What belongs to an application is counted in its own part of a window, what
+belongs to none in the parts of all.
 
 Headline numbers are made of these as those of a whole run are made of its counters.  How much they
 would differ with other windows, the jackknife tells: the numbers without each window in turn.  How
@@ -48,10 +49,11 @@ class Shares:
     """What some windows have measured, a row a window.
 
     Attributes:
-        cycles: (n,) their lengths.
-        issued: (n, applications) warp instructions, all above 0.
-        values: (n, counters) what each counter counted.
-        sums: (n, SMs, applications, states) warp-cycles.
+        cycles: (n, applications) how long each application's part was.
+        issued: (n, applications) warp instructions of each in its part, all above 0.
+        values: (n, counters) what each counter counted: in the part of its application, or of none,
+            in the parts of all together.
+        sums: (n, SMs, applications, states) warp-cycles, of each application in its part.
     """
 
     cycles: Floats
@@ -91,14 +93,17 @@ def whole_of(shares: Shares, instructions: Sequence[int], owners: NDArray[np.int
         instructions: of each application's program.
         owners: (counters,) index of the application of each; -1: of none, it is of all.
     """
-    cpi = shares.cycles[:, None] / shares.issued
+    cpi = shares.cycles / shares.issued
     time = cpi.prod(axis=1)
     others = time[:, None] / cpi
     cycles = np.array(instructions) * time.sum() / others.sum(axis=0)
-    rate = time / time.sum() / shares.cycles
-    span = np.append(cycles, cycles.max())  # the last one is asked for by -1
-    values = np.einsum("n,nc->c", rate, shares.values) * span[owners]
-    sums = np.einsum("n,nsat->sat", rate, shares.sums) * cycles[None, :, None]
+    weight = time / time.sum()
+    # The last column, of all applications, is asked for by -1.
+    lengths = np.column_stack((shares.cycles, shares.cycles.sum(axis=1)))
+    span = np.append(cycles, cycles.max())
+    values = np.einsum("n,nc->c", weight, shares.values / lengths[:, owners]) * span[owners]
+    rates = shares.sums / shares.cycles[:, None, :, None]
+    sums = np.einsum("n,nsat->sat", weight, rates) * cycles[None, :, None]
     return Whole(*(np.rint(array).astype(np.int64) for array in (cycles, values, sums)))
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from experiments import paper_size, sampled_pairs, sampling
 from gpusim.studies.sweep.run import run_sweep
@@ -15,8 +16,10 @@ def test_a_pair_in_windows_stands_beside_its_shifted_runs(
     monkeypatch.setattr(sampled_pairs, "SCALE", "smoke")
     monkeypatch.setattr(sampled_pairs, "MODEL", "tiny")
     monkeypatch.setattr(sampled_pairs, "SHIFTS", {"l2.latency": ["10 cycles", "11 cycles"]})
-    monkeypatch.setitem(
-        sampled_pairs.PAIRS, "stencil_chip", "windows=10,length=1kcycles,warm=500cycles"
+    monkeypatch.setattr(sampled_pairs, "VARIANT", "baseline")
+    monkeypatch.setattr(sampled_pairs, "SEEDS", range(2))
+    monkeypatch.setattr(
+        sampled_pairs, "WINDOWS", "windows=10,length=500instructions,warm=500instructions"
     )
     whole, windows = (
         run_sweep(one, tmp_path, jobs=1) for one in sampled_pairs.sweeps("stencil_chip")
@@ -25,7 +28,11 @@ def test_a_pair_in_windows_stands_beside_its_shifted_runs(
     assert (cycles.name, cycles.least) == ("cycles", whole.table.cycles.min())
     assert cycles.most == whole.table.cycles.max() > cycles.least
     assert [band.name for band in ipcs] == ["2dconv/ipc", "hotspot/ipc"]
-    assert cycles.value == pytest.approx(cycles.least, rel=0.5)
+    (value, low, _), other = cycles.estimates
+    assert value == pytest.approx(cycles.least, rel=0.5)
+    assert other[0] != value
+    assert 0 <= cycles.holding <= 2
+    assert evolve(cycles, estimates=[(value, 0.0, 1e9), (value, low, cycles.least)]).holding == 1
 
 
 def test_a_program_in_windows_stands_beside_its_truth(tmp_path: Path) -> None:
