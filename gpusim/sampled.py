@@ -14,8 +14,8 @@ from gpusim.core.errors import UserError
 from gpusim.core.metrics import INSTRUCTIONS, Metric, Most
 from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.machine import Machine
-from gpusim.machine.sample_plan import parse_sample
-from gpusim.machine.windows import Snapshot, Window, WindowPace
+from gpusim.machine.sample_plan import LAUNCH, parse_sample
+from gpusim.machine.windows import LaunchPace, MeasuringPace, Snapshot, Window, WindowPace
 from gpusim.programs.survey import SurveyedLaunch, survey
 from gpusim.programs.workload import Workload
 from gpusim.results.estimates import LEAST_WINDOWS, Shares, Whole, estimates_of, whole_of
@@ -38,7 +38,7 @@ _SURVEYS = 16
 """Surveys that are kept: many designs run the same program."""
 
 
-def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> WindowPace:
+def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> MeasuringPace:
     """Survey a workload, and choose where its windows begin.
 
     Raises:
@@ -51,15 +51,23 @@ def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> WindowP
             f"--sample: {workload.name} has {count} applications, and when the shorter one has "
             "ended the other has the GPU alone: windows cannot tell when; set workload.relaunch"
         )
-    places, totals = [], []
+    if count > 1 and plan.length.unit == LAUNCH:
+        raise UserError(
+            f"--sample {sample}: launches of several applications do not begin together; use "
+            "windows of instructions"
+        )
+    surveys, totals = [], []
     for app, spec in enumerate(workload.applications):
         launches = _survey(workload.to_toml(), app, model.config.sm.warp_size, workload)
         each = [launch.instructions for launch in launches]
         if not sum(each):
             raise UserError(f"--sample: {spec.name} executes no instruction")
         totals.append(sum(each))
-        places.append(plan.places(each, [launch.signature for launch in launches], app))
-    return WindowPace(plan, places, totals)
+        surveys.append((each, [launch.signature for launch in launches]))
+    if plan.length.unit == LAUNCH:
+        return LaunchPace(plan, totals, chosen=plan.launches(*surveys[0]))
+    places = [plan.places(*surveyed, app) for app, surveyed in enumerate(surveys)]
+    return WindowPace(plan, totals, places=places)
 
 
 _surveys: dict[tuple[str, int, int], Sequence[SurveyedLaunch]] = {}
@@ -75,13 +83,14 @@ def _survey(text: str, app: int, warp_size: int, workload: Workload) -> Sequence
     return _surveys[key]
 
 
-def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
+def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
     """A run whose numbers are estimates for the whole programs.
 
     Raises:
         UserError: no window has measured anything.
     """
-    if not pace.windows:
+    windows = pace.measured()
+    if not windows:
         raise UserError(
             f"--sample {pace.plan}: no window measured anything: the program ends before one is "
             "warm; run it whole"
@@ -89,7 +98,7 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
     names = list(machine.names)
     rows = list(machine.counter_rows())
     owners = np.array([names.index(row.app) if row.app else -1 for row in rows])
-    shares = _shares([[span.whole for span in window] for window in pace.windows], owners)
+    shares = _shares(windows, [[span.whole for span in window.spans] for window in windows], owners)
     largest = np.array([_is_largest(row.name) for row in rows])
     families = dict(zip(run.states, run.families, strict=True))
 
@@ -118,25 +127,29 @@ def sampled(run: RunData, machine: Machine, pace: WindowPace) -> RunData:
         state_sums=found.sums,
         applications=_applications(run, found),
         estimates=estimates_of(
-            shares, _halves(pace.windows, owners), numbers,
+            shares, _halves(windows, owners), numbers,
             lambda name: "a largest value: windows tell only of theirs"
             if name.rpartition("/")[2] in maxima else drift,
         ),
-        windows=list(_facts(pace.windows, machine.names)),
+        windows=list(_facts(windows, machine.names)),
         warnings=[*_warnings(pace, shares, run, drift), *run.warnings],
     )  # fmt: skip
 
 
-def _shares(measured: Sequence[Sequence[Snapshot]], owners: NDArray[np.int64]) -> Shares:
+def _shares(
+    windows: Sequence[Window], measured: Sequence[Sequence[Snapshot]], owners: NDArray[np.int64]
+) -> Shares:  # fmt: skip
     """Of what was measured in each window in the part of each application."""
     every = range(len(measured[0]))
-    values = np.array([[part.values for part in window] for window in measured], dtype=float)
+    values = np.array([[part.values for part in parts] for parts in measured], dtype=float)
     own = np.where(owners < 0, values.sum(axis=1), values[:, owners, range(len(owners))])
-    sums = [[window[app].sums[:, app] for app in every] for window in measured]
+    sums = [[parts[app].sums[:, app] for app in every] for parts in measured]
     return Shares(
-        np.array([[part.cycle for part in window] for window in measured], dtype=float),
-        np.array([[window[app].issued[app] for app in every] for window in measured], dtype=float),
+        np.array([[part.cycle for part in parts] for parts in measured], dtype=float),
+        np.array([[parts[app].issued[app] for app in every] for parts in measured], dtype=float),
         own, np.array(sums, dtype=float).swapaxes(1, 2),
+        np.array([window.weight for window in windows]),
+        np.array([window.stratum for window in windows]),
     )  # fmt: skip
 
 
@@ -147,16 +160,23 @@ def _halves(
 
     None: there are no such windows.
     """
-    both = [
-        [[span.halves[part] for span in window] for part in (0, 1)]
+    told = [
+        (window, halves)
         for window in windows
-        if all(half.issued[app] for app, span in enumerate(window) for half in span.halves)
+        if (halves := _halves_of(window)) is not None
+        and all(half[app].issued[app] for half in halves for app in range(len(half)))
     ]
-    if not both:
+    if not told:
         return None
-    return _shares([early for early, _ in both], owners), _shares(
-        [late for _, late in both], owners
-    )
+    of, both = zip(*told, strict=True)
+    early, late = zip(*both, strict=True)
+    return _shares(of, early, owners), _shares(of, late, owners)
+
+
+def _halves_of(window: Window) -> tuple[list[Snapshot], list[Snapshot]] | None:
+    """What was measured in the first half of each application's part, and in the second one."""
+    halves = [span.halves for span in window.spans if span.halves is not None]
+    return ([early for early, _ in halves], [late for _, late in halves]) if halves else None
 
 
 def _applications(run: RunData, whole: Whole) -> list[ApplicationFacts]:
@@ -177,19 +197,19 @@ def _made_of_largest(metric: Metric) -> bool:
 def _facts(windows: Sequence[Window], names: Sequence[str]) -> Iterator[WindowFacts]:
     """What is told of each window, application by application."""
     for number, window in enumerate(windows):
-        for app, (name, span) in enumerate(zip(names, window, strict=True)):
+        for app, (name, span) in enumerate(zip(names, window.spans, strict=True)):
             whole = span.whole
             issued = int(whole.issued[app])
             yield WindowFacts(number, name, span.place, span.launch, whole.cycle, issued)
 
 
 def _warnings(
-    pace: WindowPace, shares: Shares, run: RunData, drift: str
+    pace: MeasuringPace, shares: Shares, run: RunData, drift: str
 ) -> Iterator[str]:  # fmt: skip
     timed = sum(row.value for row in run.counters if row.name == INSTRUCTIONS) / sum(pace.totals)
     yield (
         f"sampled: numbers are estimates for the whole programs from {len(shares)} of "
-        f"{pace.plan.windows} windows ({pace.plan}); {timed:.1%} of the warp instructions were "
+        f"{pace.planned} windows ({pace.plan}); {timed:.1%} of the warp instructions were "
         "timed; recorded events and launches tell of these alone"
     )
     if timed > MOST_TIMED:
@@ -223,11 +243,8 @@ def _told_of_halves(windows: Sequence[Window]) -> str:
     found = []
     for window in windows:
         first, second = (
-            sum(
-                span.halves[part].issued[app] / max(span.halves[part].cycle, 1)
-                for app, span in enumerate(window)
-            )
-            for part in (0, 1)
+            sum(half.issued[app] / max(half.cycle, 1) for app, half in enumerate(halves))
+            for halves in _halves_of(window) or ((), ())
         )
         if first and second:
             found.append(np.log(first / second))

@@ -35,7 +35,7 @@ from gpusim.machine.stopping import Stopping, parse_rules
 from gpusim.machine.warming import prepare_warming
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
-from gpusim.machine.windows import WindowPace
+from gpusim.machine.windows import MeasuringPace
 from gpusim.programs.kernel import Program
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.tables import Timed
@@ -152,18 +152,20 @@ def simulate(
             run_log.write(end)
         command = sys.argv if command_line is None else command_line
         data = _run_data(model, workload, machine, started, command, events, stopping.stops(), pace)
-        return writer.finish(sampled(data, machine, pace) if isinstance(pace, WindowPace) else data)
+        return writer.finish(
+            sampled(data, machine, pace) if isinstance(pace, MeasuringPace) else data
+        )
 
 
 def _machine(
     model: LoadedModel, workload: Workload, tenants: Sequence[Tenant],
-    pace: SkipFirst | WindowPace | Replay | None,
+    pace: SkipFirst | MeasuringPace | Replay | None,
 ) -> Machine:  # fmt: skip
     """The machine, ready to skip what its pace says."""
     machine = Machine(model.config, tenants, workload.seed, pace)
     if pace is not None:
         prepare_warming(machine)
-    if isinstance(pace, WindowPace):
+    if isinstance(pace, MeasuringPace):
         pace.machine = machine
     if isinstance(pace, Replay):
         pace.prepare(machine)
@@ -172,7 +174,7 @@ def _machine(
 
 def _pace(
     model: LoadedModel, workload: Workload, timed: Timed, tenants: Sequence[Tenant]
-) -> SkipFirst | WindowPace | Replay | None:
+) -> SkipFirst | MeasuringPace | Replay | None:
     """What is skipped, if anything.
 
     Raises:
@@ -328,7 +330,7 @@ def _watch(machine: Machine, recorder: Recorder) -> Callable[[], None]:
 def _run_data(
     model: LoadedModel, workload: Workload, machine: Machine, started: float,
     command_line: Sequence[str], events: str | os.PathLike[str] | None, stops: Sequence[Stop],
-    pace: SkipFirst | WindowPace | Replay | None,
+    pace: SkipFirst | MeasuringPace | Replay | None,
 ) -> RunData:  # fmt: skip
     counters = list(machine.first_run_rows())
     apps = range(len(machine.tenants))
@@ -349,7 +351,7 @@ def _run_data(
             *([] if events is None else [f"events={os.fspath(events)}"]),
             *(f"until={stop.app}={stop.rule}" for stop in stops),
             *([pace.setting] if isinstance(pace, SkipFirst | Replay) else []),
-            *([f"sample={pace.plan}"] if isinstance(pace, WindowPace) else []),
+            *([f"sample={pace.plan}"] if isinstance(pace, MeasuringPace) else []),
         ),
         command_line=tuple(command_line),
     )

@@ -15,7 +15,10 @@ ORDERS = ("program", "launch")
 """Of places: as the program runs, or launches of one signature side by side."""
 
 UNITS = ("cycles", "instructions")
-"""Of the length of a window."""
+"""Of the length of a window that is no whole launch."""
+
+LAUNCH = "launch"
+"""The length of a window that is one."""
 
 LEAST_WINDOWS = 2
 
@@ -31,14 +34,14 @@ class Extent:
 
     Attributes:
         count: how many.
-        unit: one of `UNITS`.
+        unit: one of `UNITS`, or `LAUNCH`.
     """
 
     count: int
     unit: str
 
     def __str__(self) -> str:
-        return f"{self.count}{self.unit}"
+        return LAUNCH if self.unit == LAUNCH else f"{self.count}{self.unit}"
 
 
 @frozen
@@ -48,27 +51,25 @@ class SamplePlan:
     Attributes:
         windows: how many windows there are.
         length: how long each is measured.
-        warm: how long it is timed before that.
+        warm: how long it is timed before that; None: whole launches begin on an idle machine.
         by: one of `ORDERS`.
         seed: of the places of the windows.
     """
 
     windows: int
     length: Extent
-    warm: Extent = field()
+    warm: Extent | None = field()
     by: str = "program"
     seed: int = 0
 
     @warm.validator
-    def _check(self, _: object, warm: Extent) -> None:
-        if warm.unit != self.length.unit:
+    def _check(self, _: object, warm: Extent | None) -> None:
+        if warm is not None and warm.unit != self.length.unit:
             raise ValueError("length and warm are both of cycles, or both of instructions")
 
     def __str__(self) -> str:
-        return (
-            f"windows={self.windows},length={self.length},warm={self.warm},by={self.by},"
-            f"seed={self.seed}"
-        )
+        warm = "" if self.warm is None else f"warm={self.warm},"
+        return f"windows={self.windows},length={self.length},{warm}by={self.by},seed={self.seed}"
 
     def places(
         self, launches: Sequence[int], signatures: Sequence[Signature], app: int
@@ -103,21 +104,83 @@ class SamplePlan:
             found.append((starts[order[at]] + place - begins[at] - first) % total + first)
         return sorted(found)
 
+    def launches(
+        self, launches: Sequence[int], signatures: Sequence[Signature]
+    ) -> list[tuple[int, float, int]]:
+        """Which launches are windows.
+
+        Launches of one signature are a stratum.  Each has two windows, or all of its launches; the
+        others go to strata by their warp instructions, and in each to launches that are spread over
+        its instructions.  Where there are too few windows for that, all launches are one stratum.
+
+        Args:
+            launches: warp instructions of each.
+            signatures: of each; launches with equal ones are alike.
+
+        Returns:
+            (launch, part of all instructions that it stands for, stratum), by launch.
+        """
+        strata: dict[Signature, list[int]] = {}
+        for launch, instructions in enumerate(launches):
+            if instructions:
+                strata.setdefault(signatures[launch], []).append(launch)
+        groups = list(strata.values())
+        if sum(min(len(group), 2) for group in groups) > self.windows:
+            groups = [[launch for group in groups for launch in group]]
+        work = [sum(launches[launch] for launch in group) for group in groups]
+        random = np.random.default_rng(self.seed)
+        found = []
+        for number, (group, count) in enumerate(
+            zip(groups, self._shared(groups, work), strict=True)
+        ):
+            ends = np.cumsum([launches[launch] for launch in group])
+            places = (np.arange(count) + random.random()) * (work[number] / count)
+            hit = np.searchsorted(ends, places, side="right")
+            if count == len(group):
+                weights = {launch: launches[launch] / sum(work) for launch in group}
+            else:
+                weights = dict.fromkeys((group[index] for index in hit), 0.0)
+                for index in hit:
+                    weights[group[index]] += work[number] / count / sum(work)
+            found += [(launch, weight, number) for launch, weight in weights.items()]
+        return sorted(found)
+
+    def _shared(self, groups: Sequence[Sequence[int]], work: Sequence[int]) -> list[int]:
+        """How many windows each stratum has."""
+        counts = [min(len(group), 2) for group in groups]
+        for _ in range(self.windows - sum(counts)):
+            wanting = [
+                (work[number] / counts[number], -number)
+                for number, group in enumerate(groups)
+                if counts[number] < len(group)
+            ]
+            if wanting:
+                counts[-max(wanting)[1]] += 1
+        return counts
+
 
 def parse_sample(text: str) -> SamplePlan:
     """``"windows=30,length=50kcycles,warm=20kcycles,by=launch,seed=1"``; the last two may lack.
+
+    Or ``"windows=10,length=launch,seed=1"``: whole launches.
 
     Raises:
         UserError: something is missing, unknown, or no number above 0.
     """
     given = _given(text)
-    for key in _KEYS[:3]:
+    whole = given.get("length") == LAUNCH
+    for key in _KEYS[: 2 if whole else 3]:
         if key not in given:
             raise UserError(
                 f"--sample {text}: {key} is missing; write it like "
-                "windows=30,length=50kcycles,warm=20kcycles"
+                "windows=30,length=50kcycles,warm=20kcycles or windows=10,length=launch"
             )
-    by = given.get("by", ORDERS[0])
+    if whole and (given.get("warm") or given.get("by", LAUNCH) != LAUNCH):
+        raise UserError(
+            f"--sample {text}: whole launches need no warm, as the machine is idle before them, "
+            "and are chosen by launch"
+        )
+    by = given.get("by", LAUNCH if whole else ORDERS[0])
     if by not in ORDERS:
         raise UserError(
             f"--sample {text}: by={by}{nearest(by, ORDERS)}; allowed: {', '.join(ORDERS)}"
@@ -125,7 +188,7 @@ def parse_sample(text: str) -> SamplePlan:
     try:
         return SamplePlan(
             _whole(given["windows"], LEAST_WINDOWS), _extent(given["length"]),
-            _extent(given["warm"]), by, _whole(given.get("seed", "0"), 0),
+            None if whole else _extent(given["warm"]), by, _whole(given.get("seed", "0"), 0),
         )  # fmt: skip
     except ValueError as error:
         raise UserError(f"--sample {text}: {error}") from error
@@ -147,6 +210,8 @@ def _given(text: str) -> dict[str, str]:
 
 
 def _extent(text: str) -> Extent:
+    if text == LAUNCH:
+        return Extent(1, LAUNCH)
     unit = UNITS[1] if text.endswith(UNITS[1]) else UNITS[0]
     return Extent(parse_amount(text, unit), unit)
 

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
 from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
@@ -51,13 +51,6 @@ class Snapshot:
             self.sums - other.sums,
         )  # fmt: skip
 
-    def plus(self, other: Snapshot) -> Snapshot:
-        """What both have added."""
-        return Snapshot(
-            self.cycle + other.cycle, self.issued + other.issued, self.values + other.values,
-            self.sums + other.sums,
-        )  # fmt: skip
-
 
 @frozen(eq=False)
 class Span:
@@ -66,21 +59,55 @@ class Span:
     Attributes:
         place: warp instruction of the application's program with which it began.
         launch: number of its launch.
-        halves: what the first half has added and the second one.
+        whole: what was added.
+        halves: what the first half has added and the second one; None: it is a whole launch.
     """
 
     place: int
     launch: int
-    halves: tuple[Snapshot, Snapshot]
+    whole: Snapshot
+    halves: tuple[Snapshot, Snapshot] | None = None
+
+
+@frozen(eq=False)
+class Window:
+    """What was measured in one.
+
+    Attributes:
+        spans: of each application.
+        weight: part of all windows' that it stands for.
+        stratum: number of those that are alike.
+    """
+
+    spans: Sequence[Span]
+    weight: float = 1.0
+    stratum: int = 0
+
+
+@define(eq=False, slots=False)
+class MeasuringPace(Pace):
+    """Times windows of the applications of a machine and skips what is between them.
+
+    Attributes:
+        plan: which.
+        totals: by application, warp instructions of its whole program.
+        windows: what was measured.
+        machine: whose; set before the first cycle.
+    """
+
+    plan: SamplePlan
+    totals: Sequence[int]
+    windows: list[Window] = field(factory=list)
+    machine: Machine | None = None
 
     @property
-    def whole(self) -> Snapshot:
-        """Both halves together."""
-        return self.halves[0].plus(self.halves[1])
+    def planned(self) -> int:
+        """How many windows there should be."""
+        return self.plan.windows
 
-
-Window = Sequence[Span]
-"""What was measured in one: a span of each application."""
+    def measured(self) -> Sequence[Window]:
+        """All windows, once the run has ended."""
+        return self.windows
 
 
 @define(eq=False)
@@ -123,32 +150,25 @@ class Marks:
     def span(self) -> Span:
         """What lies between them."""
         begin, middle, end = self.passed
-        return Span(self.place, self.launch, (middle.since(begin), end.since(middle)))
+        halves = middle.since(begin), end.since(middle)
+        return Span(self.place, self.launch, end.since(begin), halves)
 
 
 @define(eq=False, slots=False)
-class WindowPace(Pace):
-    """Times windows of the applications of a machine and skips what is between them.
+class WindowPace(MeasuringPace):
+    """Windows are parts of launches.
 
     A window begins to be timed when all applications have come to where they warm up.  Where its
     length is of cycles, all are measured in the same ones.  Where it is of instructions, each is
     measured from its place on until it has issued so many, and all go on until the last one has.
 
     Attributes:
-        plan: how long windows are.
         places: by application, where windows are measured.
-        totals: by application, warp instructions of its whole program.
-        windows: what was measured.
-        machine: whose; set before the first cycle.
         timed: of each window, cycles and warp instructions by application, those before it was
             warm included.
     """
 
-    plan: SamplePlan
-    places: Sequence[Sequence[int]]
-    totals: Sequence[int]
-    windows: list[Window] = field(factory=list)
-    machine: Machine | None = None
+    places: Sequence[Sequence[int]] = ()
     timed: list[tuple[int, Sequence[int]]] = field(factory=list)
     _number: int = 0
     """Of the window that is next, or open."""
@@ -187,7 +207,12 @@ class WindowPace(Pace):
         place = self.places[app][self._number]
         if not app:
             place = min(place, self.totals[app] - self._issued_in(self.plan.length, app))
-        return place - self._issued_in(self.plan.warm, app)
+        return place - self._issued_in(self._warm_up, app)
+
+    @property
+    def _warm_up(self) -> Extent:
+        assert self.plan.warm is not None
+        return self.plan.warm
 
     def _issued_in(self, extent: Extent, app: int) -> int:
         """Warp instructions of an extent, as windows so far tell."""
@@ -205,9 +230,9 @@ class WindowPace(Pace):
             marks = yield from self._measure_instructions(machine)
         timed = Snapshot.of(machine).since(begun)
         self.timed.append((timed.cycle, timed.issued.tolist()))
-        window = [each.span() for each in marks]
-        if all(span.whole.issued[app] for app, span in enumerate(window)):
-            self.windows.append(window)
+        spans = [each.span() for each in marks]
+        if all(span.whole.issued[app] for app, span in enumerate(spans)):
+            self.windows.append(Window(spans))
         self._number += 1
         self._begins = ()
         self._open = False
@@ -220,7 +245,7 @@ class WindowPace(Pace):
         first = _skipping(machine)[0]
         place = self.places[0][self._number]
         if first.executed:
-            yield from self._pass(machine, machine.env.now + self.plan.warm.count)
+            yield from self._pass(machine, machine.env.now + self._warm_up.count)
             return
         while first.executed < place and not self._over(machine):
             yield self._soon(machine, place - first.executed)
@@ -276,3 +301,57 @@ def _skipping(machine: Machine) -> list[SkippingScheduler]:
     """The machine's schedulers."""
     found: list[Any] = machine.schedulers
     return found
+
+
+@define(eq=False, slots=False)
+class LaunchPace(MeasuringPace):
+    """Windows are whole launches of the only application.
+
+    Attributes:
+        chosen: of each window its launch, the part of all instructions that it stands for, and its
+            stratum; by launch.
+    """
+
+    chosen: Sequence[tuple[int, float, int]] = ()
+    _begun: tuple[SkippingScheduler, int, Snapshot] | None = None
+    """Whose window is open, its place, and how the machine was then."""
+
+    @property
+    def planned(self) -> int:
+        return len(self.chosen)
+
+    def skips(self, scheduler: SkippingScheduler) -> bool:
+        assert self.machine is not None
+        if len(self.windows) < len(self.chosen) and self._begun is not None:
+            if scheduler.launch == self._next:
+                return False
+            self._close()
+        if len(self.windows) == len(self.chosen):
+            scheduler.stop()
+            return False
+        if scheduler.launch < self._next:
+            return True
+        self._begun = scheduler, scheduler.executed, Snapshot.of(self.machine)
+        return False
+
+    def measured(self) -> Sequence[Window]:
+        if self._begun is not None:
+            self._close()
+        return self.windows
+
+    @property
+    def _next(self) -> int:
+        """Number of the launch that is next, or open."""
+        return self.chosen[len(self.windows)][0]
+
+    def _close(self) -> None:
+        """The launch has ended."""
+        assert self.machine is not None
+        assert self._begun is not None
+        scheduler, place, begun = self._begun
+        after = Snapshot.of(self.machine)
+        if scheduler.finished_at >= 0:
+            after = evolve(after, cycle=scheduler.finished_at)
+        launch, weight, stratum = self.chosen[len(self.windows)]
+        self.windows.append(Window([Span(place, launch, after.since(begun))], weight, stratum))
+        self._begun = None

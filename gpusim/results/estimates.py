@@ -1,7 +1,8 @@
 """Numbers of whole programs, estimated from windows of them, with intervals.
 
 Places of windows are spread over a program's instructions.  So the program's cycles are its
-instructions times the mean of the windows' cycles an instruction (Wunderlich et al., ISCA 2003).
+instructions times the mean of the windows' cycles an instruction (Wunderlich et al., ISCA 2003);
+whole launches count by what each stands for.
 With several applications a window stands for one place in each; it weighs as much as the others
 stay at theirs: the product of their cycles an instruction.  A counter of the whole is the mean
 of its rates over time, in which a window weighs by the cycles an instruction of all, times the
@@ -54,20 +55,32 @@ class Shares:
         values: (n, counters) what each counter counted: in the part of its application, or of none,
             in the parts of all together.
         sums: (n, SMs, applications, states) warp-cycles, of each application in its part.
+        weights: (n,) what each stands for, of the instructions of a whole program.
+        strata: (n,) numbers of those that are alike.
     """
 
     cycles: Floats
     issued: Floats
     values: Floats
     sums: Floats
+    weights: Floats
+    strata: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.cycles)
 
     def without(self, gone: int) -> Shares:
-        """All but one."""
-        arrays = (self.cycles, self.issued, self.values, self.sums)
-        return Shares(*(np.delete(array, gone, axis=0) for array in arrays))
+        """All but one, for which the others of its stratum stand; if there are none, all."""
+        alike = self.strata == self.strata[gone]
+        if alike.sum() == 1:
+            return self
+        left = self.weights[alike].sum() - self.weights[gone]
+        weights = np.where(alike, self.weights * (self.weights[alike].sum() / left), self.weights)
+        kept = np.arange(len(self)) != gone
+        return Shares(
+            self.cycles[kept], self.issued[kept], self.values[kept], self.sums[kept],
+            weights[kept], self.strata[kept],
+        )  # fmt: skip
 
 
 @frozen(eq=False)
@@ -94,7 +107,7 @@ def whole_of(shares: Shares, instructions: Sequence[int], owners: NDArray[np.int
         owners: (counters,) index of the application of each; -1: of none, it is of all.
     """
     cpi = shares.cycles / shares.issued
-    time = cpi.prod(axis=1)
+    time = shares.weights * cpi.prod(axis=1)
     others = time[:, None] / cpi
     cycles = np.array(instructions) * time.sum() / others.sum(axis=0)
     weight = time / time.sum()

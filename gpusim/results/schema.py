@@ -162,8 +162,8 @@ WINDOWS = Table(
         _text("app", "application"),
         Column("place", "i8", "1", "warp instructions of its program before the window"),
         Column("launch", "u4", "1", "number of its launch"),
-        Column("cycles", "i8", "cycle", "length of the window"),
-        Column("instructions", "i8", "1", "warp instructions that it issued in the window"),
+        Column("cycles", "i8", "cycle", "length of the application's part of the window"),
+        Column("instructions", "i8", "1", "warp instructions that it issued in it"),
     ),
 )
 

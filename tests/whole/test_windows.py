@@ -56,6 +56,32 @@ def test_launches_of_one_kind_have_their_share_of_windows(launches: list[int], s
     assert odd == pytest.approx(40 * sum(launches[1::2]) / sum(launches), abs=1.001)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 3)), min_size=1, max_size=30),
+    st.integers(2, 40),
+    st.integers(0, 5),
+)
+def test_whole_launches_stand_for_all(each: list[tuple[int, int]], windows: int, seed: int) -> None:
+    plan = parse_sample(f"windows={windows},length=launch,seed={seed}")
+    work = [instructions for instructions, _ in each]
+    if not sum(work):
+        return
+    signatures = [("k", kind, 0, 0) for _, kind in each]
+    chosen = plan.launches(work, signatures)
+    assert [launch for launch, _, _ in chosen] == sorted({launch for launch, _, _ in chosen})
+    assert len(chosen) <= windows
+    assert sum(weight for _, weight, _ in chosen) == pytest.approx(1)
+    running = [launch for launch, instructions in enumerate(work) if instructions]
+    kinds = {signatures[launch] for launch in running}
+    if sum(min(sum(signatures[one] == kind for one in running), 2) for kind in kinds) <= windows:
+        for kind in kinds:  # each stands for what its launches execute
+            told = sum(weight for launch, weight, _ in chosen if signatures[launch] == kind)
+            of_kind = [launch for launch in running if signatures[launch] == kind]
+            assert told == pytest.approx(sum(work[one] for one in of_kind) / sum(work))
+    if windows >= len(running):
+        assert [launch for launch, _, _ in chosen] == running
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -66,6 +92,12 @@ def test_launches_of_one_kind_have_their_share_of_windows(launches: list[int], s
         ("windows=3,length=1cycles,warm=1cycles,by=lunch", "did you mean 'launch'"),
         ("windows=3,lenght=1cycles", "did you mean 'length'"),
         ("windows=3,windows=4", "once"),
+        ("windows=3", "windows=10,length=launch"),
+        ("windows=3,length=launch,warm=1kcycles", "need no warm"),
+        ("windows=3,length=launch,by=program", "are chosen by launch"),
+        ("windows=3,length=launch,warm=launch", "need no warm"),
+        ("windows=3,length=1launch,warm=1cycles", "with its unit"),
+        ("windows=3,length=1kcycles,warm=launch", "both of cycles, or both"),
     ],
 )
 def test_what_is_no_plan(text: str, told: str) -> None:
@@ -80,7 +112,10 @@ def shares(cycles: Iterable[int], issued: list[list[int]], values: list[list[int
     count, apps = np.shape(issued)
     sums = np.zeros((count, 1, apps, 1))
     each = np.repeat(np.array(cycles, dtype=float)[:, None], apps, axis=1)
-    return Shares(each, np.array(issued, float), np.array(values, float), sums)
+    return Shares(
+        each, np.array(issued, float), np.array(values, float), sums, np.ones(count),
+        np.zeros(count, dtype=int),
+    )  # fmt: skip
 
 
 def test_half_of_the_instructions_slow_half_fast() -> None:
@@ -214,6 +249,31 @@ def test_pairs(plan: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
     path.write_text(PAIR.replace("until-all-have-run", "never"))
     with pytest.raises(UserError, match=r"set .*relaunch"):
         run("tiny", str(path), overrides={"sm.count": 4}, sample=plan)
+
+
+LAUNCHES: dict[str, object] = {"graph.vertices": 400, "iterations": 6}
+
+
+def test_all_launches_are_the_whole_run_and_some_of_them_nearly() -> None:
+    whole = run("tiny", "pagerank", parameters=LAUNCHES)
+    count = len(whole.launches)
+    every = run("tiny", "pagerank", parameters=LAUNCHES, sample=f"windows={count},length=launch")
+    assert len(every.windows) == count
+    for name in ("cycles", "instructions", "transactions", "walks", "dram_reads"):
+        assert every.summary[name] == pytest.approx(whole.summary[name], rel=1e-3), name
+    assert every.windows.cycles.sum() == pytest.approx(whole.summary["cycles"], rel=1e-3)
+    some = run("tiny", "pagerank", parameters=LAUNCHES, sample="windows=9,length=launch")
+    assert some.summary["cycles"] == pytest.approx(whole.summary["cycles"], rel=0.02)
+    facts = some.estimates.set_index("name").loc["cycles"]
+    assert facts.low < whole.summary["cycles"] < facts.high
+    assert not any("warm" in one for one in some.warnings)
+
+
+def test_launches_of_pairs_are_no_windows(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "pair.toml"
+    path.write_text(PAIR)
+    with pytest.raises(UserError, match="do not begin together"):
+        run("tiny", str(path), overrides={"sm.count": 4}, sample="windows=9,length=launch")
 
 
 def test_on_the_command_line_and_in_a_workload() -> None:
