@@ -21,7 +21,10 @@ def prepare_warming(machine: Machine) -> None:
         UserError: the machine has something that cannot be kept warm.
     """
     if why := _refusal(machine):
-        raise UserError(f"blocks cannot be skipped on this machine: {why}")
+        raise UserError(
+            f"blocks cannot be skipped on this machine: {why} (a workload that says so is run "
+            "whole with --set workload.timed.sample=)"
+        )
     behind = {id(system): BehindL1(system.banks, system.hashing) for system in machine.systems}
     reads_l2 = machine.config.walk.reads("l2")
     stages: dict[int, Stage] = {}

@@ -14,7 +14,8 @@ from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
 from gpusim.machine import Machine
 from gpusim.machine.sample_plan import parse_sample
 from gpusim.machine.warming import prepare_warming
-from gpusim.results.estimates import Shares, whole_of
+from gpusim.programs.library import find_workload, workload_names
+from gpusim.results.estimates import LEAST_WINDOWS, Shares, whole_of
 from gpusim.simulate import assign_sms
 from gpusim.simulate import run as run_machine
 from tests.whole.running import command, run
@@ -103,6 +104,13 @@ def test_whole_launches_stand_for_all(each: list[tuple[int, int]], windows: int,
 def test_what_is_no_plan(text: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         parse_sample(text)
+
+
+def test_programs_that_are_too_long_at_scale_paper_have_windows() -> None:
+    samples = {name: find_workload(name).table.timed.paper.sample for name in workload_names()}
+    told = {name: parse_sample(sample) for name, sample in samples.items() if sample}
+    assert told.keys() >= {"fw", "gemm", "pagerank"}
+    assert all(plan.windows > LEAST_WINDOWS for plan in told.values())
 
 
 # -- what they tell --------------------------------------------------------------------------------
