@@ -44,7 +44,7 @@ class Large:
 
 GRAPH = "pagerank"
 PROGRAMS = (
-    Large(GRAPH, "windows=60,length=80kinstructions,warm=40kinstructions,by=launch"),
+    Large(GRAPH, "windows=11,length=launch"),
     Large("gemm", "windows=30,length=200kinstructions,warm=100kinstructions"),
     Large("3dconv", "windows=30,length=8kcycles,warm=5kcycles"),
 )

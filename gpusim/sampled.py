@@ -14,8 +14,10 @@ from gpusim.core.errors import UserError
 from gpusim.core.metrics import INSTRUCTIONS, Metric, Most
 from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.machine import Machine
+from gpusim.machine.launch_windows import LaunchPace
+from gpusim.machine.measured import MeasuringPace, Snapshot, Window
 from gpusim.machine.sample_plan import LAUNCH, parse_sample
-from gpusim.machine.windows import LaunchPace, MeasuringPace, Snapshot, Window, WindowPace
+from gpusim.machine.windows import WindowPace
 from gpusim.programs.survey import SurveyedLaunch, survey
 from gpusim.programs.workload import Workload
 from gpusim.results.estimates import LEAST_WINDOWS, Shares, Whole, estimates_of, whole_of

@@ -26,6 +26,7 @@ from gpusim.machine import Machine, Tenant
 from gpusim.machine.check_policies import policies_of
 from gpusim.machine.checkpoint import Replay
 from gpusim.machine.conservation import check_conservation
+from gpusim.machine.measured import MeasuringPace
 from gpusim.machine.monitor import Progress, every, now_and_then
 from gpusim.machine.monitor import sample as progress_of
 from gpusim.machine.page_events import play, read_events
@@ -35,7 +36,6 @@ from gpusim.machine.stopping import Stopping, parse_rules
 from gpusim.machine.warming import prepare_warming
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
-from gpusim.machine.windows import MeasuringPace
 from gpusim.programs.kernel import Program
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.tables import Timed

@@ -1,113 +1,19 @@
-"""Windows: parts of programs that are timed, at places that stand for the whole."""
+"""Windows that are parts of launches, at places that stand for whole programs."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from typing import Any
 
-import numpy as np
-from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
+from attrs import define, field
 
-from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
+from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.machine.machine import Machine
-from gpusim.machine.sample_plan import Extent, SamplePlan
+from gpusim.machine.measured import MeasuringPace, Snapshot, Span, Window
+from gpusim.machine.sample_plan import Extent
 
 LOOK_CYCLES = 10_000
 """How often it is seen, at least, that a program has ended in a window."""
-
-
-@frozen(eq=False)
-class Snapshot:
-    """A machine's counters in some cycle.
-
-    Attributes:
-        cycle: which.
-        issued: warp instructions of each application.
-        values: of all counters, in the order of `Machine.counter_rows`.
-        sums: (SMs, applications, states) warp-cycles that are booked.
-    """
-
-    cycle: int
-    issued: NDArray[np.int64]
-    values: NDArray[np.int64]
-    sums: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, machine: Machine) -> Snapshot:
-        """What they are now."""
-        counted = [[counters.instructions for counters in sm.counters] for sm in machine.sms]
-        values = [row.value for row in machine.counter_rows()]
-        sums = [sm.ledger.sums for sm in machine.sms]
-        return cls(
-            machine.env.now, np.array(counted, dtype=np.int64).sum(axis=0),
-            np.array(values, dtype=np.int64), np.array(sums, dtype=np.int64),
-        )  # fmt: skip
-
-    def since(self, other: Snapshot) -> Snapshot:
-        """What was added since an earlier one; its `cycle` is how many have passed."""
-        return Snapshot(
-            self.cycle - other.cycle, self.issued - other.issued, self.values - other.values,
-            self.sums - other.sums,
-        )  # fmt: skip
-
-
-@frozen(eq=False)
-class Span:
-    """What a machine did while an application went through its part of a window.
-
-    Attributes:
-        place: warp instruction of the application's program with which it began.
-        launch: number of its launch.
-        whole: what was added.
-        halves: what the first half has added and the second one; None: it is a whole launch.
-    """
-
-    place: int
-    launch: int
-    whole: Snapshot
-    halves: tuple[Snapshot, Snapshot] | None = None
-
-
-@frozen(eq=False)
-class Window:
-    """What was measured in one.
-
-    Attributes:
-        spans: of each application.
-        weight: part of all windows' that it stands for.
-        stratum: number of those that are alike.
-    """
-
-    spans: Sequence[Span]
-    weight: float = 1.0
-    stratum: int = 0
-
-
-@define(eq=False, slots=False)
-class MeasuringPace(Pace):
-    """Times windows of the applications of a machine and skips what is between them.
-
-    Attributes:
-        plan: which.
-        totals: by application, warp instructions of its whole program.
-        windows: what was measured.
-        machine: whose; set before the first cycle.
-    """
-
-    plan: SamplePlan
-    totals: Sequence[int]
-    windows: list[Window] = field(factory=list)
-    machine: Machine | None = None
-
-    @property
-    def planned(self) -> int:
-        """How many windows there should be."""
-        return self.plan.windows
-
-    def measured(self) -> Sequence[Window]:
-        """All windows, once the run has ended."""
-        return self.windows
 
 
 @define(eq=False)
@@ -301,57 +207,3 @@ def _skipping(machine: Machine) -> list[SkippingScheduler]:
     """The machine's schedulers."""
     found: list[Any] = machine.schedulers
     return found
-
-
-@define(eq=False, slots=False)
-class LaunchPace(MeasuringPace):
-    """Windows are whole launches of the only application.
-
-    Attributes:
-        chosen: of each window its launch, the part of all instructions that it stands for, and its
-            stratum; by launch.
-    """
-
-    chosen: Sequence[tuple[int, float, int]] = ()
-    _begun: tuple[SkippingScheduler, int, Snapshot] | None = None
-    """Whose window is open, its place, and how the machine was then."""
-
-    @property
-    def planned(self) -> int:
-        return len(self.chosen)
-
-    def skips(self, scheduler: SkippingScheduler) -> bool:
-        assert self.machine is not None
-        if len(self.windows) < len(self.chosen) and self._begun is not None:
-            if scheduler.launch == self._next:
-                return False
-            self._close()
-        if len(self.windows) == len(self.chosen):
-            scheduler.stop()
-            return False
-        if scheduler.launch < self._next:
-            return True
-        self._begun = scheduler, scheduler.executed, Snapshot.of(self.machine)
-        return False
-
-    def measured(self) -> Sequence[Window]:
-        if self._begun is not None:
-            self._close()
-        return self.windows
-
-    @property
-    def _next(self) -> int:
-        """Number of the launch that is next, or open."""
-        return self.chosen[len(self.windows)][0]
-
-    def _close(self) -> None:
-        """The launch has ended."""
-        assert self.machine is not None
-        assert self._begun is not None
-        scheduler, place, begun = self._begun
-        after = Snapshot.of(self.machine)
-        if scheduler.finished_at >= 0:
-            after = evolve(after, cycle=scheduler.finished_at)
-        launch, weight, stratum = self.chosen[len(self.windows)]
-        self.windows.append(Window([Span(place, launch, after.since(begun))], weight, stratum))
-        self._begun = None
