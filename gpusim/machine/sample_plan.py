@@ -118,7 +118,8 @@ class SamplePlan:
             signatures: of each; launches with equal ones are alike.
 
         Returns:
-            (launch, part of all instructions that it stands for, stratum), by launch.
+            (launch, part of all instructions that it stands for, stratum), by launch.  Where all
+            launches of a signature are windows, each is a stratum of its own: nothing is left out.
         """
         strata: dict[Signature, list[int]] = {}
         for launch, instructions in enumerate(launches):
@@ -133,16 +134,16 @@ class SamplePlan:
         for number, (group, count) in enumerate(
             zip(groups, self._shared(groups, work), strict=True)
         ):
+            if count == len(group):
+                found += [(launch, launches[launch] / sum(work), -launch) for launch in group]
+                continue
             ends = np.cumsum([launches[launch] for launch in group])
             places = (np.arange(count) + random.random()) * (work[number] / count)
-            hit = np.searchsorted(ends, places, side="right")
-            if count == len(group):
-                weights = {launch: launches[launch] / sum(work) for launch in group}
-            else:
-                weights = dict.fromkeys((group[index] for index in hit), 0.0)
-                for index in hit:
-                    weights[group[index]] += work[number] / count / sum(work)
-            found += [(launch, weight, number) for launch, weight in weights.items()]
+            weights: dict[int, float] = {}
+            for index in np.searchsorted(ends, places, side="right").tolist():
+                weights.setdefault(group[index], 0.0)
+                weights[group[index]] += work[number] / count / sum(work)
+            found += [(launch, weight, number + 1) for launch, weight in weights.items()]
         return sorted(found)
 
     def _shared(self, groups: Sequence[Sequence[int]], work: Sequence[int]) -> list[int]:
@@ -175,7 +176,7 @@ def parse_sample(text: str) -> SamplePlan:
                 f"--sample {text}: {key} is missing; write it like "
                 "windows=30,length=50kcycles,warm=20kcycles or windows=10,length=launch"
             )
-    if whole and (given.get("warm") or given.get("by", LAUNCH) != LAUNCH):
+    if whole and ("warm" in given or given.get("by", LAUNCH) != LAUNCH):
         raise UserError(
             f"--sample {text}: whole launches need no warm, as the machine is idle before them, "
             "and are chosen by launch"
