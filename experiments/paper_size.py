@@ -46,7 +46,7 @@ GRAPH = "pagerank"
 PROGRAMS = (
     Large(GRAPH, "windows=11,length=launch"),
     Large("gemm", "windows=30,length=200kinstructions,warm=100kinstructions"),
-    Large("3dconv", "windows=30,length=8kcycles,warm=5kcycles"),
+    Large("3dconv", "windows=30,length=launch"),
 )
 
 

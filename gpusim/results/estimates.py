@@ -31,6 +31,9 @@ LEAST_WINDOWS = 8
 BIAS = 0.01
 """Of a number, added on either side for what warming does not bring back [our choice]."""
 
+KNOWN = ("core_clock", "instructions")
+"""Numbers that are no estimates."""
+
 LARGEST_PART = 0.5
 """Of the spread of a number, what one window may make up [our choice]."""
 
@@ -68,6 +71,11 @@ class Shares:
 
     def __len__(self) -> int:
         return len(self.cycles)
+
+    @property
+    def complete(self) -> bool:
+        """Whether each stands for itself alone: nothing is left out."""
+        return len(np.unique(self.strata)) == len(self) > 1
 
     def without(self, gone: int) -> Shares:
         """All but one, for which the others of its stratum stand; if there are none, all."""
@@ -142,7 +150,8 @@ def estimates_of(
     trends = {name: late[name] - early[name] for name in early.keys() & late.keys()}
     found = [
         _facts(
-            value, without, trends.get(value.name, 0.0), len(shares), refusal(value.name)
+            value, without, trends.get(value.name, 0.0), len(shares), refusal(value.name),
+            shares.complete,
         )
         for value in headline(shares)
     ]  # fmt: skip
@@ -163,9 +172,9 @@ def _without_interval(one: EstimateFacts, why: str) -> EstimateFacts:
 
 def _facts(
     value: SummaryValue, without: Sequence[Mapping[str, int | float]], trend: float, count: int,
-    refusal: str,
+    refusal: str, complete: bool,
 ) -> EstimateFacts:  # fmt: skip
-    """The interval of a number, or why it has none."""
+    """The interval of a number, or why it has none; `complete`: windows leave nothing out."""
     found = np.array([numbers[value.name] for numbers in without if value.name in numbers])
     if not refusal and len(found) < LEAST_WINDOWS:
         told = len(found) if without else count
@@ -180,7 +189,7 @@ def _facts(
         refusal = "the windows are not alike: most of the spread is of one"
     if refusal:
         half = np.nan
-    elif spread:
+    elif not complete and value.name.rpartition("/")[2] not in KNOWN:
         half += BIAS * abs(number)
     return EstimateFacts(value.name, number, number - half, number + half, count, refusal)
 
