@@ -44,7 +44,7 @@ class Large:
 
 GRAPH = "pagerank"
 PROGRAMS = (
-    Large(GRAPH, "windows=11,length=launch"),
+    Large(GRAPH, "windows=12,length=launch"),
     Large("gemm", "windows=30,length=200kinstructions,warm=100kinstructions"),
     Large("3dconv", "windows=30,length=launch"),
 )

@@ -129,7 +129,7 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
         state_sums=found.sums,
         applications=_applications(run, found),
         estimates=estimates_of(
-            shares, _halves(windows, owners), numbers,
+            shares, _halves(windows, owners), pace.totals, numbers,
             lambda name: "a largest value: windows tell only of theirs"
             if name.rpartition("/")[2] in maxima else drift,
         ),

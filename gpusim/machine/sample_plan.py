@@ -109,51 +109,52 @@ class SamplePlan:
     ) -> list[tuple[int, float, int]]:
         """Which launches are windows.
 
-        Launches of one signature are a stratum.  Each has two windows, or all of its launches; the
-        others go to strata by their warp instructions, and in each to launches that are spread over
-        its instructions.  Where there are too few windows for that, all launches are one stratum.
+        The first launch of each signature is one: in it everything is cold, and pages get their
+        frames.  Its others are a stratum, which has two windows at least, or all of its launches.
+        The rest of the windows goes to strata by their warp instructions, and in each to launches
+        that are spread over its instructions.  Where there are too few windows for that, all
+        launches are one stratum.
 
         Args:
             launches: warp instructions of each.
             signatures: of each; launches with equal ones are alike.
 
         Returns:
-            (launch, part of all instructions that it stands for, stratum), by launch.  Where all
-            launches of a signature are windows, each is a stratum of its own: nothing is left out.
+            (launch, part of all instructions that it stands for, stratum), by launch.  One that
+            stands for itself alone is a stratum of its own.
         """
-        strata: dict[Signature, list[int]] = {}
+        kinds: dict[Signature, list[int]] = {}
         for launch, instructions in enumerate(launches):
             if instructions:
-                strata.setdefault(signatures[launch], []).append(launch)
-        groups = list(strata.values())
-        if sum(min(len(group), 2) for group in groups) > self.windows:
-            groups = [[launch for group in groups for launch in group]]
-        work = [sum(launches[launch] for launch in group) for group in groups]
+                kinds.setdefault(signatures[launch], []).append(launch)
+        strata = [one for kind in kinds.values() for one in (kind[:1], kind[1:]) if one]
+        if sum(min(len(stratum), 2) for stratum in strata) > self.windows:
+            strata = [[launch for kind in kinds.values() for launch in kind]]
+        work = [sum(launches[launch] for launch in stratum) for stratum in strata]
         random = np.random.default_rng(self.seed)
         found = []
-        for number, (group, count) in enumerate(
-            zip(groups, self._shared(groups, work), strict=True)
-        ):
-            if count == len(group):
-                found += [(launch, launches[launch] / sum(work), -launch) for launch in group]
+        for number, count in enumerate(self._shared(strata, work)):
+            stratum, total = strata[number], work[number]
+            if count == len(stratum):
+                found += [(launch, launches[launch] / sum(work), -launch) for launch in stratum]
                 continue
-            ends = np.cumsum([launches[launch] for launch in group])
-            places = (np.arange(count) + random.random()) * (work[number] / count)
+            ends = np.cumsum([launches[launch] for launch in stratum])
+            places = (np.arange(count) + random.random()) * (total / count)
             weights: dict[int, float] = {}
             for index in np.searchsorted(ends, places, side="right").tolist():
-                weights.setdefault(group[index], 0.0)
-                weights[group[index]] += work[number] / count / sum(work)
+                weights.setdefault(stratum[index], 0.0)
+                weights[stratum[index]] += total / count / sum(work)
             found += [(launch, weight, number + 1) for launch, weight in weights.items()]
         return sorted(found)
 
-    def _shared(self, groups: Sequence[Sequence[int]], work: Sequence[int]) -> list[int]:
+    def _shared(self, strata: Sequence[Sequence[int]], work: Sequence[int]) -> list[int]:
         """How many windows each stratum has."""
-        counts = [min(len(group), 2) for group in groups]
+        counts = [min(len(stratum), 2) for stratum in strata]
         for _ in range(self.windows - sum(counts)):
             wanting = [
                 (work[number] / counts[number], -number)
-                for number, group in enumerate(groups)
-                if counts[number] < len(group)
+                for number, stratum in enumerate(strata)
+                if counts[number] < len(stratum)
             ]
             if wanting:
                 counts[-max(wanting)[1]] += 1

@@ -12,7 +12,8 @@ belongs to none in the parts of all.
 Headline numbers are made of these as those of a whole run are made of its counters.  How much they
 would differ with other windows, the jackknife tells: the numbers without each window in turn.  How
 much they would differ if windows had been timed longer before they were measured, their halves
-tell: what the first halves say, and what the second ones say.
+tell: what the first halves say, and what the second ones say.  A whole run is an accident itself,
+with a spread of its own: it adds to the variance as much of it as the part that windows have timed.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def whole_of(shares: Shares, instructions: Sequence[int], owners: NDArray[np.int
 
 
 def estimates_of(
-    shares: Shares, halves: tuple[Shares, Shares] | None,
+    shares: Shares, halves: tuple[Shares, Shares] | None, instructions: Sequence[int],
     headline: Callable[[Shares], Sequence[SummaryValue]], refusal: Callable[[str], str],
 ) -> list[EstimateFacts]:  # fmt: skip
     """What is known of each headline number.
@@ -137,6 +138,7 @@ def estimates_of(
     Args:
         shares: what was measured.
         halves: of it, what first halves of windows told, and second ones.
+        instructions: of each application's program.
         headline: the numbers that some windows tell.
         refusal: why a number cannot have an interval; "": it can.
     """
@@ -147,11 +149,12 @@ def estimates_of(
     enough = range(len(shares) if len(shares) >= LEAST_WINDOWS else 0)
     without = [numbers(shares.without(gone)) for gone in enough]
     early, late = map(numbers, halves) if enough and halves is not None else ({}, {})
+    scale = _quantile(shares) * float(1 + shares.issued.sum() / sum(instructions)) ** 0.5
     trends = {name: late[name] - early[name] for name in early.keys() & late.keys()}
     found = [
         _facts(
             value, without, trends.get(value.name, 0.0), len(shares), refusal(value.name),
-            shares.complete,
+            0.0 if shares.complete else scale,
         )
         for value in headline(shares)
     ]  # fmt: skip
@@ -172,9 +175,12 @@ def _without_interval(one: EstimateFacts, why: str) -> EstimateFacts:
 
 def _facts(
     value: SummaryValue, without: Sequence[Mapping[str, int | float]], trend: float, count: int,
-    refusal: str, complete: bool,
+    refusal: str, scale: float,
 ) -> EstimateFacts:  # fmt: skip
-    """The interval of a number, or why it has none; `complete`: windows leave nothing out."""
+    """The interval of a number, or why it has none.
+
+    `scale` is half of it in standard errors; 0: windows leave nothing out.
+    """
     found = np.array([numbers[value.name] for numbers in without if value.name in numbers])
     if not refusal and len(found) < LEAST_WINDOWS:
         told = len(found) if without else count
@@ -184,18 +190,19 @@ def _facts(
         refusal = "no window tells of any"
     squares = (found - found.mean()) ** 2 if len(found) else found
     spread = float(squares.sum())
-    half = float(np.hypot(_quantile(count) * np.sqrt((count - 1) / count * spread), trend))
+    half = float(np.hypot(scale * np.sqrt((count - 1) / count * spread), trend))
     if not refusal and half > SMALL * abs(number) and squares.max() > LARGEST_PART * spread:
         refusal = "the windows are not alike: most of the spread is of one"
     if refusal:
         half = np.nan
-    elif not complete and value.name.rpartition("/")[2] not in KNOWN:
+    elif scale and value.name.rpartition("/")[2] not in KNOWN:
         half += BIAS * abs(number)
     return EstimateFacts(value.name, number, number - half, number + half, count, refusal)
 
 
-def _quantile(windows: int) -> float:
+def _quantile(shares: Shares) -> float:
     """Of Student's distribution, for an interval of two sides."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + CONFIDENCE) / 2, windows - 1))
+    freedom = len(shares) - len(np.unique(shares.strata))
+    return float(t.ppf((1 + CONFIDENCE) / 2, max(freedom, 1)))
