@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable
 
 import numpy as np
 import pytest
-from attrs import define
+from attrs import define, evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -142,6 +142,21 @@ def test_a_window_weighs_as_much_as_the_others_stay_at_theirs() -> None:
     found = whole_of(shares([12, 12], [[6, 12], [3, 4]], [[12], [12]]), [100, 100], np.array([1]))
     assert found.cycles.tolist() == [350, round(100 * (2 * 1 + 4 * 3) / (2 + 4))]
     assert found.values.tolist() == [233]  # one a cycle, and so over all of its cycles
+
+
+def test_others_of_its_stratum_stand_for_a_window_that_is_left_out() -> None:
+    told = evolve(
+        shares([10, 20, 90], [[1], [1], [1]], [[0], [0], [0]]),
+        weights=np.array([0.5, 0.25, 0.25]), strata=np.array([1, 1, 0]),
+    )  # fmt: skip
+    # 1000 instructions: 10, 20 and 90 cycles each of a half, a quarter and a quarter of them
+    cycles = [
+        whole_of(told.without(gone), [1000], np.array([-1])).cycles[0] for gone in range(len(told))
+    ]
+    assert whole_of(told, [1000], np.array([-1])).cycles.tolist() == [32500]
+    assert cycles == [37500, 30000, 32500], "nobody stands for the last one"
+    assert not told.complete
+    assert evolve(told, strata=np.array([2, 1, 0])).complete
 
 
 # -- that nothing is lost --------------------------------------------------------------------------
