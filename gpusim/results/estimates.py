@@ -36,7 +36,8 @@ KNOWN = ("core_clock", "instructions")
 """Numbers that are no estimates."""
 
 LARGEST_PART = 0.5
-"""Of the spread of a number, what one window may make up [our choice]."""
+"""Of the spread of a number, what one window may make up [our choice]; of few windows one makes up
+more by chance (Grubbs, Technometrics 1969)."""
 
 SMALL = 0.05
 """Of a number, half of an interval in which it does not matter that one does [our choice]."""
@@ -149,12 +150,13 @@ def estimates_of(
     enough = range(len(shares) if len(shares) >= LEAST_WINDOWS else 0)
     without = [numbers(shares.without(gone)) for gone in enough]
     early, late = map(numbers, halves) if enough and halves is not None else ({}, {})
-    scale = _quantile(shares) * float(1 + shares.issued.sum() / sum(instructions)) ** 0.5
+    freedom = max(len(shares) - len(np.unique(shares.strata)), 1)
+    scale = _quantile(freedom) * float(1 + shares.issued.sum() / sum(instructions)) ** 0.5
     trends = {name: late[name] - early[name] for name in early.keys() & late.keys()}
     found = [
         _facts(
             value, without, trends.get(value.name, 0.0), len(shares), refusal(value.name),
-            0.0 if shares.complete else scale,
+            0.0 if shares.complete else scale, max(LARGEST_PART, _largest_by_chance(freedom + 1)),
         )
         for value in headline(shares)
     ]  # fmt: skip
@@ -175,11 +177,12 @@ def _without_interval(one: EstimateFacts, why: str) -> EstimateFacts:
 
 def _facts(
     value: SummaryValue, without: Sequence[Mapping[str, int | float]], trend: float, count: int,
-    refusal: str, scale: float,
+    refusal: str, scale: float, largest: float,
 ) -> EstimateFacts:  # fmt: skip
     """The interval of a number, or why it has none.
 
-    `scale` is half of it in standard errors; 0: windows leave nothing out.
+    `scale` is half of it in standard errors; 0: windows leave nothing out.  One window may make up
+    `largest` of the spread.
     """
     found = np.array([numbers[value.name] for numbers in without if value.name in numbers])
     if not refusal and len(found) < LEAST_WINDOWS:
@@ -191,7 +194,7 @@ def _facts(
     squares = (found - found.mean()) ** 2 if len(found) else found
     spread = float(squares.sum())
     half = float(np.hypot(scale * np.sqrt((count - 1) / count * spread), trend))
-    if not refusal and half > SMALL * abs(number) and squares.max() > LARGEST_PART * spread:
+    if not refusal and half > SMALL * abs(number) and squares.max() > largest * spread:
         refusal = "the windows are not alike: most of the spread is of one"
     if refusal:
         half = np.nan
@@ -200,9 +203,18 @@ def _facts(
     return EstimateFacts(value.name, number, number - half, number + half, count, refusal)
 
 
-def _quantile(shares: Shares) -> float:
+def _quantile(freedom: int) -> float:
     """Of Student's distribution, for an interval of two sides."""
     from scipy.stats import t
 
-    freedom = len(shares) - len(np.unique(shares.strata))
-    return float(t.ppf((1 + CONFIDENCE) / 2, max(freedom, 1)))
+    return float(t.ppf((1 + CONFIDENCE) / 2, freedom))
+
+
+def _largest_by_chance(windows: int) -> float:
+    """What the one that is farthest off may make up of the spread of so many that are alike."""
+    from scipy.stats import t
+
+    if windows < 3:
+        return 1.0
+    off = float(t.ppf(1 - (1 - CONFIDENCE) / (2 * windows), windows - 2)) ** 2
+    return (windows - 1) / windows * off / (windows - 2 + off)

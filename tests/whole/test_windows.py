@@ -15,7 +15,7 @@ from gpusim.machine import Machine
 from gpusim.machine.sample_plan import parse_sample
 from gpusim.machine.warming import prepare_warming
 from gpusim.programs.library import find_workload, workload_names
-from gpusim.results.estimates import LEAST_WINDOWS, Shares, whole_of
+from gpusim.results.estimates import LEAST_WINDOWS, Shares, _largest_by_chance, whole_of
 from gpusim.simulate import assign_sms
 from gpusim.simulate import run as run_machine
 from tests.whole.running import command, run
@@ -157,6 +157,13 @@ def test_others_of_its_stratum_stand_for_a_window_that_is_left_out() -> None:
     assert cycles == [37500, 30000, 32500], "nobody stands for the last one"
     assert not told.complete
     assert evolve(told, strata=np.array([2, 1, 0])).complete
+
+
+def test_of_few_windows_one_may_make_up_more_of_the_spread() -> None:
+    # Grubbs' critical values at 5 %, two sides: 2.126 standard deviations of 8, 2.908 of 30
+    assert _largest_by_chance(8) == pytest.approx(2.126**2 / 7, rel=1e-3)
+    assert _largest_by_chance(30) == pytest.approx(2.908**2 / 29, rel=1e-3)
+    assert _largest_by_chance(2) == 1
 
 
 # -- that nothing is lost --------------------------------------------------------------------------
