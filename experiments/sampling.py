@@ -55,7 +55,7 @@ class Case:
         """The whole, and windows of it."""
         plan = (
             f"windows={self.windows},length={self.length}instructions,"
-            f"warm={self.warm}instructions,seed={self.seed}"
+            f"warm={self.warm}instructions,by=launch,seed={self.seed}"
         )
         return Sweep(
             name=f"sampling-{self.workload}", title=f"{self.workload}, whole and sampled",

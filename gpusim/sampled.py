@@ -68,8 +68,14 @@ def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> Measuri
         surveys.append((each, [launch.signature for launch in launches]))
     if plan.length.unit == LAUNCH:
         return LaunchPace(plan, totals, chosen=plan.launches(*surveys[0]))
+    if plan.by == LAUNCH and count == 1:
+        found = plan.strata(*surveys[0])
+        return WindowPace(
+            plan, totals, places=[[place for place, _, _ in found]],
+            strata=[(weight, stratum) for _, weight, stratum in found],
+        )  # fmt: skip
     places = [plan.places(*surveyed, app) for app, surveyed in enumerate(surveys)]
-    return WindowPace(plan, totals, places=places)
+    return WindowPace(plan, totals, places=places, strata=[(1.0, 0)] * plan.windows)
 
 
 _surveys: dict[tuple[str, int, int], Sequence[SurveyedLaunch]] = {}

@@ -104,6 +104,35 @@ class SamplePlan:
             found.append((starts[order[at]] + place - begins[at] - first) % total + first)
         return sorted(found)
 
+    def strata(
+        self, launches: Sequence[int], signatures: Sequence[Signature]
+    ) -> list[tuple[int, float, int]]:
+        """Where windows of the only application begin, as for `places`, with `by` launch.
+
+        Launches of one signature are a stratum, which has two windows at least; the others go to
+        strata by their warp instructions.  In each they are spread over its instructions.  Where
+        there are too few for that, all launches are one stratum, side by side by signature.
+
+        Returns:
+            (place, part of all instructions that it stands for, stratum), by place.
+        """
+        starts = list(accumulate(launches, initial=0))
+        groups = list(_kinds(launches, signatures).values())
+        if 2 * len(groups) > self.windows:
+            groups = [[launch for group in groups for launch in group]]
+        work = [sum(launches[launch] for launch in group) for group in groups]
+        random = np.random.default_rng([self.seed, 0])
+        found = []
+        for number, count in enumerate(self._shared(work, [2] * len(groups), [None] * len(groups))):
+            ends = np.cumsum([launches[launch] for launch in groups[number]])
+            places = (np.arange(count) + random.random(count)) * (work[number] / count)
+            for place in np.minimum(places.astype(int), work[number] - 1).tolist():
+                index = int(np.searchsorted(ends, place, side="right"))
+                launch = groups[number][index]
+                at = starts[launch] + place - int(ends[index]) + launches[launch]
+                found.append((at, work[number] / count / starts[-1], number))
+        return sorted(found)
+
     def launches(
         self, launches: Sequence[int], signatures: Sequence[Signature]
     ) -> list[tuple[int, float, int]]:
@@ -123,17 +152,16 @@ class SamplePlan:
             (launch, part of all instructions that it stands for, stratum), by launch.  One that
             stands for itself alone is a stratum of its own.
         """
-        kinds: dict[Signature, list[int]] = {}
-        for launch, instructions in enumerate(launches):
-            if instructions:
-                kinds.setdefault(signatures[launch], []).append(launch)
+        kinds = _kinds(launches, signatures)
         strata = [one for kind in kinds.values() for one in (kind[:1], kind[1:]) if one]
         if sum(min(len(stratum), 2) for stratum in strata) > self.windows:
             strata = [[launch for kind in kinds.values() for launch in kind]]
+        sizes = [len(stratum) for stratum in strata]
         work = [sum(launches[launch] for launch in stratum) for stratum in strata]
         random = np.random.default_rng(self.seed)
         found = []
-        for number, count in enumerate(self._shared(strata, work)):
+        least = [min(size, 2) for size in sizes]
+        for number, count in enumerate(self._shared(work, least, sizes)):
             stratum, total = strata[number], work[number]
             if count == len(stratum):
                 found += [(launch, launches[launch] / sum(work), -launch) for launch in stratum]
@@ -147,18 +175,31 @@ class SamplePlan:
             found += [(launch, weight, number + 1) for launch, weight in weights.items()]
         return sorted(found)
 
-    def _shared(self, strata: Sequence[Sequence[int]], work: Sequence[int]) -> list[int]:
-        """How many windows each stratum has."""
-        counts = [min(len(stratum), 2) for stratum in strata]
+    def _shared(
+        self, work: Sequence[int], least: Sequence[int], most: Sequence[int | None]
+    ) -> list[int]:
+        """How many windows each stratum has, by its work."""
+        counts = list(least)
         for _ in range(self.windows - sum(counts)):
             wanting = [
                 (work[number] / counts[number], -number)
-                for number, stratum in enumerate(strata)
-                if counts[number] < len(stratum)
+                for number, limit in enumerate(most)
+                if limit is None or counts[number] < limit
             ]
             if wanting:
                 counts[-max(wanting)[1]] += 1
         return counts
+
+
+def _kinds(
+    launches: Sequence[int], signatures: Sequence[Signature]
+) -> dict[Signature, list[int]]:  # fmt: skip
+    """Launches that execute something, by signature."""
+    kinds: dict[Signature, list[int]] = {}
+    for launch, instructions in enumerate(launches):
+        if instructions:
+            kinds.setdefault(signatures[launch], []).append(launch)
+    return kinds
 
 
 def parse_sample(text: str) -> SamplePlan:

@@ -70,11 +70,13 @@ class WindowPace(MeasuringPace):
 
     Attributes:
         places: by application, where windows are measured.
+        strata: of each window the part of all instructions that it stands for, and its stratum.
         timed: of each window, cycles and warp instructions by application, those before it was
             warm included.
     """
 
     places: Sequence[Sequence[int]] = ()
+    strata: Sequence[tuple[float, int]] = ()
     timed: list[tuple[int, Sequence[int]]] = field(factory=list)
     _number: int = 0
     """Of the window that is next, or open."""
@@ -138,7 +140,7 @@ class WindowPace(MeasuringPace):
         self.timed.append((timed.cycle, timed.issued.tolist()))
         spans = [each.span() for each in marks]
         if all(span.whole.issued[app] for app, span in enumerate(spans)):
-            self.windows.append(Window(spans))
+            self.windows.append(Window(spans, *self.strata[self._number]))
         self._number += 1
         self._begins = ()
         self._open = False

@@ -62,6 +62,39 @@ def test_launches_of_one_kind_have_their_share_of_windows(launches: list[int], s
     st.integers(2, 40),
     st.integers(0, 5),
 )
+def test_windows_in_strata_stand_for_all(
+    each: list[tuple[int, int]], windows: int, seed: int
+) -> None:
+    plan = parse_sample(f"windows={windows},length=9cycles,warm=9cycles,by=launch,seed={seed}")
+    work = [instructions for instructions, _ in each]
+    if not sum(work):
+        return
+    signatures = [("k", kind, 0, 0) for _, kind in each]
+    found = plan.strata(work, signatures)
+    assert len(found) == windows
+    assert [place for place, _, _ in found] == sorted(place for place, _, _ in found)
+    assert sum(weight for _, weight, _ in found) == pytest.approx(1)
+    ends = np.cumsum(work)
+    kinds = {kind for instructions, kind in each if instructions}
+    if 2 * len(kinds) > windows:
+        assert {stratum for _, _, stratum in found} == {0}
+        return
+    for kind in kinds:  # each has two windows or more, which stand for what its launches execute
+        mine = [
+            weight
+            for place, weight, _ in found
+            if each[int(np.searchsorted(ends, place, side="right"))][1] == kind
+        ]
+        share = sum(instructions for instructions, other in each if other == kind) / sum(work)
+        assert len(mine) >= 2
+        assert sum(mine) == pytest.approx(share)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 3)), min_size=1, max_size=30),
+    st.integers(2, 40),
+    st.integers(0, 5),
+)
 def test_whole_launches_stand_for_all(each: list[tuple[int, int]], windows: int, seed: int) -> None:
     plan = parse_sample(f"windows={windows},length=launch,seed={seed}")
     work = [instructions for instructions, _ in each]
