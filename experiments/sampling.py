@@ -170,9 +170,10 @@ def draw(found: Sequence[Compared], path: Path) -> None:
     axes.errorbar(errors, places, xerr=halves, fmt="o", capsize=3)
     for one, place in zip(found, places, strict=True):
         if np.isnan(one.half):
+            left = one.error < 0
             axes.annotate(
-                "no interval", (100 * one.error, place), (6, 0), textcoords="offset points",
-                va="center",
+                "no interval", (100 * one.error, place), (-8 if left else 8, 0), va="center",
+                textcoords="offset points", ha="right" if left else "left", size="x-small",
             )  # fmt: skip
     axes.set_yticks(places, [one.workload for one in found])
     axes.set_xlabel("estimated cycles against those of the whole, %, with 95 % intervals")
