@@ -7,7 +7,6 @@ beside it.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -18,9 +17,8 @@ import pandas as pd
 from attrs import evolve
 
 from experiments.marked import grid, tell
-from experiments.run_shown import run_shown
+from experiments.run_shown import run_shown, study_options
 from gpusim.studies.reproduce.markdown import markdown
-from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.pairs import Pairs, gains_of, pair_name
 from gpusim.studies.sweep.picture import draw_sweep
 from gpusim.studies.sweep.point import BASELINE
@@ -115,14 +113,7 @@ def parts(results: SweepResults, shifted: SweepResults, sweep: Sweep) -> Iterato
 
 def main() -> None:
     """Run, then print or write."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--doc", type=Path, help="page whose tables are replaced")
-    parser.add_argument(
-        "--output", type=Path, default=FOLDER / "compositions",
-        help="folder of runs, which is continued (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--jobs", type=int, help="processes; default: one a core")
-    arguments = parser.parse_args()
+    arguments = study_options(__doc__, "compositions").parse_args()
     sweep = read_sweep(SPEC)
     alike = evolve(
         sweep, name=f"{sweep.name}-shifted", title="The baseline, shifted", pairs=False,

@@ -8,7 +8,6 @@ the intervals hold the spread of the ten; with ``--doc`` it writes the table int
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from math import isnan
 from pathlib import Path
@@ -17,9 +16,8 @@ from typing import Any
 from attrs import frozen
 
 from experiments.marked import grid, tell
-from experiments.run_shown import run_shown
+from experiments.run_shown import run_shown, study_options
 from experiments.sampling import SAMPLE, timed_part
-from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.spec import Sweep
 
@@ -107,14 +105,7 @@ def rows(name: str, whole: SweepResults, windows: SweepResults) -> Iterator[list
 
 def main() -> None:
     """Run, then print or write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--doc", type=Path, help="page whose table is replaced")
-    parser.add_argument(
-        "--output", type=Path, default=FOLDER / "sampled-pairs",
-        help="folder of runs, which is continued (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--jobs", type=int, help="processes; default: one a core")
-    arguments = parser.parse_args()
+    arguments = study_options(__doc__, "sampled-pairs").parse_args()
     found: list[list[str]] = []
     for name in PAIRS:
         whole, windows = (

@@ -6,7 +6,6 @@ table and its picture into docs/sampling.md.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,10 +14,9 @@ import pandas as pd
 from attrs import evolve, frozen
 
 from experiments.marked import grid, write_marked
-from experiments.run_shown import run_shown
+from experiments.run_shown import run_shown, study_options
 from gpusim.results.estimates import KNOWN
 from gpusim.results.result import Result
-from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import new_figure, save
@@ -182,13 +180,7 @@ def draw(found: Sequence[Compared], path: Path) -> None:
 
 def main() -> None:
     """Run, then print or write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--doc", type=Path, help="page whose table is replaced")
-    parser.add_argument(
-        "--output", type=Path, default=FOLDER / "sampling",
-        help="folder of runs, which is continued (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--jobs", type=int, help="processes; default: one a core")
+    parser = study_options(__doc__, "sampling")
     parser.add_argument("--only", nargs="*", help="programs; default: all")
     parser.add_argument("--seed", type=int, default=0, help="of the places of windows")
     arguments = parser.parse_args()

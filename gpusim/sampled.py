@@ -250,9 +250,11 @@ def _told_of_halves(windows: Sequence[Window]) -> str:
     """Whether the first halves of windows differ from the second ones: then they are not warm."""
     found = []
     for window in windows:
+        if (halves := _halves_of(window)) is None:
+            continue
         first, second = (
-            sum(half.issued[app] / max(half.cycle, 1) for app, half in enumerate(halves))
-            for halves in _halves_of(window) or ((), ())
+            sum(half.issued[app] / max(half.cycle, 1) for app, half in enumerate(each))
+            for each in halves
         )
         if first and second:
             found.append(np.log(first / second))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.machine.measured import MeasuringPace, Snapshot, Span, Window
@@ -19,7 +19,7 @@ class LaunchPace(MeasuringPace):
             stratum; by launch.
     """
 
-    chosen: Sequence[tuple[int, float, int]] = ()
+    chosen: Sequence[tuple[int, float, int]] = field(kw_only=True)
     _begun: tuple[SkippingScheduler, int, Snapshot] | None = None
     """Whose window is open, its place, and how the machine was then."""
 
@@ -29,7 +29,7 @@ class LaunchPace(MeasuringPace):
 
     def skips(self, scheduler: SkippingScheduler) -> bool:
         assert self.machine is not None
-        if len(self.windows) < len(self.chosen) and self._begun is not None:
+        if self._begun is not None:
             if scheduler.launch == self._next:
                 return False
             self._close()

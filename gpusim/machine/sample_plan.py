@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
 import numpy as np
 from attrs import field, frozen
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.machine.amount import parse_amount
-
-ORDERS = ("program", "launch")
-"""Of places: as the program runs, or launches of one signature side by side."""
+from gpusim.machine.amount import MOST, parse_amount
 
 UNITS = ("cycles", "instructions")
 """Of the length of a window that is no whole launch."""
 
 LAUNCH = "launch"
-"""The length of a window that is one."""
+"""The length of a window that is one, and an order."""
+
+ORDERS = ("program", LAUNCH)
+"""Of places: as the program runs, or launches of one signature side by side."""
 
 LEAST_WINDOWS = 2
+MOST_WINDOWS = 100_000
 
 Signature = tuple[str, int, int, int]
 """Of a launch: its kernel, and numbers."""
@@ -92,7 +94,7 @@ class SamplePlan:
         starts = list(accumulate(launches, initial=0))
         total = starts[-1]
         order = list(range(len(launches)))
-        if self.by == "launch":
+        if self.by == LAUNCH:
             order.sort(key=lambda index: signatures[index])
         begins = list(accumulate((launches[index] for index in order), initial=0))
         random = np.random.default_rng([self.seed, app])
@@ -123,7 +125,9 @@ class SamplePlan:
         work = [sum(launches[launch] for launch in group) for group in groups]
         random = np.random.default_rng([self.seed, 0])
         found = []
-        for number, count in enumerate(self._shared(work, [2] * len(groups), [None] * len(groups))):
+        for number, count in enumerate(
+            self._shared(work, [2] * len(groups), [self.windows] * len(groups))
+        ):
             ends = np.cumsum([launches[launch] for launch in groups[number]])
             places = (np.arange(count) + random.random(count)) * (work[number] / count)
             for place in np.minimum(places.astype(int), work[number] - 1).tolist():
@@ -175,19 +179,22 @@ class SamplePlan:
             found += [(launch, weight, number + 1) for launch, weight in weights.items()]
         return sorted(found)
 
-    def _shared(
-        self, work: Sequence[int], least: Sequence[int], most: Sequence[int | None]
-    ) -> list[int]:
+    def _shared(self, work: Sequence[int], least: Sequence[int], most: Sequence[int]) -> list[int]:
         """How many windows each stratum has, by its work."""
         counts = list(least)
+        wanting = [
+            (-work[number] / count, number)
+            for number, count in enumerate(counts)
+            if count < most[number]
+        ]
+        heapify(wanting)
         for _ in range(self.windows - sum(counts)):
-            wanting = [
-                (work[number] / counts[number], -number)
-                for number, limit in enumerate(most)
-                if limit is None or counts[number] < limit
-            ]
-            if wanting:
-                counts[-max(wanting)[1]] += 1
+            if not wanting:
+                break
+            _, number = heappop(wanting)
+            counts[number] += 1
+            if counts[number] < most[number]:
+                heappush(wanting, (-work[number] / counts[number], number))
         return counts
 
 
@@ -230,7 +237,7 @@ def parse_sample(text: str) -> SamplePlan:
         )
     try:
         return SamplePlan(
-            _whole(given["windows"], LEAST_WINDOWS), _extent(given["length"]),
+            _whole(given["windows"], LEAST_WINDOWS, MOST_WINDOWS), _extent(given["length"]),
             None if whole else _extent(given["warm"]), by, _whole(given.get("seed", "0"), 0),
         )  # fmt: skip
     except ValueError as error:
@@ -259,7 +266,9 @@ def _extent(text: str) -> Extent:
     return Extent(parse_amount(text, unit), unit)
 
 
-def _whole(text: str, least: int) -> int:
+def _whole(text: str, least: int, most: int = MOST) -> int:
     if not (text.isascii() and text.isdecimal()) or len(text) > 18 or int(text) < least:
         raise ValueError(f"{text[:20]!r}: must be a whole number of at least {least}")
+    if int(text) > most:
+        raise ValueError(f"{text}: must be at most {most:,}")
     return int(text)

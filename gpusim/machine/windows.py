@@ -75,8 +75,8 @@ class WindowPace(MeasuringPace):
             warm included.
     """
 
-    places: Sequence[Sequence[int]] = ()
-    strata: Sequence[tuple[float, int]] = ()
+    places: Sequence[Sequence[int]] = field(kw_only=True)
+    strata: Sequence[tuple[float, int]] = field(kw_only=True)
     timed: list[tuple[int, Sequence[int]]] = field(factory=list)
     _number: int = 0
     """Of the window that is next, or open."""
@@ -162,16 +162,13 @@ class WindowPace(MeasuringPace):
         """All applications in the same cycles, until each has issued something."""
         begun, length = Snapshot.of(machine), self.plan.length.count
         marks = [Marks(scheduler) for scheduler in _skipping(machine)]
-        for each in marks:
-            each.passes(begun)
+        _pass_all(marks, begun)
         yield from self._pass(machine, begun.cycle + -(-length // 2))
-        for each in marks:
-            each.passes(Snapshot.of(machine))
+        _pass_all(marks, Snapshot.of(machine))
         yield from self._pass(machine, begun.cycle + length)
         while not self._over(machine) and not (Snapshot.of(machine).issued > begun.issued).all():
             yield 1
-        for each in marks:
-            each.passes(Snapshot.of(machine))
+        _pass_all(marks, Snapshot.of(machine))
         return marks
 
     def _measure_instructions(self, machine: Machine) -> Generator[int, None, list[Marks]]:
@@ -187,9 +184,10 @@ class WindowPace(MeasuringPace):
                     each.passes(Snapshot.of(machine))
             if left := [each.left for each in marks if not each.over]:
                 yield self._soon(machine, min(left))
+        end = Snapshot.of(machine)
         for each in marks:
             while not each.over:
-                each.passes(Snapshot.of(machine))
+                each.passes(end)
         return marks
 
     def _pass(self, machine: Machine, due: int) -> Generator[int, None, None]:
@@ -203,6 +201,12 @@ class WindowPace(MeasuringPace):
 
     def _over(self, machine: Machine) -> bool:
         return not any(scheduler.in_flight() for scheduler in machine.schedulers)
+
+
+def _pass_all(marks: Sequence[Marks], now: Snapshot) -> None:
+    """All applications are at their next one."""
+    for each in marks:
+        each.passes(now)
 
 
 def _skipping(machine: Machine) -> list[SkippingScheduler]:

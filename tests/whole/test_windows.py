@@ -57,11 +57,15 @@ def test_launches_of_one_kind_have_their_share_of_windows(launches: list[int], s
     assert odd == pytest.approx(40 * sum(launches[1::2]) / sum(launches), abs=1.001)
 
 
-@given(
+of_launches = given(
     st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 3)), min_size=1, max_size=30),
     st.integers(2, 40),
     st.integers(0, 5),
 )
+"""Instructions and kind of each launch, windows, a seed."""
+
+
+@of_launches
 def test_windows_in_strata_stand_for_all(
     each: list[tuple[int, int]], windows: int, seed: int
 ) -> None:
@@ -90,11 +94,7 @@ def test_windows_in_strata_stand_for_all(
         assert sum(mine) == pytest.approx(share)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 3)), min_size=1, max_size=30),
-    st.integers(2, 40),
-    st.integers(0, 5),
-)
+@of_launches
 def test_whole_launches_stand_for_all(each: list[tuple[int, int]], windows: int, seed: int) -> None:
     plan = parse_sample(f"windows={windows},length=launch,seed={seed}")
     work = [instructions for instructions, _ in each]
@@ -126,6 +126,7 @@ def test_whole_launches_stand_for_all(each: list[tuple[int, int]], windows: int,
         ("windows=3,length=1cycles,warm=1cycles,by=lunch", "did you mean 'launch'"),
         ("windows=3,lenght=1cycles", "did you mean 'length'"),
         ("windows=3,windows=4", "once"),
+        ("windows=100001,length=launch", "at most 100,000"),
         ("windows=3", "windows=10,length=launch"),
         ("windows=3,length=launch,warm=1kcycles", "need no warm"),
         ("windows=3,length=launch,by=program", "are chosen by launch"),
