@@ -52,8 +52,7 @@ def run_sweep(
     """
     plan = make_plan(sweep)
     runs = RunFolder(folder, create=True)
-    runs.keep_sweep(sweep)
-    _run(plan, runs, jobs, dask, retry_failed, limits or Limits(), progress, brake)
+    _run(plan, runs, jobs, dask, retry_failed, limits or Limits(), progress, brake, sweep)
     return SweepResults(runs, sweep.name, plan.refused)
 
 
@@ -83,6 +82,7 @@ def run_together(
 def _run(
     plan: Plan, runs: RunFolder, jobs: int | None, dask: str | None, retry_failed: bool,
     limits: Limits, progress: Report | None, brake: Brake | None = None,
+    kept: Sweep | None = None,
 ) -> None:  # fmt: skip
     if jobs is not None and jobs < 1:
         raise UserError(f"{jobs} jobs: must be 1 or more")
@@ -92,6 +92,8 @@ def _run(
             Journal(runs.journal_path(plan.sweep.name), claims.id) as tell,
             closing(DaskExecutor(dask) if dask else LocalExecutor(jobs or cores())) as executor,
         ):
+            if kept is not None:  # where others know that this sweep lives, and leave its files
+                runs.keep_sweep(kept)
             claims.remove_stale()
             runs.remove_remains()
             runs.remove_partial_tables(claims.id)
