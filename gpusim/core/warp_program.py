@@ -241,9 +241,10 @@ MOST_IN_STEP: Final = 1 << 13
 """Threads of all blocks in step: their values, arrays of 64 KiB, stay in a core's caches."""
 
 
-def most_in_step(launch: Launch) -> int:
-    """How many thread blocks of a launch should execute in step."""
-    return max(MOST_IN_STEP // launch.threads_per_block, 1)
+def most_in_step(launch: Launch, warp_size: int) -> int:
+    """How many thread blocks of a launch, of whole warps, should execute in step."""
+    warps = -(-launch.threads_per_block // warp_size)
+    return max(MOST_IN_STEP // (warps * warp_size), 1)
 
 
 def execute_in_step(

@@ -26,12 +26,12 @@ class Kernel(ABC):
         name: the kernel's name.
         registers_per_thread: 32-bit registers.
         shared_bytes: shared memory of a block.
-        lanewise: the body computes each thread's values from those of that thread, and executes an
-            instruction for all threads (`where` None) only where all threads of all blocks come
-            by: so it can be executed for several blocks in step (`StepTracer`).
+        in_step: the body can be executed for several blocks at once, in step (`StepTracer`): it
+            computes each thread's values from those of its own block's threads, and executes an
+            instruction for all threads (`where` None) only where all threads of all blocks come by.
     """
 
-    lanewise: ClassVar[bool] = False
+    in_step: ClassVar[bool] = False
 
     shape: Shape
     name: str
@@ -71,8 +71,8 @@ class Kernel(ABC):
             yield chunk
 
     def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
-        """Execute thread blocks in step if they are `lanewise`, and made of whole warps."""
-        if not self.lanewise or self.threads_per_block % warp_size:
+        """Execute thread blocks in step if the body can be executed so."""
+        if not self.in_step:
             return None
         return self._run(StepTracer(self.shape, blocks, warp_size))
 

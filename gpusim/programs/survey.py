@@ -66,7 +66,7 @@ def survey(application: Application, warp_size: int) -> Sequence[SurveyedLaunch]
 
 def executed(launch: Launch, warp_size: int) -> Iterator[LaneChunk]:
     """What all blocks of a launch execute: many in step where it can do so, or one by one."""
-    most = most_in_step(launch)
+    most = most_in_step(launch, warp_size)
     for first in range(0, launch.blocks, most):
         blocks = range(first, min(first + most, launch.blocks))
         together = execute_in_step(launch, blocks, warp_size)

@@ -89,23 +89,27 @@ class BlockTracer:
     A single int as an index means that all threads use that element.
 
     Attributes:
-        threads: threads of the block.
+        blocks: how many thread blocks there are: 1; several if they execute in step (`StepTracer`).
+        threads: threads of the block, or of all blocks in step: one block's after another's.
+        which: 0; of blocks in step the number of each thread's among them, from 0 on.
         tid: (threads,) int64, linear thread number in the block.
         tx, ty, tz: (threads,) int64, thread index.
-        bx, by, bz: block index, an int; of blocks in step (`StepTracer`) that of each thread.
+        bx, by, bz: block index, an int; of blocks in step that of each thread.
         t: (threads,) int64, ``bx * X + tx``: the thread number in a one-dimensional grid.
     """
 
     __slots__ = (
         "_arg", "_arrays", "_index", "_kind", "_masks", "_padded", "_partial", "_warp_size",
-        "bx", "by", "bz", "t", "threads", "tid", "tx", "ty", "tz",
+        "blocks", "bx", "by", "bz", "t", "threads", "tid", "tx", "ty", "tz", "which",
     )  # fmt: skip
 
+    which: Any
     bx: Any
     by: Any
     bz: Any
 
     def __init__(self, shape: Shape, block: int, warp_size: int) -> None:
+        self.blocks, self.which = 1, 0
         self._place(shape, block, _threads(shape.block), warp_size)
 
     def _place(
@@ -119,7 +123,7 @@ class BlockTracer:
         self.bz = block // (shape.grid[0] * shape.grid[1])
         self.t = self.bx * shape.block[0] + self.tx
         self._warp_size = warp_size
-        self._padded = -(-self.threads // warp_size) * warp_size
+        self._padded = self.blocks * (-(-self.threads // self.blocks // warp_size) * warp_size)
         self._index = np.empty((_FIRST_ROWS, self.threads), dtype=np.int64)
         """Elements that each thread accesses, an instruction a row: 0 where it takes no part."""
         self._clear()
@@ -240,9 +244,9 @@ class BlockTracer:
         """A shared-memory access that takes `passes` conflict-free passes, 1 at best."""
         self._record(_SHARED, passes, where)
 
-    def barrier(self) -> None:
-        """Wait for all warps of the block."""
-        self._record(_BARRIER, 0, None)
+    def barrier(self, where: Mask | None = None) -> None:
+        """Wait for all warps of the block; of blocks in step: of each that is in `where`."""
+        self._record(_BARRIER, 0, where)
 
     def wait(self, outstanding: int = 0, where: Mask | None = None) -> None:
         """Wait until at most `outstanding` loads and atomics, the youngest, have no value yet."""
@@ -306,17 +310,20 @@ class BlockTracer:
         index = self._index[:rows]
         if rows:
             self._check_bounds(index)
-        flat = np.empty((rows, self._padded), dtype=np.int64)
-        np.multiply(index, size[:, None], out=flat[:, : self.threads])
-        flat += np.array([array.base for array in self._arrays], dtype=np.int64)[:, None]
-        flat[:, self.threads :] = INACTIVE
+        own = self.threads // self.blocks
+        flat = np.empty((rows, self.blocks, self._padded // self.blocks), dtype=np.int64)
+        lanes = index.reshape(rows, self.blocks, own)
+        np.multiply(lanes, size[:, None, None], out=flat[:, :, :own])
+        flat += np.array([array.base for array in self._arrays], dtype=np.int64)[:, None, None]
+        flat[:, :, own:] = INACTIVE
         return flat.reshape(rows, self._padded // self._warp_size, self._warp_size)
 
     def _mask(self, kind: NDArray[np.uint8], active: Mask, address: NDArray[np.int64]) -> Mask:
         """Take the threads out that take no part; returns which instructions access memory."""
-        masks = np.zeros((len(self._masks), self._padded), dtype=bool)
-        np.stack(self._masks, out=masks[:, : self.threads])
-        lanes = masks.reshape(-1, *address.shape[1:])
+        own, count = self.threads // self.blocks, len(self._masks)
+        masks = np.zeros((count, self.blocks, self._padded // self.blocks), dtype=bool)
+        masks[:, :, :own] = np.reshape(self._masks, (count, self.blocks, own))
+        lanes = masks.reshape(count, *address.shape[1:])
         partial = np.array(self._partial)
         active[partial] = lanes.any(axis=2)
         memory: Mask = _IS_MEMORY[kind]
@@ -339,17 +346,20 @@ class BlockTracer:
 
 
 class StepTracer(BlockTracer):
-    """Several thread blocks of whole warps, executed in step, one after the other in all arrays.
+    """Several thread blocks, executed in step, one after the other in all arrays.
 
     A body sees one block with the threads of all, whose `bx`, `by`, `bz` and `tid` are those that
-    they have in their own blocks.
+    they have in their own blocks.  What the threads of a block share has a first axis of `blocks`
+    blocks, or is found by `which`.
     """
 
     __slots__ = ()
 
     def __init__(self, shape: Shape, blocks: Sequence[int], warp_size: int) -> None:
         threads = _threads_in_step(shape.block, len(blocks))
-        block = np.repeat(np.array(blocks), len(threads[0]) // len(blocks))
+        own = len(threads[0]) // len(blocks)
+        self.blocks, self.which = len(blocks), np.repeat(np.arange(len(blocks)), own)
+        block = np.repeat(np.array(blocks), own)
         self._place(shape, block, threads, warp_size)
 
     @property

@@ -17,13 +17,21 @@ WARP = 32
 GRAPH: dict[str, object] = {"graph.vertices": 700}
 
 PROGRAMS: dict[str, dict[str, object]] = {
-    "2dconv": {"n": 70}, "3dconv": {}, "atax": {}, "bc": {}, "bfs": GRAPH, "cfd": {},
+    "2dconv": {"n": 70}, "3dconv": {}, "atax": {}, "bc": GRAPH, "bfs": GRAPH, "cfd": {},
     "black_scholes": {"options": 9000},
     "color_max": GRAPH, "conv": {}, "fast_walsh_transform": {}, "fdtd3d": {}, "fft": {},
     "fir": {}, "fw": {}, "gemm": {}, "gups": {"threads": 512, "updates": 5}, "kmeans": {},
-    "lulesh": {"edge": 7}, "mis": GRAPH, "nn": {}, "pagerank": GRAPH, "pagerank_spmv": GRAPH,
+    "lulesh": {"edge": 16}, "mis": GRAPH, "nn": {}, "pagerank": GRAPH, "pagerank_spmv": GRAPH,
     "shoc_bfs": {}, "sssp": {}, "sssp_ell": {}, "streamcluster": {}, "triad": {},
     "atomic_adds": {},
+    "convolution_separable": {"width": 384}, "histogram256": {},
+    "scalar_prod": {"vectors": 150, "elements": 2500}, "matrix_transpose": {}, "mm": {},
+    "sad": {"width": 32}, "hetero_mark_pagerank": {"graph.arcs": 9000}, "lps": {}, "ispass_nn": {},
+    "backprop": {}, "hotspot": {}, "lud": {},
+    "nw": {}, "pathfinder": {}, "srad": {}, "mummer": {},
+    "reduction": {"elements": 51200}, "scan": {"elements": 65684}, "stencil2d": {},
+    "histo": {"width": 800, "height": 200}, "qtc": {}, "ray": {}, "fw_block": {},
+    "bandwidth": {"operation": "triad"}, "chase": {"sms": 3}, "launches": {},
 }  # fmt: skip
 """Programs, and what makes them several blocks that differ."""
 
@@ -53,7 +61,7 @@ def in_step(kernel: Kernel) -> list[list[Warp]]:
     for chunk in chunks:
         for block, own in enumerate(parts):
             own.append(part_of(chunk, block, kernel.blocks))
-    return [streams(own, kernel.threads_per_block // WARP) for own in parts]
+    return [streams(own, -(-kernel.threads_per_block // WARP)) for own in parts]
 
 
 class Arrays:
@@ -78,7 +86,7 @@ class Arrays:
 
 def compare(application: Any, kernel: Kernel) -> None:
     before = Arrays(application)
-    warps = kernel.threads_per_block // WARP
+    warps = -(-kernel.threads_per_block // WARP)
     alone = [streams(kernel.run_block(block, WARP), warps) for block in range(kernel.blocks)]
     after = Arrays(application)
     before.restore()
@@ -95,7 +103,7 @@ def test_in_step_and_one_by_one_are_the_same(name: str) -> None:
     for launch in application.launches():
         kernel: Any = launch.launch if isinstance(launch, SampledLaunch) else launch
         done = compared.get(type(kernel), 0)
-        if kernel.lanewise and kernel.blocks > 1 and done < MOST_LAUNCHES:
+        if kernel.in_step and kernel.blocks > 1 and done < MOST_LAUNCHES:
             compare(application, kernel)
             compared[type(kernel)] = done + 1
         else:

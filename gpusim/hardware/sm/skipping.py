@@ -270,7 +270,7 @@ class SkippingScheduler(BlockScheduler):
             begun.append(self._without_clock(home, slot, warp_slots, iter(()), []))
             rest.next += 1
             self.skipped += 1
-        most = most_in_step(rest)
+        most = most_in_step(rest, self._config.warp_size)
         for number in range(0, len(begun), most):
             self._begin(rest, first + number, begun[number : number + most])
         resident += begun

@@ -53,6 +53,7 @@ class TransposeKernel(Kernel):
     name: str = "matrixTranspose"
     registers_per_thread: int = 24  # our estimate: four vectors and their addresses
     shared_bytes: int = 4 * TILE * TILE
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         tile_row = k.bx
@@ -69,9 +70,9 @@ class TransposeKernel(Kernel):
         for _ in range(PIECE):
             k.shared(READ_PASSES)
         k.compute(OUT_INSTRUCTIONS)
-        # [ty, tx, r, component] is element (4 ty + r, 4 tx + component) of the tile
-        tile = np.stack(rows, axis=1).view(np.float32).reshape(SIDE, SIDE, PIECE, PIECE)
-        turned = np.ascontiguousarray(tile.transpose(1, 0, 3, 2)).reshape(-1, PIECE, PIECE)
+        # [block, ty, tx, r, component] is element (4 ty + r, 4 tx + component) of its tile
+        tiles = np.stack(rows, axis=1).view(np.float32).reshape(-1, SIDE, SIDE, PIECE, PIECE)
+        turned = np.ascontiguousarray(tiles.transpose(0, 2, 1, 4, 3)).reshape(-1, PIECE, PIECE)
         start = tile_column * TILE * width + tile_row * SIDE
         for r in range(PIECE):
             row = np.ascontiguousarray(turned[:, r]).view(FLOAT4).reshape(-1)

@@ -75,7 +75,7 @@ class BlackScholesKernel(Kernel):
     years: Floats
     name: str = "BlackScholesGPU"
     registers_per_thread: int = 32
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)

@@ -16,7 +16,7 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Lanes, Shape
+from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
 
 RADIUS = 8
 TAPS = 2 * RADIUS + 1
@@ -41,17 +41,17 @@ def filtered(segments: Values, taps: Values) -> Values:
     """Convolution along lines that lie in segments.
 
     Args:
-        segments: (SEGMENTS, lines, unit) values; segments of a line follow each other.
+        segments: (SEGMENTS, blocks, lines, unit) values; segments of a line follow each other.
         taps: (TAPS,) factors.
 
     Returns:
-        (STEPS, lines, unit) results for all segments but the first and the last.
+        (STEPS, blocks, lines, unit) results for all segments but the first and the last.
     """
-    _, lines, unit = segments.shape
-    line = segments.swapaxes(0, 1).reshape(lines, SEGMENTS * unit)
+    _, blocks, lines, unit = segments.shape
+    line = segments.transpose(1, 2, 0, 3).reshape(blocks * lines, SEGMENTS * unit)
     windows = sliding_window_view(line, TAPS, axis=1)[:, unit - RADIUS :][:, : STEPS * unit]
-    results: Values = (windows @ taps[::-1]).reshape(lines, STEPS, unit).swapaxes(0, 1)
-    return results
+    results: Values = (windows @ taps[::-1]).reshape(blocks, lines, STEPS, unit)
+    return results.transpose(2, 0, 1, 3)
 
 
 @define(kw_only=True, eq=False)
@@ -73,34 +73,38 @@ class SeparableFilter(Kernel):
     result: Floats
     width: int
     taps: Values
+    in_step = True
 
     @abstractmethod
-    def place(self, k: BlockTracer) -> tuple[Lanes, int, bool, bool]:
+    def place(self, k: BlockTracer) -> tuple[Lanes, int, Mask, Mask]:
         """Which elements the threads access.
 
         Returns:
             (threads,) elements in the halo before, distance in elements from one result to the
-            next, and whether the halos before and after are inside the image.
+            next, and (threads,) whether the halos before and after are inside the image.
         """
 
     @abstractmethod
     def transposed(self, values: Values) -> Values:
-        """From (n, y, x) of the threads to (n, line, place in the line), and back."""
+        """From (n, block, y, x) of the threads to (n, block, line, place in it), and back."""
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         before, step, has_before, has_after = self.place(k)
         k.compute(PROLOGUE)
-        segments = np.zeros((SEGMENTS, k.threads), dtype=np.float32)
-        halos = [0] * has_before + [SEGMENTS - 1] * has_after
-        for segment in [*range(1, SEGMENTS - 1), *halos]:
+        segments = np.empty((SEGMENTS, k.threads), dtype=np.float32)
+        for segment in range(1, SEGMENTS - 1):
             segments[segment] = k.load(self.source, before + segment * step)
+        for segment, inside in ((0, has_before), (SEGMENTS - 1, has_after)):
+            where = None if inside.all() else inside
+            values = k.load(self.source, before + segment * step, where)
+            segments[segment] = np.where(inside, values, np.float32(0))
         k.wait()
         for _ in range(SEGMENTS):
             k.shared(PASSES)
         k.barrier()
         yield
         width, height, _ = self.shape.block
-        lines = self.transposed(segments.reshape(SEGMENTS, height, width))
+        lines = self.transposed(segments.reshape(SEGMENTS, k.blocks, height, width))
         results = self.transposed(filtered(lines, self.taps)).reshape(STEPS, k.threads)
         for segment, values in enumerate(results, 1):
             for _ in range(TAPS):
@@ -121,10 +125,11 @@ class RowFilter(SeparableFilter):
     registers_per_thread: int = 31
     shared_bytes: int = 4 * ROWS_BLOCK[1] * SEGMENTS * ROWS_BLOCK[0]
 
-    def place(self, k: BlockTracer) -> tuple[Lanes, int, bool, bool]:
+    def place(self, k: BlockTracer) -> tuple[Lanes, int, Mask, Mask]:
         unit, height, _ = ROWS_BLOCK
-        before = (height * k.by + k.ty) * self.width + STRIP_WIDTH * k.bx - unit + k.tx
-        return before, unit, k.bx > 0, k.bx < self.shape.grid[0] - 1
+        x = STRIP_WIDTH * k.bx - unit + k.tx
+        before = (height * k.by + k.ty) * self.width + x
+        return before, unit, x >= 0, x + unit + STRIP_WIDTH < self.width
 
     def transposed(self, values: Values) -> Values:
         return values
@@ -141,13 +146,15 @@ class ColumnFilter(SeparableFilter):
     registers_per_thread: int = 32
     shared_bytes: int = 4 * COLUMNS_BLOCK[0] * (SEGMENTS * COLUMNS_BLOCK[1] + 1)
 
-    def place(self, k: BlockTracer) -> tuple[Lanes, int, bool, bool]:
+    def place(self, k: BlockTracer) -> tuple[Lanes, int, Mask, Mask]:
         width, unit, _ = COLUMNS_BLOCK
-        before = (STRIP_HEIGHT * k.by - unit + k.ty) * self.width + width * k.bx + k.tx
-        return before, unit * self.width, k.by > 0, k.by < self.shape.grid[1] - 1
+        y = STRIP_HEIGHT * k.by - unit + k.ty
+        before = y * self.width + width * k.bx + k.tx
+        has_after = y + unit + STRIP_HEIGHT < STRIP_HEIGHT * self.shape.grid[1]
+        return before, unit * self.width, y >= 0, has_after
 
     def transposed(self, values: Values) -> Values:
-        return values.swapaxes(1, 2)
+        return values.swapaxes(2, 3)
 
 
 @frozen

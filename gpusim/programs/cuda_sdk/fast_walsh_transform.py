@@ -55,7 +55,7 @@ class WalshGlobal(Kernel):
     points: int
     name: str = "fwtBatch2Kernel"
     registers_per_thread: int = 20
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         stride = self.points // 4
@@ -87,6 +87,7 @@ class WalshShared(Kernel):
     points: int
     name: str = "fwtBatch1Kernel"
     registers_per_thread: int = 15
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         quarter = self.points // 4
@@ -94,21 +95,20 @@ class WalshShared(Kernel):
         k.compute(PROLOGUE)
         values = [k.load(self.data, place) for place in places]
         k.wait()
-        cells = np.concatenate(values)
+        cells = np.stack([value.reshape(k.blocks, quarter) for value in values], axis=1)
         for _ in range(4):
             k.shared(1)
         stride = quarter
         while stride > 0:
             k.barrier()
-            first = _first_of_four(k.tid, stride)
-            parts = [first + step * stride for step in range(4)]
             passes = {16: 2, 8: 4, 4: 4, 2: 4, 1: 4}.get(stride, 1)
             for _ in range(4):
                 k.shared(passes)
             k.compute(20)
-            for part, value in zip(parts, _butterfly([cells[p] for p in parts]), strict=True):
-                cells[part] = value
+            for _ in range(4):
                 k.shared(passes)
+            fours = cells.reshape(-1, 4, stride)
+            cells = np.stack(_butterfly([fours[:, step] for step in range(4)]), axis=1)
             stride //= 4
             yield
         if self.points.bit_length() % 2 == 0:
@@ -120,11 +120,12 @@ class WalshShared(Kernel):
                 for passes in (2, 2):
                     k.shared(passes)
             pairs = cells.reshape(-1, 2)
-            cells = np.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1).ravel()
+            cells = np.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1)
         k.barrier()
+        results = cells.reshape(k.blocks, 4, quarter)
         for step, place in enumerate(places):
             k.shared(1)
-            k.store(self.data, place, cells[step * quarter : (step + 1) * quarter])
+            k.store(self.data, place, results[:, step].ravel())
 
 
 @define(kw_only=True, eq=False)
@@ -141,7 +142,7 @@ class Modulate(Kernel):
     spectrum: Floats
     name: str = "modulateKernel"
     registers_per_thread: int = 22
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         points = self.data.length

@@ -49,7 +49,7 @@ class FiniteDifferences(Kernel):
     depth: int
     name: str = "FiniteDifferencesKernel"
     registers_per_thread: int = 40
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         x, y = WIDTH * k.bx + k.tx, self.shape.block[1] * k.by + k.ty

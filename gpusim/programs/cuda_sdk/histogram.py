@@ -44,13 +44,15 @@ class Histogram(Kernel):
     name: str = "histogram256Kernel"
     registers_per_thread: int = 16
     shared_bytes: int = 4 * WARPS * BINS
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
         for _ in range(WARPS * BINS // BLOCK):
             k.shared(1)
         k.barrier()
-        counts = np.zeros(BINS, dtype=np.uint32)
+        counts = np.zeros(k.blocks * BINS, dtype=np.uint32)
+        start = np.broadcast_to(k.which * BINS, k.threads)  # of the block's counts
         place = k.t
         while (where := place < self.data.length).any():
             words = k.load(self.data, place, where)
@@ -58,8 +60,8 @@ class Histogram(Kernel):
             k.compute(10, where)
             for _ in range(4):
                 k.shared(1, where)
-            found = np.bincount(words[where].view(np.uint8), minlength=BINS)
-            counts += found.astype(np.uint32)
+            bins = start[where].repeat(4) + words[where].view(np.uint8)
+            counts += np.bincount(bins, minlength=len(counts)).astype(np.uint32)
             place = place + BLOCKS * BLOCK
             yield
         k.barrier()
@@ -69,7 +71,7 @@ class Histogram(Kernel):
             for _ in range(WARPS):
                 k.shared(1, inside)
             k.compute(WARPS, inside)
-            values = counts[np.where(inside, own, 0)]
+            values = counts[start + np.where(inside, own, 0)]
             k.store(self.partial, BINS * k.bx + own, values, inside)
         yield
 
@@ -88,6 +90,7 @@ class Merge(Kernel):
     name: str = "mergeHistogram256Kernel"
     registers_per_thread: int = 10
     shared_bytes: int = 4 * BINS
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         k.compute(PROLOGUE)
@@ -104,8 +107,9 @@ class Merge(Kernel):
                 k.shared(1, adding)
             k.compute(1, adding)
             step //= 2
-        leader = k.tid == 0
-        k.store(self.total, k.bx, int(values[inside].sum()), leader)
+        counts = np.where(inside, values, np.uint32(0)).reshape(k.blocks, BINS)
+        total = counts.sum(axis=1, dtype=np.uint32)
+        k.store(self.total, k.bx, total.repeat(BINS), k.tid == 0)
 
 
 @frozen

@@ -14,7 +14,7 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
 
 BLOCKS = 128
 BLOCK = 256
@@ -51,34 +51,40 @@ class ScalarProdKernel(Kernel):
     name: str = "scalarProdGPU"
     registers_per_thread: int = 30
     shared_bytes: int = 4 * ACCUMULATORS
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
-        for vector in range(k.bx, self.c.length, BLOCKS):
-            sums = np.zeros(ACCUMULATORS, dtype=np.float32)
+        vector = np.broadcast_to(k.bx, k.threads)
+        while (where := vector < self.c.length).any():
+            sums = np.zeros((k.blocks, ACCUMULATORS), dtype=np.float32)
             for first in range(0, ACCUMULATORS, BLOCK):
-                sums[first : first + BLOCK] = self._accumulate(k, vector, first)
-                k.shared(1)
+                own = self._accumulate(k, vector, first, where)
+                sums[:, first : first + BLOCK] = own.reshape(k.blocks, BLOCK)
+                k.shared(1, where)
                 yield
-            leader = k.tid == 0
-            product = self._tree(k, sums)
+            self._tree(k, sums, where)
+            leader = where & (k.tid == 0)
             k.shared(1, leader)
-            k.store(self.c, vector, product, leader)
+            k.store(self.c, vector, sums[:, 0].repeat(BLOCK), leader)
+            vector = vector + BLOCKS
             yield
 
-    def _accumulate(self, k: BlockTracer, vector: int, first: int) -> NDArray[np.float32]:
+    def _accumulate(
+        self, k: BlockTracer, vector: Lanes, first: int, where: Mask
+    ) -> NDArray[np.float32]:
         """(threads,) sums of every 1024th product, from the thread's number + `first` on."""
         total = np.zeros(k.threads, dtype=np.float32)
         offsets = range(first, self.elements, ACCUMULATORS)
         for start in range(0, len(offsets), UNROLL):
             products = []
             for offset in offsets[start : start + UNROLL]:
-                inside = offset + k.tid < self.elements
+                inside = where & (offset + k.tid < self.elements)
                 place = vector * self.elements + offset + k.tid
                 a = k.load(self.a, place, inside)
                 b = k.load(self.b, place, inside)
                 products.append(np.where(inside, a * b, np.float32(0)))
-            active = offsets[start] + k.tid < self.elements
+            active = where & (offsets[start] + k.tid < self.elements)
             k.wait(0, active)
             k.compute(len(products) + LOOP, active)
             for values in products:
@@ -86,19 +92,19 @@ class ScalarProdKernel(Kernel):
         return total
 
     @staticmethod
-    def _tree(k: BlockTracer, sums: NDArray[np.float32]) -> float:
+    def _tree(k: BlockTracer, sums: NDArray[np.float32], where: Mask) -> None:
+        """Add up each block's sums in its first."""
         stride = ACCUMULATORS // 2
         while stride:
-            k.barrier()
+            k.barrier(where)
             for first in range(0, stride, BLOCK):
-                where = first + k.tid < stride
-                k.shared(1, where)
-                k.shared(1, where)
-                k.compute(1, where)
-                k.shared(1, where)
-            sums[:stride] += sums[stride : 2 * stride]
+                adding = where & (first + k.tid < stride)
+                k.shared(1, adding)
+                k.shared(1, adding)
+                k.compute(1, adding)
+                k.shared(1, adding)
+            sums[:, :stride] += sums[:, stride : 2 * stride]
             stride //= 2
-        return float(sums[0])
 
 
 @frozen

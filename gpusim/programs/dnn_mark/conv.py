@@ -87,7 +87,7 @@ class Im2col(Kernel):
     sizes: ConvParameters
     name: str = "im2col"
     registers_per_thread: int = 32  # our estimate
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         sizes = self.sizes
@@ -134,12 +134,13 @@ class TiledGemm(Kernel):
     name: str = "gemm"
     registers_per_thread: int = 28  # our estimate
     shared_bytes: int = 2 * 4 * TILE * TILE
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         row, column = TILE * k.by + k.ty, k.t
         inside = (row < self.rows) & (column < self.columns)
         element = row * self.columns + column
-        total = np.zeros((TILE, TILE), dtype=np.float32)
+        total = np.zeros((k.blocks, TILE, TILE), dtype=np.float32)
         k.compute(PROLOGUE)
         k.store(self.d, element, 0.0, inside)
         for start in range(0, self.inner, TILE):
@@ -168,8 +169,8 @@ class TiledGemm(Kernel):
             k.shared(1)
             k.compute(1)
         k.barrier()
-        left = np.where(in_a, a, np.float32(0)).reshape(TILE, TILE)
-        right = np.where(in_b, b, np.float32(0)).reshape(TILE, TILE)
+        left = np.where(in_a, a, np.float32(0)).reshape(k.blocks, TILE, TILE)
+        right = np.where(in_b, b, np.float32(0)).reshape(k.blocks, TILE, TILE)
         product: NDArray[np.float32] = left @ right
         return product
 

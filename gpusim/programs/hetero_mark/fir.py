@@ -49,7 +49,7 @@ class FirKernel(Kernel):
     samples: int
     name: str = "fir_cuda"
     registers_per_thread: int = 28
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.samples, START)

@@ -46,6 +46,7 @@ class PagerankRow(Kernel):
     name: str = "PageRankUpdateGpu"
     registers_per_thread: int = 32
     shared_bytes: int = 4 * WAVEFRONT
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         lane = k.tx
@@ -54,7 +55,7 @@ class PagerankRow(Kernel):
         start = k.load(self.row, k.bx)
         end = k.load(self.row, k.bx + 1)
         k.wait()
-        sums = np.zeros(WAVEFRONT, dtype=np.float32)
+        sums = np.zeros(k.threads, dtype=np.float32)
         k.shared(1)
         entry = start + lane
         while (where := entry < end).any():
@@ -71,6 +72,7 @@ class PagerankRow(Kernel):
             entry = entry + WAVEFRONT
             yield
         k.barrier()
+        tree = sums.reshape(k.blocks, WAVEFRONT)
         half = WAVEFRONT // 2
         while half:
             adds = lane < half
@@ -79,14 +81,14 @@ class PagerankRow(Kernel):
             k.compute(8, adds)
             k.shared(1, adds)
             k.barrier()
-            sums[:half] += sums[half : 2 * half]
+            tree[:, :half] += tree[:, half : 2 * half]
             half //= 2
         writer = lane == 0
         before = k.load(self.y, k.bx, writer)
         k.shared(1, writer)
         k.wait(0, writer)
         k.compute(5, writer)
-        k.store(self.y, k.bx, before + sums[:1], writer)
+        k.store(self.y, k.bx, before + tree[:, 0].repeat(WAVEFRONT), writer)
 
 
 @frozen

@@ -31,8 +31,8 @@ PLANE = 57
 
 Floats = DeviceArray[np.float32]
 
-Points = tuple[Lanes, Lanes, Lanes, Mask]
-"""Of each thread: an element of the first plane, its column and row in the tile, who has one."""
+Points = tuple[Lanes, Lanes, Mask]
+"""Of each thread: an element of the first plane, its place in the blocks' tiles, who has one."""
 
 
 def pitch_of(width: int) -> int:
@@ -67,6 +67,7 @@ class Laplace3d(Kernel):
     name: str = "GPU_laplace3d"
     registers_per_thread: int = 21
     shared_bytes: int = 4 * 3 * TILE[0] * TILE[1]
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         pitch = pitch_of(self.width)
@@ -76,19 +77,22 @@ class Laplace3d(Kernel):
         column, row, halo = self._border(k)
         own = y * pitch + x
         beside = (ROWS * k.by + row) * pitch + COLUMNS * k.bx + column
-        tile = np.zeros((3, *TILE), dtype=np.float32)
+        tiles = np.zeros((3, k.blocks, *TILE), dtype=np.float32)
         surface = (x == 0) | (x == self.width - 1) | (y == 0) | (y == self.height - 1)
         k.compute(20)
-        points = ((own, k.tx, k.ty, active), (beside, column, row, halo))
-        self._load(k, points, 0, tile[2])
+        points = (
+            (own, self._in_tile(k, k.tx, k.ty), active),
+            (beside, self._in_tile(k, column, row), halo),
+        )
+        self._load(k, points, 0, tiles[2])
         for z in range(self.depth):
-            tile[:2] = tile[1:]
+            tiles[:2] = tiles[1:]
             k.compute(PLANE, active)
             for where in (active, halo):
                 for _ in range(4):
                     k.shared(1, where)
             if z < self.depth - 1:
-                self._load(k, points, (z + 1) * plane, tile[2])
+                self._load(k, points, (z + 1) * plane, tiles[2])
             k.barrier()
             fixed = active & (surface | (z in (0, self.depth - 1)))
             inner = active & ~fixed
@@ -96,7 +100,7 @@ class Laplace3d(Kernel):
             for _ in range(6):
                 k.shared(1, inner)
             k.compute(6, inner)
-            value = np.where(fixed, tile[1, 1:-1, 1:-1].ravel(), jacobi(tile).ravel())
+            value = np.where(fixed, tiles[1, :, 1:-1, 1:-1].ravel(), jacobi(tiles).ravel())
             k.store(self.result, own + z * plane, value, active)
             k.barrier()
             yield
@@ -110,23 +114,30 @@ class Laplace3d(Kernel):
         inside = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height)
         return column, row, inside & (k.tid < 2 * (COLUMNS + ROWS + 2))
 
+    @staticmethod
+    def _in_tile(k: BlockTracer, column: Lanes, row: Lanes) -> Lanes:
+        """Where each thread's point is in one plane of all blocks' tiles."""
+        rows, columns = TILE
+        place: Lanes = (k.which * rows + row + 1) * columns + column + 1
+        return place
+
     def _load(
-        self, k: BlockTracer, points: tuple[Points, ...], start: int, tile: NDArray[np.float32]
+        self, k: BlockTracer, points: tuple[Points, ...], start: int, tiles: NDArray[np.float32]
     ) -> None:
-        """Load the tile's part of the plane that begins at element `start`, and its border."""
-        for place, column, row, where in points:
+        """Load the tiles' part of the plane that begins at element `start`, and their border."""
+        for place, in_tile, where in points:
             values = k.load(self.source, place + start, where)
-            tile[row[where] + 1, column[where] + 1] = values[where]
+            tiles.reshape(-1)[in_tile[where]] = values[where]
         for *_, where in points:
             k.wait(0, where)
             k.shared(1, where)
 
 
-def jacobi(tile: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(rows, columns) the mean of each point's six neighbours, from three planes of a tile."""
-    below, here, above = tile
-    total = here[1:-1, :-2] + here[1:-1, 2:] + here[:-2, 1:-1] + here[2:, 1:-1]
-    mean: NDArray[np.float32] = (total + below[1:-1, 1:-1] + above[1:-1, 1:-1]) * SIXTH
+def jacobi(tiles: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(blocks, rows, columns) the mean of each point's six neighbours, from tiles' three planes."""
+    below, here, above = tiles
+    total = here[:, 1:-1, :-2] + here[:, 1:-1, 2:] + here[:, :-2, 1:-1] + here[:, 2:, 1:-1]
+    mean: NDArray[np.float32] = (total + below[:, 1:-1, 1:-1] + above[:, 1:-1, 1:-1]) * SIXTH
     return mean
 
 

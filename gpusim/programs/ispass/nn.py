@@ -65,6 +65,7 @@ class Layer(Kernel):
     inputs_per_image: int
     outputs_per_image: int
     registers_per_thread: int = 16
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(SETUP)
@@ -80,7 +81,7 @@ class Layer(Kernel):
             k.wait()
             k.compute(5)
             yield
-        own = k.bx * k.threads + k.tid + k.by * self.outputs_per_image
+        own = k.bx * self.threads_per_block + k.tid + k.by * self.outputs_per_image
         k.store(self.outputs, own, activation(total))
 
 

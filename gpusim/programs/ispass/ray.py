@@ -172,6 +172,7 @@ class Render(Kernel):
     height: int
     name: str = "render"
     registers_per_thread: int = 40
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         x, y = k.bx * BLOCK[0] + k.tx, k.by * BLOCK[1] + k.ty
@@ -251,7 +252,7 @@ class Render(Kernel):
     def _place(self, k: BlockTracer, level: int) -> NDArray[np.int64]:
         """Where each thread's colour of a level lies."""
         block = (k.by * self.shape.grid[0] + k.bx) % RESIDENT
-        thread: NDArray[np.int64] = block * k.threads + k.tid
+        thread: NDArray[np.int64] = block * self.threads_per_block + k.tid
         return (thread // WARP * BOUNCES + level) * WARP + thread % WARP
 
     def _push(

@@ -36,7 +36,7 @@ class AddKernel(Kernel):
     returning: bool
     name: str = "add"
     registers_per_thread: int = 16
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         for turn in range(self.times):

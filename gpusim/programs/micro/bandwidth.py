@@ -44,10 +44,11 @@ class StreamKernel(Kernel):
     unroll: int
     first: int = 0
     name: str = "stream"
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         first = 0 if self.together else (self.first + k.bx) * self.piece
-        for number, start in enumerate(range(0, self.piece, k.threads), 1):
+        for number, start in enumerate(range(0, self.piece, self.threads_per_block), 1):
             index = (first + start + k.tid) * self.step % self.elements
             for array in self.loaded:
                 k.load(array, index)

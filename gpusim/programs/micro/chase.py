@@ -43,16 +43,14 @@ class WarmKernel(Kernel):
     index: Nodes
     everywhere: bool = False
     registers_per_thread: int = 16
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
-        count = len(self.index)
-        blocks, number = (1, 0) if self.everywhere else (self.shape.grid[0], k.bx)
-        first, step = number * k.threads, blocks * k.threads
-        for start in range(first, count, step):
-            place = start + k.tid
-            inside = place < count
+        blocks, place = (1, k.tid) if self.everywhere else (self.blocks, k.t)
+        while (inside := place < len(self.index)).any():
             k.load(self.nodes, self.index.take(place, mode="clip"), inside)
             k.wait(0, inside)
+            place = place + blocks * self.threads_per_block
             yield
 
 

@@ -20,6 +20,7 @@ class EmptyKernel(Kernel):
 
     name: str = "empty"
     registers_per_thread: int = 8
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         k.compute(1)

@@ -35,7 +35,7 @@ class BcClean(Kernel):
     vertices: int
     name: str = "clean_bc"
     registers_per_thread: int = 8
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         k.store(self.bc, k.t, 0.0, threads_below(k, self.vertices))
@@ -60,7 +60,7 @@ class BcStart(Kernel):
     vertices: int
     name: str = "clean_1d_array"
     registers_per_thread: int = 8
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -90,6 +90,7 @@ class BcForward(VertexKernel):
     name: str = "bfs_kernel"
     registers_per_thread: int = 22
     _before: NDArray[np.int32] = field(init=False)
+    in_step = True
 
     def __attrs_post_init__(self) -> None:
         self._before = self.d.data.copy()
@@ -100,7 +101,7 @@ class BcForward(VertexKernel):
         k.wait(0, inside)
         if not active.any():
             return
-        seen = self._before.copy()
+        reached = np.zeros(k.blocks * self.vertices, dtype=bool)
         edge, end = self.bounds(k, active)
         while (where := edge < end).any():
             target = k.load(self.col, edge, where)
@@ -110,11 +111,12 @@ class BcForward(VertexKernel):
             k.wait(0, where)
             k.compute(9, where)
             safe = np.where(where, target, 0)
-            fresh = where & (seen[safe] < 0)
+            own = k.which * self.vertices + safe
+            fresh = where & (self._before[safe] < 0) & ~reached[own]
             k.store(self.stop, 0, 1, fresh)
             k.store(self.d, target, self.level + 1, fresh)
-            seen[target[fresh]] = self.level + 1
-            below = where & (seen[safe] == self.level + 1)
+            reached[own[fresh]] = True
+            below = where & reached[own]
             rho = k.load(self.rho, k.t, below)
             k.wait(0, below)
             k.compute(3, below)
@@ -144,7 +146,7 @@ class BcBackward(VertexKernel):
     source: int
     name: str = "backtrack_kernel"
     registers_per_thread: int = 29
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t

@@ -37,7 +37,7 @@ class ColorReset(Kernel):
     vertices: int
     name: str = "ini"
     registers_per_thread: int = 8
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -68,7 +68,7 @@ class ColorNeighbours(VertexKernel):
     smallest: Ints | None = None
     name: str = "color1"
     registers_per_thread: int = 30
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t
@@ -124,7 +124,7 @@ class ColorExtremes(Kernel):
     round_color: int
     name: str = "color2"
     registers_per_thread: int = 10
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         t = k.t

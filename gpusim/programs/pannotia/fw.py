@@ -64,7 +64,7 @@ class FwRelax(Kernel):
     middle: int
     name: str = "floydwarshall"
     registers_per_thread: int = 12
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         i = k.bx * TILE + k.tx

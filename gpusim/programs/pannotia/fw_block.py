@@ -15,12 +15,16 @@ from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.pannotia.fw import TILE, distances
 from gpusim.programs.pannotia.rows import Ints
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
 
 TILE_BYTES = 4 * TILE * TILE
 PROLOGUE = 17
 
-Tile = NDArray[np.int32]
+Tiles = NDArray[np.int32]
+"""(blocks, TILE, TILE), [block, y, x]: what each block has in a place of its shared memory."""
+
+Place = Lanes | int
+"""A row or a column of tiles; of blocks in step, that of each thread's."""
 
 
 @define(kw_only=True, eq=False)
@@ -42,39 +46,47 @@ class _TileKernel(Kernel):
     n: int
     step: int
 
-    def _index(self, k: BlockTracer, row: int, column: int) -> NDArray[np.int64]:
+    @staticmethod
+    def _threads(k: BlockTracer, of_blocks: Mask | bool) -> Mask | None:
+        """The threads of some of the blocks; None: of all."""
+        where = np.full(k.threads, of_blocks)
+        return None if where.all() else where
+
+    def _index(self, k: BlockTracer, row: Place, column: Place) -> Lanes:
         """(threads,) elements of the tile in a row and a column of tiles."""
         return (TILE * row + k.ty) * self.n + TILE * column + k.tx
 
-    def _fetch(self, k: BlockTracer, row: int, column: int) -> Tile:
-        """Copy a tile into shared memory: (TILE, TILE), [y, x]."""
-        k.compute(9)
-        values = k.load(self.dist, self._index(k, row, column))
-        k.wait()
-        k.shared(1)
-        k.barrier()
-        return values.reshape(TILE, TILE)
+    def _fetch(self, k: BlockTracer, row: Place, column: Place, where: Mask | None = None) -> Tiles:
+        """Copy a tile into shared memory."""
+        k.compute(9, where)
+        values = k.load(self.dist, self._index(k, row, column), where)
+        k.wait(0, where)
+        k.shared(1, where)
+        k.barrier(where)
+        return values.reshape(k.blocks, TILE, TILE)
 
     def _relax(
-        self, k: BlockTracer, row: int, column: int, first: Tile, second: Tile, tile: Tile
-    ) -> Iterator[None]:
+        self, k: BlockTracer, row: Place, column: Place, first: Tiles, second: Tiles, tile: Tiles,
+        where: Mask | None = None,
+    ) -> Iterator[None]:  # fmt: skip
         """tile[y, x] = min(tile[y, x], first[y, m] + second[m, x]) for each m; then store it.
 
         `first` or `second` may be `tile` itself: the row and the column of a middle vertex do not
         change in its own pass, since its distance to itself is 0.
         """
         for middle in range(TILE):
-            k.shared(1)
-            k.shared(1)
-            k.shared(1)
-            k.compute(3)
-            through = first[:, middle, None] + second[None, middle]
-            k.shared(1, (through < tile).ravel())
+            k.shared(1, where)
+            k.shared(1, where)
+            k.shared(1, where)
+            k.compute(3, where)
+            through = first[:, :, middle, None] + second[:, None, middle]
+            shorter = (through < tile).ravel()
+            k.shared(1, shorter if where is None else shorter & where)
             np.minimum(tile, through, out=tile)
-            k.barrier()
+            k.barrier(where)
             yield
-        k.shared(1)
-        k.store(self.dist, self._index(k, row, column), tile.ravel())
+        k.shared(1, where)
+        k.store(self.dist, self._index(k, row, column), tile.ravel(), where)
 
 
 @define(kw_only=True, eq=False)
@@ -98,14 +110,15 @@ class FwStripX(_TileKernel):
     name: str = "floydwarshall_strip_blocks_x"
     registers_per_thread: int = 16
     shared_bytes: int = 2 * TILE_BYTES
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
-        if k.bx == self.step:
-            return
-        diagonal = self._fetch(k, self.step, self.step)
-        tile = self._fetch(k, self.step, k.bx)
-        yield from self._relax(k, self.step, k.bx, diagonal, tile, tile)
+        where = self._threads(k, k.bx != self.step)
+        if where is None or where.any():
+            diagonal = self._fetch(k, self.step, self.step, where)
+            tile = self._fetch(k, self.step, k.bx, where)
+            yield from self._relax(k, self.step, k.bx, diagonal, tile, tile, where)
 
 
 @define(kw_only=True, eq=False)
@@ -115,14 +128,15 @@ class FwStripY(_TileKernel):
     name: str = "floydwarshall_strip_blocks_y"
     registers_per_thread: int = 16
     shared_bytes: int = 2 * TILE_BYTES
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
-        if k.by == self.step:
-            return
-        diagonal = self._fetch(k, self.step, self.step)
-        tile = self._fetch(k, k.by, self.step)
-        yield from self._relax(k, k.by, self.step, tile, diagonal, tile)
+        where = self._threads(k, k.by != self.step)
+        if where is None or where.any():
+            diagonal = self._fetch(k, self.step, self.step, where)
+            tile = self._fetch(k, k.by, self.step, where)
+            yield from self._relax(k, k.by, self.step, tile, diagonal, tile, where)
 
 
 @define(kw_only=True, eq=False)
@@ -132,15 +146,16 @@ class FwRemaining(_TileKernel):
     name: str = "floydwarshall_remaining_blocks"
     registers_per_thread: int = 18
     shared_bytes: int = 3 * TILE_BYTES
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
-        if self.step in (k.bx, k.by):
-            return
-        first = self._fetch(k, k.by, self.step)
-        second = self._fetch(k, self.step, k.bx)
-        tile = self._fetch(k, k.by, k.bx)
-        yield from self._relax(k, k.by, k.bx, first, second, tile)
+        where = self._threads(k, (k.bx != self.step) & (k.by != self.step))
+        if where is None or where.any():
+            first = self._fetch(k, k.by, self.step, where)
+            second = self._fetch(k, self.step, k.bx, where)
+            tile = self._fetch(k, k.by, k.bx, where)
+            yield from self._relax(k, k.by, k.bx, first, second, tile, where)
 
 
 @frozen

@@ -38,7 +38,7 @@ class MisStart(Kernel):
     vertices: int
     name: str = "init"
     registers_per_thread: int = 12
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -67,7 +67,7 @@ class MisSmallest(VertexKernel):
     value: Ints
     name: str = "mis1"
     registers_per_thread: int = 28
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.vertices)
@@ -119,7 +119,7 @@ class MisJoin(VertexKernel):
     name: str = "mis2"
     registers_per_thread: int = 22
     _before: NDArray[np.int32] = field(init=False)
-    lanewise = True
+    in_step = True
 
     def __attrs_post_init__(self) -> None:
         self._before = self.c.data.copy()
@@ -166,7 +166,7 @@ class MisUpdate(Kernel):
     vertices: int
     name: str = "mis3"
     registers_per_thread: int = 8
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)

@@ -43,7 +43,7 @@ class PagerankStart(_Ranks):
 
     name: str = "inibuffer"
     registers_per_thread: int = 14
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -68,7 +68,7 @@ class PagerankPush(_Ranks):
     col: Ints
     name: str = "pagerank1"
     registers_per_thread: int = 24
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t
@@ -96,7 +96,7 @@ class PagerankUpdate(_Ranks):
 
     name: str = "pagerank2"
     registers_per_thread: int = 21
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)

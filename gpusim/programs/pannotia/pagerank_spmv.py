@@ -35,7 +35,7 @@ class SpmvWeights(VertexKernel):
     degree: Ints
     name: str = "inicsr"
     registers_per_thread: int = 20
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.vertices)
@@ -71,7 +71,7 @@ class SpmvPull(VertexKernel):
     incoming: Floats
     name: str = "spmv_csr_scalar_kernel"
     registers_per_thread: int = 32
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.vertices)

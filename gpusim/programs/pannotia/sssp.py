@@ -60,7 +60,7 @@ class SsspStart(_Vectors):
 
     source: int
     name: str = "vector_init"
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -74,7 +74,7 @@ class SsspAssign(_Vectors):
     """The new distances become the old ones."""
 
     name: str = "vector_assign"
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -93,7 +93,7 @@ class SsspCompare(_Vectors):
 
     stop: Ints
     name: str = "vector_diff"
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.vertices)
@@ -152,7 +152,7 @@ class SsspRows(VertexKernel):
     new: Ints
     name: str = "spmv_min_dot_plus_kernel"
     registers_per_thread: int = 24
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.vertices)
@@ -187,7 +187,7 @@ class SsspSlots(Kernel):
     slots: int
     name: str = "ell_min_dot_plus_kernel"
     registers_per_thread: int = 24
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.vertices)

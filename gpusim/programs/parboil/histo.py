@@ -52,19 +52,21 @@ class Prescan(Kernel):
     name: str = "histo_prescan_kernel"
     registers_per_thread: int = 24
     shared_bytes: int = 8 * PRESCAN_THREADS
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         share = self.pixels.length // PRESCAN_BLOCKS
-        first, last = k.bx * share, k.bx * share + max(share // 8, 1)
-        sample = self.pixels.data[first:last].astype(float)
+        count = max(share // 8, 1)
+        start = k.bx * share
+        firsts = np.reshape(start, (k.blocks, -1))[:, :1]
+        sample = self.pixels.data[firsts + np.arange(count)].astype(float)
         k.compute(16)
         for _ in range(2):
-            place = first + k.tid
-            while (where := place < last).any():
-                k.load(self.pixels, place, where)
+            for first in range(0, count, PRESCAN_THREADS):
+                where = first + k.tid < count
+                k.load(self.pixels, start + first + k.tid, where)
                 k.wait(0, where)
                 k.compute(8, where)
-                place = place + PRESCAN_THREADS
                 yield
             step = PRESCAN_THREADS // 2
             while step:
@@ -74,10 +76,11 @@ class Prescan(Kernel):
                 k.shared(1, adding)
                 k.compute(1, adding)
                 step //= 2
-        high = min(sample.mean() + MANY * sample.std(), BINS - 1)
-        low = max(sample.mean() - MANY * sample.std(), 0)
-        for index, value in ((0, int(high)), (1, BINS - 1 - int(low))):
-            k.reduce_max(self.bounds, np.full(k.threads, index), value, k.tid == 0)
+        mean, reach = sample.mean(axis=1), MANY * sample.std(axis=1)
+        high = np.minimum(mean + reach, BINS - 1).astype(np.uint32)
+        low = np.maximum(mean - reach, 0).astype(np.uint32)
+        for index, value in enumerate((high, BINS - 1 - low)):
+            k.reduce_max(self.bounds, np.full(k.threads, index), value[k.which], k.tid == 0)
 
 
 @define(kw_only=True, eq=False)
@@ -98,17 +101,23 @@ class Intermediates(Kernel):
     height: int
     name: str = "histo_intermediates_kernel"
     registers_per_thread: int = 20
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         half = self.width // 2
         k.compute(10)
-        for row in range(ROWS * k.bx, min(ROWS * (k.bx + 1), self.height)):
-            pair = k.load(self.pairs, row * half + k.tid)
-            k.wait()
-            k.compute(16)
+        first = ROWS * k.bx
+        rows = np.minimum(ROWS, self.height - first)
+        fewest = rows.min()
+        for step in range(rows.max()):
+            row = first + step
+            where = None if step < fewest else step < rows
+            pair = k.load(self.pairs, row * half + k.tid, where)
+            k.wait(0, where)
+            k.compute(16, where)
             for part, pixel in enumerate((pair & np.uint64(0xFFFFFFFF), pair >> np.uint64(32))):
                 place = (pixel // RANGE_BINS << np.uint64(24)) | (pixel % RANGE_BINS)
-                k.store(self.places, row * self.width + k.tid + part * half, place)
+                k.store(self.places, row * self.width + k.tid + part * half, place, where)
             yield
 
 
@@ -135,15 +144,16 @@ class Main(Kernel):
     name: str = "histo_main_kernel"
     registers_per_thread: int = 20
     shared_bytes: int = RANGE_BINS
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
-        mine = self.first_range + k.by
-        total = np.zeros(RANGE_BINS, dtype=np.int64)
+        mine, words = self.first_range + k.by, RANGE_BINS // 4
+        total = np.zeros(k.blocks * RANGE_BINS, dtype=np.int64)
         k.compute(10)
-        for _ in range(RANGE_BINS // 4 // k.threads):
+        for _ in range(words // self.threads_per_block):
             k.shared(1)
         k.barrier()
-        place = k.bx * k.threads + k.tid
+        place = k.t
         while (where := place < self.places.length).any():
             word = k.load(self.places, place, where)
             k.wait(0, where)
@@ -151,21 +161,22 @@ class Main(Kernel):
             found, offset = (word >> 24).astype(np.int64), (word & 0xFFFFFF).astype(np.int64)
             here = where & (found == mine)
             k.shared(2, here)
-            total += np.bincount(offset[here], minlength=RANGE_BINS)
+            np.add.at(total, (k.which * RANGE_BINS + offset)[here], 1)
             outside = (found < self.first_range) | (found >= self.first_range + self.ranges)
-            if k.by == 0 and (outside & where).any():
-                self._count_outside(k, found * RANGE_BINS + offset, outside & where)
-            place = place + MAIN_BLOCKS * k.threads
+            outside &= where & (k.by == 0)
+            if outside.any():
+                self._count_outside(k, found * RANGE_BINS + offset, outside)
+            place = place + MAIN_BLOCKS * self.threads_per_block
             yield
         k.barrier()
         packed = np.minimum(total, LIMIT).astype(np.uint8).view(np.uint32)
-        start = k.bx * WORDS + mine * RANGE_BINS // 4
+        start = k.bx * WORDS + mine * words
         slot = k.tid
-        while (where := (slot < RANGE_BINS // 4) & (mine * RANGE_BINS // 4 + slot < WORDS)).any():
+        while (where := (slot < words) & (mine * words + slot < WORDS)).any():
             k.shared(1, where)
-            values = packed[np.where(where, slot, 0)]
+            values = packed[k.which * words + np.where(where, slot, 0)]
             k.store(self.counts, start + slot, values, where)
-            slot = slot + k.threads
+            slot = slot + self.threads_per_block
             yield
 
     def _count_outside(
@@ -194,6 +205,7 @@ class Final(Kernel):
     result: Words
     name: str = "histo_final_kernel"
     registers_per_thread: int = 24
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         word = k.t

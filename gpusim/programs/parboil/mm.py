@@ -43,24 +43,27 @@ class Sgemm(Kernel):
     name: str = "mysgemmNT"
     registers_per_thread: int = 44
     shared_bytes: int = 512
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         row = TILE_M * k.bx + k.tid
         column = TILE_N * k.by + k.tx
-        total = np.zeros((k.threads, TILE_N), dtype=np.float32)
+        total = np.zeros((k.blocks, TILE_N, TILE_M), dtype=np.float32)
         k.compute(16)
         for i in range(0, self.k, TILE_K):
-            tile = k.load(self.b, column + (i + k.ty) * self.n).reshape(TILE_K, TILE_N)
+            words = k.load(self.b, column + (i + k.ty) * self.n)
             k.wait()
             k.shared(1)
             k.barrier()
+            columns = []
             for j in range(TILE_K):
-                value = k.load(self.a, row + (i + j) * self.m)
+                columns.append(k.load(self.a, row + (i + j) * self.m))
                 k.wait()
                 for _ in range(TILE_N // 4):  # four words a shared load
                     k.shared(1)
                 k.compute(TILE_N + 2)
-                total += value[:, None] * tile[j]
+            tiles = words.reshape(k.blocks, TILE_K, TILE_N).swapaxes(1, 2)
+            total += tiles @ np.reshape(columns, (TILE_K, k.blocks, TILE_M)).swapaxes(0, 1)
             k.compute(5)
             k.barrier()
             yield
@@ -69,7 +72,7 @@ class Sgemm(Kernel):
             old = k.load(self.c, place)
             k.wait()
             k.compute(2)
-            k.store(self.c, place, ALPHA * total[:, j] + BETA * old)
+            k.store(self.c, place, ALPHA * total[:, j].ravel() + BETA * old)
         yield
 
 

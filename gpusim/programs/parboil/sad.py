@@ -68,21 +68,24 @@ class SadSmall(SadKernel):
     sums: Pixels
     name: str = "mb_sad_calc"
     registers_per_thread: int = 24
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         width, height = MACROBLOCK * self.across, MACROBLOCK * self.down
         macroblock = k.by // 4 * self.across + k.bx // 4
-        first = int(self.row("4x4", macroblock, k.by % 4 * 4 + k.bx % 4))
+        first = self.row("4x4", macroblock, k.by % 4 * 4 + k.bx % 4)
         k.compute(20)
         for step in range(POSITIONS_PER_THREAD):
             position = POSITIONS_PER_THREAD * k.tid + step
             where = position < POSITIONS
             shift_y, shift_x = position // WINDOW - RANGE, position % WINDOW - RANGE
             total = np.zeros(k.threads, dtype=np.int64)
-            for y in range(4 * k.by, 4 * k.by + 4):
+            for dy in range(4):
+                y = 4 * k.by + dy
                 row = np.clip(y + shift_y, 0, height - 1) * width
                 pairs = []
-                for x in range(4 * k.bx, 4 * k.bx + 4):
+                for dx in range(4):
+                    x = 4 * k.bx + dx
                     there = k.load(self.reference, row + np.clip(x + shift_x, 0, width - 1), where)
                     pairs.append((there, k.load(self.frame, y * width + x, where)))
                 k.wait(0, where)
@@ -113,6 +116,7 @@ class SadJoin(SadKernel):
     tall: str
     large: str
     registers_per_thread: int = 20
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         macroblock = k.by * self.across + k.bx

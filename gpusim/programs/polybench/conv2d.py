@@ -37,7 +37,7 @@ class Convolve2d(Kernel):
     n: int
     name: str = "Convolution2D_kernel"
     registers_per_thread: int = 24
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         row, column = row_and_column(k)

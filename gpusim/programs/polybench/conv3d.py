@@ -45,7 +45,7 @@ class Convolve3d(Kernel):
     plane: int
     name: str = "convolution3D_kernel"
     registers_per_thread: int = 26
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         n = self.n

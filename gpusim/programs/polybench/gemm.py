@@ -45,7 +45,7 @@ class GemmKernel(Kernel):
     iterations: int
     name: str = "gemm_kernel"
     registers_per_thread: int = 24
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         row, column = row_and_column(k)

@@ -82,7 +82,7 @@ class MatrixVector(Kernel):
     loop_step: int
     code: Code
     clear: bool = False
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t

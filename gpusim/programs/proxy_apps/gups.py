@@ -49,7 +49,7 @@ class Update(Kernel):
     updates: int
     name: str = "update"
     registers_per_thread: int = 16
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         mask = np.uint64(self.table.length - 1)

@@ -55,7 +55,7 @@ class Kinematics(LuleshKernel):
 
     dt: float
     name: str = "CalcKinematicsForElems_kernel"
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.domain.elements)
@@ -91,7 +91,7 @@ class QGradients(LuleshKernel):
     """
 
     name: str = "CalcMonotonicQGradientsForElems_kernel"
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.domain.elements)
@@ -128,7 +128,7 @@ class QRegion(LuleshKernel):
 
     name: str = "CalcMonotonicQRegionForElems_kernel"
     registers_per_thread: int = 40
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         indices = self.domain.indices
@@ -201,6 +201,7 @@ class TimeConstraint(LuleshKernel):
     result: str
     registers_per_thread: int = 20
     shared_bytes: int = BLOCK * 8
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.domain.elements)
@@ -213,7 +214,7 @@ class TimeConstraint(LuleshKernel):
         with np.errstate(divide="ignore", invalid="ignore"):  # elements that do not move
             allowed = self._allowed(vdov, *others)
         moving = inside & (vdov != 0)
-        smallest = np.where(moving, np.minimum(allowed, HUGE), HUGE)
+        allowed = np.where(moving, np.minimum(allowed, HUGE), HUGE)
         k.shared(DOUBLE_PASSES)
         half = BLOCK // 2
         while half:
@@ -226,8 +227,8 @@ class TimeConstraint(LuleshKernel):
             half //= 2
         k.barrier()
         block = np.full(k.threads, k.bx)
-        leader = k.tid == 0
-        self.store(k, (self.result,), block, smallest.min() + np.zeros((1, k.threads)), leader)
+        smallest = allowed.reshape(k.blocks, BLOCK).min(axis=1)[k.which]
+        self.store(k, (self.result,), block, np.full((1, k.threads), smallest), k.tid == 0)
 
     def _allowed(self, vdov: Reals, *others: Reals) -> Reals:
         if not self.courant:

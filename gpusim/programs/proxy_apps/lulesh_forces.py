@@ -54,7 +54,7 @@ class IntegrateStress(LuleshKernel):
     """
 
     name: str = "IntegrateStressForElems_kernel"
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         n = self.domain.elements
@@ -87,7 +87,7 @@ class AddNodeForces(LuleshKernel):
 
     add: bool
     registers_per_thread: int = 32
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         n = self.domain.nodes
@@ -132,6 +132,7 @@ class _CornerKernel(LuleshKernel):
     """
 
     shared_bytes: int = BLOCK * 8
+    in_step = True
 
     def place(self, k: BlockTracer) -> tuple[Numbers, Numbers]:
         """Each thread's element, and its place in arrays with `elements` values a corner."""
@@ -162,8 +163,8 @@ class HourglassControl(_CornerKernel):
         element, place = self.place(k)
         own = self.load(k, XYZ, self.nodes_of(k, place))
         k.wait()
-        corners = own.reshape(3, CORNERS, GROUP)
-        around = corners[:, VOLUME_NEIGHBOURS].transpose(0, 2, 1, 3).reshape(3, 6, BLOCK)
+        corners = own.reshape(3, k.blocks, CORNERS, GROUP)
+        around = corners[:, :, VOLUME_NEIGHBOURS].transpose(0, 3, 1, 2, 4).reshape(3, 6, k.threads)
         derivatives = []
         for stored, (a, b) in ((2, (1, 2)), (1, (2, 0)), (1, (0, 1))):
             k.barrier()
@@ -202,7 +203,7 @@ class HourglassForce(_CornerKernel):
         k.compute(20)
         gamma = np.empty((len(MODES), k.threads))
         for mode, signs in enumerate(MODES):
-            sign = signs.repeat(GROUP)
+            sign = np.tile(signs.repeat(GROUP), k.blocks)
             sums = np.stack([self._over_corners(k, sign * axis) for axis in places])
             k.compute(10)
             gamma[mode] = sign - (derivatives * sums).sum(axis=0) / determ
@@ -236,7 +237,7 @@ class HourglassForce(_CornerKernel):
         k.barrier()
         k.shared(DOUBLE_PASSES)
         k.barrier()
-        return np.tile(value.reshape(CORNERS, GROUP).sum(axis=0), CORNERS)
+        return np.tile(value.reshape(k.blocks, CORNERS, GROUP).sum(axis=1), CORNERS).ravel()
 
 
 @define(kw_only=True, eq=False)
@@ -245,6 +246,7 @@ class BoundaryConditions(LuleshKernel):
 
     name: str = "ApplyAccelerationBoundaryConditionsForNodes_kernel"
     registers_per_thread: int = 16
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, (self.domain.edge + 1) ** 2)

@@ -139,7 +139,7 @@ class Stream(LuleshKernel):
     by_material: bool = False
     renamed: Mapping[str, str] = {}
     registers_per_thread: int = 24
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.count)

@@ -13,7 +13,7 @@ from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Lanes, Shape
+from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
 
 SIDE = 16
 """Hidden units, and input units of a thread block."""
@@ -56,6 +56,7 @@ class LayerForward(Kernel):
     name: str = "bpnn_layerforward_CUDA"
     registers_per_thread: int = 20
     shared_bytes: int = 1088
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         first = k.tx == 0
@@ -74,10 +75,10 @@ class LayerForward(Kernel):
         k.shared(1)
         k.barrier()
         k.compute(96)
-        grid = weight.reshape(SIDE, SIDE) * unit.reshape(SIDE, SIDE)[:, :1]
+        tiles = (k.blocks, SIDE, SIDE)
+        grid = weight.reshape(tiles) * unit.reshape(tiles)[:, :, :1]
         for step in (1, 2, 4, 8):
-            rows = np.arange(0, SIDE, 2 * step)
-            grid[rows] += grid[rows + step]
+            grid[:, :: 2 * step] += grid[:, step :: 2 * step]
             adding = k.ty % (2 * step) == 0
             k.shared(1, adding)
             k.shared(1, adding)
@@ -87,7 +88,7 @@ class LayerForward(Kernel):
         k.store(self.weights, _weight(k), grid.ravel())
         k.barrier()
         k.shared(1, first)
-        sums = np.repeat(grid[0], SIDE)
+        sums = np.repeat(grid[:, 0], SIDE)
         k.store(self.partial, k.by * SIDE + k.ty, sums, first)
 
 
@@ -111,6 +112,7 @@ class AdjustWeights(Kernel):
     delta: Floats
     name: str = "bpnn_adjust_weights_cuda"
     registers_per_thread: int = 27
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         q = _weight(k)
@@ -130,11 +132,11 @@ class AdjustWeights(Kernel):
         k.compute(8)
         k.store(self.old, q, change)
         k.barrier()
-        if k.by == 0:
-            self._adjust_bias(k, delta)
+        first = (k.ty == 0) & (k.by == 0)
+        if first.any():
+            self._adjust_bias(k, delta, first)
 
-    def _adjust_bias(self, k: BlockTracer, delta: NDArray[np.float32]) -> None:
-        first = k.ty == 0
+    def _adjust_bias(self, k: BlockTracer, delta: NDArray[np.float32], first: Mask) -> None:
         q = k.tx + 1
         weight = k.load(self.weights, q, first)
         old = k.load(self.old, q, first)

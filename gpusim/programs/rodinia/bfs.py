@@ -47,7 +47,7 @@ class BfsVisit(Kernel):
     vertices: int
     name: str = "bfs_kernel1"
     registers_per_thread: int = 22
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t
@@ -105,7 +105,7 @@ class BfsAdvance(Kernel):
     vertices: int
     name: str = "bfs_kernel2"
     registers_per_thread: int = 12
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         t = k.t

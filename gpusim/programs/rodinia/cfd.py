@@ -98,7 +98,7 @@ class InitializeVariables(_Elements):
 
     name: str = "cuda_initialize_variables"
     registers_per_thread: int = 8
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         k.compute(PROLOGUE)
@@ -120,7 +120,7 @@ class ComputeStepFactor(_Elements):
     step_factors: Floats
     name: str = "cuda_compute_step_factor"
     registers_per_thread: int = 18
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         k.compute(PROLOGUE)
@@ -154,7 +154,7 @@ class ComputeFlux(_Elements):
     fluxes: Floats
     name: str = "cuda_compute_flux"
     registers_per_thread: int = 64
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         n = self.elements
@@ -213,7 +213,7 @@ class TimeStep(_Elements):
     stage: int
     name: str = "cuda_time_step"
     registers_per_thread: int = 16
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         k.compute(PROLOGUE)

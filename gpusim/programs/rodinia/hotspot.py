@@ -98,6 +98,7 @@ class CalculateTemp(Kernel):
     name: str = "calculate_temp"
     registers_per_thread: int = 32
     shared_bytes: int = 3 * 4 * TILE * TILE
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         x = PyramidAxis.of_block(k.tx, k.bx, TILE, self.steps, self.border, self.n)
@@ -112,6 +113,10 @@ class CalculateTemp(Kernel):
         k.shared(1, inside)
         k.barrier()
         k.compute(60)
+        column = TILE * TILE * k.which + k.tx
+        row = TILE * TILE * k.which + TILE * k.ty
+        above, below = column + TILE * y.above, column + TILE * y.below
+        left, right = row + x.below, row + x.above
         computed = inside
         for step in range(self.steps):
             computed = x.computed(step) & y.computed(step)
@@ -121,8 +126,8 @@ class CalculateTemp(Kernel):
             k.compute(19, computed)
             k.shared(1, computed)
             k.barrier()
-            neighbours = own[TILE * y.above + k.tx] + own[TILE * y.below + k.tx]
-            neighbours += own[TILE * k.ty + x.above] + own[TILE * k.ty + x.below]
+            neighbours = own[above] + own[below]
+            neighbours += own[right] + own[left]
             own = np.where(computed, self.heat.warmed(own, neighbours, power), own)
             if step < self.steps - 1:
                 k.shared(1, computed)

@@ -51,7 +51,7 @@ class InvertMapping(Kernel):
     features: int
     name: str = "invert_mapping"
     registers_per_thread: int = 10
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         inside = threads_below(k, self.points)
@@ -86,7 +86,7 @@ class KmeansPoint(Kernel):
     points: int
     name: str = "kmeansPoint"
     registers_per_thread: int = 16
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = (self.shape.grid[0] * k.by + k.bx) * BLOCK + k.tx

@@ -53,23 +53,28 @@ class _Tiles(Kernel):
             k: the block.
             first: (threads,) the elements of row 0 of the tile.
             rows: of the tile.
-            where: the 16 threads that take part.
+            where: the 16 threads of a block that take part.
+
+        Returns:
+            (blocks, rows, 16) elements.
         """
         loaded = [k.load(self.m, first + row * self.n, where) for row in rows]
         k.wait(0, where)
         for _ in rows:
             k.compute(ADDRESS, where)
             k.shared(1, where)
-        return np.array(loaded if where is None else [row[where] for row in loaded])
+        elements = np.array(loaded if where is None else [row[where] for row in loaded])
+        return elements.reshape(len(rows), k.blocks, TILE).swapaxes(0, 1)
 
     def _store_rows(
         self, k: BlockTracer, first: Lanes, tile: Tile, rows: range, where: Mask | None = None
     ) -> None:
         """Store rows of a tile from shared memory."""
+        column = k.tx % TILE
         for row in rows:
             k.shared(1, where)
             k.compute(ADDRESS + 1, where)
-            k.store(self.m, first + row * self.n, np.resize(tile[row], k.threads), where)
+            k.store(self.m, first + row * self.n, tile[k.which, row, column], where)
 
     @staticmethod
     def _subtract(k: BlockTracer, terms: int, own: int, sum_passes: int, where: Mask) -> None:
@@ -113,7 +118,7 @@ class LudDiagonal(_Tiles):
     def body(self, k: BlockTracer) -> Iterator[None]:
         first = self.offset * (self.n + 1) + k.tx
         k.compute(PROLOGUE)
-        tile = self._load_rows(k, first, range(TILE))
+        (tile,) = self._load_rows(k, first, range(TILE))
         k.barrier()
         yield
         for i in range(TILE - 1):
@@ -128,7 +133,7 @@ class LudDiagonal(_Tiles):
             self._subtract(k, i + 1, 1, 1, below)
             k.barrier()
             yield
-        self._store_rows(k, first, tile, range(1, TILE))
+        self._store_rows(k, first, tile[None], range(1, TILE))
 
 
 @define(kw_only=True, eq=False)
@@ -144,6 +149,7 @@ class LudPerimeter(_Tiles):
     name: str = "lud_perimeter"
     registers_per_thread: int = 32
     shared_bytes: int = 3 * 4 * TILE * TILE
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         right = k.tx < TILE
@@ -159,15 +165,15 @@ class LudPerimeter(_Tiles):
         column_tile = self._load_rows(k, under, range(TILE), below)
         k.barrier()
         yield
-        pivot = np.concatenate((upper, lower))
+        pivot = np.concatenate((upper[0], lower[0]))  # all blocks have the same one
         for i in range(1, TILE):
-            row_tile[i] -= pivot[i, :i] @ row_tile[:i]
+            row_tile[:, i] -= pivot[i, :i] @ row_tile[:, :i]
             self._subtract(k, i, 1, 1, right)
             yield
         column = strided_passes(TILE, TILE)
         for i in range(TILE):
-            column_tile[:, i] -= column_tile[:, :i] @ pivot[:i, i]
-            column_tile[:, i] /= pivot[i, i]
+            column_tile[:, :, i] -= column_tile[:, :, :i] @ pivot[:i, i]
+            column_tile[:, :, i] /= pivot[i, i]
             self._subtract(k, i, column, column, below)
             self._divide(k, column, below)
             yield
@@ -188,6 +194,7 @@ class LudInternal(_Tiles):
     name: str = "lud_internal"
     registers_per_thread: int = 30
     shared_bytes: int = 2 * 4 * TILE * TILE
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         column = self.offset + TILE * (k.bx + 1) + k.tx
@@ -204,7 +211,7 @@ class LudInternal(_Tiles):
             k.shared(1)
             k.compute(1)
             yield
-        product = left.reshape(TILE, TILE) @ above.reshape(TILE, TILE)
+        product = left.reshape(-1, TILE, TILE) @ above.reshape(-1, TILE, TILE)
         own = row * self.n + column
         value = k.load(self.m, own)
         k.wait()

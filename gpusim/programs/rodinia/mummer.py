@@ -101,6 +101,7 @@ class MummerKernel(Kernel):
     min_match: int
     name: str = "mummergpuKernel"
     registers_per_thread: int = 32
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t
@@ -136,6 +137,7 @@ class MummerKernel(Kernel):
         self, k: BlockTracer, walk: _Walk, query: Values, active: Mask, result: Values
     ) -> Generator[None, None, Mask]:
         """Down the tree as far as the query matches; returns who found no edge at all."""
+        thread = np.arange(k.threads)
         stuck = np.zeros(k.threads, dtype=bool)
         walking = active
         letter = self._letter(k, query + walk.matched, walking)
@@ -145,7 +147,7 @@ class MummerKernel(Kernel):
             k.compute(18, walking)
             walk.previous = np.where(walking, walk.node, walk.previous)
             links = children.view(np.int32).reshape(-1, 4)
-            child = links[k.tid, np.maximum(letter, 1) - 1]
+            child = links[thread, np.maximum(letter, 1) - 1]
             walk.node = np.where(walking, child, walk.node)
             none = walking & (walk.node == NOWHERE)
             self._report(k, walk.previous, 0 * walk.start, walk.matched, result, none)

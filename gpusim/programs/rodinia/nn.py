@@ -43,7 +43,7 @@ class Euclid(Kernel):
     longitude: float
     name: str = "euclid"
     registers_per_thread: int = 10
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.records)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from attrs import define, field, frozen
@@ -22,10 +22,10 @@ Ints = DeviceArray[np.int32]
 
 @frozen
 class Step:
-    """One anti-diagonal of a tile.
+    """One anti-diagonal of a tile, or of the tiles of blocks in step.
 
     Attributes:
-        active: (side,) bool, threads with a cell.
+        active: (threads,) bool, threads with a cell.
         passes: of each access to the scores; neighbouring threads are a tile's side apart.
         cells: (active,) indices of their scores in shared memory, a row's pitch is side + 1.
         references: (active,) indices of their substitution scores, pitch side.
@@ -37,20 +37,25 @@ class Step:
     references: NDArray[np.int64]
 
 
-def _step(side: int, number: int) -> Step:
+def _step(side: int, number: int, blocks: int) -> Step:
     """Step 0..30 of a side of 16: 1, 2, ... 16, 15, ... 1 threads, the first one lowest."""
     count = side - abs(number - (side - 1))
     lane = np.arange(count)
     column = lane + max(0, number - (side - 1))
     row = number - column
-    active = np.arange(side) < count
-    passes = strided_passes(count, side)
-    return Step(active, passes, (side + 1) * (row + 1) + column + 1, side * row + column)
+    cells = (side + 1) * (row + 1) + column + 1
+    tile = np.arange(blocks)[:, None]
+    return Step(
+        active=np.tile(np.arange(side) < count, blocks),
+        passes=strided_passes(count, side),
+        cells=((side + 1) ** 2 * tile + cells).reshape(-1),
+        references=(side**2 * tile + side * row + column).reshape(-1),
+    )
 
 
-@cache
-def _steps(side: int) -> list[Step]:
-    return [_step(side, number) for number in range(2 * side - 1)]
+@lru_cache(maxsize=4)
+def _steps(side: int, blocks: int) -> list[Step]:
+    return [_step(side, number, blocks) for number in range(2 * side - 1)]
 
 
 @frozen
@@ -100,17 +105,18 @@ class NeedleTiles(Kernel):
     bottom: int
     corner_first: bool
     registers_per_thread: int = 32
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         pitch, side, mix = self.pitch, self.side, MIXES[self.side]
         corner = side * (pitch * (self.bottom - k.bx) + self.left + k.bx)
         inner = corner + pitch + 1 + k.tx
         first = k.tx == 0
-        temp = np.empty((side + 1, side + 1), dtype=np.int32)
+        temp = np.empty((k.blocks, side + 1, side + 1), dtype=np.int32)
         k.compute(mix.start + mix.row * side)
         loaded = [k.load(self.reference, inner + row * pitch) for row in range(side)]
         if self.corner_first:
-            temp[0, 0] = k.load(self.scores, k.tx * 0 + corner, first)[0]
+            temp[:, 0, 0] = k.load(self.scores, k.tx * 0 + corner, first)[::side]
         k.wait()
         for _ in range(side):
             k.shared(1)
@@ -118,26 +124,29 @@ class NeedleTiles(Kernel):
             k.shared(1, first)
         k.barrier()
         if not self.corner_first:
-            temp[0, 0] = k.load(self.scores, k.tx * 0 + corner, first)[0]
-        temp[1:, 0] = k.load(self.scores, corner + pitch * (k.tx + 1))
+            temp[:, 0, 0] = k.load(self.scores, k.tx * 0 + corner, first)[::side]
+        west = k.load(self.scores, corner + pitch * (k.tx + 1))
+        temp[:, 1:, 0] = west.reshape(k.blocks, side)
         k.wait()
         if not self.corner_first:
             k.shared(1, first)
         k.shared(1)
         k.barrier()
-        temp[0, 1:] = k.load(self.scores, corner + 1 + k.tx)
+        north = k.load(self.scores, corner + 1 + k.tx)
+        temp[:, 0, 1:] = north.reshape(k.blocks, side)
         k.wait()
         k.shared(1)
         k.barrier()
         yield
-        flat, reference = temp.reshape(-1), np.concatenate(loaded)
-        for step in _steps(side):
+        rows = np.concatenate(loaded).reshape(side, k.blocks, side)
+        flat, reference = temp.reshape(-1), rows.swapaxes(0, 1).reshape(-1)
+        for step in _steps(side, k.blocks):
             self._advance(k, flat, reference, step)
             yield
         for row in range(side):
             k.shared(1)
             k.compute(mix.row)
-            k.store(self.scores, inner + row * pitch, temp[row + 1, 1:])
+            k.store(self.scores, inner + row * pitch, temp[:, row + 1, 1:].reshape(-1))
 
     def _advance(
         self, k: BlockTracer, temp: NDArray[np.int32], reference: NDArray[np.int32], step: Step

@@ -49,6 +49,7 @@ class Dynproc(Kernel):
     name: str = "dynproc_kernel"
     registers_per_thread: int = 16
     shared_bytes: int = 2 * 4 * BLOCK
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         x = PyramidAxis.of_block(k.tx, k.bx, BLOCK, self.steps, self.border, self.columns)
@@ -58,6 +59,7 @@ class Dynproc(Kernel):
         k.shared(1, x.inside)
         k.barrier()
         k.compute(31)
+        left, right = BLOCK * k.which + x.below, BLOCK * k.which + x.above
         computed = x.inside
         for step in range(self.steps):
             computed = x.computed(step)
@@ -71,7 +73,7 @@ class Dynproc(Kernel):
             k.shared(1, computed)
             k.barrier()
             k.compute(9)
-            cheapest = np.minimum(np.minimum(cost[x.below], cost), cost[x.above])
+            cheapest = np.minimum(np.minimum(cost[left], cost), cost[right])
             cost = np.where(computed, cheapest + wall, cost)
             if step < self.steps - 1:
                 k.shared(1, computed)

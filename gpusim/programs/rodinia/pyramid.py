@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from attrs import frozen
 
@@ -29,13 +31,13 @@ class PyramidAxis:
 
     @classmethod
     def of_block(
-        cls, lane: Lanes, block: int, size: int, steps: int, border: int, length: int
+        cls, lane: Lanes, block: Any, size: int, steps: int, border: int, length: int
     ) -> PyramidAxis:
         """Where the cells of a block lie.
 
         Args:
             lane: (threads,) cell of the block along the axis.
-            block: its index.
+            block: its index; of blocks in step that of each thread.
             size: cells of the block.
             steps: that this launch computes; size - 2 * steps cells are stored.
             border: steps of a full launch, cells before the grid where block 0 begins; the last
@@ -44,8 +46,8 @@ class PyramidAxis:
         """
         first = (size - 2 * steps) * block - border
         position = lane + first
-        below = np.clip(lane - 1, max(0, -first), size - 1)
-        above = np.clip(lane + 1, 0, max(0, min(size, length - first) - 1))
+        below = np.maximum(lane - 1, np.maximum(0, -first))
+        above = np.minimum(lane + 1, np.maximum(0, np.minimum(size, length - first) - 1))
         return cls(lane, position, below, above, (position >= 0) & (position < length), size)
 
     def computed(self, step: int) -> Mask:

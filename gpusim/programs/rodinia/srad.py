@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -36,25 +37,26 @@ class Side:
     Attributes:
         index: (threads,) of the pixel beside the tile.
         within: (threads,) of the pixel next to it in the tile.
-        at_border: whether the image ends here.
+        at_border: whether the image ends here; of blocks in step (threads,).
     """
 
     index: Lanes
     within: Lanes
-    at_border: bool
+    at_border: Any
 
 
 def shifted(tile: Values, beside: Values, row: int, column: int) -> Values:
-    """(256,) each pixel's neighbour, one row or column away: in the tile, or beside it."""
-    inner = np.roll(tile.reshape(TILE, TILE), (-row, -column), (0, 1))
-    edge = beside.reshape(TILE, TILE)
-    if row:
-        last = (TILE - 1) * (row > 0)
-        inner[last] = edge[last]
+    """(threads,) each pixel's neighbour, one row or column away: in the tile, or beside it."""
+    inner, edge = tile.reshape(-1, TILE, TILE), beside.reshape(-1, TILE, TILE)
+    if row < 0:
+        parts = edge[:, :1], inner[:, :-1]
+    elif row > 0:
+        parts = inner[:, 1:], edge[:, -1:]
+    elif column < 0:
+        parts = edge[:, :, :1], inner[:, :, :-1]
     else:
-        last = (TILE - 1) * (column > 0)
-        inner[:, last] = edge[:, last]
-    return inner.reshape(-1)
+        parts = inner[:, :, 1:], edge[:, :, -1:]
+    return np.concatenate(parts, axis=1 if row else 2).reshape(-1)
 
 
 @define(kw_only=True, eq=False)
@@ -79,6 +81,7 @@ class _Image(Kernel):
     west: Floats
     east: Floats
     columns: int
+    in_step = True
 
     def _beside(self, k: BlockTracer, array: Floats, sides: list[Side]) -> list[Values]:
         """L the pixels of all sides; STS; L and STS the border's own pixels; barrier.
@@ -94,10 +97,11 @@ class _Image(Kernel):
         for _ in sides:
             k.shared(1)
         for number, side in enumerate(sides):
-            if side.at_border:
-                values[number] = k.load(array, side.within)
-                k.wait()
-                k.shared(1)
+            where = np.full(k.threads, side.at_border)
+            if where.any():
+                values[number] = np.where(where, k.load(array, side.within, where), values[number])
+                k.wait(0, where)
+                k.shared(1, where)
         k.barrier()
         return values
 

@@ -61,7 +61,7 @@ class ComputeCost(Kernel):
     x: int
     name: str = "kernel_compute_cost"
     registers_per_thread: int = 24
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         t = k.t

@@ -56,7 +56,7 @@ class ShocBfsLevel(Kernel):
     name: str = "BFS_kernel_warp"
     registers_per_thread: int = 20
     _before: NDArray[np.uint32] = field(init=False)
-    lanewise = True
+    in_step = True
 
     def __attrs_post_init__(self) -> None:
         self._before = self.levels.data.copy()

@@ -62,6 +62,7 @@ class _Transforms(Kernel):
     """
 
     work: Numbers
+    in_step = True
 
     def _first(self, k: BlockTracer) -> Lanes:
         """(threads,) a thread's first number: m = 0."""
@@ -69,7 +70,7 @@ class _Transforms(Kernel):
         return first
 
     def _load(self, k: BlockTracer, first: Lanes) -> Complex:
-        """(8, 64) the numbers of all threads, on their way."""
+        """(8, threads) the numbers of all threads, on their way."""
         return np.stack([k.load(self.work, first + THREADS * m) for m in range(RADIX)])
 
 
@@ -118,12 +119,13 @@ class Fft512(_Transforms):
                 k.barrier()
 
     def _transform(self, values: Complex) -> Complex:
-        """(8, 64) numbers [m, t] to their transform, [m, t] as well."""
+        """(8, threads) numbers [m, t] to their block's transform, [m, t] as well."""
         if self.inverse:
             values = values.conj()
-        once = (EIGHT @ values * FIRST_TWIDDLE).reshape(RADIX, RADIX, RADIX)
+        blocks = values.reshape(RADIX, -1, THREADS).swapaxes(0, 1)
+        once = (EIGHT @ blocks * FIRST_TWIDDLE).reshape(-1, RADIX, RADIX, RADIX)
         twice = EIGHT @ once * SECOND_TWIDDLE
-        result = (twice @ EIGHT).transpose(2, 1, 0).reshape(RADIX, THREADS)
+        result = (twice @ EIGHT).transpose(3, 0, 2, 1).reshape(RADIX, -1)
         return result.conj() / np.float32(POINTS) if self.inverse else result
 
 
@@ -140,7 +142,6 @@ class FftCheck(_Transforms):
     half: int
     name: str = "chk512_device"
     registers_per_thread: int = 40  # our estimate: 16 numbers and their address
-    lanewise = True
 
     def body(self, k: BlockTracer) -> None:
         first = self._first(k)

@@ -12,7 +12,15 @@ from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Program
-from gpusim.programs.shoc.qtc_growing import THREADS, Arrays, Growing, QtcKernel, better
+from gpusim.programs.shoc.qtc_growing import (
+    THREADS,
+    Arrays,
+    Growing,
+    Indices,
+    Point,
+    QtcKernel,
+    better,
+)
 from gpusim.programs.shoc.qtc_points import neighbourhood, random_points
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
 
@@ -31,14 +39,14 @@ class ComputeDegrees(QtcKernel):
     """
 
     name: str = "compute_degrees"
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
         stretch = -(-self.points // self.blocks)
         first = k.bx * stretch
-        for begin in range(first, min(first + stretch, self.points), k.threads):
-            point = begin + k.tid
-            inside = point < min(first + stretch, self.points)
+        point, last = first + k.tid, np.minimum(first + stretch, self.points)
+        while (inside := point < last).any():
             count = np.zeros(k.threads, dtype=np.int32)
             for j in range(0, self.most, UNROLL):
                 columns = range(j, min(j + UNROLL, self.most))
@@ -51,6 +59,7 @@ class ComputeDegrees(QtcKernel):
                 count += sum(found >= 0 for found in loads)
                 yield
             k.store(self.arrays.degrees, point, count, inside)
+            point = point + self.threads_per_block
 
 
 @define(kw_only=True, eq=False)
@@ -72,43 +81,49 @@ class QtcDevice(Growing):
     seeds: int | None
     name: str = "QTC_device"
     registers_per_thread: int = 48
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
-        largest, winner = -1, -1
-        for place in range(k.bx, self.ungrouped, self.blocks)[: self.seeds]:
-            seed = int(k.load(self.arrays.ungrouped, place)[0])
-            k.wait()
-            degree = int(k.load(self.arrays.degrees, seed)[0])
-            k.wait()
-            k.compute(4)
-            if degree <= largest:
-                continue
-            size = yield from self._grow(k, seed, degree)
-            if size > largest:
-                largest, winner = size, seed
-        leader = k.tid == 0
+        block = np.full(k.threads, k.bx)
+        largest = winner = np.full(k.threads, -1)
+        for first in range(0, self.ungrouped, self.blocks)[: self.seeds]:
+            trying = first + block < self.ungrouped
+            seed = k.load(self.arrays.ungrouped, first + block, trying).astype(np.int64)
+            k.wait(0, trying)
+            degree = k.load(self.arrays.degrees, seed, trying).astype(np.int64)
+            k.wait(0, trying)
+            k.compute(4, trying)
+            growing = trying & (degree > largest)
+            if growing.any():
+                size = yield from self._grow(k, seed, degree, growing)
+                larger = growing & (size > largest)
+                largest = np.where(larger, size, largest)
+                winner = np.where(larger, seed, winner)
         for word, value in enumerate((largest, winner)):
-            place_of = np.full(k.threads, 2 * k.bx + word)
-            k.store(self.arrays.cardinalities, place_of, value, leader)
+            k.store(self.arrays.cardinalities, 2 * block + word, value, k.tid == 0)
 
-    def _grow(self, k: BlockTracer, seed: int, degree: int) -> Generator[None, None, int]:
-        """Grow the cluster of a seed; returns its size."""
-        yield from self.begin(k, seed)
+    def _grow(
+        self, k: BlockTracer, seed: Indices, degree: Indices, where: Mask
+    ) -> Generator[None, None, Indices]:
+        """Grow the cluster of a block's seed; returns its size, for each thread."""
+        yield from self.begin(k, seed, where)
         held, reach = [], []
-        for first in range(0, min(degree, HELD * k.threads), k.threads):
-            inside = first + k.tid < degree
+        for first in range(0, min(degree[where].max(), HELD * THREADS), THREADS):
+            inside = where & (first + k.tid < degree)
             row = k.load(self.arrays.neighbours, seed * self.most + first + k.tid, inside)
             held.append(np.where(inside, row.astype(np.int64), -1))
             reach.append(np.zeros(k.threads, dtype=np.float32))
-        k.wait()
-        k.barrier()
-        size, latest = 1, seed
-        while size < self.ungrouped and latest >= 0:
+        k.wait(0, where)
+        k.barrier(where)
+        size: Indices = np.ones(k.threads, dtype=np.int64)
+        latest: Point = seed
+        growing = where
+        while (growing := growing & (size < self.ungrouped) & (latest >= 0)).any():
             least, found = self.nobody(k)
             for slot, candidate in enumerate(held):
-                k.compute(1)
-                fit = self.free(k, candidate, candidate >= 0)
+                k.compute(1, growing & (slot * THREADS < degree))
+                fit = self.free(k, candidate, growing & (candidate >= 0))
                 held[slot] = np.where(fit, candidate, -1)
                 distance = self.distances(k, candidate, latest, fit)
                 k.wait(0, fit)
@@ -116,15 +131,13 @@ class QtcDevice(Growing):
                 reach[slot] = np.where(fit, np.maximum(reach[slot], distance), reach[slot])
                 least, found = better(least, found, reach[slot], candidate, fit)
                 yield
-            others = range(HELD * k.threads, degree, k.threads)
-            least, found = yield from self.from_memory(k, seed, latest, others, (least, found))
-            latest = self.nearest(k, least, found)
-            if latest >= 0:
-                self.join(k, latest)
-                size += 1
-            else:
-                k.barrier()
-        k.barrier()
+            best = yield from self.from_memory(
+                k, seed, latest, HELD * THREADS, degree, (least, found), growing
+            )
+            latest = self.nearest(k, *best, growing)
+            self.join(k, latest, growing)
+            size = size + (growing & (latest >= 0))
+        k.barrier(where)
         return size
 
 
@@ -180,20 +193,19 @@ class TrimUngrouped(Growing):
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
-        leader = k.tid == 0
-        yield from self.begin(k, self.seed)
+        leader, everyone = k.tid == 0, np.ones(k.threads, dtype=bool)
+        yield from self.begin(k, self.seed, everyone)
         k.store(self.arrays.result, np.zeros(k.threads, dtype=np.int64), self.seed, leader)
         size, latest = 1, self.seed
-        while size < self.ungrouped:
-            slots = range(0, self.most, k.threads)
-            best = yield from self.from_memory(k, self.seed, latest, slots, self.nobody(k))
-            latest = self.nearest(k, *best)
-            if latest < 0:
-                k.barrier()
-                break
-            k.store(self.arrays.result, np.full(k.threads, size), latest, leader)
-            self.join(k, latest)
-            size += 1
+        while size < self.ungrouped and latest >= 0:
+            best = yield from self.from_memory(
+                k, self.seed, latest, 0, self.most, self.nobody(k), everyone
+            )
+            latest = int(self.nearest(k, *best, everyone))
+            if latest >= 0:
+                k.store(self.arrays.result, np.full(k.threads, size), latest, leader)
+                size += 1
+            self.join(k, latest, everyone)
         k.barrier()
         yield from self._close_up(k, leader)
 

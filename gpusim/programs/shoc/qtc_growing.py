@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 from attrs import define, frozen
@@ -19,6 +20,9 @@ Ints = DeviceArray[np.int32]
 Flags = DeviceArray[np.bool_]
 Indices = NDArray[np.int64]
 Values = NDArray[np.float32]
+
+Point = Indices | int
+"""A number that a block's threads have in common; of blocks in step, that of each thread's."""
 
 
 @frozen
@@ -78,24 +82,25 @@ class Growing(QtcKernel):
     threshold: float
     shared_bytes: int = 2 * THREADS * 4
 
-    def begin(self, k: BlockTracer, seed: int) -> Iterator[None]:
+    def begin(self, k: BlockTracer, seed: Point, where: Mask) -> Iterator[None]:
         """S members 0 and reach 0 all along, S members[seed] 1; barrier."""
         arrays, block = self.arrays, k.bx
-        for first in range(0, self.points, k.threads):
+        for first in range(0, self.points, THREADS):
             point = first + k.tid
-            k.store(arrays.members, block * self.points + point, False, point < self.points)
+            inside = where & (point < self.points)
+            k.store(arrays.members, block * self.points + point, False, inside)
         yield
-        for first in range(0, self.most, k.threads):
+        for first in range(0, self.most, THREADS):
             slot = first + k.tid
-            k.store(arrays.reach, block * self.most + slot, 0.0, slot < self.most)
+            k.store(arrays.reach, block * self.most + slot, 0.0, where & (slot < self.most))
         yield
-        self.join(k, seed)
+        self.join(k, seed, where)
 
-    def join(self, k: BlockTracer, point: int) -> None:
-        """The first thread marks a member; barrier."""
+    def join(self, k: BlockTracer, point: Point, where: Mask) -> None:
+        """The first thread marks a member, unless it is -1; barrier."""
         place = np.full(k.threads, k.bx * self.points + point)
-        k.store(self.arrays.members, place, True, k.tid == 0)
-        k.barrier()
+        k.store(self.arrays.members, place, True, where & (k.tid == 0) & (point >= 0))
+        k.barrier(where)
 
     def free(self, k: BlockTracer, candidate: Indices, where: Mask) -> Mask:
         """L members, then, of those that are not, L clustered: who is in no cluster."""
@@ -108,36 +113,37 @@ class Growing(QtcKernel):
         k.compute(2, outside)
         return outside & ~clustered
 
-    def distances(self, k: BlockTracer, candidate: Indices, latest: int, where: Mask) -> Values:
+    def distances(self, k: BlockTracer, candidate: Indices, latest: Point, where: Mask) -> Values:
         """L distance[candidate * points + latest]: 4 points bytes apart; no wait."""
         return k.load(self.arrays.distance, candidate * self.points + latest, where)
 
-    def nearest(self, k: BlockTracer, least: Values, candidate: Indices) -> int:
+    def nearest(self, k: BlockTracer, least: Values, candidate: Indices, where: Mask) -> Point:
         """The block's nearest candidate, or -1: two STS, barrier, one thread goes through them."""
-        k.shared(1)
-        k.shared(1)
-        k.barrier()
-        leader = k.tid == 0
-        for _ in range(k.threads - 1):
+        k.shared(1, where)
+        k.shared(1, where)
+        k.barrier(where)
+        leader = where & (k.tid == 0)
+        for _ in range(THREADS - 1):
             k.shared(1, leader)
             k.compute(3, leader)
-        k.barrier()
-        k.shared(1)
-        smallest = least.min()
-        return int(candidate[least == smallest].min()) if smallest <= self.threshold else -1
+        k.barrier(where)
+        k.shared(1, where)
+        smallest = _of_block(k, least)
+        first = _of_block(k, np.where(least == smallest, candidate, self.points))
+        return np.where(smallest <= self.threshold, first, -1)
 
     def from_memory(
-        self, k: BlockTracer, seed: int, latest: int, slots: range, best: tuple[Values, Indices]
-    ) -> Generator[None, None, tuple[Values, Indices]]:
-        """Neighbours in `slots`, from memory: L neighbours; if free, L reach, L distance, S reach.
+        self, k: BlockTracer, seed: Point, latest: Point, first: int, end: Point,
+        best: tuple[Values, Indices], where: Mask,
+    ) -> Generator[None, None, tuple[Values, Indices]]:  # fmt: skip
+        """Neighbours `first` to `end`: L neighbours; if free, L reach, L distance, S reach.
 
         Returns:
             each thread's least diameter and its candidate, `best` or better.
         """
         least, found = best
-        for first in slots:
-            slot = first + k.tid
-            inside = slot < slots.stop
+        slot = first + k.tid
+        while (inside := where & (slot < end)).any():
             row = k.load(self.arrays.neighbours, seed * self.most + slot, inside)
             k.wait(0, inside)
             k.compute(2, inside)
@@ -150,6 +156,7 @@ class Growing(QtcKernel):
             k.compute(4, fit)
             k.store(self.arrays.reach, place, distance, fit & (distance > reach))
             least, found = better(least, found, np.maximum(reach, distance), candidate, fit)
+            slot = slot + THREADS
             yield
         return least, found
 
@@ -157,6 +164,11 @@ class Growing(QtcKernel):
         """What each thread knows before it has looked."""
         worst = np.full(k.threads, 2 * self.threshold, dtype=np.float32)
         return worst, np.full(k.threads, -1, dtype=np.int64)
+
+
+def _of_block(k: BlockTracer, values: NDArray[Any]) -> Any:
+    """The least of the values of a block's threads; of blocks in step, for each thread."""
+    return values.reshape(k.blocks, THREADS).min(axis=1)[k.which]
 
 
 def better(

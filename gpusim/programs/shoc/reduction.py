@@ -13,7 +13,7 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.shoc.block_sum import BLOCK, block_sum
+from gpusim.programs.shoc.block_sum import BLOCK, block_sum, rounds
 from gpusim.programs.tracer import BlockTracer, Shape
 
 BLOCKS = 64
@@ -42,19 +42,23 @@ class ReductionKernel(Kernel):
     name: str = "reduce"
     registers_per_thread: int = 14
     shared_bytes: int = 4 * BLOCK
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
         k.shared(1)
-        total = np.zeros(BLOCK, dtype=np.float32)
-        for start in range(2 * BLOCK * k.bx, self.vector.length, 2 * BLOCK * BLOCKS):
-            first = k.load(self.vector, start + k.tid)
-            second = k.load(self.vector, start + BLOCK + k.tid)
-            k.shared(1)
-            k.wait()
-            k.compute(12)
-            total += first + second
-            k.shared(1)
+        total = np.zeros(k.threads, dtype=np.float32)
+        length = self.vector.length
+        for start, where in rounds(2 * BLOCK * k.bx, length, 2 * BLOCK * BLOCKS):
+            place = start + k.tid
+            first = k.load(self.vector, place, where)
+            second = k.load(self.vector, place + BLOCK, where)
+            k.shared(1, where)
+            k.wait(0, where)
+            k.compute(12, where)
+            both = first + second
+            total += both if where is None else np.where(where, both, 0)
+            k.shared(1, where)
             yield
         whole = block_sum(k, total)
         leader = k.tid == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -14,7 +15,7 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import FLOAT4, PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.shoc.block_sum import BLOCK, block_sum
+from gpusim.programs.shoc.block_sum import BLOCK, block_sum, rounds
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
 
 BLOCKS = 64
@@ -33,35 +34,40 @@ def floats_of(vectors: Vectors) -> Floats:
     )
 
 
-def region(block: int, vectors: int) -> range:
-    """The vectors of four that a block sums up; the last one also takes what is left over."""
-    size = vectors // BLOCKS
-    return range(block * size, vectors if block == BLOCKS - 1 else (block + 1) * size)
+def region(block: Any, vectors: int) -> tuple[Any, Any]:
+    """Bounds of the vectors of four that a block sums up; the last one takes the rest, too."""
+    size, rest = divmod(vectors, BLOCKS)
+    first = block * size
+    return first, first + size + rest * (block == BLOCKS - 1)
 
 
-def scan_block(k: BlockTracer, values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Exclusive running sum over the (`BLOCK`,) values of a thread block.
+def scan_block(
+    k: BlockTracer, values: NDArray[np.float32], where: Mask | None = None
+) -> NDArray[np.float32]:
+    """Exclusive running sum over the `BLOCK` values of a thread block; `where`: of which blocks.
 
     Two stores into shared memory, the first of zeros, so that no thread needs a bound; then for
     each distance 1, 2, ... 128: load, barrier, load, addition, store, barrier; and the result is
     loaded.  Rows of words: no bank conflicts.
     """
-    sums = np.concatenate((np.zeros(BLOCK, dtype=np.float32), values))
-    k.shared(1)
-    k.shared(1)
-    k.barrier()
+    sums = np.zeros((k.blocks, 2 * BLOCK), dtype=np.float32)
+    own = sums[:, BLOCK:]
+    own[:] = values.reshape(k.blocks, BLOCK)
+    k.shared(1, where)
+    k.shared(1, where)
+    k.barrier(where)
     distance = 1
     while distance < BLOCK:
-        k.shared(1)
-        k.barrier()
-        k.shared(1)
-        k.compute(1)
-        k.shared(1)
-        k.barrier()
-        sums[BLOCK:] += sums[BLOCK - distance : -distance].copy()
+        k.shared(1, where)
+        k.barrier(where)
+        k.shared(1, where)
+        k.compute(1, where)
+        k.shared(1, where)
+        k.barrier(where)
+        own += sums[:, BLOCK - distance : -distance].copy()
         distance *= 2
-    k.shared(1)
-    return sums[BLOCK - 1 : -1]
+    k.shared(1, where)
+    return sums[:, BLOCK - 1 : -1].reshape(-1)
 
 
 @define(kw_only=True, eq=False)
@@ -80,16 +86,19 @@ class ScanReduce(Kernel):
     name: str = "reduce"
     registers_per_thread: int = 31
     shared_bytes: int = 4 * BLOCK
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         k.compute(PROLOGUE)
-        own = region(k.bx, self.vector.length // 4)
-        total = np.zeros(BLOCK, dtype=np.float32)
-        for start in range(4 * own.start, 4 * own.stop, UNROLL * BLOCK):
+        first, stop = region(k.bx, self.vector.length // 4)
+        place, stop = 4 * first + k.tid, 4 * stop
+        total = np.zeros(k.threads, dtype=np.float32)
+        while (place < stop).any():
             batch: list[tuple[NDArray[np.float32], Mask]] = []
-            for first in range(start, min(start + UNROLL * BLOCK, 4 * own.stop), BLOCK):
-                inside = first + k.tid < 4 * own.stop
-                batch.append((k.load(self.vector, first + k.tid, inside), inside))
+            for _ in range(UNROLL):
+                inside = place < stop
+                batch.append((k.load(self.vector, place, inside), inside))
+                place = place + BLOCK
             k.wait(0, batch[0][1])
             k.compute(5, batch[0][1])
             for values, inside in batch:
@@ -144,28 +153,30 @@ class ScanBottom(Kernel):
     name: str = "bottom_scan"
     registers_per_thread: int = 26
     shared_bytes: int = 8 * BLOCK + 4
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         leader, last = k.tid == 0, k.tid == BLOCK - 1
         k.compute(PROLOGUE)
-        seed = k.load(self.sums, k.bx, leader)[0]
+        seed = k.load(self.sums, k.bx, leader).reshape(k.blocks, -1)[k.which, 0]
         k.wait(0, leader)
         k.shared(1, leader)
-        own = region(k.bx, self.source.length)
-        for start in range(own.start, own.stop, BLOCK):
-            inside = start + k.tid < own.stop
-            loaded = k.load(self.source, start + k.tid, inside)
+        first, stop = region(k.bx, self.source.length)
+        for start, where in rounds(first, stop, BLOCK):
+            place = start + k.tid
+            inside = place < stop
+            loaded = k.load(self.source, place, inside)
             k.wait(0, inside)
             four = np.where(inside[:, None], loaded.view(np.float32).reshape(-1, 4), np.float32(0))
-            k.compute(3)
+            k.compute(3, where)
             four = np.cumsum(four, axis=1, dtype=np.float32)
-            before = scan_block(k, four[:, 3])
-            k.shared(1)
-            k.compute(12)
+            before = scan_block(k, four[:, 3], where)
+            k.shared(1, where)
+            k.compute(12, where)
             four += (before + seed)[:, None]
-            k.store(self.result, start + k.tid, four.view(FLOAT4).reshape(-1), inside)
-            k.shared(1, last)
-            seed = four[-1, 3]
+            k.store(self.result, place, four.view(FLOAT4).reshape(-1), inside)
+            k.shared(1, last if where is None else last & where)
+            seed = four[BLOCK - 1 :: BLOCK, 3][k.which]
             yield
 
 

@@ -35,11 +35,14 @@ def pitch_of(columns: int) -> int:
 
 
 def smoothed(tile: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The inner elements of a matrix, each averaged with its eight neighbours."""
+    """The inner elements of matrices, each averaged with its eight neighbours.
+
+    Rows run along the first axis, columns along the last one.
+    """
     middle, above, below = tile[1:-1], tile[:-2], tile[2:]
-    cardinal = above[:, 1:-1] + below[:, 1:-1] + middle[:, :-2] + middle[:, 2:]
-    diagonal = above[:, :-2] + above[:, 2:] + below[:, :-2] + below[:, 2:]
-    smooth: NDArray[np.float32] = CENTER * middle[:, 1:-1] + CARDINAL * cardinal
+    cardinal = above[..., 1:-1] + below[..., 1:-1] + middle[..., :-2] + middle[..., 2:]
+    diagonal = above[..., :-2] + above[..., 2:] + below[..., :-2] + below[..., 2:]
+    smooth: NDArray[np.float32] = CENTER * middle[..., 1:-1] + CARDINAL * cardinal
     smooth += DIAGONAL * diagonal
     return smooth
 
@@ -65,20 +68,22 @@ class StencilKernel(Kernel):
     name: str = "StencilKernel"
     registers_per_thread: int = 32
     shared_bytes: int = 4 * (STRIP_ROWS + 2) * (STRIP_COLUMNS + 2)
+    in_step = True
 
     def body(self, k: BlockTracer) -> Iterator[None]:
         column = STRIP_COLUMNS * k.by + k.ty + 1
         top = STRIP_ROWS * k.bx * self.pitch
-        rows = top + self.pitch * np.arange(STRIP_ROWS + 2)
+        rows = [top + self.pitch * row for row in range(STRIP_ROWS + 2)]
         k.compute(START)
-        tile = np.empty((STRIP_ROWS + 2, STRIP_COLUMNS + 2), dtype=np.float32)
+        tile = np.empty((STRIP_ROWS + 2, k.blocks, STRIP_COLUMNS + 2), dtype=np.float32)
         for number, row in enumerate(rows):
-            tile[number, 1:-1] = self._loaded(k, row + column, LOAD)
+            loaded = self._loaded(k, row + column, LOAD)
+            tile[number, :, 1:-1] = loaded.reshape(k.blocks, STRIP_COLUMNS)
         for edge, beside in ((0, -1), (STRIP_COLUMNS - 1, 1)):
             where = k.ty == edge
             for number, row in enumerate(rows):
                 border = self._loaded(k, row + column + beside, EDGE, where)
-                tile[number, edge + beside + 1] = border[edge]
+                tile[number, :, edge + beside + 1] = border[edge::STRIP_COLUMNS]
         k.barrier()
         yield
         for _ in range(FIRST):
@@ -87,7 +92,7 @@ class StencilKernel(Kernel):
             for _ in range(3):
                 k.shared(1)
             k.compute(SMOOTH)
-            k.store(self.result, row + column, smooth)
+            k.store(self.result, row + column, smooth.reshape(-1))
             yield
         k.compute(END)
 

@@ -35,7 +35,7 @@ class TriadKernel(Kernel):
     c: Floats
     name: str = "triad"
     registers_per_thread: int = 12
-    lanewise = True
+    in_step = True
 
     def body(self, k: BlockTracer) -> None:
         k.compute(13)
