@@ -16,7 +16,7 @@ from gpusim.core.border import afford, border
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind
 from gpusim.core.warp_program import BYTES_SHIFT
-from gpusim.hardware.sm.skipping import PIECE_ROWS
+from gpusim.hardware.sm.rest import PIECE_ROWS
 from gpusim.machine.checkpoint import Checkpoint
 from gpusim.machine.checkpoint.changes import Changes
 from gpusim.machine.checkpoint.state import (

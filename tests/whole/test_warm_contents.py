@@ -173,6 +173,7 @@ class Reference(SkippingScheduler):
         part = next_part(block.chunks, self._touched)
         if part is not None:
             self.pace.by[0].warm(block, part.chunk())
+            block.passed += part.instructions
         return part is not None
 
 

@@ -7,28 +7,18 @@ takes time, and nothing is counted.  A block may be skipped, timed and skipped a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from typing import Final
+from collections.abc import Generator, Iterator, Sequence
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.pieces import pieces_of
-from gpusim.core.warp_program import (
-    LaneChunk,
-    Launch,
-    Segment,
-    execute_block,
-    execute_in_step,
-    most_in_step,
-)
+from gpusim.core.warp_program import LaneChunk, Launch, Segment
 from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
-from gpusim.hardware.sm.in_step import InStep, next_part
+from gpusim.hardware.sm.in_step import next_part
+from gpusim.hardware.sm.rest import Rest
 from gpusim.hardware.sm.skipped_accesses import Touched
+from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.sm.turns import Beside, Turns
 from gpusim.hardware.sm.warp import Block, SkippedBlock
-
-PIECE_ROWS: Final = 16
-"""Instructions that a block executes at most before another one has its turn [our choice]; in step
-they are so many and up to as many more, as loops end."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -53,66 +43,6 @@ class Pace:
     def kind_of_scheduler(self) -> type[SkippingScheduler]:
         """What of applications asks it."""
         return SkippingScheduler
-
-
-class Rest:
-    """What is left of a launch (a `Launch`): blocks that have begun, then those that have not.
-
-    Args:
-        launch: the whole one.
-
-    Attributes:
-        begun: blocks that have begun.
-        next: the first one that has not.
-    """
-
-    def __init__(self, launch: Launch) -> None:
-        self.launch = launch
-        self.begun: list[SkippedBlock] = []
-        self.next = 0
-        self.name = launch.name
-        self.threads_per_block = launch.threads_per_block
-        self.registers_per_thread = launch.registers_per_thread
-        self.shared_bytes = launch.shared_bytes
-
-    @property
-    def blocks(self) -> int:
-        """How many are left."""
-        return len(self.begun) + self.launch.blocks - self.next
-
-    def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
-        """Execute the `block`-th of those that are left, from where it is."""
-        return self.run_block_beside(block, warp_size, frozenset())
-
-    def run_block_beside(
-        self, block: int, warp_size: int, kinds: frozenset[int]
-    ) -> Iterator[LaneChunk]:
-        """Likewise, with operations of side caches."""
-        if block < len(self.begun):
-            return self.begun[block].chunks
-        return self.begin(self.next + block - len(self.begun), warp_size, kinds)
-
-    def has_been_paused(self, block: int) -> bool:
-        """Whether one of those that are left has been timed and paused."""
-        return block < len(self.begun) and self.begun[block].been_paused
-
-    def segments_of(self, block: int) -> list[list[Segment]]:
-        """Of one that has begun: what its warps begin with."""
-        return self.begun[block].segments if block < len(self.begun) else []
-
-    def begin(self, block: int, warp_size: int, kinds: frozenset[int]) -> Iterator[LaneChunk]:
-        """Execute a block of the whole launch, piece by piece."""
-        return _in_pieces(execute_block(self.launch, block, warp_size, kinds), PIECE_ROWS)
-
-    def begin_in_step(self, blocks: range, warp_size: int) -> Iterator[LaneChunk] | None:
-        """Likewise several blocks in step; None: they have to begin one by one."""
-        chunks = execute_in_step(self.launch, blocks, warp_size)
-        return None if chunks is None else _in_pieces(chunks, 2 * PIECE_ROWS)
-
-    def go_on(self, placed: int, paused: list[SkippedBlock]) -> None:
-        """So many of those that were left have been placed, and some of them have been paused."""
-        self.next += max(placed - len(self.begun), 0)
-        self.begun = [*paused, *self.begun[placed:]]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -155,10 +85,21 @@ class SkippingScheduler(BlockScheduler):
     _paused: list[SkippedBlock]
     """What was timed last, and has not ended."""
 
+    _turns: dict[str, Turns]
+    """Of kernels, by name."""
+
+    _held: list[Beside]
+    """What SMs hold while it is timed."""
+
     @property
     def executed(self) -> int:
         """Warp instructions that have been skipped or issued."""
         return self.passed + (self._issued if self._rest is None else self.issued())
+
+    def start(self, sms: Sequence[Sm]) -> None:
+        self._turns = {}
+        self._held = [Beside() for _ in sms]
+        super().start(sms)
 
     def issued(self) -> int:
         """Warp instructions that have been issued."""
@@ -176,6 +117,9 @@ class SkippingScheduler(BlockScheduler):
         if rest is None or self._pausing:
             return
         self._pausing = True
+        for beside in self._held:
+            beside.count(self._turns_of(rest), self.env._now)
+            beside.clear()
         paused: list[SkippedBlock] = []
         for block in self._resident:
             if not block.live:
@@ -193,7 +137,7 @@ class SkippingScheduler(BlockScheduler):
             paused[-1].been_paused = True
             for queue in paused[-1].segments:
                 self.waiting_pieces += len(queue)
-        self._paused = sorted(paused, key=lambda one: (one.slot, one.home))
+        self._paused = paused
         self.process.wake.now()
 
     def _before(self, launch: Launch) -> int:
@@ -218,6 +162,7 @@ class SkippingScheduler(BlockScheduler):
             self._rest = rest
             self._paused = []
             yield from super()._run_launch(rest, record)
+            self._turns_of(rest).end()
             rest.go_on(record.blocks, self._paused)
             self._rest = None
             self._issued = self.issued()
@@ -243,15 +188,18 @@ class SkippingScheduler(BlockScheduler):
         resident = rest.begun
         for block in resident:
             block.slot, block.warp_slots = self._rooms[block.home].take(rest)
+        shares = self._turns_of(rest).shares()
         while self.pace.skips(self):
             self._begin_some(rest, resident)
             self.in_turn = len(resident)
             if not resident:
                 break
-            for block in list(resident):
+            for block in self._in_turn(resident, shares):
                 if not self._advance(block):
                     self._rooms[block.home].give_back(rest, block.slot, block.warp_slots)
                     resident.remove(block)
+                    if not block.been_paused:
+                        rest.longest = max(rest.longest, block.passed)
                 if not self.pace.skips(self):
                     break
         for block in resident:
@@ -270,23 +218,31 @@ class SkippingScheduler(BlockScheduler):
             begun.append(self._without_clock(home, slot, warp_slots, iter(()), []))
             rest.next += 1
             self.skipped += 1
-        most = most_in_step(rest, self._config.warp_size)
-        for number in range(0, len(begun), most):
-            self._begin(rest, first + number, begun[number : number + most])
+        self._begin(rest, first, begun)
         resident += begun
 
     def _begin(self, rest: Rest, first: int, blocks: list[SkippedBlock]) -> None:
-        """Begin to execute blocks that follow each other in the grid, in step if they can."""
+        """Begin to execute blocks that follow each other in the grid."""
         warp_size = self._config.warp_size
-        pieces = None
-        if len(blocks) > 1:
-            pieces = rest.begin_in_step(range(first, first + len(blocks)), warp_size)
-        together = None if pieces is None else InStep(pieces, len(blocks), self._touched)
-        for number, block in enumerate(blocks):
-            if together is None:
-                block.chunks = rest.begin(first + number, warp_size, self._beside(block.home))
-            else:
-                block.chunks = together.parts_of(number)
+        rest.execute_in_step(range(first, first + len(blocks)), warp_size, self._touched)
+        for index, block in enumerate(blocks, first):
+            block.chunks = rest.begin(index, warp_size, self._beside(block.home))
+
+    def _in_turn(self, resident: list[SkippedBlock], shares: list[float]) -> list[SkippedBlock]:
+        """Those that have a turn: the faster ones of an SM have more of them."""
+        found, older = [], [0] * len(self._sms)
+        for block in resident:
+            rank = older[block.home]
+            older[block.home] = rank + 1
+            block.turns += shares[rank] if rank < len(shares) else 1.0
+            if block.turns >= 1.0:
+                block.turns -= 1.0
+                found.append(block)
+        return found
+
+    def _turns_of(self, rest: Rest) -> Turns:
+        """How the blocks of a kernel go on beside each other."""
+        return self._turns.setdefault(rest.name, Turns())
 
     def _touched(self, chunk: LaneChunk, blocks: int) -> list[Touched]:
         """What so many blocks side by side access in a piece."""
@@ -301,8 +257,17 @@ class SkippingScheduler(BlockScheduler):
 
     def _begins(self, block: Block) -> None:
         """Warps that were at different places still are."""
-        if isinstance(block.launch, Rest) and (left := block.launch.segments_of(block.index)):
+        rest = block.launch
+        assert isinstance(rest, Rest)
+        if left := rest.segments_of(block.index):
             block.go_on_with(left)
+        self._held[block.sm].begins(block, self._turns_of(rest), self.env._now)
+
+    def _free(self, block: Block) -> None:
+        if block.placed and not self._pausing:
+            assert self._rest is not None
+            self._held[block.sm].ends(block, self._turns_of(self._rest), self.env._now)
+        super()._free(block)
 
     def _beside(self, home: int) -> frozenset[int]:
         """Operations for which an SM has a side cache."""
@@ -316,6 +281,7 @@ class SkippingScheduler(BlockScheduler):
         if part is None:
             return False
         self.passed += part.instructions
+        block.passed += part.instructions
         self._sms[block.home].lsu.warm(block, part.touched)
         return True
 
@@ -332,8 +298,3 @@ class SkippingScheduler(BlockScheduler):
                 self.passed += segment.instructions()
                 lsu.warm_segment(block, segment)
         return True
-
-
-def _in_pieces(chunks: Iterator[LaneChunk], rows: int) -> Iterator[LaneChunk]:
-    for chunk in chunks:
-        yield from pieces_of(chunk, rows)

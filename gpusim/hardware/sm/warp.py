@@ -61,6 +61,7 @@ class Block:
         placed: whether it has its place.
         over: whether it has ended, with all its stores.
         pieces: of its program that have been executed.
+        rows: instructions in them.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Block:
         self.placed = True
         self.over = False
         self.pieces = 0
+        self.rows = 0
         self.at_barrier: list[Warp] = []
         self._cut = False
         self._chunks: Iterator[LaneChunk] = iter(())
@@ -148,6 +150,7 @@ class Block:
             if chunk is None:
                 return None
             self.pieces += 1
+            self.rows += len(chunk.kind)
             found = coalesce(chunk, self._line_bytes, self._covered, self._byte_masks)
             for queue, segment in zip(self._segments, found, strict=True):
                 if segment.kinds:
@@ -168,11 +171,13 @@ class SkippedBlock(Requester):
         segments: where its warps are at different places: what has been executed and neither
             skipped nor timed, by warp.
         been_paused: it has been timed before.
+        passed: warp instructions of it that have been skipped.
+        turns: that it has saved up; with 1 it executes a piece.
     """
 
     __slots__ = (
-        "app", "asid_tag", "been_paused", "chunks", "home", "segments", "slot", "sm", "warp_slot",
-        "warp_slots",
+        "app", "asid_tag", "been_paused", "chunks", "home", "passed", "segments", "slot", "sm",
+        "turns", "warp_slot", "warp_slots",
     )  # fmt: skip
 
     def __init__(
@@ -189,6 +194,8 @@ class SkippedBlock(Requester):
         self.chunks = chunks
         self.segments = segments
         self.been_paused = False
+        self.passed = 0
+        self.turns = 0.0
 
 
 class Warp(Schedulable):

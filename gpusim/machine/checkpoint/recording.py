@@ -11,8 +11,9 @@ from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Application, LaneChunk, Launch
 from gpusim.hardware.sm.block_scheduler import LaunchRecord
 from gpusim.hardware.sm.in_step import next_part
+from gpusim.hardware.sm.rest import Rest
 from gpusim.hardware.sm.skipped_accesses import Touched, touched_by
-from gpusim.hardware.sm.skipping import Rest, SkippingScheduler
+from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.machine.checkpoint.access_log import AccessLog
 from gpusim.machine.checkpoint.changes import arrays_of, changes, copy_of, hash_of

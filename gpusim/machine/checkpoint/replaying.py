@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpusim.core.errors import UserError
-from gpusim.hardware.sm.skipping import Pace, Rest, SkippingScheduler
+from gpusim.hardware.sm.rest import Rest
+from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.hardware.walk import PageTable
 from gpusim.machine.checkpoint.changes import arrays_of, hash_of

@@ -1,0 +1,96 @@
+"""How fast thread blocks on an SM go on beside each other, learned where they are timed."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Final
+
+from gpusim.hardware.sm.warp import Block
+
+LEAST_TIMES: Final = 3
+"""How often blocks must have been timed before anything is learned of them [our choice]."""
+
+ERRORS: Final = 2.0
+"""Standard errors of what was seen by which it may have been an accident: they are left out."""
+
+
+class Turns:
+    """Progress of the blocks of a kernel, by rank: how many older ones their SM holds.
+
+    Schedulers prefer some warps to others, most of them the older ones.  So blocks that begin
+    together come apart, and those after them begin apart; what is skipped has to do the same.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self._cycles: list[int] = []
+        self._seen: list[list[float]] = []
+        """By rank, how fast it was each time, in parts of the mean of all ranks."""
+
+    def learn(self, rank: int, rows: int, cycles: int) -> None:
+        """A block of this rank has executed so many instructions in so many cycles."""
+        while rank >= len(self._rows):
+            self._rows.append(0)
+            self._cycles.append(0)
+            self._seen.append([])
+        self._rows[rank] += rows
+        self._cycles[rank] += cycles
+
+    def end(self) -> None:
+        """Blocks are not timed any more, for this time."""
+        mean = sum(self._rows) / max(sum(self._cycles), 1)
+        for rank, cycles in enumerate(self._cycles):
+            if mean and cycles:
+                self._seen[rank].append(self._rows[rank] / cycles / mean)
+            self._rows[rank] = self._cycles[rank] = 0
+
+    def shares(self) -> list[float]:
+        """By rank, as far as known: turns of a block for one of the fastest."""
+        speeds = [_surely(seen) for seen in self._seen]
+        fastest = max(speeds, default=1.0)
+        return [speed / fastest for speed in speeds]
+
+
+def _surely(seen: list[float]) -> float:
+    """The value nearest to 1 that what was seen is compatible with."""
+    count = len(seen)
+    if count < LEAST_TIMES:
+        return 1.0
+    mean = sum(seen) / count
+    variance = sum((one - mean) ** 2 for one in seen) / (count - 1)
+    doubt = ERRORS * sqrt(variance / count)
+    return 1.0 + max(mean - 1.0 - doubt, 0.0) + min(mean - 1.0 + doubt, 0.0)
+
+
+class Beside:
+    """The blocks that an SM holds while they are timed, the oldest first."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._seen: list[int] = []
+        """Of each the instructions that have been counted."""
+        self._since = 0
+
+    def begins(self, block: Block, turns: Turns, now: int) -> None:
+        """One more is there."""
+        self.count(turns, now)
+        self._blocks.append(block)
+        self._seen.append(block.rows)
+
+    def ends(self, block: Block, turns: Turns, now: int) -> None:
+        """One of them is gone."""
+        self.count(turns, now)
+        rank = self._blocks.index(block)
+        del self._blocks[rank], self._seen[rank]
+
+    def count(self, turns: Turns, now: int) -> None:
+        """Add to `turns` what they have done since the last time."""
+        cycles, self._since = now - self._since, now
+        for rank, block in enumerate(self._blocks):
+            turns.learn(rank, block.rows - self._seen[rank], cycles)
+            self._seen[rank] = block.rows
+
+    def clear(self) -> None:
+        """None is there."""
+        self._blocks.clear()
+        self._seen.clear()
