@@ -49,7 +49,7 @@ CASES = {
     "2dconv": Case("a100-mig", "2dconv", {"n": 1024}),
     "hotspot": Case("a100-mig", "hotspot", {"n": 256}),
 }
-"""The last one has blocks that cannot execute in step."""
+"""In the last one the threads of a block share values."""
 
 WARP = 32
 

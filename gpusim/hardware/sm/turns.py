@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import fsum, sqrt
 from typing import Final
 
 from gpusim.hardware.sm.warp import Block
@@ -56,8 +56,8 @@ def _surely(seen: list[float]) -> float:
     count = len(seen)
     if count < LEAST_TIMES:
         return 1.0
-    mean = sum(seen) / count
-    variance = sum((one - mean) ** 2 for one in seen) / (count - 1)
+    mean = fsum(seen) / count
+    variance = fsum((one - mean) * (one - mean) for one in seen) / (count - 1)
     doubt = ERRORS * sqrt(variance / count)
     return 1.0 + max(mean - 1.0 - doubt, 0.0) + min(mean - 1.0 + doubt, 0.0)
 
