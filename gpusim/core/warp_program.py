@@ -243,7 +243,7 @@ MOST_IN_STEP: Final = 1 << 13
 
 def most_in_step(launch: Launch, warp_size: int) -> int:
     """How many thread blocks of a launch, of whole warps, should execute in step."""
-    warps = -(-launch.threads_per_block // warp_size)
+    warps = max(-(-launch.threads_per_block // warp_size), 1)
     return max(MOST_IN_STEP // (warps * warp_size), 1)
 
 

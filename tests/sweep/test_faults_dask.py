@@ -8,16 +8,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 from attrs import frozen
 
+import gpusim
 from gpusim.core.errors import UserError
+from gpusim.studies.sweep.executors import DaskExecutor, WorkerLostError
 from gpusim.studies.sweep.run import run_sweep
-from gpusim.studies.sweep.worker import Limits
+from gpusim.studies.sweep.worker import Facts, Failure, Limits, Outcome
 from tests.sweep.faulty import GATE, Gate
 from tests.sweep.sweeping import (
     HOLDS_ITS_RESULT,
@@ -158,14 +163,44 @@ def test_failures_are_those_of_the_run(folder: Path, gate: Gate, two: Cluster) -
     arrays = [f"tests.sweep.faulty:{name}" for name in faults]
     results = run_sweep(
         small_sweep("set-associative", *arrays, seeds=[0]), folder, dask=two.address,
-        limits=Limits(hang_seconds=15),
+        limits=Limits(hang_seconds=25),
     )  # fmt: skip
     assert list(results.table["cause"][1:]) == list(faults.values())
-    assert results.table["state"][0] == "done"
+    assert results.table["state"][0] == "done", [failed.failure for failed in results.failures]
     found = {failed.failure.cause: failed.failure for failed in results.failures}
     assert "run_in_circles" in found["Hang"].traceback
     assert "lost my way" in found["KeyError"].message
     wait_until_tidy(folder)
+
+
+def test_what_is_left_of_a_run_that_stood_on_workers_as_they_died(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    task: Any = SimpleNamespace(trace=tmp_path / "trace", output=tmp_path / "result.h5")
+
+    def told() -> Future[Outcome]:
+        executor = object.__new__(DaskExecutor)
+        executor._futures = set()
+        running: Future[Outcome] = Future()
+        running.set_exception(distributed.KilledWorker("run", SimpleNamespace(address="one"), 3))
+        done: Future[Outcome] = Future()
+        executor._hand_on(running, done, task)
+        return done
+
+    assert isinstance(told().exception(), WorkerLostError)  # it never began
+    task.trace.touch()
+    failure = told().result()
+    assert isinstance(failure, Failure)
+    assert failure.cause == "WorkerLost"
+    result = gpusim.simulate(
+        gpusim.load_model("tiny"), gpusim.load_workload("triad", "smoke"), output=task.output
+    )
+    facts = told().result()  # it ended, and the worker that kept the answer died
+    assert isinstance(facts, Facts)
+    assert facts.digest == result.digest
+    task.trace.write_text("Timeout!\nthere")
+    hung = told().result()
+    assert isinstance(hung, Failure)
+    assert hung.cause == "Hang"
 
 
 @pytest.mark.long

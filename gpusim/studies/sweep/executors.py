@@ -11,7 +11,14 @@ from typing import Protocol
 from gpusim.core.errors import UserError
 from gpusim.results.storage.interrupts import uninterrupted
 from gpusim.studies.sweep.pools import Pool
-from gpusim.studies.sweep.worker import WORKER_LOST, Failure, Outcome, Task, perform
+from gpusim.studies.sweep.worker import (
+    WORKER_LOST,
+    Failure,
+    Outcome,
+    Task,
+    outcome_of_earlier,
+    perform,
+)
 
 _CONNECT_SECONDS = 10
 """For a scheduler to answer."""
@@ -162,7 +169,9 @@ class DaskExecutor:
         if error is None:
             done.set_result(running.result())
         elif isinstance(error, KilledWorker):  # after as many attempts as the scheduler allows
-            if task.trace.exists():
+            if earlier := outcome_of_earlier(task):  # its result was lost with its last worker
+                done.set_result(earlier)
+            elif task.trace.exists():
                 done.set_result(Failure(WORKER_LOST, str(error)))
             else:  # it never began, but waited behind one that killed its workers
                 done.set_exception(WorkerLostError(str(error)))

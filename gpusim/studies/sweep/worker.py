@@ -171,8 +171,8 @@ def perform(task: Task) -> Outcome:
     """
     with _ONE_AT_A_TIME:
         try:
-            if earlier := hang(task.trace) or _done(task):
-                return earlier  # the engine has given the task to another worker before
+            if earlier := outcome_of_earlier(task):
+                return earlier
             if semantics() != task.semantics:
                 message = "this worker has another gpusim than the sweep; install the same"
                 return Failure(OTHER_VERSION, message, where=_here(), stop=True)
@@ -205,8 +205,10 @@ def facts_of(path: Path) -> Facts:
         return _facts(result, path)
 
 
-def _done(task: Task) -> Facts | None:
-    """The facts of a result that is there already."""
+def outcome_of_earlier(task: Task) -> Failure | Facts | None:
+    """What became of a task that another worker was given before: it hung, or left its result."""
+    if (hung := hang(task.trace)) is not None:
+        return hung
     try:
         return facts_of(task.output) if task.output.exists() else None
     except UserError:  # damaged: it is run again
