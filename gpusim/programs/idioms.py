@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,17 @@ def threads_below(k: BlockTracer, count: int, instructions: int = PROLOGUE) -> M
     inside: Mask = k.t < count
     k.compute(instructions, inside)
     return inside
+
+
+def rounds(first: Any, stop: Any, step: int) -> Iterator[tuple[Any, Mask | None]]:
+    """The numbers ``range(first, stop, step)`` of a block, and who has this one (None: all).
+
+    Of blocks in step the bounds are those of each thread, and (threads,) numbers are given.
+    """
+    count = np.asarray(-(-(stop - first) // step))
+    fewest = count.min()
+    for number in range(count.max()):
+        yield first + step * number, None if number < fewest else number < count
 
 
 def strided_passes(lanes: int, stride: int) -> int:

@@ -123,7 +123,8 @@ class BlockTracer:
         self.bz = block // (shape.grid[0] * shape.grid[1])
         self.t = self.bx * shape.block[0] + self.tx
         self._warp_size = warp_size
-        self._padded = self.blocks * (-(-self.threads // self.blocks // warp_size) * warp_size)
+        self._padded = -(-self.threads // self.blocks // warp_size) * warp_size
+        """Lanes of the warps of a block."""
         self._index = np.empty((_FIRST_ROWS, self.threads), dtype=np.int64)
         """Elements that each thread accesses, an instruction a row: 0 where it takes no part."""
         self._clear()
@@ -311,17 +312,18 @@ class BlockTracer:
         if rows:
             self._check_bounds(index)
         own = self.threads // self.blocks
-        flat = np.empty((rows, self.blocks, self._padded // self.blocks), dtype=np.int64)
+        flat = np.empty((rows, self.blocks, self._padded), dtype=np.int64)
         lanes = index.reshape(rows, self.blocks, own)
         np.multiply(lanes, size[:, None, None], out=flat[:, :, :own])
         flat += np.array([array.base for array in self._arrays], dtype=np.int64)[:, None, None]
         flat[:, :, own:] = INACTIVE
-        return flat.reshape(rows, self._padded // self._warp_size, self._warp_size)
+        warps = self.blocks * self._padded // self._warp_size
+        return flat.reshape(rows, warps, self._warp_size)
 
     def _mask(self, kind: NDArray[np.uint8], active: Mask, address: NDArray[np.int64]) -> Mask:
         """Take the threads out that take no part; returns which instructions access memory."""
         own, count = self.threads // self.blocks, len(self._masks)
-        masks = np.zeros((count, self.blocks, self._padded // self.blocks), dtype=bool)
+        masks = np.zeros((count, self.blocks, self._padded), dtype=bool)
         masks[:, :, :own] = np.reshape(self._masks, (count, self.blocks, own))
         lanes = masks.reshape(count, *address.shape[1:])
         partial = np.array(self._partial)

@@ -59,11 +59,18 @@ def test_launches_of_one_kind_have_their_share_of_windows(launches: list[int], s
 
 
 of_launches = given(
-    st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 3)), min_size=1, max_size=30),
+    st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 3)), min_size=1, max_size=30).filter(
+        lambda each: any(instructions for instructions, _ in each)
+    ),
     st.integers(2, 40),
     st.integers(0, 5),
 )
 """Instructions and kind of each launch, windows, a seed."""
+
+
+def surveyed(each: list[tuple[int, int]]) -> tuple[list[int], list[tuple[str, int, int, int]]]:
+    """Instructions and signature of each launch."""
+    return [instructions for instructions, _ in each], [("k", kind, 0, 0) for _, kind in each]
 
 
 @of_launches
@@ -71,10 +78,7 @@ def test_windows_in_strata_stand_for_all(
     each: list[tuple[int, int]], windows: int, seed: int
 ) -> None:
     plan = parse_sample(f"windows={windows},length=9cycles,warm=9cycles,by=launch,seed={seed}")
-    work = [instructions for instructions, _ in each]
-    if not sum(work):
-        return
-    signatures = [("k", kind, 0, 0) for _, kind in each]
+    work, signatures = surveyed(each)
     found = plan.strata(work, signatures)
     assert len(found) == windows
     assert [place for place, _, _ in found] == sorted(place for place, _, _ in found)
@@ -98,10 +102,7 @@ def test_windows_in_strata_stand_for_all(
 @of_launches
 def test_whole_launches_stand_for_all(each: list[tuple[int, int]], windows: int, seed: int) -> None:
     plan = parse_sample(f"windows={windows},length=launch,seed={seed}")
-    work = [instructions for instructions, _ in each]
-    if not sum(work):
-        return
-    signatures = [("k", kind, 0, 0) for _, kind in each]
+    work, signatures = surveyed(each)
     chosen = plan.launches(work, signatures)
     assert [launch for launch, _, _ in chosen] == sorted({launch for launch, _, _ in chosen})
     assert len(chosen) <= windows

@@ -295,6 +295,8 @@ class SkippingScheduler(BlockScheduler):
                         queue.append(segment)
             if left:
                 segment = left.pop(0)
-                self.passed += segment.instructions()
+                instructions = segment.instructions()
+                self.passed += instructions
+                block.passed += instructions
                 lsu.warm_segment(block, segment)
         return True

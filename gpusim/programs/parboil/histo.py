@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
+from gpusim.programs.idioms import rounds
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
 
@@ -107,11 +108,7 @@ class Intermediates(Kernel):
         half = self.width // 2
         k.compute(10)
         first = ROWS * k.bx
-        rows = np.minimum(ROWS, self.height - first)
-        fewest = rows.min()
-        for step in range(rows.max()):
-            row = first + step
-            where = None if step < fewest else step < rows
+        for row, where in rounds(first, np.minimum(first + ROWS, self.height), 1):
             pair = k.load(self.pairs, row * half + k.tid, where)
             k.wait(0, where)
             k.compute(16, where)

@@ -1,29 +1,15 @@
-"""What reduction and scan share: loops of whole thread blocks, and the sum over a block."""
+"""The sum over a thread block that reduction and scan share."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.programs.tracer import BlockTracer, Mask
+from gpusim.programs.tracer import BlockTracer
 
 BLOCK = 256
 LAST_WARP = 32
 """Threads that finish the tree, without barriers, since a warp is in step (the suite's choice)."""
-
-
-def rounds(first: Any, stop: Any, step: int) -> Iterator[tuple[Any, Mask | None]]:
-    """The numbers ``range(first, stop, step)`` of a block, and who has this one (None: all).
-
-    Of blocks in step the bounds are those of each thread, and (threads,) numbers are given.
-    """
-    count = np.asarray(-(-(stop - first) // step))
-    fewest = count.min()
-    for number in range(count.max()):
-        yield first + step * number, None if number < fewest else number < count
 
 
 def block_sum(k: BlockTracer, values: NDArray[np.float32]) -> NDArray[np.float32]:

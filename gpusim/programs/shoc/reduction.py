@@ -11,9 +11,9 @@ from attrs.validators import ge, le
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.idioms import PROLOGUE
+from gpusim.programs.idioms import PROLOGUE, rounds
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.shoc.block_sum import BLOCK, block_sum, rounds
+from gpusim.programs.shoc.block_sum import BLOCK, block_sum
 from gpusim.programs.tracer import BlockTracer, Shape
 
 BLOCKS = 64

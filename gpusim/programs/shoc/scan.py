@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
-from gpusim.programs.idioms import FLOAT4, PROLOGUE
+from gpusim.programs.idioms import FLOAT4, PROLOGUE, rounds
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.shoc.block_sum import BLOCK, block_sum, rounds
+from gpusim.programs.shoc.block_sum import BLOCK, block_sum
 from gpusim.programs.tracer import BlockTracer, Mask, Shape
 
 BLOCKS = 64
