@@ -120,6 +120,12 @@ def instructions_in(chunk: LaneChunk, parts: int) -> list[int]:
     return counts
 
 
+def operations_in(chunk: LaneChunk, parts: int) -> float:
+    """Operations that a warp executes, the mean of that of so many equal parts which has most."""
+    each = chunk.active.reshape(len(chunk.kind), parts, -1)
+    return float(each.sum(axis=(0, 2)).max()) / each.shape[2]
+
+
 class Segment:
     """A piece of one warp's program, after coalescing, as plain lists for the event loop.
 

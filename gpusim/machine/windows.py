@@ -49,6 +49,7 @@ class Marks:
         """The application is at the next one."""
         if not self.passed:
             self.place, self.launch = self.scheduler.executed, self.scheduler.launch
+            self.scheduler.is_warm()
         self.passed.append(now)
         half = -(-self.length // 2)
         self.due = self.place + (half if len(self.passed) == 1 else self.length)

@@ -314,7 +314,7 @@ def _check(app: SkippedApplication, line_bytes: int) -> None:
             raise ValueError("it has transactions at addresses of more than 57 bits")
     for launch in app.launches:
         pages, threads = launch.pages, launch.shape.threads_per_block
-        if (launch.pieces > PIECE_ROWS * threads * _MOST_EACH).any():
+        if (launch.pieces > 2 * PIECE_ROWS * threads * _MOST_EACH).any():
             raise ValueError("it has more transactions than its threads can make")
         if (launch.pieces < ENDED).any() or (pages < 0).any():
             raise ValueError("it has negative numbers of transactions or of pages")

@@ -20,7 +20,7 @@ from gpusim.core.warp_program import (
     LaneChunk,
 )
 from gpusim.hardware.sm.coalescer import KIND_OF_OP, lanes_that_cover
-from gpusim.hardware.sm.in_step import next_part
+from gpusim.hardware.sm.in_step import Part
 from gpusim.hardware.sm.skipped_accesses import touched_by
 from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
@@ -168,13 +168,9 @@ class OneByOne:
 class Reference(SkippingScheduler):
     """Skips one access at a time."""
 
-    def _advance(self, block: SkippedBlock) -> bool:
+    def _pass(self, block: SkippedBlock, part: Part) -> None:
         assert isinstance(self.pace, SkipForReference)
-        part = next_part(block.chunks, self._touched)
-        if part is not None:
-            self.pace.by[0].warm(block, part.chunk())
-            block.passed += part.instructions
-        return part is not None
+        self.pace.by[0].warm(block, part.chunk())
 
 
 @frozen

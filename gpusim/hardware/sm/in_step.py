@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpusim.core.pieces import part_of
-from gpusim.core.warp_program import LaneChunk, instructions_in, instructions_of
+from gpusim.core.warp_program import LaneChunk, instructions_in, instructions_of, operations_in
 from gpusim.hardware.sm.skipped_accesses import Touched
 
 Toucher = Callable[[LaneChunk, int], list[Touched]]
@@ -27,18 +27,21 @@ class Part:
     Attributes:
         instructions: its warp instructions.
         touched: what they access.
+        takes: operations that a warp executes meanwhile, on average; the same for all blocks.
     """
 
-    __slots__ = ("_count", "_number", "_piece", "instructions", "touched")
+    __slots__ = ("_count", "_number", "_piece", "instructions", "takes", "touched")
 
     def __init__(
-        self, piece: LaneChunk, number: int, count: int, instructions: int, touched: Touched
-    ) -> None:
+        self, piece: LaneChunk, number: int, count: int, instructions: int, touched: Touched,
+        takes: float,
+    ) -> None:  # fmt: skip
         self._piece = piece
         self._number = number
         self._count = count
         self.instructions = instructions
         self.touched = touched
+        self.takes = takes
 
     def chunk(self) -> LaneChunk:
         """It by itself, as the block alone would have executed it."""
@@ -83,8 +86,9 @@ class InStep:
             return False
         count = len(self._waiting)
         counts, touched = instructions_in(piece, count), self._touched(piece, count)
+        takes = operations_in(piece, count)
         for number, waiting in enumerate(self._waiting):
-            part = Part(piece, number, count, counts[number], touched[number])
+            part = Part(piece, number, count, counts[number], touched[number], takes)
             if keep:
                 part.cut_loose()
             waiting.append(part)
@@ -126,4 +130,5 @@ def next_part(chunks: Iterator[LaneChunk], touched: Toucher) -> Part | None:
     chunk = next(chunks, None)
     if chunk is None:
         return None
-    return Part(chunk, 0, 1, instructions_of(chunk), touched(chunk, 1)[0])
+    (touches,) = touched(chunk, 1)
+    return Part(chunk, 0, 1, instructions_of(chunk), touches, operations_in(chunk, 1))

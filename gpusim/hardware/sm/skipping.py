@@ -13,8 +13,8 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.warp_program import LaneChunk, Launch, Segment
 from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
-from gpusim.hardware.sm.in_step import next_part
-from gpusim.hardware.sm.rest import Rest
+from gpusim.hardware.sm.in_step import Part, next_part
+from gpusim.hardware.sm.rest import PIECE_ROWS, Rest
 from gpusim.hardware.sm.skipped_accesses import Touched
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.turns import Beside, Turns
@@ -107,6 +107,14 @@ class SkippingScheduler(BlockScheduler):
         for sm in self._sms:
             issued += sm.counters[self.app].instructions
         return issued
+
+    def is_warm(self) -> None:
+        """How fast blocks go on beside each other is learned from here on."""
+        if self._rest is not None:
+            turns = self._turns_of(self._rest)
+            for beside in self._held:
+                beside.count(turns, self.env._now)
+            turns.forget()
 
     def pause(self) -> None:
         """Time no more: what warps have in hand is issued and answered, then the pace is asked.
@@ -234,15 +242,14 @@ class SkippingScheduler(BlockScheduler):
         for block in resident:
             rank = older[block.home]
             older[block.home] = rank + 1
-            block.turns += shares[rank] if rank < len(shares) else 1.0
-            if block.turns >= 1.0:
-                block.turns -= 1.0
+            block.due += PIECE_ROWS * (shares[rank] if rank < len(shares) else 1.0)
+            if block.due > 0:
                 found.append(block)
         return found
 
     def _turns_of(self, rest: Rest) -> Turns:
         """How the blocks of a kernel go on beside each other."""
-        return self._turns.setdefault(rest.name, Turns())
+        return self._turns.setdefault(rest.name, Turns(len(self._sms)))
 
     def _touched(self, chunk: LaneChunk, blocks: int) -> list[Touched]:
         """What so many blocks side by side access in a piece."""
@@ -274,20 +281,34 @@ class SkippingScheduler(BlockScheduler):
         return frozenset(self._sms[home].sides)
 
     def _advance(self, block: SkippedBlock) -> bool:
-        """Let a block execute a piece; False if it has ended."""
-        if any(map(len, block.segments)):
-            return self._advance_apart(block)
+        """Let a block execute what it is due; False if it had ended."""
+        begun = False
+        while block.due > 0:
+            apart = any(map(len, block.segments))
+            takes = self._advance_apart(block) if apart else self._advance_together(block)
+            if takes is None:
+                break
+            block.due -= takes
+            begun = True
+        return begun
+
+    def _advance_together(self, block: SkippedBlock) -> float | None:
+        """Let a block execute a piece; returns what it takes, None at the end."""
         part = next_part(block.chunks, self._touched)
         if part is None:
-            return False
+            return None
         self.passed += part.instructions
         block.passed += part.instructions
-        self._sms[block.home].lsu.warm(block, part.touched)
-        return True
+        self._pass(block, part)
+        return part.takes
 
-    def _advance_apart(self, block: SkippedBlock) -> bool:
+    def _pass(self, block: SkippedBlock, part: Part) -> None:
+        """Let what a block accesses in a piece pass through TLBs and caches."""
+        self._sms[block.home].lsu.warm(block, part.touched)
+
+    def _advance_apart(self, block: SkippedBlock) -> float:
         """Let each warp of a block execute its next piece, and stay as far from others as it is."""
-        lsu = self._sms[block.home].lsu
+        lsu, operations = self._sms[block.home].lsu, 0
         for left in block.segments:
             if not left and (chunk := next(block.chunks, None)) is not None:
                 for queue, segment in zip(block.segments, lsu.coalesced(chunk), strict=True):
@@ -298,5 +319,6 @@ class SkippingScheduler(BlockScheduler):
                 instructions = segment.instructions()
                 self.passed += instructions
                 block.passed += instructions
+                operations += len(segment.kinds)
                 lsu.warm_segment(block, segment)
-        return True
+        return operations / len(block.segments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import fsum, sqrt
 from typing import Final
 
+from gpusim.hardware.sm.rest import PIECE_ROWS
 from gpusim.hardware.sm.warp import Block
 
 LEAST_TIMES: Final = 3
@@ -19,13 +20,23 @@ class Turns:
 
     Schedulers prefer some warps to others, most of them the older ones.  So blocks that begin
     together come apart, and those after them begin apart; what is skipped has to do the same.
+
+    Where a block was is known to a piece; so a difference that a piece more or less would make is
+    none: of blocks that wait for the same pages, some are always a little ahead, and stay so.
+
+    Args:
+        sms: how many hold blocks of each rank.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sms: int) -> None:
+        self._sms = sms
         self._rows: list[int] = []
         self._cycles: list[int] = []
         self._seen: list[list[float]] = []
         """By rank, how fast it was each time, in parts of the mean of all ranks."""
+
+        self._pieces: list[float] = []
+        """Each time, how much of what a block did in it a piece is."""
 
     def learn(self, rank: int, rows: int, cycles: int) -> None:
         """A block of this rank has executed so many instructions in so many cycles."""
@@ -36,29 +47,37 @@ class Turns:
         self._rows[rank] += rows
         self._cycles[rank] += cycles
 
+    def forget(self) -> None:
+        """What was learned since blocks were timed last is of a machine that was not warm."""
+        self._rows = [0] * len(self._rows)
+        self._cycles = [0] * len(self._cycles)
+
     def end(self) -> None:
         """Blocks are not timed any more, for this time."""
-        mean = sum(self._rows) / max(sum(self._cycles), 1)
-        for rank, cycles in enumerate(self._cycles):
-            if mean and cycles:
-                self._seen[rank].append(self._rows[rank] / cycles / mean)
-            self._rows[rank] = self._cycles[rank] = 0
+        if any(self._rows) and any(self._cycles):
+            mean = sum(self._rows) / sum(self._cycles)
+            self._pieces.append(PIECE_ROWS * self._sms / (mean * max(self._cycles)))
+            for rank, cycles in enumerate(self._cycles):
+                if cycles:
+                    self._seen[rank].append(self._rows[rank] / cycles / mean)
+        self.forget()
 
     def shares(self) -> list[float]:
         """By rank, as far as known: turns of a block for one of the fastest."""
-        speeds = [_surely(seen) for seen in self._seen]
+        piece = fsum(self._pieces) / max(len(self._pieces), 1)
+        speeds = [_surely(seen, piece) for seen in self._seen]
         fastest = max(speeds, default=1.0)
         return [speed / fastest for speed in speeds]
 
 
-def _surely(seen: list[float]) -> float:
-    """The value nearest to 1 that what was seen is compatible with."""
+def _surely(seen: list[float], least: float) -> float:
+    """The value nearest to 1 that what was seen, each time to `least`, is compatible with."""
     count = len(seen)
     if count < LEAST_TIMES:
         return 1.0
     mean = fsum(seen) / count
     variance = fsum((one - mean) * (one - mean) for one in seen) / (count - 1)
-    doubt = ERRORS * sqrt(variance / count)
+    doubt = least + ERRORS * sqrt(variance / count)
     return 1.0 + max(mean - 1.0 - doubt, 0.0) + min(mean - 1.0 + doubt, 0.0)
 
 

@@ -172,12 +172,12 @@ class SkippedBlock(Requester):
             skipped nor timed, by warp.
         been_paused: it has been timed before.
         passed: warp instructions of it that have been skipped.
-        turns: that it has saved up; with 1 it executes a piece.
+        due: operations that each of its warps may execute now; below 0 it has executed more.
     """
 
     __slots__ = (
-        "app", "asid_tag", "been_paused", "chunks", "home", "passed", "segments", "slot", "sm",
-        "turns", "warp_slot", "warp_slots",
+        "app", "asid_tag", "been_paused", "chunks", "due", "home", "passed", "segments", "slot",
+        "sm", "warp_slot", "warp_slots",
     )  # fmt: skip
 
     def __init__(
@@ -195,7 +195,7 @@ class SkippedBlock(Requester):
         self.segments = segments
         self.been_paused = False
         self.passed = 0
-        self.turns = 0.0
+        self.due = 0.0
 
 
 class Warp(Schedulable):

@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Application, LaneChunk, Launch
 from gpusim.hardware.sm.block_scheduler import LaunchRecord
-from gpusim.hardware.sm.in_step import next_part
+from gpusim.hardware.sm.in_step import Part
 from gpusim.hardware.sm.rest import Rest
 from gpusim.hardware.sm.skipped_accesses import Touched, touched_by
 from gpusim.hardware.sm.skipping import SkippingScheduler
@@ -108,18 +108,20 @@ class RecordingScheduler(SkippingScheduler):
         kept, pace = self._kept, self.pace
         assert kept is not None
         assert isinstance(pace, RecordFirst)
-        part = next_part(block.chunks, self._touched)
-        if part is None:
-            kept.pieces.append(ENDED)
-            if pace.progress is not None:
-                pace.progress(self.application.name, self.skipped - self.in_turn + 1)
-            return False
-        self.passed += part.instructions
+        kept.pieces.append(0)
+        if super()._advance(block):
+            return True
+        kept.pieces[-1] = ENDED
+        if pace.progress is not None:
+            pace.progress(self.application.name, self.skipped - self.in_turn + 1)
+        return False
+
+    def _pass(self, block: SkippedBlock, part: Part) -> None:
+        assert self._kept is not None
         found = part.touched
-        kept.pieces.append(
-            kept.log.add(block.home, block.slot, found.lines, found.sectors, found.kinds)
+        self._kept.pieces[-1] += self._kept.log.add(
+            block.home, block.slot, found.lines, found.sectors, found.kinds
         )
-        return True
 
     def _touched(self, chunk: LaneChunk, blocks: int) -> list[Touched]:
         """With all that any machine may ask for."""
