@@ -66,17 +66,18 @@ def test_what_a_piece_more_or_less_makes_is_left_out() -> None:
     assert learned([[215, 185]] * 9) == [1.0, 1.0]
     (old, young) = learned([[300, 100]] * 9)
     assert old == 1.0
-    assert young == pytest.approx((0.5 + 0.08) / (1.5 - 0.08))
+    assert young == pytest.approx(1 / 3)
 
 
 def test_a_piece_counts_once_for_each_block_of_several_sms() -> None:
-    turns = Turns(2)
-    for _ in range(9):
-        for _ in range(2):
-            turns.learn(0, 300, 1000)
-            turns.learn(1, 100, 1000)
-        turns.end()
-    assert turns.shares() == pytest.approx([1.0, (0.5 + 0.08) / (1.5 - 0.08)])
+    for faster, expected in ((215, [1.0, 1.0]), (240, [1.0, 160 / 240])):
+        turns = Turns(2)
+        for _ in range(9):
+            for _ in range(2):
+                turns.learn(0, faster, 1000)
+                turns.learn(1, 400 - faster, 1000)
+            turns.end()
+        assert turns.shares() == pytest.approx(expected)
 
 
 def test_what_is_forgotten_is_not_learned() -> None:

@@ -21,8 +21,8 @@ class Turns:
     Schedulers prefer some warps to others, most of them the older ones.  So blocks that begin
     together come apart, and those after them begin apart; what is skipped has to do the same.
 
-    Where a block was is known to a piece; so a difference that a piece more or less would make is
-    none: of blocks that wait for the same pages, some are always a little ahead, and stay so.
+    Where a block is is known to a piece, so a difference that a piece more or less would make is
+    none: of blocks that wait for the same pages, some are always a little ahead, and never more.
 
     Args:
         sms: how many hold blocks of each rank.
@@ -71,14 +71,15 @@ class Turns:
 
 
 def _surely(seen: list[float], least: float) -> float:
-    """The value nearest to 1 that what was seen, each time to `least`, is compatible with."""
+    """The value nearest to 1 that what was seen is compatible with; 1 up to `least` from it."""
     count = len(seen)
     if count < LEAST_TIMES:
         return 1.0
     mean = fsum(seen) / count
     variance = fsum((one - mean) * (one - mean) for one in seen) / (count - 1)
-    doubt = least + ERRORS * sqrt(variance / count)
-    return 1.0 + max(mean - 1.0 - doubt, 0.0) + min(mean - 1.0 + doubt, 0.0)
+    doubt = ERRORS * sqrt(variance / count)
+    surely = max(mean - 1.0 - doubt, 0.0) + min(mean - 1.0 + doubt, 0.0)
+    return 1.0 + surely if abs(surely) > least else 1.0
 
 
 class Beside:
