@@ -20,6 +20,7 @@ from gpusim.hardware.sm.rest import PIECE_ROWS
 from gpusim.machine.checkpoint import Checkpoint
 from gpusim.machine.checkpoint.changes import Changes
 from gpusim.machine.checkpoint.state import (
+    AGAIN,
     ENDED,
     PAGE_SHIFT,
     Accesses,
@@ -316,8 +317,11 @@ def _check(app: SkippedApplication, line_bytes: int) -> None:
         pages, threads = launch.pages, launch.shape.threads_per_block
         if (launch.pieces > 2 * PIECE_ROWS * threads * _MOST_EACH).any():
             raise ValueError("it has more transactions than its threads can make")
-        if (launch.pieces < ENDED).any() or (pages < 0).any():
+        if (launch.pieces < AGAIN).any() or (pages < 0).any():
             raise ValueError("it has negative numbers of transactions or of pages")
+        between = np.flatnonzero(launch.pieces == AGAIN)[:, None] + [-1, 1]
+        if (np.pad(launch.pieces, 1, constant_values=ENDED)[between + 1] < 0).any():
+            raise ValueError("it has turns that go on where no piece is")
         if (pages > _MOST_ADDRESS >> PAGE_SHIFT).any():
             raise ValueError("it has pages at addresses of more than 57 bits")
     if app.before < 0:

@@ -17,7 +17,7 @@ from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.machine.checkpoint.access_log import AccessLog
 from gpusim.machine.checkpoint.changes import arrays_of, changes, copy_of, hash_of
-from gpusim.machine.checkpoint.state import ENDED, Shape, SkippedApplication, SkippedLaunch
+from gpusim.machine.checkpoint.state import AGAIN, ENDED, Shape, SkippedApplication, SkippedLaunch
 from gpusim.machine.skipping import SkipFirst
 
 
@@ -54,6 +54,8 @@ class RecordingScheduler(SkippingScheduler):
 
     _kept: _Kept | None = None
     _more: bool = False
+    _turn_begins: bool = True
+    """The block that has its turn has not passed a piece in it."""
 
     def recorded(self) -> SkippedApplication:
         """What was skipped, when the run is over."""
@@ -108,19 +110,22 @@ class RecordingScheduler(SkippingScheduler):
         kept, pace = self._kept, self.pace
         assert kept is not None
         assert isinstance(pace, RecordFirst)
-        kept.pieces.append(0)
+        self._turn_begins = True
         if super()._advance(block):
             return True
-        kept.pieces[-1] = ENDED
+        kept.pieces.append(ENDED)
         if pace.progress is not None:
             pace.progress(self.application.name, self.skipped - self.in_turn + 1)
         return False
 
     def _pass(self, block: SkippedBlock, part: Part) -> None:
-        assert self._kept is not None
-        found = part.touched
-        self._kept.pieces[-1] += self._kept.log.add(
-            block.home, block.slot, found.lines, found.sectors, found.kinds
+        kept, found = self._kept, part.touched
+        assert kept is not None
+        if not self._turn_begins:
+            kept.pieces.append(AGAIN)
+        self._turn_begins = False
+        kept.pieces.append(
+            kept.log.add(block.home, block.slot, found.lines, found.sectors, found.kinds)
         )
 
     def _touched(self, chunk: LaneChunk, blocks: int) -> list[Touched]:

@@ -111,9 +111,14 @@ class ReplayingScheduler(SkippingScheduler):
         count = self.tape.next_piece()
         if count == ENDED:
             return False
+        self._play(block, count)
+        while self.tape.again():
+            self._play(block, self.tape.next_piece())
+        return True
+
+    def _play(self, block: SkippedBlock, count: int) -> None:
         self._warm_with(self.tape.summary(count))
         self._warm(block, self.tape.transactions(count))
-        return True
 
     def _warm_with(self, last: LastAccesses | None) -> None:
         """All that is left of the transactions that are not kept in full."""

@@ -15,6 +15,9 @@ from gpusim.machine.checkpoint.changes import Changes
 ENDED = -1
 """In `SkippedLaunch.pieces`: the block whose turn it was has ended."""
 
+AGAIN = -2
+"""Likewise: the next piece is of the same turn as the one before."""
+
 PAGE_SHIFT = 12
 """Pages are kept in the smallest size that a machine can have."""
 
@@ -87,8 +90,8 @@ class SkippedLaunch:
         shape: of the whole launch.
         begun: its blocks that are skipped.
         instructions: of them, of warps.
-        pieces: how many transactions each piece has that a block executes when it is its turn, or
-            `ENDED`.
+        pieces: how many transactions each piece has that a block executes when it is its turn;
+            `ENDED` instead of one, `AGAIN` between two of one turn.
         pages: of `PAGE_SHIFT`, that the application accesses for the first time, in order.
         changes: what it changes in the program's arrays.
     """

@@ -7,6 +7,7 @@ from attrs import evolve
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import BYTES_SHIFT, SECTORS, Launch
 from gpusim.machine.checkpoint.state import (
+    AGAIN,
     Accesses,
     LastAccesses,
     Shape,
@@ -73,6 +74,12 @@ class Tape:
             raise self.damaged("blocks end too late")
         self._turn += 1
         return self._pieces[self._turn - 1]
+
+    def again(self) -> bool:
+        """Whether the next piece is of the same turn."""
+        same = self._turn < len(self._pieces) and self._pieces[self._turn] == AGAIN
+        self._turn += same
+        return same
 
     def transactions(self, count: int) -> Accesses:
         """The next ones, as far as they are kept in full."""
