@@ -56,6 +56,7 @@ WRONG = [
     ("launches/app", 0, 7), ("launches/blocks", 0, 9), ("launches/begun", 0, 0),
     ("launches/begun", 0, 1 << 40), ("launches/pieces", 0, 1 << 61),
     ("0/pieces/transactions", 0, -1), ("0/pieces/transactions", 0, -2),
+    ("0/pieces/transactions", 0, -3), ("0/pieces/transactions", -1, -2),
     ("0/pieces/transactions", 0, 1 << 61), ("0/pieces/transactions", -1, 5),
     ("0/pages/page", 0, 1 << 60), ("0/changes/array", 0, 99), ("0/changes/start", 0, 1 << 60),
     ("0/changes/count", 0, 0), ("0/whole/line", 0, 1 << 60), ("0/whole/line", 0, -(1 << 40)),

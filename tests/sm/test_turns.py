@@ -69,6 +69,11 @@ def test_what_a_piece_more_or_less_makes_is_left_out() -> None:
     assert young == pytest.approx(1 / 3)
 
 
+def test_blocks_that_were_seen_to_do_nothing_have_turns_all_the_same() -> None:
+    (old, young) = learned([[0, 400]] * 9)
+    assert (old, young) == (pytest.approx(0.08 / 2), 1.0)
+
+
 def test_a_piece_counts_once_for_each_block_of_several_sms() -> None:
     for faster, expected in ((215, [1.0, 1.0]), (240, [1.0, 160 / 240])):
         turns = Turns(2)

@@ -71,7 +71,10 @@ class Turns:
 
 
 def _surely(seen: list[float], least: float) -> float:
-    """The value nearest to 1 that what was seen is compatible with; 1 up to `least` from it."""
+    """The value nearest to 1 that what was seen is compatible with.
+
+    Up to `least` from 1 it is 1, and it is never below `least`.
+    """
     count = len(seen)
     if count < LEAST_TIMES:
         return 1.0
@@ -79,7 +82,7 @@ def _surely(seen: list[float], least: float) -> float:
     variance = fsum((one - mean) * (one - mean) for one in seen) / (count - 1)
     doubt = ERRORS * sqrt(variance / count)
     surely = max(mean - 1.0 - doubt, 0.0) + min(mean - 1.0 + doubt, 0.0)
-    return 1.0 + surely if abs(surely) > least else 1.0
+    return max(1.0 + surely, least) if abs(surely) > least else 1.0
 
 
 class Beside:
