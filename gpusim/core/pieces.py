@@ -14,12 +14,10 @@ _IS_ACCESS[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
 
 
 def pieces_of(chunk: LaneChunk, rows: int) -> Iterator[LaneChunk]:
-    """A chunk in pieces of about so many operations, at most half as many more."""
-    whole = len(chunk.kind)
+    """A chunk in pieces of at most so many operations."""
     memory = np.concatenate(([0], np.cumsum(_IS_ACCESS[chunk.kind])))
-    count = max(round(whole / rows), 1)
-    for number in range(count):
-        first, last = whole * number // count, whole * (number + 1) // count
+    for first in range(0, len(chunk.kind), rows):
+        last = min(first + rows, len(chunk.kind))
         accesses = slice(int(memory[first]), int(memory[last]))
         yield LaneChunk(
             chunk.kind[first:last], chunk.arg[first:last], chunk.active[first:last],
