@@ -106,24 +106,23 @@ class LaneChunk:
 
 def instructions_of(chunk: LaneChunk) -> int:
     """Warp instructions of a chunk, as an SM counts them when it issues them."""
-    (count,) = instructions_in(chunk, 1)
+    (count,), _ = executed_in(chunk, 1)
     return count
 
 
-def instructions_in(chunk: LaneChunk, parts: int) -> list[int]:
-    """Likewise those of each of so many equal parts of its warps."""
+def executed_in(chunk: LaneChunk, parts: int) -> tuple[list[int], float]:
+    """What each of so many equal parts of a chunk's warps executes.
+
+    Returns:
+        their warp instructions, as an SM counts them when it issues them; operations that a warp
+        executes, the mean of that part which has most.
+    """
     warps = chunk.active.reshape(len(chunk.kind), parts, -1).sum(axis=2)
     each = np.where(chunk.kind == Op.COMPUTE, chunk.arg, 1)
     each[np.isin(chunk.kind, NO_INSTRUCTION)] = 0
     each[(chunk.kind == Op.SHARED) & (chunk.arg == 0)] = 0
     counts: list[int] = (each @ warps).tolist()
-    return counts
-
-
-def operations_in(chunk: LaneChunk, parts: int) -> float:
-    """Operations that a warp executes, the mean of that of so many equal parts which has most."""
-    each = chunk.active.reshape(len(chunk.kind), parts, -1)
-    return float(each.sum(axis=(0, 2)).max()) / each.shape[2]
+    return counts, int(warps.sum(axis=0).max()) / (chunk.active.shape[1] // parts)
 
 
 class Segment:

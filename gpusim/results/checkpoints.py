@@ -319,8 +319,9 @@ def _check(app: SkippedApplication, line_bytes: int) -> None:
             raise ValueError("it has more transactions than its threads can make")
         if (launch.pieces < AGAIN).any() or (pages < 0).any():
             raise ValueError("it has negative numbers of transactions or of pages")
-        between = np.flatnonzero(launch.pieces == AGAIN)[:, None] + [-1, 1]
-        if (np.pad(launch.pieces, 1, constant_values=ENDED)[between + 1] < 0).any():
+        pieces = np.pad(launch.pieces, 1, constant_values=ENDED)
+        again = np.flatnonzero(pieces == AGAIN)
+        if (pieces[again - 1] < 0).any() or (pieces[again + 1] < 0).any():
             raise ValueError("it has turns that go on where no piece is")
         if (pages > _MOST_ADDRESS >> PAGE_SHIFT).any():
             raise ValueError("it has pages at addresses of more than 57 bits")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpusim.core.pieces import part_of
-from gpusim.core.warp_program import LaneChunk, instructions_in, instructions_of, operations_in
+from gpusim.core.warp_program import LaneChunk, executed_in
 from gpusim.hardware.sm.skipped_accesses import Touched
 
 Toucher = Callable[[LaneChunk, int], list[Touched]]
@@ -85,8 +85,8 @@ class InStep:
         if piece is None:
             return False
         count = len(self._waiting)
-        counts, touched = instructions_in(piece, count), self._touched(piece, count)
-        takes = operations_in(piece, count)
+        counts, takes = executed_in(piece, count)
+        touched = self._touched(piece, count)
         for number, waiting in enumerate(self._waiting):
             part = Part(piece, number, count, counts[number], touched[number], takes)
             if keep:
@@ -130,5 +130,5 @@ def next_part(chunks: Iterator[LaneChunk], touched: Toucher) -> Part | None:
     chunk = next(chunks, None)
     if chunk is None:
         return None
-    (touches,) = touched(chunk, 1)
-    return Part(chunk, 0, 1, instructions_of(chunk), touches, operations_in(chunk, 1))
+    (count,), takes = executed_in(chunk, 1)
+    return Part(chunk, 0, 1, count, touched(chunk, 1)[0], takes)
