@@ -79,7 +79,8 @@ def measure(name: str) -> Cost:
     """Time, skip and execute a case, once each."""
     timed, _ = _run(CASES[name], None)
     skipped, instructions = _run(CASES[name], SkipFirst(1 << 40, "launches"))
-    executed = _seconds(lambda: _execute(_machine(CASES[name], None).tenants[0].application))
+    application = _machine(CASES[name], None).tenants[0].application
+    executed = _seconds(lambda: _execute(application))
     return Cost(name, form(), instructions, timed, skipped, executed, timed / skipped)
 
 
@@ -136,7 +137,7 @@ def _table(costs: list[Cost]) -> Table:
     for cost in costs:
         table.add_row(
             cost.case, CASES[cost.case].model, f"{cost.instructions:,}", f"{cost.timed:.2f}",
-            f"{cost.skipped:.2f}", f"{cost.factor:.1f} ×", f"{cost.executed:.2f}",
+            f"{cost.skipped:.2f}", f"{cost.factor:.1f} ×", f"{cost.executed:.3f}",
         )  # fmt: skip
     return table
 
