@@ -464,6 +464,11 @@ class GpuConfig:
         return self.l2.sectored or self.l1.writes == "allocate"
 
     @property
+    def knows_sectors(self) -> bool:
+        """Whether a cache asks for parts of a line."""
+        return self.knows_covered or self.l1.sector < self.l1.line
+
+    @property
     def side_caches(self) -> Mapping[str, SideCacheConfig]:
         """The side caches that it has, by name."""
         named = ((name, getattr(self, name)) for name in SIDE_CACHES)

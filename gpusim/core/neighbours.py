@@ -51,17 +51,24 @@ class Behind:
         raise NotImplementedError
 
     def warm_lines(
-        self, lines: list[int], shift: int, sectors: list[int], kinds: list[int], app: int
-    ) -> None:
-        """Likewise for many, one after the other; those without sectors have not come so far.
+        self, lines: list[int], first: int, end: int, shift: int, sectors: list[int],
+        kinds: list[int], app: int,
+    ) -> None:  # fmt: skip
+        """Likewise for many, one after the other.
 
         Args:
             lines: physical numbers of lines of the asking cache.
+            first: number of the first one that is meant.
+            end: and of the one after the last one.
             shift: logarithm of their size.
             sectors: of each, as for `warm`.
             kinds: likewise.
             app: index of the application.
         """
+        raise NotImplementedError
+
+    def lines(self, shift: int, app: int) -> int:
+        """How many lines of the size `1 << shift` it can hold for an application."""
         raise NotImplementedError
 
 
@@ -108,8 +115,17 @@ class FirstTlb:
         """Wake `sender` when there may be room."""
         raise NotImplementedError
 
+    @property
+    def next_tlb(self) -> object:
+        """What a miss asks without a clock."""
+        raise NotImplementedError
+
     def warm(self, tag: int, requester: Requester) -> Mapping:
         """A lookup without a clock, with all that a miss brings."""
+        raise NotImplementedError
+
+    def reach(self) -> int | None:
+        """How many of the smallest pages it can hold at most; None: that is not known."""
         raise NotImplementedError
 
 
@@ -146,8 +162,16 @@ class FirstCache:
         """Forget all lines."""
         raise NotImplementedError
 
-    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> list[int]:
-        """Accesses without a clock; returns the sectors that each asks of the memory behind."""
+    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> None:
+        """Accesses without a clock."""
+        raise NotImplementedError
+
+    def asks(self, sectors: int) -> int:
+        """What a load of these sectors that misses asks of the memory behind."""
+        raise NotImplementedError
+
+    def capacity(self) -> int:
+        """How many lines it holds."""
         raise NotImplementedError
 
     def begin_kernel(self, shared_bytes: int) -> None:

@@ -64,6 +64,10 @@ _COMPUTE: Final = int(Op.COMPUTE)
 _BARRIER: Final = int(Op.BARRIER)
 _NO_INSTRUCTION: Final = frozenset(map(int, NO_INSTRUCTION))
 
+_INSTRUCTIONS = np.ones(256, dtype=np.int64)
+_INSTRUCTIONS[list(NO_INSTRUCTION)] = 0
+"""By `Op`, the instructions of one that is no arithmetic."""
+
 SECTOR_BYTES: Final = 32
 """The grain of transactions: what a lane of an instruction does not cross."""
 
@@ -117,12 +121,15 @@ def executed_in(chunk: LaneChunk, parts: int) -> tuple[list[int], float]:
         their warp instructions, as an SM counts them when it issues them; operations that a warp
         executes, the mean of that part which has most.
     """
-    warps = chunk.active.reshape(len(chunk.kind), parts, -1).sum(axis=2)
-    each = np.where(chunk.kind == Op.COMPUTE, chunk.arg, 1)
-    each[np.isin(chunk.kind, NO_INSTRUCTION)] = 0
+    rows, every = chunk.active.shape
+    own = every // parts
+    each = np.where(chunk.kind == Op.COMPUTE, chunk.arg, _INSTRUCTIONS[chunk.kind])
     each[(chunk.kind == Op.SHARED) & (chunk.arg == 0)] = 0
+    if chunk.active.all():
+        return [int(each.sum()) * own] * parts, float(rows)
+    warps = np.count_nonzero(chunk.active.reshape(rows, parts, own), axis=2)
     counts: list[int] = (each @ warps).tolist()
-    return counts, int(warps.sum(axis=0).max()) / (chunk.active.shape[1] // parts)
+    return counts, int(warps.sum(axis=0).max()) / own
 
 
 class Segment:

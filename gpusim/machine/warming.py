@@ -10,12 +10,15 @@ from gpusim.core.mapping import Mapping as PageMapping
 from gpusim.core.request import Requester
 from gpusim.core.stage import Stage
 from gpusim.hardware.cache.behind import BehindL1
+from gpusim.hardware.sm.passage import Passage
+from gpusim.hardware.sm.skipping import SkippingScheduler
+from gpusim.hardware.tlb.level import TlbLevel
 from gpusim.machine.machine import Machine
 from gpusim.machine.memory_system import WalkersOfDomains
 
 
 def prepare_warming(machine: Machine) -> None:
-    """Let every part know what is behind it for accesses without a clock.
+    """Let every part know what is behind it for accesses without a clock, and schedulers the way.
 
     Raises:
         UserError: the machine has something that cannot be kept warm.
@@ -36,8 +39,21 @@ def prepare_warming(machine: Machine) -> None:
     for group in machine.stages:
         for stage in group:
             stage.warm_below = _below(_sink_of(stage), stages)
-    for sm in machine.sms:
-        sm.lsu.point.warm_behind = behind[id(machine.system_of[sm.index])]
+    by_slot = any(
+        stage.array.by_block_slot
+        for group in machine.stages
+        for stage in group
+        if isinstance(stage, TlbLevel)
+    )
+    table = machine.page_table
+    for scheduler, tenant in zip(machine.schedulers, machine.tenants, strict=True):
+        assert isinstance(scheduler, SkippingScheduler)
+        points = [machine.sms[sm].lsu.point for sm in tenant.sms]
+        scheduler.passage = Passage(
+            scheduler.app, scheduler.asid, points, [id(point.tlb.next_tlb) for point in points],
+            behind[id(machine.system_of[tenant.sms[0]])],
+            lambda asid, page: table.walk(asid, page).mapping, by_slot,
+        )  # fmt: skip
 
 
 def _refusal(machine: Machine) -> str:

@@ -162,6 +162,7 @@ class BlockTracer:
         where: Mask | None = None,
     ) -> None:
         """Write ``array[index] = value``; of threads with one address, the last one wins."""
+        where = _unless_all(where)
         self._access(_STORE, array, index, where)
         if isinstance(index, int):
             if where is None or where.any():
@@ -210,6 +211,7 @@ class BlockTracer:
         value: NDArray[Number] | int | float,
         where: Mask | None,
     ) -> None:
+        where = _unless_all(where)
         self._access(_REDUCE, array, index, where)
         if where is None:
             combine.at(array.data, index, value)
@@ -256,7 +258,7 @@ class BlockTracer:
     # Recording ------------------------------------------------------------------------------
 
     def _record(self, op: int, arg: int, where: Mask | None) -> None:
-        if where is not None:
+        if where is not None and not where.all():
             self._partial.append(len(self._kind))
             self._masks.append(where.copy())
         self._kind.append(op)
@@ -266,15 +268,16 @@ class BlockTracer:
         self, op: int, array: DeviceArray[Scalar], index: Index, where: Mask | None
     ) -> Index:  # fmt: skip
         """Record a memory instruction; returns `index`, which is 0 outside `where`."""
-        if where is not None:
-            if not isinstance(index, int):
-                index = np.where(where, index, 0)
-            if not where.any():
-                return index
+        where = _unless_all(where)
+        if where is not None and not where.any():
+            return index if isinstance(index, int) else np.zeros(self.threads, dtype=np.int64)
         row = len(self._arrays)
         if row == len(self._index):
             self._index = np.concatenate((self._index, np.empty_like(self._index)))
-        self._index[row] = index
+        if where is None or isinstance(index, int):
+            self._index[row] = index
+        else:
+            index = np.multiply(index, where, out=self._index[row])
         self._arrays.append(array)  # type: ignore[arg-type]
         self._record(op, 0, where)
         return index
@@ -327,16 +330,17 @@ class BlockTracer:
         masks[:, :, :own] = np.reshape(self._masks, (count, self.blocks, own))
         lanes = masks.reshape(count, *address.shape[1:])
         partial = np.array(self._partial)
-        active[partial] = lanes.any(axis=2)
+        active[partial] = _any_lane(lanes)
         memory: Mask = _IS_MEMORY[kind]
         accesses = memory[partial]
         rows = (np.cumsum(memory) - 1)[partial[accesses]]
-        address[rows] = np.where(lanes[accesses], address[rows], INACTIVE)
+        every = slice(None) if len(rows) == len(address) else rows
+        address[every] |= np.subtract(lanes[accesses], 1, dtype=np.int64)  # all bits: `INACTIVE`
         return memory
 
     def _check_bounds(self, index: NDArray[np.int64]) -> None:
         length = np.array([array.length for array in self._arrays])
-        outside = (index.min(axis=1) < 0) | (index.max(axis=1) >= length)
+        outside = index.view(np.uint64).max(axis=1) >= length  # below 0, it is a large number
         if outside.any():
             row = int(np.argmax(outside))
             thread = int(np.argmax((index[row] < 0) | (index[row] >= length[row])))
@@ -367,6 +371,24 @@ class StepTracer(BlockTracer):
     @property
     def full(self) -> bool:
         return len(self._kind) >= ROWS_IN_STEP
+
+
+def _unless_all(where: Mask | None) -> Mask | None:
+    """None instead of a mask that leaves nobody out."""
+    return None if where is None or where.all() else where
+
+
+def _any_lane(lanes: Mask) -> Mask:
+    """Of (n, warps, lanes), which warps have any; eight lanes are looked at as one number."""
+    if lanes.shape[2] % 8:
+        few: Mask = np.logical_or.reduce(lanes, axis=2)
+        return few
+    eights = lanes.view(np.uint64)
+    found = eights[:, :, 0]
+    for number in range(1, eights.shape[2]):
+        found = found | eights[:, :, number]
+    some: Mask = found != 0
+    return some
 
 
 def _at(value: NDArray[Scalar] | int | float, where: Mask) -> NDArray[Scalar] | int | float:

@@ -2,14 +2,29 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
+from gpusim.hardware.sm.skipped_accesses import KIND_BITS
 from gpusim.machine.checkpoint import access_log
 from gpusim.machine.checkpoint.access_log import AccessLog
 from gpusim.machine.checkpoint.changes import Changes, changes, copy_of
 
 Access = tuple[int, int, int, int, int]
 """SM, block slot, line, sectors, kind."""
+
+
+def in_piece(rows: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Of lines, sectors and kinds the last one of each line and kind, with the sectors of all."""
+    last: dict[tuple[int, int], int] = {}
+    for line, sectors, kind in rows:
+        last[line, kind] = last.pop((line, kind), 0) | sectors
+    return [(line, sectors, kind) for (line, kind), sectors in last.items()]
+
+
+def touches(rows: list[tuple[int, int, int]]) -> NDArray[np.int64]:
+    names = [line << KIND_BITS | kind for line, _, kind in rows]
+    return np.array([names, [sectors for _, sectors, _ in rows]], dtype=np.int64)
 
 
 def naive(accesses: list[Access]) -> list[Access]:
@@ -27,13 +42,16 @@ def test_the_log_keeps_the_last_accesses_in_full_and_sums_up_the_others(
 ) -> None:
     monkeypatch.setattr(access_log, "_CHUNK", 100)
     rng = np.random.default_rng(1)
-    log, made = AccessLog(keep, 128), []
+    log, made, counts = AccessLog(keep, 128), [], []
     for home in rng.integers(0, 3, 300).tolist():
         slot, count = int(rng.integers(0, 4)), int(rng.integers(0, 9))
         columns = [rng.integers(0, most, count).tolist() for most in (50, 256, 4)]
-        columns[0] = [line + (line % 2 << 50) for line in columns[0]]  # addresses of 57 bits
-        assert log.add(home, slot, *columns) == count
-        made += [(home, slot, *row) for row in zip(*columns, strict=True)]
+        columns[0] = [line + (line % 2 << 49) for line in columns[0]]  # addresses of 57 bits
+        rows = list(zip(*columns, strict=True))
+        log.add(home, slot, touches(rows))
+        made += [(home, slot, *row) for row in in_piece(rows)]
+        counts.append(len(in_piece(rows)))
+    assert log.take()[0] == counts
     last, whole = log.finish()
     first = 0 if keep is None else len(made) - keep
     rows = zip(whole.lines, whole.sectors, whole.kinds, strict=True)
@@ -47,18 +65,19 @@ def test_no_more_lines_are_kept_than_the_largest_machine_can_use(
 ) -> None:  # fmt: skip
     monkeypatch.setattr(access_log, "MOST_LAST", 10)
     log = AccessLog(0, 128)
-    log.add(0, 0, list(range(40)), [15] * 40, [0] * 40)
+    log.add(0, 0, touches([(line, 15, 0) for line in range(40)]))
     assert log.finish()[0].lines.tolist() == list(range(30, 40))
 
 
-def test_pages_are_told_once_in_the_order_in_which_they_are_translated_first() -> None:
+def test_pages_are_told_once_in_the_order_in_which_they_are_used_first() -> None:
     log = AccessLog(0, 128)
-    log.add(0, 0, [320, 0, 321, 33], [1] * 4, [0] * 4)
-    log.add(0, 0, [], [], [])
-    log.add(1, 0, [0, 96, 320], [1] * 3, [0] * 3)
-    assert log.take_pages().tolist() == [0, 10, 1, 3]
-    log.add(0, 0, [1, 64], [1] * 2, [0] * 2)
-    assert log.take_pages().tolist() == [2]
+    log.add(0, 0, touches([(line, 1, 0) for line in (320, 0, 321, 33)]))
+    log.add(0, 0, touches([]))
+    log.add(1, 0, touches([(line, 1, 0) for line in (0, 96, 320)]))
+    counts, pages = log.take()
+    assert (counts, pages.tolist()) == ([4, 0, 3], [10, 0, 1, 3])
+    log.add(0, 0, touches([(1, 1, 0), (64, 1, 0)]))
+    assert log.take()[1].tolist() == [2]
 
 
 def test_changes_are_found_bit_for_bit_and_made_again() -> None:

@@ -1,6 +1,6 @@
 """What skipping leaves in TLBs and caches, against a reference that takes one access at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -17,11 +17,14 @@ from gpusim.core.warp_program import (
     MEMORY_OPS,
     SECTOR_BYTES,
     SECTORS,
+    SIDE_OPS,
     LaneChunk,
+    Op,
+    Segment,
 )
+from gpusim.hardware.sm import last_touches
 from gpusim.hardware.sm.coalescer import KIND_OF_OP, lanes_that_cover
-from gpusim.hardware.sm.in_step import Part
-from gpusim.hardware.sm.skipped_accesses import touched_by
+from gpusim.hardware.sm.skipped_accesses import KIND_BITS, touched_by, touched_in
 from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.machine import Machine
@@ -31,9 +34,13 @@ from gpusim.simulate import assign_sms
 from gpusim.simulate import run as run_machine
 
 BASE = 1 << 40
+KINDS = (1 << KIND_BITS) - 1
 
 Access = tuple[int, int, int]
 """Line, kind, sectors."""
+
+Page = tuple[int, int, int]
+"""Position of the SM, block slot if that matters, page."""
 
 
 def accesses(chunk: LaneChunk, line_bytes: int, covered: bool) -> dict[int, list[Access]]:
@@ -54,15 +61,21 @@ def accesses(chunk: LaneChunk, line_bytes: int, covered: bool) -> dict[int, list
     return found
 
 
-def joined(chunk: LaneChunk, line_bytes: int, covered: bool, blocks: int) -> list[list[Access]]:
-    """By block, each line and kind once, where it is accessed for the last time."""
-    of: list[dict[tuple[int, int], int]] = [{} for _ in range(blocks)]
+def last_uses(touches: Iterable[tuple[object, int]]) -> dict[object, int]:
+    """Each thing once, where it is last, with all its bits."""
+    found: dict[object, int] = {}
+    for what, bits in touches:
+        found[what] = found.pop(what, 0) | bits
+    return found
+
+
+def by_block(chunk: LaneChunk, line_bytes: int, covered: bool, blocks: int) -> list[list[Access]]:
+    """By block, what its lanes access, one after the other."""
+    of: list[list[Access]] = [[] for _ in range(blocks)]
     warps = chunk.active.shape[1] // blocks
     for key, some in accesses(chunk, line_bytes, covered).items():
-        lines = of[(key & (1 << 32) - 1) // warps]
-        for line, kind, bit in some:
-            lines[line, kind] = lines.pop((line, kind), 0) | bit
-    return [[(line, kind, sectors) for (line, kind), sectors in lines.items()] for lines in of]
+        of[(key & (1 << 32) - 1) // warps] += some
+    return of
 
 
 @st.composite
@@ -74,21 +87,52 @@ def chunks(draw: Callable[[Any], Any]) -> LaneChunk:
     rng = np.random.default_rng(seed)
     address = BASE + 4 * rng.integers(0, spread, (memory, warps, 8))
     address[rng.random(address.shape) < draw(st.sampled_from([0.0, 0.3, 0.9]))] = INACTIVE
+    active = np.ones((rows, warps), dtype=bool)
+    active[[kind in MEMORY_OPS for kind in kinds]] = (address != INACTIVE).any(axis=2)
     return LaneChunk(
-        np.array(kinds, dtype=np.uint8), np.zeros(rows, dtype=np.int64),
-        np.ones((rows, warps), dtype=bool), address, np.full(memory, 4),
+        np.array(kinds, dtype=np.uint8), np.zeros(rows, dtype=np.int64), active, address,
+        np.full(memory, 4),
     )  # fmt: skip
 
 
-@given(chunk=chunks(), covered=st.booleans(), line=st.sampled_from([32, 128]))
-@settings(max_examples=60, deadline=None)
+@given(
+    chunk=chunks(), covered=st.booleans(), line=st.sampled_from([32, 128]), sectors=st.booleans()
+)
+@settings(max_examples=80, deadline=None)
 def test_a_block_touches_each_line_where_it_is_used_last(
-    chunk: LaneChunk, covered: bool, line: int
+    chunk: LaneChunk, covered: bool, line: int, sectors: bool
 ) -> None:
+    grain, covered = (SECTOR_BYTES, covered) if sectors else (line, False)
     for blocks in {1, 2, 4} & {1, chunk.active.shape[1]}:
-        touched = touched_by(chunk, line, covered, blocks)
-        found = [list(zip(one.lines, one.kinds, one.sectors, strict=True)) for one in touched]
-        assert found == joined(chunk, line, covered, blocks)
+        touched = touched_by(chunk, line, grain, covered, blocks)
+        for number, expected in enumerate(by_block(chunk, line, covered, blocks)):
+            names, bits = touched.of(number).tolist()
+            found = last_uses(zip(names, bits, strict=True))
+            lines = last_uses((one << KIND_BITS | kind, bit) for one, kind, bit in expected)
+            if grain == line:
+                lines = dict.fromkeys(lines, (1 << line // SECTOR_BYTES) - 1)
+            assert list(found.items()) == list(lines.items())
+
+
+@given(
+    ops=st.lists(st.tuples(st.sampled_from(list(Op)), st.integers(0, 3)), max_size=8),
+    seed=st.integers(0, 99),
+)
+def test_a_segment_touches_what_its_memory_operations_do(
+    ops: list[tuple[Op, int]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    expected, lines, sectors = [], [], []
+    for op, count in ops:
+        if op in MEMORY_OPS or op in SIDE_OPS.values():
+            for line, bits in rng.integers(1, 16, (count, 2)).tolist():
+                lines.append(line)
+                sectors.append(bits)
+                if op in MEMORY_OPS:
+                    expected.append((line << KIND_BITS | KIND_OF_OP[op], bits))
+    kinds, args = [int(op) for op, _ in ops], [count for _, count in ops]
+    names, bits = touched_in(Segment(kinds, args, lines, sectors)).tolist()
+    assert list(zip(names, bits, strict=True)) == expected
 
 
 # -- whole machines --------------------------------------------------------------------------------
@@ -99,58 +143,75 @@ class OneByOne:
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.config = machine, machine.config
-        self.page_shift = self.config.memory.page.bit_length() - 1
+        self.page_lines = self.config.memory.page // self.config.l1.line
         sectors = self.config.l1.sector // SECTOR_BYTES
         places = range(0, self.config.l1.line // SECTOR_BYTES, sectors)
         self.groups = [(1 << sectors) - 1 << place for place in places]
         self.line_shift = self.config.l1.line.bit_length() - 1
+        self.by_slot = self.config.tlb["L1"].array.policy == "tb-partitioned"
 
-    def warm(self, block: SkippedBlock, chunk: LaneChunk) -> None:
-        """Let a block's piece pass."""
-        (piece,) = joined(chunk, self.config.l1.line, self.config.knows_covered, 1)
-        point = self.machine.sms[block.sm].lsu.point
-        if self.config.l1.translation == "after":
-            self._after(point, block, piece)
-            return
-        base = self._pages(point, block, [line for line, _, _ in piece])
-        for line, kind, bits in piece:
-            name = base[self._page(line)] + line
-            fetched = self._l1(point._l1, name, kind, bits)
-            if fetched:
-                self._l2(point, name, kind, fetched, block.app)
+    def warm(self, touches: Sequence[tuple[SkippedBlock, int, int]]) -> None:
+        """Let what blocks touched pass: of each the block, its name, and sectors."""
+        table, asid = self.machine.page_table, 0
+        base = {}
+        for _, name, _ in touches:
+            page = (name >> KIND_BITS) // self.page_lines
+            if page not in base:
+                base[page] = table.walk(asid, page).mapping.delta * self.page_lines
+        self._fill_l1s(touches, base)
+        homes = {id(block): block for block, _, _ in touches}
+        lines = last_uses((name, bits) for _, name, bits in touches)
+        at = {name: place for place, (_, name, _) in enumerate(touches)}
+        pages = {
+            (block.home, block.slot if self.by_slot else 0, (name >> KIND_BITS) // self.page_lines):
+            (place, id(block)) for place, (block, name, _) in enumerate(touches)
+        }  # fmt: skip
+        pages = self._in_tlbs(pages)
+        events = [(at[cast("int", name)], 1, name, bits) for name, bits in lines.items()]
+        events += [(place, 0, page, of) for (_, _, page), (place, of) in pages.items()]
+        kept = list(last_uses((cast("int", name) >> KIND_BITS, 0) for name in lines))
+        kept = kept[-2 * self.machine.config.l2.size // self.config.l1.line :]
+        for _, is_line, what, more in sorted(events, key=lambda one: one[:2]):
+            if is_line and cast("int", what) >> KIND_BITS in kept:
+                self._l2(cast("int", what), more, base)
+            elif not is_line:
+                block = homes[more]
+                self._point(block).tlb.warm(block.asid_tag | cast("int", what), block)
 
-    def _after(self, point: Any, block: Any, piece: list[Access]) -> None:
-        left = []
-        for line, kind, bits in piece:
-            fetched = self._l1(point._l1, block.asid_tag | line, kind, bits)
-            if fetched:
-                left.append((line, kind, fetched))
-        base = self._pages(point, block, [line for line, _, _ in left])
-        for line, kind, bits in left:
-            self._l2(point, base[self._page(line)] + line, kind, bits, block.app)
+    def _in_tlbs(self, pages: dict[Page, tuple[int, int]]) -> dict[Page, tuple[int, int]]:
+        """The last ones of each SM, and the last use of each page."""
+        if self.by_slot:
+            return pages
+        last = sorted(pages, key=lambda page: pages[page])
+        most, kept = 2 * self.config.tlb["L1"].entries, {page[2]: page for page in last}
+        of = {home: [page for page in last if page[0] == home] for home, _, _ in last}
+        chosen = {*kept.values(), *(page for some in of.values() for page in some[-most:])}
+        return {page: pages[page] for page in chosen}
 
-    def _page(self, line: int) -> int:
-        return line >> self.page_shift - self.line_shift
+    def _point(self, block: SkippedBlock) -> Any:
+        return self.machine.sms[block.sm].lsu.point
 
-    def _pages(self, point: Any, block: Any, lines: list[int]) -> dict[int, int]:
-        order: dict[int, None] = {}
-        for line in lines:
-            order.pop(self._page(line), None)
-            order[self._page(line)] = None
-        shift = self.page_shift - self.line_shift
-        return {
-            page: point._tlb.warm(block.asid_tag | page, block).delta << shift for page in order
-        }
+    def _fill_l1s(
+        self, touches: Sequence[tuple[SkippedBlock, int, int]], base: dict[int, int]
+    ) -> None:
+        most = 2 * self.config.l1.size // self.config.l1.line
+        for home in {block.home for block, _, _ in touches}:
+            here = [(block, name, bits) for block, name, bits in touches if block.home == home]
+            block = here[0][0]
+            for name, bits in list(last_uses((one[1:]) for one in here).items())[-most:]:
+                line, kind = cast("int", name) >> KIND_BITS, cast("int", name) & KINDS
+                virtual = self.config.l1.translation == "after"
+                asked = block.asid_tag | line if virtual else base[line // self.page_lines] + line
+                self._l1(self._point(block)._l1, asked, kind, bits)
 
-    def _l1(self, l1: Any, name: int, kind: int, bits: int) -> int:
-        """What of an access goes on to the L2 cache."""
+    def _l1(self, l1: Any, name: int, kind: int, bits: int) -> None:
         array, stores, wanted = l1.array, self.config.l1.writes, bits & SECTORS
         if kind == Kind.LOAD:
             missing = array.missing(name, wanted)
             fetched = sum(group for group in self.groups if group & missing)
             if fetched:
                 array.fill(name, fetched)
-            return fetched
+            return
         if kind != Kind.STORE or stores == "evict":
             array.remove(name)
         else:
@@ -159,18 +220,31 @@ class OneByOne:
         kept = sum(group for group in self.groups if group & whole == group)
         if kind == Kind.STORE and stores == "allocate" and kept & ~array.state(name):
             array.fill(name, kept)
-        return bits
 
-    def _l2(self, point: Any, line: int, kind: int, bits: int, app: int) -> None:
-        point.warm_behind.warm(line << self.line_shift, bits, kind, app)
+    def _l2(self, name: int, bits: int, base: dict[int, int]) -> None:
+        line, kind = name >> KIND_BITS, name & KINDS
+        if kind == Kind.LOAD:
+            bits = sum(group for group in self.groups if group & bits)
+        address = base[line // self.page_lines] + line << self.line_shift
+        system = self.machine.systems[0]
+        name = address >> system.banks[0].shift
+        bank = name % len(system.banks) if system.hashing is None else system.hashing.part(name)
+        system.banks[bank].warm(address, bits, kind, 0)
 
 
 class Reference(SkippingScheduler):
     """Skips one access at a time."""
 
-    def _pass(self, block: SkippedBlock, part: Part) -> None:
+    seen: list[tuple[SkippedBlock, int, int]]
+
+    def _touches(self, block: SkippedBlock, touches: Any) -> None:
+        self.seen = getattr(self, "seen", [])
+        self.seen += [(block, name, bits) for name, bits in touches.T.tolist()]
+
+    def _pass_all(self) -> None:
         assert isinstance(self.pace, SkipForReference)
-        self.pace.by[0].warm(block, part.chunk())
+        self.pace.by[0].warm(getattr(self, "seen", []))
+        self.seen = []
 
 
 @frozen
@@ -187,7 +261,7 @@ def contents(machine: Machine) -> Iterator[object]:
         for level in levels:
             yield [
                 [(tag, one.pfn) for tag, one in part.items()]
-                for part in cast("Any", level.array)._plain
+                for part in (cast("Any", one).entries for one in cast("Any", level.array)._sets)
             ]
     for l1 in machine.l1s:
         yield [list(lines.items()) for lines in l1.array._sets]
@@ -221,6 +295,8 @@ MACHINES: dict[str, dict[str, object]] = {
     "fifo": {"l1.replacement": "fifo", "l2.replacement": "fifo", "tlb.L1.replacement": "fifo"},
     "plru": {"l1.replacement": "plru", "l2.replacement": "srrip"},
     "hashed": {"l1.hash": "xor"},
+    "by block slots": {"tlb.L1.array": "tb-partitioned"},
+    "large pages": {"memory.page": "64KiB"},
 }
 """Small machines of each kind of path to the L2 cache."""
 
@@ -239,3 +315,12 @@ def test_contents_are_those_of_a_reference(kind: str, name: str) -> None:
     )
     assert found == expected
     assert found[-1]
+
+
+def test_a_long_log_is_made_shorter_and_keeps_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = skipped({}, "mvt", PROGRAMS["mvt"], naive=False)
+    monkeypatch.setattr(last_touches, "_PIECES", 4)
+    monkeypatch.setattr(last_touches, "_LONG", 100)
+    assert skipped({}, "mvt", PROGRAMS["mvt"], naive=False) == once
+    monkeypatch.setattr(last_touches, "_BATCH", 64)
+    assert skipped({}, "mvt", PROGRAMS["mvt"], naive=False) == once

@@ -47,6 +47,11 @@ class CacheArray:
         for one in self._sets:  # numbered in this order
             self.replacement.adopt(one, ways)
 
+    @property
+    def capacity(self) -> int:
+        """Lines that it holds at most."""
+        return self.sets * self._ways
+
     def take_over(self, other: CacheArray) -> None:
         """Hold the very lines of another array, in its place."""
         self._ways = other._ways

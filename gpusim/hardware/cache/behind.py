@@ -28,13 +28,16 @@ class BehindL1(Behind):
         self._banks[bank].warm(address, sectors, kind, app)
 
     def warm_lines(
-        self, lines: list[int], shift: int, sectors: list[int], kinds: list[int], app: int
-    ) -> None:
+        self, lines: list[int], first: int, end: int, shift: int, sectors: list[int],
+        kinds: list[int], app: int,
+    ) -> None:  # fmt: skip
         banks, hashing, ours = self._banks, self._hash, self._shift
-        for number, line in enumerate(lines):
-            asked = sectors[number]
-            if asked:
-                address = line << shift
-                name = address >> ours
-                bank = name % len(banks) if hashing is None else hashing.part(name)
-                banks[bank].warm(address, asked, kinds[number], app)
+        for number in range(first, end):
+            address = lines[number] << shift
+            name = address >> ours
+            bank = name % len(banks) if hashing is None else hashing.part(name)
+            banks[bank].warm(address, sectors[number], kinds[number], app)
+
+    def lines(self, shift: int, app: int) -> int:
+        capacity = sum(bank.arrays[app].capacity for bank in self._banks)
+        return capacity << self._shift >> shift

@@ -140,23 +140,24 @@ class L1Cache(Component, FirstCache):
         self._store(self.key(request), request.sectors, keep)
         self.counters[request.app].stores += 1
 
-    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> list[int]:
-        return [
-            self._warm(line, sectors[number], kinds[number]) for number, line in enumerate(lines)
-        ]
+    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> None:
+        for number, line in enumerate(lines):
+            self._warm(line, sectors[number], kinds[number])
 
-    def _warm(self, line: int, sectors: int, kind: int) -> int:
-        """An access without a clock; returns the sectors that it asks of the memory behind."""
+    def _warm(self, line: int, sectors: int, kind: int) -> None:
+        """An access without a clock."""
         if kind != _LOAD:
             self._store(line, sectors, kind == _STORE)
-            return sectors
-        if not self._sectored:
-            return self._whole if self.array.use(line, sectors, self._whole) else 0
-        fetch = self.array.missing(line, sectors)
-        if fetch:
-            fetch = self._fetched(fetch)
-            self.array.fill(line, fetch)
-        return fetch
+        elif not self._sectored:
+            self.array.use(line, sectors, self._whole)
+        elif missing := self.array.missing(line, sectors):
+            self.array.fill(line, self._fetched(missing))
+
+    def asks(self, sectors: int) -> int:
+        return self._fetched(sectors) if self._sectored else self._whole
+
+    def capacity(self) -> int:
+        return self.array.capacity
 
     def _store(self, line: int, sectors: int, keep: bool) -> None:
         """What a store (`keep`), or an atomic, does to a line that may be here."""

@@ -53,11 +53,10 @@ class AllocatingL1Cache(L1Cache):
             if victim is not None and self.on_evict.listeners:
                 self.on_evict(victim[0], self.env._now)
 
-    def _warm(self, line: int, sectors: int, kind: int) -> int:
-        fetch = super()._warm(line, sectors, kind)
+    def _warm(self, line: int, sectors: int, kind: int) -> None:
+        super()._warm(line, sectors, kind)
         if kind == _STORE and (kept := self._kept(sectors)) & ~self.array.state(line):
             self.array.fill(line, kept)
-        return fetch
 
     def _kept(self, sectors: int) -> int:
         """The sectors that a store leaves here: those of fetch sectors that it writes in whole."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 
 from gpusim.core.pieces import part_of
 from gpusim.core.warp_program import LaneChunk, executed_in
-from gpusim.hardware.sm.skipped_accesses import Touched
+from gpusim.hardware.sm.skipped_accesses import Ints, Touched
 
-Toucher = Callable[[LaneChunk, int], list[Touched]]
-"""What each of so many blocks touches in a piece (`gpusim.hardware.sm.skipped_accesses`)."""
+Toucher = Callable[[LaneChunk, int], Touched]
+"""What so many blocks touch in a piece (`gpusim.hardware.sm.skipped_accesses`)."""
 
 
 class Part:
@@ -26,14 +26,14 @@ class Part:
 
     Attributes:
         instructions: its warp instructions.
-        touched: what they access.
+        touched: what they access, as in `Touched`.
         takes: operations that a warp executes meanwhile, on average; the same for all blocks.
     """
 
     __slots__ = ("_count", "_number", "_piece", "instructions", "takes", "touched")
 
     def __init__(
-        self, piece: LaneChunk, number: int, count: int, instructions: int, touched: Touched,
+        self, piece: LaneChunk, number: int, count: int, instructions: int, touched: Ints,
         takes: float,
     ) -> None:  # fmt: skip
         self._piece = piece
@@ -52,6 +52,7 @@ class Part:
     def cut_loose(self) -> None:
         """Keep nothing of what the others execute."""
         self._piece, self._number, self._count = self.chunk(), 0, 1
+        self.touched = self.touched.copy()
 
 
 class InStep:
@@ -88,7 +89,7 @@ class InStep:
         counts, takes = executed_in(piece, count)
         touched = self._touched(piece, count)
         for number, waiting in enumerate(self._waiting):
-            part = Part(piece, number, count, counts[number], touched[number], takes)
+            part = Part(piece, number, count, counts[number], touched.of(number), takes)
             if keep:
                 part.cut_loose()
             waiting.append(part)
@@ -131,4 +132,4 @@ def next_part(chunks: Iterator[LaneChunk], touched: Toucher) -> Part | None:
     if chunk is None:
         return None
     (count,), takes = executed_in(chunk, 1)
-    return Part(chunk, 0, 1, count, touched(chunk, 1)[0], takes)
+    return Part(chunk, 0, 1, count, touched(chunk, 1).touches, takes)

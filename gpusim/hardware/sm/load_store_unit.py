@@ -10,13 +10,13 @@ from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
 from gpusim.core.neighbours import FirstCache, FirstTlb, Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
-from gpusim.core.warp_program import LaneChunk, Op, Segment
-from gpusim.hardware.sm.coalescer import KIND_OF_OP, coalesce
+from gpusim.core.warp_program import SECTOR_BYTES, LaneChunk, Segment
+from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.neighbours import Owner
 from gpusim.hardware.sm.skipped_accesses import Touched, touched_by
 from gpusim.hardware.sm.translation_point import TRANSLATION_POINTS
-from gpusim.hardware.sm.warp import Answerable, SkippedBlock, WarpAccess
+from gpusim.hardware.sm.warp import Answerable, WarpAccess
 
 _LSU: Final = int(State.LSU)
 _CREDIT: Final = int(State.CREDIT)
@@ -24,8 +24,6 @@ _LOAD: Final = int(Kind.LOAD)
 _ATOMIC: Final = int(Kind.ATOMIC)
 _STORE: Final = int(Kind.STORE)
 _REDUCE: Final = int(Kind.REDUCE)
-
-_PACE: Final = int(Op.PACE)
 
 
 class LoadStoreUnit(Answerable):
@@ -77,6 +75,7 @@ class LoadStoreUnit(Answerable):
         self.history = self.stall.history
         self._line_bits = config.l1.line.bit_length() - 1
         self._knows_covered = config.knows_covered
+        self._grain = SECTOR_BYTES if config.knows_sectors else int(config.l1.line)
         self._byte_masks = config.l2.byte_masks is True
         self.point = TRANSLATION_POINTS[config.l1.translation](self, config, tlb, l1, out)
         self._retry = self.point.retry
@@ -179,25 +178,9 @@ class LoadStoreUnit(Answerable):
 
     # -- without a clock ---------------------------------------------------------------------------
 
-    def touched(self, chunk: LaneChunk, blocks: int) -> list[Touched]:
+    def touched(self, chunk: LaneChunk, blocks: int) -> Touched:
         """What so many blocks side by side, each of as many warps, access in a piece."""
-        return touched_by(chunk, 1 << self._line_bits, self._knows_covered, blocks)
-
-    def warm(self, block: SkippedBlock, touched: Touched) -> None:
-        """Let what a skipped block accesses pass through TLBs and caches."""
-        self.point.warm(block, touched.lines, touched.sectors, touched.kinds)
-
-    def warm_segment(self, block: SkippedBlock, segment: Segment) -> None:
-        """Likewise those of a warp's piece that has been coalesced."""
-        first = 0
-        for op, count in zip(segment.kinds, segment.args, strict=True):
-            if op in KIND_OF_OP:
-                last = first + count
-                lines, sectors = segment.lines[first:last], segment.sectors[first:last]
-                self.point.warm(block, lines, sectors, [KIND_OF_OP[op]] * count)
-                first = last
-            elif op > _PACE:
-                first += count
+        return touched_by(chunk, 1 << self._line_bits, self._grain, self._knows_covered, blocks)
 
     def coalesced(self, chunk: LaneChunk) -> list[Segment]:
         """A piece of a block by warps, as a block that is timed has it."""

@@ -1,8 +1,4 @@
-"""What skipped blocks access, a piece at a time: no transactions, but the lines that are touched.
-
-TLBs and caches that are kept warm need to know which lines a piece uses and in what order for the
-last time; how often each of them was used before that changes nothing that they keep.
-"""
+"""What skipped blocks access, a piece at a time: no transactions, but lines that are touched."""
 
 from __future__ import annotations
 
@@ -11,111 +7,123 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_BYTES, LaneChunk
+from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_BYTES, LaneChunk, Op, Segment
 from gpusim.hardware.sm.coalescer import IS_MEMORY, KIND_OF_OP, lanes_that_cover
 
 Ints: TypeAlias = NDArray[np.int64]
 
-_SECTOR_SHIFT: Final = SECTOR_BYTES.bit_length() - 1
-_WORD_BITS: Final = 63
-_KIND_BITS: Final = 3
+KIND_BITS: Final = 3
+"""A touch is named by its line number, and below it the `gpusim.core.request.Kind`."""
+
+_PACE: Final = int(Op.PACE)
 
 _KINDS = np.full(256, -1)
 _KINDS[list(KIND_OF_OP)] = list(KIND_OF_OP.values())
 """By `Op`, the `Kind` of its requests; -1: it has none."""
 
+NOTHING = np.zeros((2, 0), dtype=np.int64)
+"""No touches."""
+
 
 class Touched:
-    """Lines that a block touches in a piece.
+    """Lines that blocks touch in a piece.
 
     Attributes:
-        lines: virtual line numbers; of a line and a kind there is one, in the order of the last
-            accesses.
-        sectors: of each, all that were accessed, as in `gpusim.core.warp_program.Segment`.
-        kinds: of each, a `gpusim.core.request.Kind`.
+        touches: (2, n): the names of touches (`KIND_BITS`), and of each the sectors, as in
+            `gpusim.core.warp_program.Segment`.  Those of a block stand together, in their order;
+            of neighbours that have one line there is one.
+        bounds: where those of each block begin, and where the last ones end.
     """
 
-    __slots__ = ("kinds", "lines", "sectors")
+    __slots__ = ("bounds", "touches")
 
-    def __init__(self, lines: list[int], sectors: list[int], kinds: list[int]) -> None:
-        self.lines = lines
-        self.sectors = sectors
-        self.kinds = kinds
+    def __init__(self, touches: Ints, bounds: list[int]) -> None:
+        self.touches = touches
+        self.bounds = bounds
+
+    def of(self, number: int) -> Ints:
+        """Those of a block."""
+        return self.touches[:, self.bounds[number] : self.bounds[number + 1]]
 
 
-def touched_by(chunk: LaneChunk, line_bytes: int, covered: bool, blocks: int = 1) -> list[Touched]:
+def touched_by(
+    chunk: LaneChunk, line_bytes: int, grain: int, covered: bool, blocks: int = 1
+) -> Touched:
     """What the instructions of a piece access, one after the other, by warp and lane in each.
 
     Args:
         chunk: the piece.
         line_bytes: line size of the L1 cache.
+        grain: `SECTOR_BYTES`, or the line size where nobody asks for sectors: then a touch is of
+            all that a line has.
         covered: stores tell which sectors they write in whole.
         blocks: whose warps stand side by side in the piece, as many of each.
-
-    Returns:
-        of each block.
     """
-    at, sector = _runs(chunk.address)
+    rows, warps, lanes = chunk.address.shape
+    part_in = np.flatnonzero(chunk.active[IS_MEMORY[chunk.kind]])
+    if 2 * len(part_in) > rows * warps:
+        part_in = np.arange(rows * warps)
+    address = chunk.address.reshape(-1, lanes)
+    at, line = _runs(address if len(part_in) == len(address) else address[part_in], grain)
     if not len(at):
-        return [Touched([], [], []) for _ in range(blocks)]
-    row, lane = np.divmod(at, chunk.address[0].size)
+        return Touched(NOTHING, [0] * (blocks + 1))
+    sectors = line_bytes // SECTOR_BYTES
+    warp = part_in[at // lanes]
+    touches = np.full((2, len(at)), (1 << sectors) - 1)
+    if grain < line_bytes:
+        bit = np.left_shift(1, line & sectors - 1)
+        if covered:
+            covers = lanes_that_cover(chunk).reshape(-1, lanes)[warp, at % lanes]
+            bit |= bit << COVERED_SHIFT & -covers.astype(np.int64)
+        line >>= sectors.bit_length() - 1
+        starts = np.flatnonzero(_differs(line) | _differs(warp))
+        line, warp, touches = line[starts], warp[starts], touches[:, : len(starts)]
+        np.bitwise_or.reduceat(bit, starts, out=touches[1])
+    row = warp // warps
     kind = _KINDS[chunk.kind[IS_MEMORY[chunk.kind]]][row]
-    block = lane // (chunk.address[0].size // blocks)
-    bit = np.left_shift(1, sector & line_bytes // SECTOR_BYTES - 1)
-    if covered:
-        covers = lanes_that_cover(chunk).ravel()[at]
-        bit |= bit << COVERED_SHIFT & -covers.astype(np.int64)
-    line = sector >> (line_bytes.bit_length() - 1 - _SECTOR_SHIFT)
+    np.bitwise_or(line << KIND_BITS, kind, out=touches[0])
+    block = (warp - row * warps) // (warps // blocks)
     asked = kind >= 0
     if not asked.all():
-        block, kind, line, bit = block[asked], kind[asked], line[asked], bit[asked]
-    return _joined(block, kind, line, bit, blocks)
+        touches, block = touches[:, asked], block[asked]
+    if blocks > 1:
+        touches = touches[:, np.argsort(block, kind="stable")]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=blocks))])
+    return Touched(touches, bounds.tolist())
 
 
-def _runs(address: Ints) -> tuple[Ints, Ints]:
-    """Where in (m, warps, lanes) addresses a lane begins another sector, and which one.
+def touched_in(segment: Segment) -> Ints:
+    """What a warp accesses in a piece that has been coalesced, as `Touched.touches` has it."""
+    names: list[int] = []
+    sectors: list[int] = []
+    first = 0
+    for op, count in zip(segment.kinds, segment.args, strict=True):
+        if op in KIND_OF_OP:
+            last, kind = first + count, KIND_OF_OP[op]
+            names += [line << KIND_BITS | kind for line in segment.lines[first:last]]
+            sectors += segment.sectors[first:last]
+            first = last
+        elif op > _PACE:
+            first += count
+    return np.array([names, sectors], dtype=np.int64)
+
+
+def _runs(address: Ints, grain: int) -> tuple[Ints, Ints]:
+    """Where in (warps, lanes) addresses a lane begins another unit of `grain`, and which one.
 
     The first lane of each warp begins one; lanes that take no part are left out.
     """
-    sector = address >> _SECTOR_SHIFT
-    new = np.empty(sector.shape, dtype=bool)
-    new[..., :1] = True
-    np.not_equal(sector[..., 1:], sector[..., :-1], out=new[..., 1:])
+    unit = (address >> grain.bit_length() - 1).ravel()
+    new = _differs(unit)
+    new[:: max(address.shape[1], 1)] = True
     at = np.flatnonzero(new)
-    sector = sector.ravel()[at]
-    active = sector >= 0
-    return (at, sector) if active.all() else (at[active], sector[active])
+    unit = unit[at]
+    active = unit >= 0
+    return (at, unit) if active.all() else (at[active], unit[active])
 
 
-def _joined(block: Ints, kind: Ints, line: Ints, bit: Ints, blocks: int) -> list[Touched]:
-    """Accesses in order; those of a block that have one line and one kind become one."""
-    group, place = _grouped(block, kind, line)
-    first = np.ones(len(group), dtype=bool)
-    np.not_equal(group[1:], group[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    sectors = np.bitwise_or.reduceat(bit[place], starts)
-    last = place[np.append(starts[1:], len(place)) - 1]
-    order = np.argsort(block[last] * len(place) + last)
-    last = last[order]
-    ends = np.searchsorted(block[last], np.arange(blocks), side="right").tolist()
-    lines, touched, kinds = line[last].tolist(), sectors[order].tolist(), kind[last].tolist()
-    return [
-        Touched(lines[begin:end], touched[begin:end], kinds[begin:end])
-        for begin, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
-
-
-def _grouped(block: Ints, kind: Ints, line: Ints) -> tuple[Ints, Ints]:
-    """The accesses sorted by block, line and kind, then by place: their groups, and places.
-
-    To sort numbers that hold both takes a fraction of the time that a stable sort of places takes.
-    """
-    low = int(line.min())
-    line_bits = (int(line.max()) - low).bit_length() + _KIND_BITS
-    group = (block << line_bits) + (line - low << _KIND_BITS) + kind
-    place_bits = len(line).bit_length()
-    if int(group.max()).bit_length() + place_bits > _WORD_BITS:
-        order: Ints = np.argsort(group, kind="stable")
-        return group[order], order
-    both: Ints = np.sort((group << place_bits) + np.arange(len(line)))
-    return both >> place_bits, both & (1 << place_bits) - 1
+def _differs(numbers: Ints) -> NDArray[np.bool_]:
+    """Where one is another than the one before."""
+    found = np.ones(len(numbers), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=found[1:])
+    return found

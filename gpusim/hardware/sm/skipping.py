@@ -1,8 +1,9 @@
 """Thread blocks without a clock: a scheduler that skips parts of a program and times others.
 
-What is skipped of a block is executed in numpy, so that what is computed is right, and its accesses
-pass through TLBs, walk caches, caches and the page table as they are in that moment; nothing of it
-takes time, and nothing is counted.  A block may be skipped, timed and skipped again.
+What is skipped of a block is executed in numpy, so that what is computed is right.  Before anything
+is timed, and at the end of a launch, what was touched last passes through TLBs, walk caches, caches
+and the page table; nothing of it takes time, and nothing is counted.  A block may be skipped, timed
+and skipped again.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.warp_program import LaneChunk, Launch, Segment
 from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
-from gpusim.hardware.sm.in_step import Part, next_part
+from gpusim.hardware.sm.in_step import next_part
+from gpusim.hardware.sm.last_touches import LastTouches
+from gpusim.hardware.sm.passage import Passage
 from gpusim.hardware.sm.rest import PIECE_ROWS, Rest
-from gpusim.hardware.sm.skipped_accesses import Touched
+from gpusim.hardware.sm.skipped_accesses import Ints, Touched, touched_in
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.turns import Beside, Turns
 from gpusim.hardware.sm.warp import Block, SkippedBlock
@@ -47,7 +50,7 @@ class Pace:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SkippingScheduler(BlockScheduler):
-    """Skips and times as its pace says; set `pace` before the first cycle.
+    """Skips and times as its pace says; set `pace` and `passage` before the first cycle.
 
     While it skips, blocks are in residence as they would be if they were timed: as many as the
     SMs hold, each on the SM that the placement chooses.  Those in residence execute a piece of
@@ -55,6 +58,7 @@ class SkippingScheduler(BlockScheduler):
 
     Attributes:
         pace: what to skip.
+        passage: where what is skipped passes.
         launch: number of the launch.
         passed: warp instructions that have been skipped.
         skipped: blocks of all launches that have begun to be skipped.
@@ -67,6 +71,7 @@ class SkippingScheduler(BlockScheduler):
     """
 
     pace: Pace
+    passage: Passage
     launch: int = -1
     passed: int = 0
     skipped: int = 0
@@ -84,6 +89,9 @@ class SkippingScheduler(BlockScheduler):
 
     _paused: list[SkippedBlock]
     """What was timed last, and has not ended."""
+
+    _log: LastTouches | None = None
+    """What has been touched and has not passed."""
 
     _turns: dict[str, Turns]
     """Of kernels, by name."""
@@ -162,6 +170,7 @@ class SkippingScheduler(BlockScheduler):
         rest = Rest(launch)
         while rest.blocks and not self._stopped:
             self._skip(rest)
+            self._pass_all()
             if not rest.blocks or self._stopped:
                 break
             while not self.pace.may_time(self):
@@ -251,7 +260,7 @@ class SkippingScheduler(BlockScheduler):
         """How the blocks of a kernel go on beside each other."""
         return self._turns.setdefault(rest.name, Turns(len(self._sms)))
 
-    def _touched(self, chunk: LaneChunk, blocks: int) -> list[Touched]:
+    def _touched(self, chunk: LaneChunk, blocks: int) -> Touched:
         """What so many blocks side by side access in a piece."""
         return self._sms[0].lsu.touched(chunk, blocks)
 
@@ -299,12 +308,23 @@ class SkippingScheduler(BlockScheduler):
             return None
         self.passed += part.instructions
         block.passed += part.instructions
-        self._pass(block, part)
+        self._touches(block, part.touched)
         return part.takes
 
-    def _pass(self, block: SkippedBlock, part: Part) -> None:
-        """Let what a block accesses in a piece pass through TLBs and caches."""
-        self._sms[block.home].lsu.warm(block, part.touched)
+    def _touches(self, block: SkippedBlock, touches: Ints) -> None:
+        """Note what a block accesses in a piece."""
+        log = self._log
+        if log is None:
+            log = self._log = self.passage.new_log()
+        log.add(block, touches)
+        if log.is_long():
+            self.passage.shorten(log)
+
+    def _pass_all(self) -> None:
+        """Let what has been noted pass through TLBs and caches."""
+        if self._log is not None:
+            self.passage.take(self._log)
+            self._log = None
 
     def _advance_apart(self, block: SkippedBlock) -> float:
         """Let each warp of a block execute its next piece, and stay as far from others as it is."""
@@ -320,5 +340,5 @@ class SkippingScheduler(BlockScheduler):
                 self.passed += instructions
                 block.passed += instructions
                 operations += len(segment.kinds)
-                lsu.warm_segment(block, segment)
+                self._touches(block, touched_in(segment))
         return operations / len(block.segments)

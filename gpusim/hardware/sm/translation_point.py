@@ -15,11 +15,11 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import Port, Sink
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED
-from gpusim.core.neighbours import Behind, FirstCache, FirstTlb
+from gpusim.core.neighbours import FirstCache, FirstTlb
 from gpusim.core.request import Kind, MemoryRequest, Requester, VirtualRequest
 from gpusim.core.states import State
 from gpusim.hardware.sm.neighbours import StartingUnit
-from gpusim.hardware.sm.warp import SkippedBlock, WarpAccess
+from gpusim.hardware.sm.warp import WarpAccess
 
 _CACHE: Final = int(State.CACHE)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
@@ -40,6 +40,9 @@ class TranslationPoint:
         virtual: whether the L2 cache is virtual, too, and its requests carry names.
         translated: requests that come back from a TLB miss.
         retry: requests to go on with: translated ones, and those that found no MSHR, port or room.
+        tlb: the first TLB.
+        line_shift, page_lines_shift: bytes of a line of the L1 cache, and such lines of a page, as
+            shifts.
     """
 
     virtual: bool = False
@@ -57,13 +60,11 @@ class TranslationPoint:
         self._on_request = unit.on_request
         self._on_l1_hit = unit.on_l1_hit
         self._on_l1_miss = unit.on_l1_miss
-        self._tlb = tlb
+        self.tlb = tlb
         self._l1 = l1
         self._out = out
-        self._line_shift = config.l1.line.bit_length() - 1
-        self.warm_behind: Behind | None = None
-        """The memory behind the L1 cache, where something is skipped."""
-        self._page_lines_shift = config.memory.page.bit_length() - 1 - self._line_shift
+        self.line_shift = config.l1.line.bit_length() - 1
+        self.page_lines_shift = config.memory.page.bit_length() - 1 - self.line_shift
 
     @abstractmethod
     def start(self, access: WarpAccess, now: int) -> bool:
@@ -76,32 +77,34 @@ class TranslationPoint:
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         """Go on with a request that was postponed; False if it has to wait, as in `start`."""
 
-    def warm(
-        self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
-    ) -> None:  # fmt: skip
-        """Let what a piece of a skipped block touches pass through TLBs and caches, untimed.
+    def warm_page(self, tag: int, requester: Requester) -> None:
+        """Let a page that a skipped block touches pass through TLBs, without a clock."""
+        self.tlb.warm(tag, requester)
 
-        Its pages come before its lines, in the order in which they are used for the last time.
+    @abstractmethod
+    def warm_l1(
+        self, virtual: list[int], physical: list[int], sectors: list[int], kinds: list[int]
+    ) -> None:
+        """Let lines that skipped blocks touch pass through the L1 cache, without a clock.
 
         Args:
-            access: whose it is.
-            lines: virtual line numbers.
+            virtual: their numbers, with the address space.
+            physical: their numbers.
             sectors: of each, as in `gpusim.core.warp_program.Segment`.
             kinds: of each, a `gpusim.core.request.Kind`.
         """
-        raise NotImplementedError
 
-    def _warm_pages(self, access: SkippedBlock, lines: list[int]) -> dict[int, int]:
-        """Translate the pages of lines; returns what a line's number grows by, by page."""
-        tlb, shift, space = self._tlb, self._page_lines_shift, access.asid_tag
-        last_first: dict[int, int] = {}
-        for number in range(len(lines) - 1, -1, -1):
-            last_first[lines[number] >> shift] = 0
-        pages = list(last_first)
-        for number in range(len(pages) - 1, -1, -1):
-            page = pages[number]
-            last_first[page] = tlb.warm(space | page, access).delta << shift
-        return last_first
+    def first_reach(self) -> int | None:
+        """How many pages the first TLB can hold at most; None: that is not known."""
+        return self.tlb.reach()
+
+    def asks(self, sectors: int) -> int:
+        """What a load of these sectors that misses the L1 cache asks of the memory behind."""
+        return self._l1.asks(sectors)
+
+    def l1_lines(self) -> int:
+        """How many lines the L1 cache holds."""
+        return self._l1.capacity()
 
     def postpone(self, request: MemoryRequest, now: int) -> None:
         """`request` has started, but waits from now on."""
@@ -110,7 +113,7 @@ class TranslationPoint:
 
     def physical(self, mapping: Mapping, vline: int) -> int:
         """Physical byte address of a line of a page."""
-        return (mapping.delta << self._page_lines_shift) + vline << self._line_shift
+        return (mapping.delta << self.page_lines_shift) + vline << self.line_shift
 
     def _request(self, access: WarpAccess, tag: int, now: int) -> MemoryRequest:
         """A memory request for the next transaction of `access`."""
@@ -157,7 +160,7 @@ class TranslationPoint:
             request: its answer comes to `_answered` if the TLB has it, else to `translated`.
             delay: cycles that it takes before the lookup.
         """
-        tlb, access = self._tlb, request.access
+        tlb, access = self.tlb, request.access
         assert access is not None
         if not tlb.claim():
             return self._no_port()
@@ -174,8 +177,8 @@ class TranslationPoint:
 
     def _no_port(self) -> bool:
         """The first TLB has a port in the next cycle, or when a miss is over; False."""
-        if self._tlb.blocked():
-            return self._stall.until_free(self._tlb, _TLB)
+        if self.tlb.blocked():
+            return self._stall.until_free(self.tlb, _TLB)
         return self._stall.note(_TLB)
 
     @abstractmethod
@@ -207,12 +210,12 @@ class BeforeL1(TranslationPoint):
         self._latency = max(tlb.latency, l1.latency) if parallel else tlb.latency + l1.latency
 
     def start(self, access: WarpAccess, now: int) -> bool:
-        tlb = self._tlb
+        tlb = self.tlb
         if not tlb.claim():
             return self._no_port()
         index = access.next
         vline = access.lines[index]
-        tag = access.asid_tag | vline >> self._page_lines_shift
+        tag = access.asid_tag | vline >> self.page_lines_shift
         mapping = tlb.lookup(tag, access)
         if mapping is None:
             if tlb.refuses(tag, access):
@@ -221,33 +224,28 @@ class BeforeL1(TranslationPoint):
             request.path.append(self.translated)
             tlb.miss(request, 0)
             return True
-        line = (mapping.delta << self._page_lines_shift) + vline
-        latency = self._latency + self._tlb.extra_cycles
+        line = (mapping.delta << self.page_lines_shift) + vline
+        latency = self._latency + self.tlb.extra_cycles
         if access.kind == _LOAD and self._l1.lookup(line, access.sectors[index], access.app):
             return self._hit(access, tag, line, now, latency)
         tlb.check(tag, mapping)
         request = self._request(access, tag, now)
         request.mapping = mapping
-        request.address = line << self._line_shift
+        request.address = line << self.line_shift
         if not self._leave_l1(request, line, latency):
             self.postpone(request, now)
         return True
 
-    def warm(
-        self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
-    ) -> None:  # fmt: skip
-        behind = self.warm_behind
-        assert behind is not None
-        base_of, shift = self._warm_pages(access, lines), self._page_lines_shift
-        names = [base_of[vline >> shift] + vline for vline in lines]
-        fetched = self._l1.warm(names, sectors, kinds)
-        behind.warm_lines(names, self._line_shift, fetched, kinds, access.app)
+    def warm_l1(
+        self, virtual: list[int], physical: list[int], sectors: list[int], kinds: list[int]
+    ) -> None:
+        self._l1.warm(physical, sectors, kinds)
 
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         """A request that has been translated, or had to wait, meets the L1 cache (again)."""
         if request.mapping is None:  # its page went away while it was translated: ask again
             return self._translate(request, 0)
-        line = request.address >> self._line_shift
+        line = request.address >> self.line_shift
         latency = self._l1.latency
         if request.trail[-2] != _CACHE:
             request.trail += (_CACHE, now)
@@ -285,7 +283,7 @@ class AfterL1(TranslationPoint):
         index = access.next
         vline = access.lines[index]
         line = access.asid_tag | vline
-        tag = access.asid_tag | vline >> self._page_lines_shift
+        tag = access.asid_tag | vline >> self.page_lines_shift
         if kind == _LOAD and l1.lookup(line, access.sectors[index], access.app):
             return self._hit(access, tag, line, now, l1.latency)
         request = self._request(access, tag, now)
@@ -302,19 +300,10 @@ class AfterL1(TranslationPoint):
             self.postpone(request, now)
         return True
 
-    def warm(
-        self, access: SkippedBlock, lines: list[int], sectors: list[int], kinds: list[int],
-    ) -> None:  # fmt: skip
-        behind, space = self.warm_behind, access.asid_tag
-        assert behind is not None
-        fetched = self._l1.warm([space | vline for vline in lines], sectors, kinds)
-        leaving = [vline for number, vline in enumerate(lines) if fetched[number]]
-        base_of, shift = self._warm_pages(access, leaving), self._page_lines_shift
-        behind.warm_lines(
-            [base_of[vline >> shift] + vline for vline in leaving], self._line_shift,
-            [asked for asked in fetched if asked],
-            [kind for number, kind in enumerate(kinds) if fetched[number]], access.app,
-        )  # fmt: skip
+    def warm_l1(
+        self, virtual: list[int], physical: list[int], sectors: list[int], kinds: list[int]
+    ) -> None:
+        self._l1.warm(virtual, sectors, kinds)
 
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         if request.mapping is None:

@@ -74,6 +74,10 @@ class TlbArray(Policy):
     def flush(self) -> None:
         """Forget everything."""
 
+    def reach(self) -> int | None:
+        """How many of the smallest pages it can hold at most; None: that is not known."""
+        return None
+
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         """What it keeps in hardware; None: it does not tell."""
         return None

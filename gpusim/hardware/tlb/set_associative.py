@@ -76,6 +76,7 @@ class SetAssociativeArray(ArrayOfSets):
     def __init__(self, config: TlbConfig) -> None:
         super().__init__(config, indexed=True)
         self._mask = len(self._sets) - 1
+        self._entries = config.entries
         self._replacement = self._kind.replacement
         self._plain = [one.entries for one in self._sets if isinstance(one, PlainSet)]
         """Entries of the sets, which have these numbers for the replacement policy, too."""
@@ -85,6 +86,9 @@ class SetAssociativeArray(ArrayOfSets):
             mine: Any = self
             mine.large_pages = "whole"
             mine.hashable = mine.spills = True
+
+    def reach(self) -> int | None:
+        return self._entries if self._plain and not self._large else None
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         index = tag & self._mask

@@ -9,6 +9,8 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import BYTES_SHIFT
+from gpusim.hardware.sm.last_touches import last_of, pairs
+from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints
 from gpusim.machine.checkpoint.state import PAGE_SHIFT, Accesses, LastAccesses
 
 MOST_LAST = 1 << 21
@@ -18,8 +20,7 @@ and the L2 cache of the largest shipped machine hold [our choice]."""
 _CHUNK = 1 << 18
 """Transactions that are worked on at once."""
 
-_KIND_BITS = 2
-_HOME_BITS = 12
+_NONE = np.zeros(0, dtype=np.int64)
 _SECTORS = (1 << BYTES_SHIFT) - 1
 
 
@@ -34,37 +35,35 @@ class AccessLog:
     def __init__(self, keep: int | None, line_bytes: int) -> None:
         self._keep = keep
         self._page_lines_shift = PAGE_SHIFT - (line_bytes.bit_length() - 1)
-        self._gathered: list[LastAccesses] = []
+        self._gathered: list[Ints] = []
+        self._seats: list[tuple[int, int]] = []
         self._room = _CHUNK
+        self._counts: list[int] = []
         self._held: deque[LastAccesses] = deque()
         self._holds = 0
         self._last = _joined([])
         self._pages: set[int] = set()
         self._new_pages: list[NDArray[np.int64]] = []
 
-    def add(
-        self, home: int, slot: int, lines: object, sectors: object, kinds: object
-    ) -> int:  # fmt: skip
-        """Transactions of a block on the SM `home`, in its block slot; returns how many."""
-        named = np.asarray(lines, dtype=np.int64)
-        place = np.ones_like(named)
-        self._gathered.append(
-            LastAccesses(
-                named, np.asarray(sectors, dtype=np.int64) & _SECTORS,
-                np.asarray(kinds, dtype=np.int64), place * home, place * slot,
-            )
-        )  # fmt: skip
-        self._room -= len(named)
+    def add(self, home: int, slot: int, touches: Ints) -> None:
+        """What a block on the SM `home`, in its block slot, touches in a piece."""
+        self._gathered.append(touches)
+        self._seats.append((home, slot))
+        self._room -= touches.shape[1]
         if self._room <= 0:
             self._flush()
-        return len(named)
 
-    def take_pages(self) -> NDArray[np.int64]:
-        """The pages that were accessed for the first time since the last call, in order."""
+    def take(self) -> tuple[list[int], Ints]:
+        """What is new since the last call.
+
+        Returns:
+            of each piece, how many transactions it has; pages that were accessed for the first
+            time, in order.
+        """
         self._flush()
-        found = np.concatenate([np.zeros(0, dtype=np.int64), *self._new_pages])
-        self._new_pages = []
-        return found
+        counts, found = self._counts, np.concatenate([_NONE, *self._new_pages])
+        self._counts, self._new_pages = [], []
+        return counts, found
 
     def finish(self) -> tuple[LastAccesses, Accesses]:
         """What is left of the first transactions, and the last ones in full."""
@@ -78,10 +77,7 @@ class AccessLog:
     def _flush(self) -> None:
         if not self._gathered:
             return
-        chunk = _joined(self._gathered)
-        lengths = [len(piece) for piece in self._gathered]
-        self._note_pages(chunk.lines, np.repeat(np.arange(len(lengths)), lengths))
-        self._gathered, self._room = [], _CHUNK
+        chunk = self._transactions()
         self._held.append(chunk)
         self._holds += len(chunk)
         while (
@@ -91,19 +87,29 @@ class AccessLog:
             self._holds -= len(oldest)
             self._reduce(oldest)
 
-    def _note_pages(self, lines: NDArray[np.int64], pieces: NDArray[np.int64]) -> None:
-        """Of a piece, pages are translated in the order in which they are used for the last time.
+    def _transactions(self) -> LastAccesses:
+        """What has been gathered: of each piece, a line and a kind once, where it is last."""
+        names, sectors = np.concatenate(self._gathered, axis=1)
+        lengths = [piece.shape[1] for piece in self._gathered]
+        seats = np.array(self._seats)
+        self._gathered, self._seats, self._room = [], [], _CHUNK
+        self._note_pages(names >> KIND_BITS + self._page_lines_shift)
+        pieces = np.repeat(np.arange(len(lengths)), lengths)
+        place, starts, last = last_of(pairs(pieces, names))
+        order = np.argsort(last)
+        last = last[order]
+        if len(last):
+            sectors = np.bitwise_or.reduceat(sectors[place], starts)[order] & _SECTORS
+        pieces = pieces[last]
+        self._counts += np.bincount(pieces, minlength=len(lengths)).tolist()
+        return LastAccesses(
+            names[last] >> KIND_BITS, sectors, names[last] & (1 << KIND_BITS) - 1,
+            *seats[pieces].T,
+        )  # fmt: skip
 
-        Args:
-            lines: of transactions.
-            pieces: of each, the number of its piece.
-        """
-        pages = lines >> self._page_lines_shift
-        names, page = np.unique(pages, return_inverse=True)
-        key = pieces * len(names) + page
-        _, from_end = np.unique(key[::-1], return_index=True)
-        in_turn = pages[np.sort(len(key) - 1 - from_end)]
-        found, first = np.unique(in_turn, return_index=True)
+    def _note_pages(self, pages: Ints) -> None:
+        """Note those that are new, in the order of first uses."""
+        found, first = np.unique(pages, return_index=True)
         in_order = found[np.argsort(first)].tolist()
         new = [one for one in in_order if one not in self._pages]
         self._pages.update(new)
@@ -114,15 +120,10 @@ class AccessLog:
         both = _joined([self._last, chunk])
         if not len(both):
             return
-        _, line = np.unique(both.lines, return_inverse=True)
-        key = (line << _HOME_BITS | both.homes) << _KIND_BITS | both.kinds
-        order = np.argsort(key, kind="stable")
-        starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-        ends = np.append(starts[1:], len(order)) - 1
-        together = np.bitwise_or.reduceat(both.sectors[order], starts)
-        in_order = np.argsort(order[ends])[-MOST_LAST:]
-        chosen = _part(both, order[ends][in_order])
-        self._last = evolve(chosen, sectors=together[in_order])
+        place, starts, last = last_of(pairs(both.homes, both.lines << KIND_BITS | both.kinds))
+        together = np.bitwise_or.reduceat(both.sectors[place], starts)
+        in_order = np.argsort(last)[-MOST_LAST:]
+        self._last = evolve(_part(both, last[in_order]), sectors=together[in_order])
 
 
 def _joined(parts: deque[LastAccesses] | list[LastAccesses]) -> LastAccesses:

@@ -8,17 +8,19 @@ import numpy as np
 from attrs import define, field, frozen
 
 from gpusim.core.errors import UserError
-from gpusim.core.warp_program import Application, LaneChunk, Launch
+from gpusim.core.warp_program import SECTOR_BYTES, Application, LaneChunk, Launch
 from gpusim.hardware.sm.block_scheduler import LaunchRecord
-from gpusim.hardware.sm.in_step import Part
 from gpusim.hardware.sm.rest import Rest
-from gpusim.hardware.sm.skipped_accesses import Touched, touched_by
+from gpusim.hardware.sm.skipped_accesses import Ints, Touched, touched_by
 from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.machine.checkpoint.access_log import AccessLog
 from gpusim.machine.checkpoint.changes import arrays_of, changes, copy_of, hash_of
 from gpusim.machine.checkpoint.state import AGAIN, ENDED, Shape, SkippedApplication, SkippedLaunch
 from gpusim.machine.skipping import SkipFirst
+
+_PIECE = 0
+"""Stands for the number of transactions of a piece, as long as it is not known."""
 
 
 @frozen
@@ -97,10 +99,11 @@ class RecordingScheduler(SkippingScheduler):
         before, passed = copy_of(arrays), self.passed
         super()._skip(rest)
         after = arrays_of(self.application)
+        pieces = np.array(kept.pieces, dtype=np.int64)
+        pieces[pieces == _PIECE], pages = kept.log.take()
         kept.launches.append(
             SkippedLaunch(
-                Shape.of(rest.launch), rest.next, self.passed - passed,
-                np.array(kept.pieces, dtype=np.int64), kept.log.take_pages(),
+                Shape.of(rest.launch), rest.next, self.passed - passed, pieces, pages,
                 changes(before, after),
             )
         )  # fmt: skip
@@ -118,18 +121,17 @@ class RecordingScheduler(SkippingScheduler):
             pace.progress(self.application.name, self.skipped - self.in_turn + 1)
         return False
 
-    def _pass(self, block: SkippedBlock, part: Part) -> None:
-        kept, found = self._kept, part.touched
+    def _touches(self, block: SkippedBlock, touches: Ints) -> None:
+        kept = self._kept
         assert kept is not None
         if not self._turn_begins:
             kept.pieces.append(AGAIN)
         self._turn_begins = False
-        kept.pieces.append(
-            kept.log.add(block.home, block.slot, found.lines, found.sectors, found.kinds)
-        )
+        kept.pieces.append(_PIECE)
+        kept.log.add(block.home, block.slot, touches)
 
-    def _touched(self, chunk: LaneChunk, blocks: int) -> list[Touched]:
+    def _touched(self, chunk: LaneChunk, blocks: int) -> Touched:
         """With all that any machine may ask for."""
         pace = self.pace
         assert isinstance(pace, RecordFirst)
-        return touched_by(chunk, pace.line_bytes, True, blocks)
+        return touched_by(chunk, pace.line_bytes, SECTOR_BYTES, True, blocks)

@@ -6,6 +6,7 @@ import numpy as np
 
 from gpusim.core.errors import UserError
 from gpusim.hardware.sm.rest import Rest
+from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints
 from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.hardware.walk import PageTable
@@ -101,11 +102,10 @@ class ReplayingScheduler(SkippingScheduler):
         """Nothing is executed."""
 
     def _map_pages(self, launch: SkippedLaunch) -> None:
-        """Frames are given out in the order of first accesses, which a summary does not keep."""
-        if self.tape.summary_due:
-            shift = self.page_table.page_shift - PAGE_SHIFT
-            for page in launch.pages.tolist():
-                self.page_table.walk(self.asid, page >> shift)
+        """Frames are given out in the order of first uses, which transactions do not keep."""
+        shift = self.page_table.page_shift - PAGE_SHIFT
+        for page in launch.pages.tolist():
+            self.page_table.walk(self.asid, page >> shift)
 
     def _advance(self, block: SkippedBlock) -> bool:
         count = self.tape.next_piece()
@@ -118,7 +118,7 @@ class ReplayingScheduler(SkippingScheduler):
 
     def _play(self, block: SkippedBlock, count: int) -> None:
         self._warm_with(self.tape.summary(count))
-        self._warm(block, self.tape.transactions(count))
+        self._touches(block, _touches(self.tape.transactions(count)))
 
     def _warm_with(self, last: LastAccesses | None) -> None:
         """All that is left of the transactions that are not kept in full."""
@@ -126,17 +126,13 @@ class ReplayingScheduler(SkippingScheduler):
             return
         if last.homes.max() >= len(self._sms) or last.slots.max() >= self._config.max_blocks:
             raise self.tape.damaged("it has accesses of SMs or block slots that there are not")
+        touches = _touches(last)
         breaks = np.flatnonzero(np.diff(last.homes) | np.diff(last.slots)) + 1
         for first, end in zip([0, *breaks.tolist()], [*breaks.tolist(), len(last)], strict=True):
             home, slot = int(last.homes[first]), int(last.slots[first])
-            rows = slice(first, end)
-            self._warm(
-                self._without_clock(home, slot, [0], iter(()), []),
-                Accesses(last.lines[rows], last.sectors[rows], last.kinds[rows]),
-            )
+            self._touches(self._without_clock(home, slot, [0], iter(()), []), touches[:, first:end])
 
-    def _warm(self, block: SkippedBlock, part: Accesses) -> None:
-        if len(part):
-            self._sms[block.home].lsu.point.warm(
-                block, part.lines.tolist(), part.sectors.tolist(), part.kinds.tolist()
-            )
+
+def _touches(accesses: Accesses) -> Ints:
+    """Transactions as touches."""
+    return np.stack([accesses.lines << KIND_BITS | accesses.kinds, accesses.sectors])
