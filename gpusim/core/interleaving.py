@@ -18,6 +18,8 @@ holds is numbered by *q* alone, whatever the hash, and all of its sets or rows a
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import xor
 from random import Random
 from typing import Final
 
@@ -84,13 +86,17 @@ class RandomInterleaving(Interleaving):
     def __init__(self, parts: int) -> None:
         self._parts = parts
         draw = Random(0)  # noqa: S311 -- the same in every run, and no secret
-        self._tables = [[draw.getrandbits(_DRAWN) for _ in range(256)] for _ in range(_BYTES)]
+        drawn = [[draw.getrandbits(_DRAWN) for _ in range(256)] for _ in range(_BYTES)]
+        self._of_none = reduce(xor, (table[0] for table in drawn))
+        self._tables = [[number ^ table[0] for number in table] for table in drawn]
+        """By byte, by how much it is another number than that of a byte of zeros."""
 
     def part(self, block: int) -> int:
-        mixed = 0
-        for table in self._tables:
-            mixed ^= table[block & 0xFF]
+        mixed, place = self._of_none, 0
+        while block and place < _BYTES:
+            mixed ^= self._tables[place][block & 0xFF]
             block >>= 8
+            place += 1
         return (mixed * _ODD >> _DRAWN & _MIDDLE) % self._parts
 
 

@@ -110,17 +110,16 @@ class BlockTracer:
 
     def __init__(self, shape: Shape, block: int, warp_size: int) -> None:
         self.blocks, self.which = 1, 0
-        self._place(shape, block, _threads(shape.block), warp_size)
+        self._place(shape, _in_grid(shape, block), _threads(shape.block), warp_size)
 
     def _place(
-        self, shape: Shape, block: Any, threads: tuple[Lanes, Lanes, Lanes, Lanes], warp_size: int
-    ) -> None:
-        """Say who the threads are, of block number `block`; of several: a number for each."""
+        self, shape: Shape, block: tuple[Any, Any, Any],
+        threads: tuple[Lanes, Lanes, Lanes, Lanes], warp_size: int,
+    ) -> None:  # fmt: skip
+        """Say who the threads are, and of which block; of several blocks: for each thread."""
         self.tid, self.tx, self.ty, self.tz = threads
         self.threads = len(self.tid)
-        self.bx = block % shape.grid[0]
-        self.by = block // shape.grid[0] % shape.grid[1]
-        self.bz = block // (shape.grid[0] * shape.grid[1])
+        self.bx, self.by, self.bz = block
         self.t = self.bx * shape.block[0] + self.tx
         self._warp_size = warp_size
         self._padded = -(-self.threads // self.blocks // warp_size) * warp_size
@@ -365,12 +364,18 @@ class StepTracer(BlockTracer):
         threads = _threads_in_step(shape.block, len(blocks))
         own = len(threads[0]) // len(blocks)
         self.blocks, self.which = len(blocks), np.repeat(np.arange(len(blocks)), own)
-        block = np.repeat(np.array(blocks), own)
-        self._place(shape, block, threads, warp_size)
+        x, y, z = (np.repeat(one, own) for one in _in_grid(shape, np.array(blocks)))
+        self._place(shape, (x, y, z), threads, warp_size)
 
     @property
     def full(self) -> bool:
         return len(self._kind) >= ROWS_IN_STEP
+
+
+def _in_grid(shape: Shape, block: Any) -> tuple[Any, Any, Any]:
+    """The indices of a block in a grid, by its number; or those of several."""
+    x, y, _ = shape.grid
+    return block % x, block // x % y, block // (x * y)
 
 
 def _unless_all(where: Mask | None) -> Mask | None:

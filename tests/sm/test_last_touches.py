@@ -38,7 +38,7 @@ def pieces(draw: Callable[[Any], Any]) -> list[Piece]:
 
 
 def logged(made: list[Piece], by_slot: bool) -> LastTouches:
-    log = LastTouches(PAGE_SHIFT, by_slot)
+    log = LastTouches(PAGE_SHIFT, by_slot, 1 << 18)
     for home, slot, touches in made:
         log.add(block(home, slot), np.array(touches, dtype=np.int64).reshape(-1, 2).T)
     log.join()

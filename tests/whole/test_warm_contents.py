@@ -22,7 +22,7 @@ from gpusim.core.warp_program import (
     Op,
     Segment,
 )
-from gpusim.hardware.sm import last_touches
+from gpusim.hardware.sm import last_touches, passage
 from gpusim.hardware.sm.coalescer import KIND_OF_OP, lanes_that_cover
 from gpusim.hardware.sm.skipped_accesses import KIND_BITS, touched_by, touched_in
 from gpusim.hardware.sm.skipping import SkippingScheduler
@@ -274,9 +274,15 @@ def contents(machine: Machine) -> Iterator[object]:
 def skipped(
     overrides: dict[str, object], workload: str, settings_: dict[str, object], naive: bool
 ) -> list[object]:
+    pace = SkipForReference(9, "launches") if naive else SkipFirst(9, "launches")
+    return contents_after(overrides, workload, settings_, pace)
+
+
+def contents_after(
+    overrides: dict[str, object], workload: str, settings_: dict[str, object], pace: SkipFirst
+) -> list[object]:
     loaded = gpusim.load_model("tiny", (), {"l1.at_launch": "keep", **overrides})
     tenants = assign_sms(loaded, gpusim.load_workload(workload, "smoke", overrides=settings_))
-    pace = SkipForReference(9, "launches") if naive else SkipFirst(9, "launches")
     machine = Machine(loaded.config, tenants, 0, pace)
     prepare_warming(machine)
     if isinstance(pace, SkipForReference):
@@ -317,10 +323,38 @@ def test_contents_are_those_of_a_reference(kind: str, name: str) -> None:
     assert found[-1]
 
 
+class Weighed(SkippingScheduler):
+    """Tells how long logs are at their end."""
+
+    def _pass_all(self) -> None:
+        assert isinstance(self.pace, SkipAndWeigh)
+        if self._log is not None:
+            self._log.join()
+            self.pace.lengths.append(len(self._log.names))
+        super()._pass_all()
+
+
+@frozen
+class SkipAndWeigh(SkipFirst):
+    lengths: list[int] = field(factory=list)
+
+    def kind_of_scheduler(self) -> type[SkippingScheduler]:
+        return Weighed
+
+
 def test_a_long_log_is_made_shorter_and_keeps_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    once = skipped({}, "mvt", PROGRAMS["mvt"], naive=False)
+    small: dict[str, object] = {"l2.size": "8KiB"}
+
+    def weighed() -> tuple[int, list[object]]:
+        pace = SkipAndWeigh(9, "launches")
+        found = contents_after(small, "gups", PROGRAMS["gups"], pace)
+        return sum(pace.lengths), found
+
+    length, once = weighed()
+    monkeypatch.setattr(passage, "_LONG", 1)
     monkeypatch.setattr(last_touches, "_PIECES", 4)
-    monkeypatch.setattr(last_touches, "_LONG", 100)
-    assert skipped({}, "mvt", PROGRAMS["mvt"], naive=False) == once
-    monkeypatch.setattr(last_touches, "_BATCH", 64)
-    assert skipped({}, "mvt", PROGRAMS["mvt"], naive=False) == once
+    for batch in (1 << 20, 64):
+        monkeypatch.setattr(last_touches, "_BATCH", batch)
+        shorter, found = weighed()
+        assert shorter < length / 2
+        assert found == once

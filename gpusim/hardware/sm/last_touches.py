@@ -20,11 +20,9 @@ SLOT_BITS: Final = 12
 _BATCH = 1 << 20
 """Touches that are worked on at once."""
 
-_LONG = 1 << 18
-"""Lines of a log that is long."""
-
 _PIECES = 1 << 12
-"""Pieces after which the log is made shorter, if it is long."""
+"""Pieces after which the log is made shorter, if it is long: not when so many touches have come, as
+those of a piece may come once, or as often as they are."""
 
 _WORD_BITS: Final = 63
 _NONE = np.zeros(0, dtype=np.int64)
@@ -44,8 +42,11 @@ def last_of(groups: Ints) -> tuple[Ints, Ints, Ints]:
     bits = count.bit_length()
     if count and int(groups.max()).bit_length() + bits <= _WORD_BITS:
         # to sort numbers that hold both takes a fraction of the time of a stable sort of places
-        both = np.sort((groups << bits) + np.arange(count))
-        found, place = both >> bits, both & (1 << bits) - 1
+        found = groups << bits
+        found += np.arange(count)
+        found.sort()
+        place = found & (1 << bits) - 1
+        found >>= bits
     else:
         place = np.argsort(groups, kind="stable")
         found = groups[place]
@@ -61,6 +62,7 @@ class LastTouches:
     Args:
         page_shift: lines of a page, as a shift.
         by_slot: TLBs ask for the block slot, so uses of a page by two slots of an SM are two.
+        long: lines of a log that should be made shorter.
 
     Attributes:
         names, sectors, homes, at: of each SM, line and kind the last touch, in order: its name
@@ -73,9 +75,10 @@ class LastTouches:
         added: pieces so far.
     """
 
-    def __init__(self, page_shift: int, by_slot: bool) -> None:
+    def __init__(self, page_shift: int, by_slot: bool, long: int) -> None:
         self._shift = page_shift + KIND_BITS
         self._by_slot = by_slot
+        self._long = long
         self.names = self.sectors = self.homes = self.at = _NONE
         self.pages = self.seats = self.page_at = _NONE
         self.found: dict[int, None] = {}
@@ -124,19 +127,18 @@ class LastTouches:
         seats = seats[np.searchsorted(piece_ends, ends, side="right")]
         first = len(pages) - 1 - last_of(pairs(0, pages[::-1]))[2]
         self.found.update(dict.fromkeys(pages[np.sort(first)].tolist()))
-        pages = np.concatenate([self.pages, pages])
-        seats = np.concatenate([self.seats, seats])
+        pages, seats = _after(self.pages, pages), _after(self.seats, seats)
         users = seats if self._by_slot else seats >> SLOT_BITS
         used_last = np.sort(last_of(pairs(users, pages))[2])
         self.pages, self.seats = pages[used_last], seats[used_last]
-        self.page_at = np.concatenate([self.page_at, at])[used_last]
+        self.page_at = _after(self.page_at, at)[used_last]
 
     def _join_lines(self, names: Ints, sectors: Ints, homes: Ints) -> None:
         before = len(self.names)
-        names = np.concatenate([self.names, names])
-        homes = np.concatenate([self.homes, homes])
+        names, homes = _after(self.names, names), _after(self.homes, homes)
+        sectors = _after(self.sectors, sectors)
         place, starts, last = last_of(pairs(homes, names))
-        together = np.bitwise_or.reduceat(np.concatenate([self.sectors, sectors])[place], starts)
+        together = np.bitwise_or.reduceat(sectors[place], starts)
         order = np.argsort(last)
         last = last[order]
         self.names, self.homes, self.sectors = names[last], homes[last], together[order]
@@ -145,15 +147,20 @@ class LastTouches:
 
     def is_long(self) -> bool:
         """Whether it should be made shorter by `keep`; asked after each piece."""
-        if self.added % _PIECES:
+        if self.added % _PIECES or len(self.names) + _BATCH - self._room <= self._long:
             return False
         self.join()
-        return len(self.names) > _LONG
+        return len(self.names) > self._long
 
     def keep(self, rows: Ints) -> None:
         """Forget touches but these; no pages."""
         self.names, self.sectors = self.names[rows], self.sectors[rows]
         self.homes, self.at = self.homes[rows], self.at[rows]
+
+
+def _after(old: Ints, new: Ints) -> Ints:
+    """One after the other."""
+    return np.concatenate([old, new]) if len(old) else new
 
 
 def pairs(users: Ints | int, numbers: Ints) -> Ints:
@@ -165,4 +172,6 @@ def pairs(users: Ints | int, numbers: Ints) -> Ints:
     if bits + int(np.max(users)).bit_length() > _WORD_BITS:
         numbers, low = np.unique(numbers, return_inverse=True)[1], 0
         bits = len(numbers).bit_length()
-    return (users << bits) + (numbers - low)
+    found = numbers - low
+    found += users << bits
+    return found

@@ -25,6 +25,9 @@ ROOM: Final = 2
 """As many times what a cache or TLB holds is worth to pass through it, the last of all: sets do not
 fill evenly [our choice]."""
 
+_LONG = 1 << 18
+"""Lines of a log that is long, at least."""
+
 _KINDS: Final = (1 << KIND_BITS) - 1
 _LOAD: Final = int(Kind.LOAD)
 
@@ -59,7 +62,9 @@ class Passage:
 
     def new_log(self) -> LastTouches:
         """For what is touched next."""
-        return LastTouches(self._shift, self._by_slot)
+        l1s = len(self._points) * self._points[0].l1_lines()
+        held = ROOM * (l1s + self._behind.lines(self._line_shift, self._app))
+        return LastTouches(self._shift, self._by_slot, max(2 * held, _LONG))
 
     def shorten(self, log: LastTouches) -> None:
         """Keep the lines of a log that caches can hold, and all pages."""

@@ -59,33 +59,35 @@ def touched_by(
         covered: stores tell which sectors they write in whole.
         blocks: whose warps stand side by side in the piece, as many of each.
     """
-    rows, warps, lanes = chunk.address.shape
-    part_in = np.flatnonzero(chunk.active[IS_MEMORY[chunk.kind]])
-    if 2 * len(part_in) > rows * warps:
-        part_in = np.arange(rows * warps)
+    if not chunk.address.size:
+        return Touched(NOTHING, [0] * (blocks + 1))
+    is_memory = IS_MEMORY[chunk.kind]
+    _, warps, lanes = chunk.address.shape
+    kinds = _KINDS[chunk.kind[is_memory]]
     address = chunk.address.reshape(-1, lanes)
-    at, line = _runs(address if len(part_in) == len(address) else address[part_in], grain)
+    parts = np.flatnonzero(chunk.active[is_memory] & (kinds >= 0)[:, None])
+    if 2 * len(parts) > len(address) and kinds.min() >= 0:
+        parts = np.arange(len(address))  # where most take part, to leave the others out costs more
+    else:
+        address = address[parts]
+    at, line = _runs(address, grain)
     if not len(at):
         return Touched(NOTHING, [0] * (blocks + 1))
+    part = at // lanes
     sectors = line_bytes // SECTOR_BYTES
-    warp = part_in[at // lanes]
     touches = np.full((2, len(at)), (1 << sectors) - 1)
     if grain < line_bytes:
         bit = np.left_shift(1, line & sectors - 1)
         if covered:
-            covers = lanes_that_cover(chunk).reshape(-1, lanes)[warp, at % lanes]
+            covers = lanes_that_cover(chunk).reshape(-1, lanes)[parts[part], at % lanes]
             bit |= bit << COVERED_SHIFT & -covers.astype(np.int64)
         line >>= sectors.bit_length() - 1
-        starts = np.flatnonzero(_differs(line) | _differs(warp))
-        line, warp, touches = line[starts], warp[starts], touches[:, : len(starts)]
+        starts = np.flatnonzero(_differs(line) | _differs(part))
+        line, part, touches = line[starts], part[starts], touches[:, : len(starts)]
         np.bitwise_or.reduceat(bit, starts, out=touches[1])
-    row = warp // warps
-    kind = _KINDS[chunk.kind[IS_MEMORY[chunk.kind]]][row]
-    np.bitwise_or(line << KIND_BITS, kind, out=touches[0])
-    block = (warp - row * warps) // (warps // blocks)
-    asked = kind >= 0
-    if not asked.all():
-        touches, block = touches[:, asked], block[asked]
+    row, warp = np.divmod(parts, warps)
+    np.bitwise_or(line << KIND_BITS, kinds[row][part], out=touches[0])
+    block = (warp // (warps // blocks)).astype(np.uint16)[part]
     if blocks > 1:
         touches = touches[:, np.argsort(block, kind="stable")]
     bounds = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=blocks))])
@@ -115,7 +117,7 @@ def _runs(address: Ints, grain: int) -> tuple[Ints, Ints]:
     """
     unit = (address >> grain.bit_length() - 1).ravel()
     new = _differs(unit)
-    new[:: max(address.shape[1], 1)] = True
+    new[:: address.shape[1]] = True
     at = np.flatnonzero(new)
     unit = unit[at]
     active = unit >= 0

@@ -211,14 +211,17 @@ class SkippingScheduler(BlockScheduler):
             self.in_turn = len(resident)
             if not resident:
                 break
+            ended = set()
             for block in self._in_turn(resident, shares):
                 if not self._advance(block):
                     self._rooms[block.home].give_back(rest, block.slot, block.warp_slots)
-                    resident.remove(block)
+                    ended.add(block)
                     if not block.been_paused:
                         rest.longest = max(rest.longest, block.passed)
                 if not self.pace.skips(self):
                     break
+            if ended:
+                resident[:] = [block for block in resident if block not in ended]
         for block in resident:
             self._rooms[block.home].give_back(rest, block.slot, block.warp_slots)
 
