@@ -56,6 +56,16 @@ def last_of(groups: Ints) -> tuple[Ints, Ints, Ints]:
     return place, starts, place[np.append(starts, count)[1:] - 1]
 
 
+def last_uses(groups: Ints, sectors: Ints) -> tuple[Ints, Ints]:
+    """Uses of things, as for `last_of`: the last of each, in order, and the sectors of all."""
+    if not len(groups):
+        return groups, sectors
+    place, starts, last = last_of(groups)
+    together = np.bitwise_or.reduceat(sectors[place], starts)
+    order = np.argsort(last)
+    return last[order], together[order]
+
+
 class LastTouches:
     """Takes in what the blocks of a launch touch.
 
@@ -136,12 +146,8 @@ class LastTouches:
     def _join_lines(self, names: Ints, sectors: Ints, homes: Ints) -> None:
         before = len(self.names)
         names, homes = _after(self.names, names), _after(self.homes, homes)
-        sectors = _after(self.sectors, sectors)
-        place, starts, last = last_of(pairs(homes, names))
-        together = np.bitwise_or.reduceat(sectors[place], starts)
-        order = np.argsort(last)
-        last = last[order]
-        self.names, self.homes, self.sectors = names[last], homes[last], together[order]
+        last, self.sectors = last_uses(pairs(homes, names), _after(self.sectors, sectors))
+        self.names, self.homes = names[last], homes[last]
         old = last[: np.searchsorted(last, before)]
         self.at = np.concatenate([self.at[old], last[len(old) :] + (self._next - before)])
 

@@ -12,7 +12,7 @@ from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.neighbours import Behind
 from gpusim.core.request import Kind
 from gpusim.core.warp_program import SECTORS
-from gpusim.hardware.sm.last_touches import SLOT_BITS, LastTouches, last_of, pairs
+from gpusim.hardware.sm.last_touches import SLOT_BITS, LastTouches, last_of, last_uses, pairs
 from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints
 from gpusim.hardware.sm.translation_point import TranslationPoint
 
@@ -106,11 +106,8 @@ class Passage:
         """Pages in the rows `used`, and lines."""
         rows = np.flatnonzero(self._in_l2(log))
         names = log.names[rows]
-        place, starts, last = last_of(pairs(0, names))
-        order = np.argsort(last)
-        last = last[order]
+        last, sectors = last_uses(pairs(0, names), log.sectors[rows])
         kinds = names[last] & _KINDS
-        sectors = np.bitwise_or.reduceat(log.sectors[rows][place], starts)[order]
         asked = np.where(kinds == _LOAD, self._asks[sectors & SECTORS], sectors).tolist()
         lines, kind = physical[rows][last].tolist(), kinds.tolist()
         seats, tags = log.seats[used].tolist(), (log.pages[used] | self._space).tolist()

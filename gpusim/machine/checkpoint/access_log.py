@@ -9,7 +9,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import BYTES_SHIFT
-from gpusim.hardware.sm.last_touches import last_of, pairs
+from gpusim.hardware.sm.last_touches import last_uses, pairs
 from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints
 from gpusim.machine.checkpoint.state import PAGE_SHIFT, Accesses, LastAccesses
 
@@ -95,11 +95,7 @@ class AccessLog:
         self._gathered, self._seats, self._room = [], [], _CHUNK
         self._note_pages(names >> KIND_BITS + self._page_lines_shift)
         pieces = np.repeat(np.arange(len(lengths)), lengths)
-        place, starts, last = last_of(pairs(pieces, names))
-        order = np.argsort(last)
-        last = last[order]
-        if len(last):
-            sectors = np.bitwise_or.reduceat(sectors[place], starts)[order] & _SECTORS
+        last, sectors = last_uses(pairs(pieces, names), sectors & _SECTORS)
         pieces = pieces[last]
         self._counts += np.bincount(pieces, minlength=len(lengths)).tolist()
         return LastAccesses(
@@ -118,12 +114,9 @@ class AccessLog:
     def _reduce(self, chunk: LastAccesses) -> None:
         """Of equal transactions, those that came before included, the last one stays."""
         both = _joined([self._last, chunk])
-        if not len(both):
-            return
-        place, starts, last = last_of(pairs(both.homes, both.lines << KIND_BITS | both.kinds))
-        together = np.bitwise_or.reduceat(both.sectors[place], starts)
-        in_order = np.argsort(last)[-MOST_LAST:]
-        self._last = evolve(_part(both, last[in_order]), sectors=together[in_order])
+        names = both.lines << KIND_BITS | both.kinds
+        last, sectors = last_uses(pairs(both.homes, names), both.sectors)
+        self._last = evolve(_part(both, last[-MOST_LAST:]), sectors=sectors[-MOST_LAST:])
 
 
 def _joined(parts: deque[LastAccesses] | list[LastAccesses]) -> LastAccesses:
