@@ -53,6 +53,7 @@ def prepare_warming(machine: Machine) -> None:
             scheduler.app, scheduler.asid, points, [id(point.tlb.next_tlb) for point in points],
             behind[id(machine.system_of[tenant.sms[0]])],
             lambda asid, page: table.walk(asid, page).mapping, by_slot,
+            machine.config.l1.at_launch == "keep",
         )  # fmt: skip
 
 

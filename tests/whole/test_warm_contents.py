@@ -241,7 +241,7 @@ class Reference(SkippingScheduler):
         self.seen = getattr(self, "seen", [])
         self.seen += [(block, name, bits) for name, bits in touches.T.tolist()]
 
-    def _pass_all(self) -> None:
+    def _pass_all(self, ended: bool) -> None:
         assert isinstance(self.pace, SkipForReference)
         self.pace.by[0].warm(getattr(self, "seen", []))
         self.seen = []
@@ -326,12 +326,12 @@ def test_contents_are_those_of_a_reference(kind: str, name: str) -> None:
 class Weighed(SkippingScheduler):
     """Tells how long logs are at their end."""
 
-    def _pass_all(self) -> None:
+    def _pass_all(self, ended: bool) -> None:
         assert isinstance(self.pace, SkipAndWeigh)
         if self._log is not None:
             self._log.join()
             self.pace.lengths.append(len(self._log.names))
-        super()._pass_all()
+        super()._pass_all(ended)
 
 
 @frozen

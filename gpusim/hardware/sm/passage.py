@@ -42,17 +42,19 @@ class Passage:
         behind: what is behind all L1 caches.
         translate: the page table.
         by_slot: TLBs ask for block slots.
+        keeps_l1: L1 caches are not emptied at the end of a launch.
     """
 
     def __init__(
         self, app: int, asid: int, points: Sequence[TranslationPoint], next_tlbs: Sequence[int],
-        behind: Behind, translate: Translate, by_slot: bool,
+        behind: Behind, translate: Translate, by_slot: bool, keeps_l1: bool,
     ) -> None:  # fmt: skip
         self._app = app
         self._asid = asid
         self._space = asid << ASID_SHIFT
         self._translate = translate
         self._by_slot = by_slot
+        self._keeps_l1 = keeps_l1
         self._points = list(points)
         self._next_tlb = np.unique(next_tlbs, return_inverse=True)[1]
         self._behind = behind
@@ -70,12 +72,16 @@ class Passage:
         """Keep the lines of a log that caches can hold, and all pages."""
         log.keep(np.flatnonzero(self._in_l1(log) | self._in_l2(log)))
 
-    def take(self, log: LastTouches) -> None:
+    def take(self, log: LastTouches, ended: bool) -> None:
         """Let what a log holds pass, as much as TLBs and caches can hold.
 
         Pages that are new get their frames in the order of their first uses.  Then everything
         passes in the order in which it was used for the last time: lines of each SM through its L1
         cache; and, in one order, pages through the TLBs and lines of all SMs through the L2 cache.
+
+        Args:
+            log: of a launch.
+            ended: the launch has, so that L1 caches will be emptied, if they are.
         """
         log.join()
         if not len(log.pages):
@@ -85,7 +91,8 @@ class Passage:
         pages, number = np.unique(lines >> self._shift, return_inverse=True)
         moved = np.array([mappings[page].delta for page in pages.tolist()]) << self._shift
         physical = lines + moved[number]
-        self._through_l1(log, lines, physical)
+        if self._keeps_l1 or not ended:
+            self._through_l1(log, lines, physical)
         small = all(one.pages == 1 for one in mappings.values())
         used = np.flatnonzero(self._in_tlbs(log)) if small else np.arange(len(log.pages))
         self._through_tlbs_and_l2(log, used, physical)

@@ -170,7 +170,7 @@ class SkippingScheduler(BlockScheduler):
         rest = Rest(launch)
         while rest.blocks and not self._stopped:
             self._skip(rest)
-            self._pass_all()
+            self._pass_all(ended=not rest.blocks)
             if not rest.blocks or self._stopped:
                 break
             while not self.pace.may_time(self):
@@ -323,10 +323,10 @@ class SkippingScheduler(BlockScheduler):
         if log.is_long():
             self.passage.shorten(log)
 
-    def _pass_all(self) -> None:
-        """Let what has been noted pass through TLBs and caches."""
+    def _pass_all(self, ended: bool) -> None:
+        """Let what has been noted pass through TLBs and caches; `ended`: its launch has."""
         if self._log is not None:
-            self.passage.take(self._log)
+            self.passage.take(self._log, ended)
             self._log = None
 
     def _advance_apart(self, block: SkippedBlock) -> float:
