@@ -21,8 +21,8 @@ _BATCH = 1 << 20
 """Touches that are worked on at once."""
 
 _PIECES = 1 << 12
-"""Pieces after which the log is made shorter, if it is long: not when so many touches have come, as
-those of a piece may come once, or as often as they are."""
+"""Pieces after which a log is made shorter, if it is long.  Pieces are counted, not touches, as
+checkpoints hand in each line of a piece once, and blocks as often as they touch it."""
 
 _WORD_BITS: Final = 63
 _NONE = np.zeros(0, dtype=np.int64)
