@@ -115,11 +115,6 @@ class FirstTlb:
         """Wake `sender` when there may be room."""
         raise NotImplementedError
 
-    @property
-    def next_tlb(self) -> object:
-        """What a miss asks without a clock."""
-        raise NotImplementedError
-
     def warm(self, tag: int, requester: Requester) -> Mapping:
         """A lookup without a clock, with all that a miss brings."""
         raise NotImplementedError

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from gpusim.core.engine import Sink
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import Mapping as PageMapping
+from gpusim.core.neighbours import FirstTlb
 from gpusim.core.request import Requester
 from gpusim.core.stage import Stage
 from gpusim.hardware.cache.behind import BehindL1
@@ -50,11 +51,17 @@ def prepare_warming(machine: Machine) -> None:
         assert isinstance(scheduler, SkippingScheduler)
         points = [machine.sms[sm].lsu.point for sm in tenant.sms]
         scheduler.passage = Passage(
-            scheduler.app, scheduler.asid, points, [id(point.tlb.next_tlb) for point in points],
+            scheduler.app, scheduler.asid, points, [_next_tlb(point.tlb) for point in points],
             behind[id(machine.system_of[tenant.sms[0]])],
             lambda asid, page: table.walk(asid, page).mapping, by_slot,
             machine.config.l1.at_launch == "keep",
         )  # fmt: skip
+
+
+def _next_tlb(first: FirstTlb) -> int:
+    """What is behind a first TLB, by a number."""
+    assert isinstance(first, TlbLevel)
+    return id(first.warm_below)
 
 
 def _refusal(machine: Machine) -> str:

@@ -148,7 +148,7 @@ class BlockTracer:
         Returns:
             (threads,) values, or (1,) if `index` is an int; arbitrary outside `where`.
         """
-        elements = self._access(_LOAD, array, index, where)
+        elements = self._access(_LOAD, array, index, _unless_all(where))
         if isinstance(elements, int):
             return array.data[elements : elements + 1].copy()
         return array.data.take(elements)
@@ -229,6 +229,7 @@ class BlockTracer:
         Returns:
             (threads,) the values before each thread's addition; 0 outside `where`.
         """
+        where = _unless_all(where)
         self._access(_ATOMIC, array, index, where)
         old = np.zeros(self.threads, dtype=array.data.dtype)
         amount = np.broadcast_to(value, self.threads)
@@ -240,24 +241,24 @@ class BlockTracer:
 
     def compute(self, instructions: int, where: Mask | None = None) -> None:
         """Arithmetic: a number of instructions that touch no memory."""
-        self._record(_COMPUTE, instructions, where)
+        self._record(_COMPUTE, instructions, _unless_all(where))
 
     def shared(self, passes: int, where: Mask | None = None) -> None:
         """A shared-memory access that takes `passes` conflict-free passes, 1 at best."""
-        self._record(_SHARED, passes, where)
+        self._record(_SHARED, passes, _unless_all(where))
 
     def barrier(self, where: Mask | None = None) -> None:
         """Wait for all warps of the block; of blocks in step: of each that is in `where`."""
-        self._record(_BARRIER, 0, where)
+        self._record(_BARRIER, 0, _unless_all(where))
 
     def wait(self, outstanding: int = 0, where: Mask | None = None) -> None:
         """Wait until at most `outstanding` loads and atomics, the youngest, have no value yet."""
-        self._record(_WAIT, outstanding, where)
+        self._record(_WAIT, outstanding, _unless_all(where))
 
     # Recording ------------------------------------------------------------------------------
 
     def _record(self, op: int, arg: int, where: Mask | None) -> None:
-        if where is not None and not where.all():
+        if where is not None:
             self._partial.append(len(self._kind))
             self._masks.append(where.copy())
         self._kind.append(op)
@@ -267,7 +268,6 @@ class BlockTracer:
         self, op: int, array: DeviceArray[Scalar], index: Index, where: Mask | None
     ) -> Index:  # fmt: skip
         """Record a memory instruction; returns `index`, which is 0 outside `where`."""
-        where = _unless_all(where)
         if where is not None and not where.any():
             return index if isinstance(index, int) else np.zeros(self.threads, dtype=np.int64)
         row = len(self._arrays)

@@ -46,7 +46,7 @@ def test_the_log_keeps_the_last_accesses_in_full_and_sums_up_the_others(
     for home in rng.integers(0, 3, 300).tolist():
         slot, count = int(rng.integers(0, 4)), int(rng.integers(0, 9))
         columns = [rng.integers(0, most, count).tolist() for most in (50, 256, 4)]
-        columns[0] = [line + (line % 2 << 49) for line in columns[0]]  # addresses of 57 bits
+        columns[0] = [line + (line % 2 << 50) for line in columns[0]]  # addresses of 57 bits
         rows = list(zip(*columns, strict=True))
         log.add(home, slot, touches(rows))
         made += [(home, slot, *row) for row in in_piece(rows)]

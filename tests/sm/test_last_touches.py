@@ -23,7 +23,7 @@ Piece = tuple[int, int, list[Touch]]
 
 
 def block(home: int, slot: int) -> SkippedBlock:
-    return SkippedBlock(0, 0, home, home, slot, [0], iter(()), [])
+    return SkippedBlock(0, home, home, slot, [0], iter(()), [])
 
 
 @st.composite

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusim
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Kind
 from gpusim.core.warp_program import (
     COVERED_SHIFT,
@@ -148,11 +149,12 @@ class OneByOne:
         places = range(0, self.config.l1.line // SECTOR_BYTES, sectors)
         self.groups = [(1 << sectors) - 1 << place for place in places]
         self.line_shift = self.config.l1.line.bit_length() - 1
+        self.space = machine.schedulers[0].asid << ASID_SHIFT
         self.by_slot = self.config.tlb["L1"].array.policy == "tb-partitioned"
 
     def warm(self, touches: Sequence[tuple[SkippedBlock, int, int]]) -> None:
         """Let what blocks touched pass: of each the block, its name, and sectors."""
-        table, asid = self.machine.page_table, 0
+        table, asid = self.machine.page_table, self.machine.schedulers[0].asid
         base = {}
         for _, name, _ in touches:
             page = (name >> KIND_BITS) // self.page_lines
@@ -176,7 +178,7 @@ class OneByOne:
                 self._l2(cast("int", what), more, base)
             elif not is_line:
                 block = homes[more]
-                self._point(block).tlb.warm(block.asid_tag | cast("int", what), block)
+                self._point(block).tlb.warm(self.space | cast("int", what), block)
 
     def _in_tlbs(self, pages: dict[Page, tuple[int, int]]) -> dict[Page, tuple[int, int]]:
         """The last ones of each SM, and the last use of each page."""
@@ -201,8 +203,8 @@ class OneByOne:
             for name, bits in list(last_uses((one[1:]) for one in here).items())[-most:]:
                 line, kind = cast("int", name) >> KIND_BITS, cast("int", name) & KINDS
                 virtual = self.config.l1.translation == "after"
-                asked = block.asid_tag | line if virtual else base[line // self.page_lines] + line
-                self._l1(self._point(block)._l1, asked, kind, bits)
+                asked = self.space | line if virtual else base[line // self.page_lines] + line
+                self._l1(self._point(block).l1, asked, kind, bits)
 
     def _l1(self, l1: Any, name: int, kind: int, bits: int) -> None:
         array, stores, wanted = l1.array, self.config.l1.writes, bits & SECTORS
@@ -235,21 +237,20 @@ class OneByOne:
 class Reference(SkippingScheduler):
     """Skips one access at a time."""
 
-    seen: list[tuple[SkippedBlock, int, int]]
-
     def _touches(self, block: SkippedBlock, touches: Any) -> None:
-        self.seen = getattr(self, "seen", [])
-        self.seen += [(block, name, bits) for name, bits in touches.T.tolist()]
+        assert isinstance(self.pace, SkipForReference)
+        self.pace.seen.extend((block, name, bits) for name, bits in touches.T.tolist())
 
     def _pass_all(self, ended: bool) -> None:
         assert isinstance(self.pace, SkipForReference)
-        self.pace.by[0].warm(getattr(self, "seen", []))
-        self.seen = []
+        self.pace.by[0].warm(self.pace.seen)
+        self.pace.seen.clear()
 
 
 @frozen
 class SkipForReference(SkipFirst):
     by: list[OneByOne] = field(factory=list)
+    seen: list[tuple[SkippedBlock, int, int]] = field(factory=list)
 
     def kind_of_scheduler(self) -> type[SkippingScheduler]:
         return Reference

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints
+from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints, differs
 from gpusim.hardware.sm.warp import SkippedBlock
 
 SLOT_BITS: Final = 12
@@ -50,9 +50,7 @@ def last_of(groups: Ints) -> tuple[Ints, Ints, Ints]:
     else:
         place = np.argsort(groups, kind="stable")
         found = groups[place]
-    new = np.ones(count, dtype=bool)
-    np.not_equal(found[1:], found[:-1], out=new[1:])
-    starts = np.flatnonzero(new)
+    starts = np.flatnonzero(differs(found))
     return place, starts, place[np.append(starts, count)[1:] - 1]
 
 
@@ -64,6 +62,13 @@ def last_uses(groups: Ints, sectors: Ints) -> tuple[Ints, Ints]:
     together = np.bitwise_or.reduceat(sectors[place], starts)
     order = np.argsort(last)
     return last[order], together[order]
+
+
+def in_order_of_first_uses(numbers: Ints) -> list[int]:
+    """Each number once."""
+    first = len(numbers) - 1 - last_of(pairs(0, numbers[::-1]))[2]
+    found: list[int] = numbers[np.sort(first)].tolist()
+    return found
 
 
 class LastTouches:
@@ -82,7 +87,6 @@ class LastTouches:
             page, SM and block slot (`SLOT_BITS`), and number of the touch.
         found: pages in the order of their first uses.
         blocks: by seat, the block that was there last.
-        added: pieces so far.
     """
 
     def __init__(self, page_shift: int, by_slot: bool, long: int) -> None:
@@ -93,7 +97,7 @@ class LastTouches:
         self.pages = self.seats = self.page_at = _NONE
         self.found: dict[int, None] = {}
         self.blocks: dict[int, SkippedBlock] = {}
-        self.added = 0
+        self._pieces = 0
         self._gathered: list[Ints] = []
         self._gathered_of: list[int] = []
         self._lengths: list[int] = []
@@ -102,7 +106,7 @@ class LastTouches:
 
     def add(self, block: SkippedBlock, touches: Ints) -> None:
         """A block has executed a piece; `touches` as in `skipped_accesses.Touched`."""
-        self.added += 1
+        self._pieces += 1
         count = touches.shape[1]
         if not count:
             return
@@ -135,8 +139,7 @@ class LastTouches:
         ends = np.flatnonzero(last)
         pages, at = pages[ends], ends + self._next
         seats = seats[np.searchsorted(piece_ends, ends, side="right")]
-        first = len(pages) - 1 - last_of(pairs(0, pages[::-1]))[2]
-        self.found.update(dict.fromkeys(pages[np.sort(first)].tolist()))
+        self.found.update(dict.fromkeys(in_order_of_first_uses(pages)))
         pages, seats = _after(self.pages, pages), _after(self.seats, seats)
         users = seats if self._by_slot else seats >> SLOT_BITS
         used_last = np.sort(last_of(pairs(users, pages))[2])
@@ -153,7 +156,7 @@ class LastTouches:
 
     def is_long(self) -> bool:
         """Whether it should be made shorter by `keep`; asked after each piece."""
-        if self.added % _PIECES or len(self.names) + _BATCH - self._room <= self._long:
+        if self._pieces % _PIECES or len(self.names) + _BATCH - self._room <= self._long:
             return False
         self.join()
         return len(self.names) > self._long

@@ -13,7 +13,7 @@ from gpusim.core.neighbours import Behind
 from gpusim.core.request import Kind
 from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.sm.last_touches import SLOT_BITS, LastTouches, last_of, last_uses, pairs
-from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints
+from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints, differs
 from gpusim.hardware.sm.translation_point import TranslationPoint
 
 Rows: TypeAlias = NDArray[np.bool_]
@@ -60,11 +60,12 @@ class Passage:
         self._behind = behind
         self._shift = self._points[0].page_lines_shift
         self._line_shift = self._points[0].line_shift
-        self._asks = np.array([self._points[0].asks(sectors) for sectors in range(SECTORS + 1)])
+        self._l1 = self._points[0].l1
+        self._asks = np.array([self._l1.asks(sectors) for sectors in range(SECTORS + 1)])
 
     def new_log(self) -> LastTouches:
         """For what is touched next."""
-        l1s = len(self._points) * self._points[0].l1_lines()
+        l1s = len(self._points) * self._l1.capacity()
         held = ROOM * (l1s + self._behind.lines(self._line_shift, self._app))
         return LastTouches(self._shift, self._by_slot, max(2 * held, _LONG))
 
@@ -101,12 +102,13 @@ class Passage:
         rows = np.flatnonzero(self._in_l1(log))
         rows = rows[np.argsort(log.homes[rows], kind="stable")]
         homes = log.homes[rows]
-        starts = np.flatnonzero(np.diff(homes, prepend=-1)).tolist()
-        virtual, real = (lines[rows] | self._space).tolist(), physical[rows].tolist()
+        starts = np.flatnonzero(differs(homes)).tolist()
+        virtual = self._points[0].virtual_l1
+        asked = (lines[rows] | self._space if virtual else physical[rows]).tolist()
         sectors, kinds = log.sectors[rows].tolist(), (log.names[rows] & _KINDS).tolist()
         for first, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-            self._points[int(homes[first])].warm_l1(
-                virtual[first:end], real[first:end], sectors[first:end], kinds[first:end]
+            self._points[int(homes[first])].l1.warm(
+                asked[first:end], sectors[first:end], kinds[first:end]
             )
 
     def _through_tlbs_and_l2(self, log: LastTouches, used: Ints, physical: Ints) -> None:
@@ -127,14 +129,14 @@ class Passage:
                 behind.warm_lines(lines, done, before, shift, asked, kind, app)
                 done = before
             seat = seats[number]
-            points[seat >> SLOT_BITS].warm_page(tags[number], blocks[seat])
+            points[seat >> SLOT_BITS].tlb.warm(tags[number], blocks[seat])
         behind.warm_lines(lines, done, len(lines), shift, asked, kind, app)
 
     # -- what can be held --------------------------------------------------------------------------
 
     def _in_l1(self, log: LastTouches) -> Rows:
         """Touches that are among the last ones of their SM."""
-        return _among_last(log.homes, ROOM * self._points[0].l1_lines())
+        return _among_last(log.homes, ROOM * self._l1.capacity())
 
     def _in_l2(self, log: LastTouches) -> Rows:
         """Touches that are to the lines which all SMs touched last."""
@@ -150,8 +152,8 @@ class Passage:
     def _in_tlbs(self, log: LastTouches) -> Rows:
         """Uses of pages that are among the last ones of their SM, or the last behind its TLB."""
         homes = log.seats >> SLOT_BITS
-        reach = self._points[0].first_reach()
-        if reach is None:
+        reach = self._points[0].tlb.reach()
+        if reach is None or self._by_slot:
             return np.ones(len(homes), dtype=bool)
         found = _among_last(homes, ROOM * reach)
         found[last_of(pairs(self._next_tlb[homes], log.pages))[2]] = True

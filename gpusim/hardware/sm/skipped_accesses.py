@@ -82,7 +82,7 @@ def touched_by(
             covers = lanes_that_cover(chunk).reshape(-1, lanes)[parts[part], at % lanes]
             bit |= bit << COVERED_SHIFT & -covers.astype(np.int64)
         line >>= sectors.bit_length() - 1
-        starts = np.flatnonzero(_differs(line) | _differs(part))
+        starts = np.flatnonzero(differs(line) | differs(part))
         line, part, touches = line[starts], part[starts], touches[:, : len(starts)]
         np.bitwise_or.reduceat(bit, starts, out=touches[1])
     row, warp = np.divmod(parts, warps)
@@ -116,7 +116,7 @@ def _runs(address: Ints, grain: int) -> tuple[Ints, Ints]:
     The first lane of each warp begins one; lanes that take no part are left out.
     """
     unit = (address >> grain.bit_length() - 1).ravel()
-    new = _differs(unit)
+    new = differs(unit)
     new[:: address.shape[1]] = True
     at = np.flatnonzero(new)
     unit = unit[at]
@@ -124,7 +124,7 @@ def _runs(address: Ints, grain: int) -> tuple[Ints, Ints]:
     return (at, unit) if active.all() else (at[active], unit[active])
 
 
-def _differs(numbers: Ints) -> NDArray[np.bool_]:
+def differs(numbers: Ints) -> NDArray[np.bool_]:
     """Where one is another than the one before."""
     found = np.ones(len(numbers), dtype=bool)
     np.not_equal(numbers[1:], numbers[:-1], out=found[1:])

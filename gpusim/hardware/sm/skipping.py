@@ -272,7 +272,7 @@ class SkippingScheduler(BlockScheduler):
         segments: list[list[Segment]],
     ) -> SkippedBlock:  # fmt: skip
         sm = self._sms[home].index
-        return SkippedBlock(self.app, self.asid, sm, home, slot, warp_slots, chunks, segments)
+        return SkippedBlock(self.app, sm, home, slot, warp_slots, chunks, segments)
 
     def _begins(self, block: Block) -> None:
         """Warps that were at different places still are."""

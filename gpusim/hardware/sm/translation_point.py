@@ -38,14 +38,16 @@ class TranslationPoint:
 
     Attributes:
         virtual: whether the L2 cache is virtual, too, and its requests carry names.
+        virtual_l1: whether the L1 cache is.
         translated: requests that come back from a TLB miss.
         retry: requests to go on with: translated ones, and those that found no MSHR, port or room.
-        tlb: the first TLB.
+        tlb, l1: the first TLB, and the L1 cache.
         line_shift, page_lines_shift: bytes of a line of the L1 cache, and such lines of a page, as
             shifts.
     """
 
     virtual: bool = False
+    virtual_l1: bool = False
 
     def __init__(
         self, unit: StartingUnit, config: GpuConfig, tlb: FirstTlb, l1: FirstCache, out: Sink
@@ -61,7 +63,7 @@ class TranslationPoint:
         self._on_l1_hit = unit.on_l1_hit
         self._on_l1_miss = unit.on_l1_miss
         self.tlb = tlb
-        self._l1 = l1
+        self.l1 = l1
         self._out = out
         self.line_shift = config.l1.line.bit_length() - 1
         self.page_lines_shift = config.memory.page.bit_length() - 1 - self.line_shift
@@ -76,35 +78,6 @@ class TranslationPoint:
     @abstractmethod
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         """Go on with a request that was postponed; False if it has to wait, as in `start`."""
-
-    def warm_page(self, tag: int, requester: Requester) -> None:
-        """Let a page that a skipped block touches pass through TLBs, without a clock."""
-        self.tlb.warm(tag, requester)
-
-    @abstractmethod
-    def warm_l1(
-        self, virtual: list[int], physical: list[int], sectors: list[int], kinds: list[int]
-    ) -> None:
-        """Let lines that skipped blocks touch pass through the L1 cache, without a clock.
-
-        Args:
-            virtual: their numbers, with the address space.
-            physical: their numbers.
-            sectors: of each, as in `gpusim.core.warp_program.Segment`.
-            kinds: of each, a `gpusim.core.request.Kind`.
-        """
-
-    def first_reach(self) -> int | None:
-        """How many pages the first TLB can hold at most; None: that is not known."""
-        return self.tlb.reach()
-
-    def asks(self, sectors: int) -> int:
-        """What a load of these sectors that misses the L1 cache asks of the memory behind."""
-        return self._l1.asks(sectors)
-
-    def l1_lines(self) -> int:
-        """How many lines the L1 cache holds."""
-        return self._l1.capacity()
 
     def postpone(self, request: MemoryRequest, now: int) -> None:
         """`request` has started, but waits from now on."""
@@ -226,7 +199,7 @@ class BeforeL1(TranslationPoint):
             return True
         line = (mapping.delta << self.page_lines_shift) + vline
         latency = self._latency + self.tlb.extra_cycles
-        if access.kind == _LOAD and self._l1.lookup(line, access.sectors[index], access.app):
+        if access.kind == _LOAD and self.l1.lookup(line, access.sectors[index], access.app):
             return self._hit(access, tag, line, now, latency)
         tlb.check(tag, mapping)
         request = self._request(access, tag, now)
@@ -236,20 +209,15 @@ class BeforeL1(TranslationPoint):
             self.postpone(request, now)
         return True
 
-    def warm_l1(
-        self, virtual: list[int], physical: list[int], sectors: list[int], kinds: list[int]
-    ) -> None:
-        self._l1.warm(physical, sectors, kinds)
-
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         """A request that has been translated, or had to wait, meets the L1 cache (again)."""
         if request.mapping is None:  # its page went away while it was translated: ask again
             return self._translate(request, 0)
         line = request.address >> self.line_shift
-        latency = self._l1.latency
+        latency = self.l1.latency
         if request.trail[-2] != _CACHE:
             request.trail += (_CACHE, now)
-        if request.kind == _LOAD and self._l1.lookup(line, request.sectors, request.app):
+        if request.kind == _LOAD and self.l1.lookup(line, request.sectors, request.app):
             access = request.access
             assert isinstance(access, WarpAccess)
             return self._hit(access, request.tag, line, now, latency, request)
@@ -264,22 +232,24 @@ class BeforeL1(TranslationPoint):
         if self._out.full:
             return self._stall.until_free(self._out, _INTERCONNECT)
         if request.kind == _LOAD:
-            admission = self._l1.admit(request, line)
+            admission = self.l1.admit(request, line)
             if admission == FULL:
-                return self._stall.until_free(self._l1, _MSHR)
+                return self._stall.until_free(self.l1, _MSHR)
             self._missed(request.access, line)
             if admission == MERGED:
                 return True
         else:
-            self._l1.pass_through(request, request.kind == _STORE)
+            self.l1.pass_through(request, request.kind == _STORE)
         return self._send(request, latency)
 
 
 class AfterL1(TranslationPoint):
     """A virtual L1 cache; the TLB is asked only for what leaves it (STAR §II)."""
 
+    virtual_l1 = True
+
     def start(self, access: WarpAccess, now: int) -> bool:
-        l1, kind = self._l1, access.kind
+        l1, kind = self.l1, access.kind
         index = access.next
         vline = access.lines[index]
         line = access.asid_tag | vline
@@ -299,11 +269,6 @@ class AfterL1(TranslationPoint):
         if not self._translate(request, l1.latency):
             self.postpone(request, now)
         return True
-
-    def warm_l1(
-        self, virtual: list[int], physical: list[int], sectors: list[int], kinds: list[int]
-    ) -> None:
-        self._l1.warm(virtual, sectors, kinds)
 
     def proceed(self, request: MemoryRequest, now: int) -> bool:
         if request.mapping is None:

@@ -164,7 +164,6 @@ class SkippedBlock(Requester):
     """A thread block that is executed without a clock.
 
     Attributes:
-        asid_tag: its address space, as a part of tags.
         home: position of its SM among those of the application.
         chunks: what it has yet to execute.
         warp_slots: warp slots that its warps take.
@@ -176,16 +175,15 @@ class SkippedBlock(Requester):
     """
 
     __slots__ = (
-        "app", "asid_tag", "been_paused", "chunks", "due", "home", "passed", "segments", "slot",
+        "app", "been_paused", "chunks", "due", "home", "passed", "segments", "slot",
         "sm", "warp_slot", "warp_slots",
     )  # fmt: skip
 
     def __init__(
-        self, app: int, asid: int, sm: int, home: int, slot: int, warp_slots: list[int],
+        self, app: int, sm: int, home: int, slot: int, warp_slots: list[int],
         chunks: Iterator[LaneChunk], segments: list[list[Segment]],
     ) -> None:  # fmt: skip
         self.app = app
-        self.asid_tag = asid << ASID_SHIFT
         self.home = home
         self.sm = sm
         self.slot = slot

@@ -337,10 +337,6 @@ class TlbLevel(Stage, FirstTlb):
                 self._tell_evicted()
         return below
 
-    @property
-    def next_tlb(self) -> object:
-        return self.warm_below
-
     def reach(self) -> int | None:
         return self.array.reach() if self.fill_policy is None else None
 

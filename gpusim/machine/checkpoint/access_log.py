@@ -6,10 +6,9 @@ from collections import deque
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
 from gpusim.core.warp_program import BYTES_SHIFT
-from gpusim.hardware.sm.last_touches import last_uses, pairs
+from gpusim.hardware.sm.last_touches import in_order_of_first_uses, last_uses, pairs
 from gpusim.hardware.sm.skipped_accesses import KIND_BITS, Ints
 from gpusim.machine.checkpoint.state import PAGE_SHIFT, Accesses, LastAccesses
 
@@ -43,7 +42,7 @@ class AccessLog:
         self._holds = 0
         self._last = _joined([])
         self._pages: set[int] = set()
-        self._new_pages: list[NDArray[np.int64]] = []
+        self._new_pages: list[Ints] = []
 
     def add(self, home: int, slot: int, touches: Ints) -> None:
         """What a block on the SM `home`, in its block slot, touches in a piece."""
@@ -105,9 +104,7 @@ class AccessLog:
 
     def _note_pages(self, pages: Ints) -> None:
         """Note those that are new, in the order of first uses."""
-        found, first = np.unique(pages, return_index=True)
-        in_order = found[np.argsort(first)].tolist()
-        new = [one for one in in_order if one not in self._pages]
+        new = [page for page in in_order_of_first_uses(pages) if page not in self._pages]
         self._pages.update(new)
         self._new_pages.append(np.array(new, dtype=np.int64))
 
@@ -121,17 +118,16 @@ class AccessLog:
 
 def _joined(parts: deque[LastAccesses] | list[LastAccesses]) -> LastAccesses:
     """Transactions one after the other."""
-    none = np.zeros(0, dtype=np.int64)
     return LastAccesses(
-        np.concatenate([none, *(one.lines for one in parts)]),
-        np.concatenate([none, *(one.sectors for one in parts)]),
-        np.concatenate([none, *(one.kinds for one in parts)]),
-        np.concatenate([none, *(one.homes for one in parts)]),
-        np.concatenate([none, *(one.slots for one in parts)]),
+        np.concatenate([_NONE, *(one.lines for one in parts)]),
+        np.concatenate([_NONE, *(one.sectors for one in parts)]),
+        np.concatenate([_NONE, *(one.kinds for one in parts)]),
+        np.concatenate([_NONE, *(one.homes for one in parts)]),
+        np.concatenate([_NONE, *(one.slots for one in parts)]),
     )
 
 
-def _part(whole: LastAccesses, rows: slice | NDArray[np.int64]) -> LastAccesses:
+def _part(whole: LastAccesses, rows: slice | Ints) -> LastAccesses:
     return LastAccesses(
         whole.lines[rows], whole.sectors[rows], whole.kinds[rows], whole.homes[rows],
         whole.slots[rows],

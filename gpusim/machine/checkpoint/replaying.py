@@ -118,7 +118,7 @@ class ReplayingScheduler(SkippingScheduler):
 
     def _play(self, block: SkippedBlock, count: int) -> None:
         self._warm_with(self.tape.summary(count))
-        self._touches(block, _touches(self.tape.transactions(count)))
+        self._touches(block, _touches_of(self.tape.transactions(count)))
 
     def _warm_with(self, last: LastAccesses | None) -> None:
         """All that is left of the transactions that are not kept in full."""
@@ -126,13 +126,13 @@ class ReplayingScheduler(SkippingScheduler):
             return
         if last.homes.max() >= len(self._sms) or last.slots.max() >= self._config.max_blocks:
             raise self.tape.damaged("it has accesses of SMs or block slots that there are not")
-        touches = _touches(last)
+        touches = _touches_of(last)
         breaks = np.flatnonzero(np.diff(last.homes) | np.diff(last.slots)) + 1
         for first, end in zip([0, *breaks.tolist()], [*breaks.tolist(), len(last)], strict=True):
             home, slot = int(last.homes[first]), int(last.slots[first])
             self._touches(self._without_clock(home, slot, [0], iter(()), []), touches[:, first:end])
 
 
-def _touches(accesses: Accesses) -> Ints:
+def _touches_of(accesses: Accesses) -> Ints:
     """Transactions as touches."""
     return np.stack([accesses.lines << KIND_BITS | accesses.kinds, accesses.sectors])

@@ -59,11 +59,6 @@ class Tape:
         self._begun += kept.begun
         return kept
 
-    @property
-    def summary_due(self) -> bool:
-        """Whether transactions are still to come that are not kept in full."""
-        return self._summary_due
-
     def may_begin(self, begun: int) -> bool:
         """Whether more than so many blocks of all launches so far have begun."""
         return begun < self._begun
