@@ -9,13 +9,11 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
+from gpusim.core.warp_program import LaneChunk, Op
 from gpusim.programs.device import DeviceArray, Scalar
+from gpusim.programs.lane_record import Index, LaneRecord, Lanes, Mask, taking_part
 
 Dim3: TypeAlias = tuple[int, int, int]
-Lanes: TypeAlias = NDArray[np.int64]
-Index: TypeAlias = NDArray[np.int32] | NDArray[np.int64] | int
-Mask: TypeAlias = NDArray[np.bool_]
 Number = TypeVar("Number", np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64)
 
 Whole = TypeVar("Whole", np.int32, np.int64, np.uint32, np.uint64)
@@ -30,17 +28,11 @@ _SHARED: Final = int(Op.SHARED)
 _BARRIER: Final = int(Op.BARRIER)
 _WAIT: Final = int(Op.WAIT)
 
-_IS_MEMORY = np.zeros(256, dtype=bool)
-_IS_MEMORY[list(MEMORY_OPS)] = True
-
 LANES_PER_CHUNK = 1 << 15
 """Lane addresses after which a block hands over what it has recorded."""
 
 ROWS_IN_STEP = 16
 """Instructions after which blocks in step do."""
-
-_FIRST_ROWS = 32
-"""Memory instructions for which a block has room at first."""
 
 
 class Shape(NamedTuple):
@@ -99,8 +91,7 @@ class BlockTracer:
     """
 
     __slots__ = (
-        "_arg", "_arrays", "_index", "_kind", "_masks", "_padded", "_partial", "_warp_size",
-        "blocks", "bx", "by", "bz", "t", "threads", "tid", "tx", "ty", "tz", "which",
+        "_record", "blocks", "bx", "by", "bz", "t", "threads", "tid", "tx", "ty", "tz", "which",
     )  # fmt: skip
 
     which: Any
@@ -121,22 +112,7 @@ class BlockTracer:
         self.threads = len(self.tid)
         self.bx, self.by, self.bz = block
         self.t = self.bx * shape.block[0] + self.tx
-        self._warp_size = warp_size
-        self._padded = -(-self.threads // self.blocks // warp_size) * warp_size
-        """Lanes of the warps of a block."""
-        self._index = np.empty((_FIRST_ROWS, self.threads), dtype=np.int64)
-        """Elements that each thread accesses, an instruction a row: 0 where it takes no part."""
-        self._clear()
-
-    def _clear(self) -> None:
-        self._kind: list[int] = []
-        self._arg: list[int] = []
-        self._arrays: list[DeviceArray[np.generic]] = []
-        """Of the memory instructions."""
-        self._partial: list[int] = []
-        """Numbers of the instructions in which not all threads need take part."""
-        self._masks: list[Mask] = []
-        """Which threads do."""
+        self._record = LaneRecord(self.threads, self.blocks, warp_size)
 
     # Instructions ---------------------------------------------------------------------------
 
@@ -148,10 +124,15 @@ class BlockTracer:
         Returns:
             (threads,) values, or (1,) if `index` is an int; arbitrary outside `where`.
         """
-        elements = self._access(_LOAD, array, index, _unless_all(where))
+        who = taking_part(where)
+        elements = self._record.access(_LOAD, array, index, who)
         if isinstance(elements, int):
             return array.data[elements : elements + 1].copy()
-        return array.data.take(elements)
+        if who is None or len(elements) == self.threads:
+            return array.data.take(elements)
+        values = array.data[:1].repeat(self.threads)
+        values[who] = array.data[elements]
+        return values
 
     def store(
         self,
@@ -161,16 +142,16 @@ class BlockTracer:
         where: Mask | None = None,
     ) -> None:
         """Write ``array[index] = value``; of threads with one address, the last one wins."""
-        where = _unless_all(where)
-        self._access(_STORE, array, index, where)
+        who = taking_part(where)
+        self._record.access(_STORE, array, index, who)
         if isinstance(index, int):
-            if where is None or where.any():
+            if who is None or len(who):
                 lanes = np.broadcast_to(value, self.threads)
-                array.data[index] = lanes[-1] if where is None else lanes[where][-1]
-        elif where is None:
+                array.data[index] = lanes[-1] if who is None else lanes[who][-1]
+        elif who is None:
             array.data[index] = value
         else:
-            array.data[index[where]] = _at(value, where)
+            array.data[index[who]] = _at(value, who)
 
     def reduce_add(
         self,
@@ -210,12 +191,12 @@ class BlockTracer:
         value: NDArray[Number] | int | float,
         where: Mask | None,
     ) -> None:
-        where = _unless_all(where)
-        self._access(_REDUCE, array, index, where)
-        if where is None:
+        who = taking_part(where)
+        self._record.access(_REDUCE, array, index, who)
+        if who is None:
             combine.at(array.data, index, value)
         else:
-            combine.at(array.data, index[where], _at(value, where))
+            combine.at(array.data, index[who], _at(value, who))
 
     def atomic_add(
         self,
@@ -229,11 +210,11 @@ class BlockTracer:
         Returns:
             (threads,) the values before each thread's addition; 0 outside `where`.
         """
-        where = _unless_all(where)
-        self._access(_ATOMIC, array, index, where)
+        who = taking_part(where)
+        self._record.access(_ATOMIC, array, index, who)
         old = np.zeros(self.threads, dtype=array.data.dtype)
         amount = np.broadcast_to(value, self.threads)
-        for thread in range(self.threads) if where is None else np.flatnonzero(where):
+        for thread in np.arange(self.threads)[... if who is None else who]:
             cell = index[thread]
             old[thread] = array.data[cell]
             array.data[cell] += amount[thread]
@@ -241,51 +222,30 @@ class BlockTracer:
 
     def compute(self, instructions: int, where: Mask | None = None) -> None:
         """Arithmetic: a number of instructions that touch no memory."""
-        self._record(_COMPUTE, instructions, _unless_all(where))
+        self._record.add(_COMPUTE, instructions, taking_part(where))
 
     def shared(self, passes: int, where: Mask | None = None) -> None:
         """A shared-memory access that takes `passes` conflict-free passes, 1 at best."""
-        self._record(_SHARED, passes, _unless_all(where))
+        self._record.add(_SHARED, passes, taking_part(where))
 
     def barrier(self, where: Mask | None = None) -> None:
         """Wait for all warps of the block; of blocks in step: of each that is in `where`."""
-        self._record(_BARRIER, 0, _unless_all(where))
+        self._record.add(_BARRIER, 0, taking_part(where))
 
     def wait(self, outstanding: int = 0, where: Mask | None = None) -> None:
         """Wait until at most `outstanding` loads and atomics, the youngest, have no value yet."""
-        self._record(_WAIT, outstanding, _unless_all(where))
+        self._record.add(_WAIT, outstanding, taking_part(where))
 
     # Recording ------------------------------------------------------------------------------
-
-    def _record(self, op: int, arg: int, where: Mask | None) -> None:
-        if where is not None:
-            self._partial.append(len(self._kind))
-            self._masks.append(where.copy())
-        self._kind.append(op)
-        self._arg.append(arg)
-
-    def _access(
-        self, op: int, array: DeviceArray[Scalar], index: Index, where: Mask | None
-    ) -> Index:  # fmt: skip
-        """Record a memory instruction; returns `index`, which is 0 outside `where`."""
-        if where is not None and not where.any():
-            return index if isinstance(index, int) else np.zeros(self.threads, dtype=np.int64)
-        row = len(self._arrays)
-        if row == len(self._index):
-            self._index = np.concatenate((self._index, np.empty_like(self._index)))
-        if where is None or isinstance(index, int):
-            self._index[row] = index
-        else:
-            index = np.multiply(index, where, out=self._index[row])
-        self._arrays.append(array)  # type: ignore[arg-type]
-        self._record(op, 0, where)
-        return index
 
     @property
     def full(self) -> bool:
         """Whether so much is recorded that it should be handed over."""
-        lanes = len(self._arrays) * self._padded
-        return lanes >= LANES_PER_CHUNK or len(self._kind) * self.threads >= 4 * LANES_PER_CHUNK
+        record = self._record
+        return (
+            record.lane_addresses >= LANES_PER_CHUNK
+            or record.operations * self.threads >= 4 * LANES_PER_CHUNK
+        )
 
     def take(self) -> LaneChunk | None:
         """Hand over all that was recorded since the last call; None if no warp did anything.
@@ -293,61 +253,7 @@ class BlockTracer:
         Raises:
             IndexError: a thread left its array: the kernel is wrong.
         """
-        kind = np.array(self._kind, dtype=np.uint8)
-        arg = np.array(self._arg, dtype=np.int64)
-        size = np.array([array.element_bytes for array in self._arrays], dtype=np.int64)
-        address = self._addresses(size)
-        active = np.ones((len(kind), address.shape[1]), dtype=bool)
-        if self._partial:
-            memory = self._mask(kind, active, address)
-            used: Mask = np.logical_or.reduce(active, axis=1)
-            if not used.all():
-                kind, arg, active = kind[used], arg[used], active[used]
-                address, size = address[used[memory]], size[used[memory]]
-        self._clear()
-        return LaneChunk(kind, arg, active, address, size) if len(kind) else None
-
-    def _addresses(self, size: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(m, warps, lanes) addresses of the memory instructions, as if all threads took part."""
-        rows = len(self._arrays)
-        index = self._index[:rows]
-        if rows:
-            self._check_bounds(index)
-        own = self.threads // self.blocks
-        flat = np.empty((rows, self.blocks, self._padded), dtype=np.int64)
-        lanes = index.reshape(rows, self.blocks, own)
-        np.multiply(lanes, size[:, None, None], out=flat[:, :, :own])
-        flat += np.array([array.base for array in self._arrays], dtype=np.int64)[:, None, None]
-        flat[:, :, own:] = INACTIVE
-        warps = self.blocks * self._padded // self._warp_size
-        return flat.reshape(rows, warps, self._warp_size)
-
-    def _mask(self, kind: NDArray[np.uint8], active: Mask, address: NDArray[np.int64]) -> Mask:
-        """Take the threads out that take no part; returns which instructions access memory."""
-        own, count = self.threads // self.blocks, len(self._masks)
-        masks = np.zeros((count, self.blocks, self._padded), dtype=bool)
-        masks[:, :, :own] = np.reshape(self._masks, (count, self.blocks, own))
-        lanes = masks.reshape(count, *address.shape[1:])
-        partial = np.array(self._partial)
-        active[partial] = _any_lane(lanes)
-        memory: Mask = _IS_MEMORY[kind]
-        accesses = memory[partial]
-        rows = (np.cumsum(memory) - 1)[partial[accesses]]
-        every = slice(None) if len(rows) == len(address) else rows
-        address[every] |= np.subtract(lanes[accesses], 1, dtype=np.int64)  # all bits: `INACTIVE`
-        return memory
-
-    def _check_bounds(self, index: NDArray[np.int64]) -> None:
-        length = np.array([array.length for array in self._arrays])
-        outside = index.view(np.uint64).max(axis=1) >= length  # below 0, it is a large number
-        if outside.any():
-            row = int(np.argmax(outside))
-            thread = int(np.argmax((index[row] < 0) | (index[row] >= length[row])))
-            array = self._arrays[row]
-            raise IndexError(
-                f"thread {thread} accesses element {index[row, thread]} "
-                f"of {array.name!r}, which has {array.length}"
-            )
+        return self._record.take()
 
 
 class StepTracer(BlockTracer):
@@ -369,7 +275,7 @@ class StepTracer(BlockTracer):
 
     @property
     def full(self) -> bool:
-        return len(self._kind) >= ROWS_IN_STEP
+        return self._record.operations >= ROWS_IN_STEP
 
 
 def _in_grid(shape: Shape, block: Any) -> tuple[Any, Any, Any]:
@@ -378,24 +284,6 @@ def _in_grid(shape: Shape, block: Any) -> tuple[Any, Any, Any]:
     return block % x, block // x % y, block // (x * y)
 
 
-def _unless_all(where: Mask | None) -> Mask | None:
-    """None instead of a mask that leaves nobody out."""
-    return None if where is None or where.all() else where
-
-
-def _any_lane(lanes: Mask) -> Mask:
-    """Of (n, warps, lanes), which warps have any; eight lanes are looked at as one number."""
-    if lanes.shape[2] % 8:
-        few: Mask = np.logical_or.reduce(lanes, axis=2)
-        return few
-    eights = lanes.view(np.uint64)
-    found = eights[:, :, 0]
-    for number in range(1, eights.shape[2]):
-        found = found | eights[:, :, number]
-    some: Mask = found != 0
-    return some
-
-
-def _at(value: NDArray[Scalar] | int | float, where: Mask) -> NDArray[Scalar] | int | float:
-    """The values of the threads in `where`; a number, or one value for all, stays what it is."""
-    return value[where] if isinstance(value, np.ndarray) and value.size > 1 else value
+def _at(value: NDArray[Scalar] | int | float, who: Mask | Lanes) -> NDArray[Scalar] | int | float:
+    """The values of those who take part; a number, or one value for all, stays what it is."""
+    return value[who] if isinstance(value, np.ndarray) and value.size > 1 else value

@@ -80,9 +80,24 @@ def lanes_that_cover(chunk: LaneChunk) -> NDArray[np.bool_]:
     if not address.size:
         return covered
     lanes = address.shape[-1]
-    rows = address.reshape(-1, lanes)
-    size = np.repeat(chunk.size[stores], address.shape[1])[:, None]
-    written = np.left_shift(np.left_shift(1, size) - 1, rows & SECTOR_BYTES - 1)
+    found = np.zeros((address.size // lanes, lanes), dtype=bool)
+    active = np.flatnonzero(chunk.active[chunk.kind == Op.STORE])
+    rows = address.reshape(-1, lanes)[active]
+    size = np.repeat(chunk.size[stores], address.shape[1])[active]
+    dense = (rows[:, 1:] - rows[:, :-1] == size[:, None]).all(axis=1)
+    dense &= (rows[:, 0] | size * lanes) & SECTOR_BYTES - 1 == 0
+    found[active[dense]] = True
+    found[active[~dense]] = _in_whole_sectors(rows[~dense], size[~dense])
+    covered[stores] = found.reshape(address.shape)
+    return covered
+
+
+def _in_whole_sectors(rows: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which lanes of rows of addresses lie in a sector that those of the row write in whole."""
+    found = np.zeros(rows.shape, dtype=bool)
+    if not rows.size:
+        return found
+    written = np.left_shift(np.left_shift(1, size[:, None]) - 1, rows & SECTOR_BYTES - 1)
     order = np.argsort(rows, axis=1, kind="stable")
     sector = np.take_along_axis(rows, order, axis=1) >> _SECTOR_SHIFT
     starts = np.ones(sector.shape, dtype=bool)
@@ -92,10 +107,8 @@ def lanes_that_cover(chunk: LaneChunk) -> NDArray[np.bool_]:
         np.take_along_axis(written, order, axis=1).ravel(), np.flatnonzero(starts)
     )
     whole = (masks == _WHOLE_SECTOR)[group].reshape(sector.shape) & (sector >= 0)
-    found = np.zeros(rows.shape, dtype=bool)
     np.put_along_axis(found, order, whole, axis=1)
-    covered[stores] = found.reshape(address.shape)
-    return covered
+    return found
 
 
 def _transactions(

@@ -21,6 +21,11 @@ _KINDS = np.full(256, -1)
 _KINDS[list(KIND_OF_OP)] = list(KIND_OF_OP.values())
 """By `Op`, the `Kind` of its requests; -1: it has none."""
 
+_FEW: Final = 2
+_SAMPLED: Final = 67
+"""If no more than one lane in so many takes part, of one lane in so many that is looked at, to
+handle these alone is faster."""
+
 NOTHING = np.zeros((2, 0), dtype=np.int64)
 """No touches."""
 
@@ -63,33 +68,41 @@ def touched_by(
         return Touched(NOTHING, [0] * (blocks + 1))
     is_memory = IS_MEMORY[chunk.kind]
     _, warps, lanes = chunk.address.shape
+    own = warps // blocks
     kinds = _KINDS[chunk.kind[is_memory]]
     address = chunk.address.reshape(-1, lanes)
     parts = np.flatnonzero(chunk.active[is_memory] & (kinds >= 0)[:, None])
+    by_block = blocks == 1
     if 2 * len(parts) > len(address) and kinds.min() >= 0:
         parts = np.arange(len(address))  # where most take part, to leave the others out costs more
     else:
+        if not by_block:
+            parts, by_block = parts[_by_block(parts % warps // own)], True
         address = address[parts]
     at, line = _runs(address, grain)
     if not len(at):
         return Touched(NOTHING, [0] * (blocks + 1))
     part = at // lanes
     sectors = line_bytes // SECTOR_BYTES
-    touches = np.full((2, len(at)), (1 << sectors) - 1)
+    bits: Ints | int = (1 << sectors) - 1
     if grain < line_bytes:
         bit = np.left_shift(1, line & sectors - 1)
-        if covered:
+        if covered and (chunk.kind == Op.STORE).any():
             covers = lanes_that_cover(chunk).reshape(-1, lanes)[parts[part], at % lanes]
             bit |= bit << COVERED_SHIFT & -covers.astype(np.int64)
         line >>= sectors.bit_length() - 1
         starts = np.flatnonzero(differs(line) | differs(part))
-        line, part, touches = line[starts], part[starts], touches[:, : len(starts)]
-        np.bitwise_or.reduceat(bit, starts, out=touches[1])
+        line, part = line[starts], part[starts]
+        bits = np.bitwise_or.reduceat(bit, starts)
     row, warp = np.divmod(parts, warps)
-    np.bitwise_or(line << KIND_BITS, kinds[row][part], out=touches[0])
-    block = (warp // (warps // blocks)).astype(np.uint16)[part]
-    if blocks > 1:
-        touches = touches[:, np.argsort(block, kind="stable")]
+    names = line << KIND_BITS
+    names |= kinds[row][part]
+    block = (warp // own)[part]
+    if not by_block:
+        order = _by_block(block)
+        names, bits = names[order], bits if isinstance(bits, int) else bits[order]
+    touches = np.empty((2, len(names)), dtype=np.int64)
+    touches[0], touches[1] = names, bits
     bounds = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=blocks))])
     return Touched(touches, bounds.tolist())
 
@@ -115,13 +128,28 @@ def _runs(address: Ints, grain: int) -> tuple[Ints, Ints]:
 
     The first lane of each warp begins one; lanes that take no part are left out.
     """
-    unit = (address >> grain.bit_length() - 1).ravel()
+    lane = address.ravel()
+    lanes, shift = address.shape[1], grain.bit_length() - 1
+    some = lane[::_SAMPLED]
+    if _FEW * np.count_nonzero(some >= 0) <= len(some):
+        at = np.flatnonzero(lane >= 0)
+        unit = lane[at] >> shift
+        new = differs(unit)
+        new |= differs(at // lanes)
+        begins = np.flatnonzero(new)
+        return at[begins], unit[begins]
+    unit = lane >> shift
     new = differs(unit)
-    new[:: address.shape[1]] = True
+    new[::lanes] = True
     at = np.flatnonzero(new)
     unit = unit[at]
     active = unit >= 0
     return (at, unit) if active.all() else (at[active], unit[active])
+
+
+def _by_block(block: Ints) -> Ints:
+    """Places of things, those of a block together and in their order."""
+    return np.argsort(block.astype(np.uint16), kind="stable")
 
 
 def differs(numbers: Ints) -> NDArray[np.bool_]:
