@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.programs.tracer import BlockTracer, Mask
+from gpusim.programs.lane_record import Mask
+from gpusim.programs.tracer import BlockTracer
 
 FLOAT4 = np.dtype("f4,f4,f4,f4")
 """Four floats that a thread loads or stores at once: an element of 16 bytes."""

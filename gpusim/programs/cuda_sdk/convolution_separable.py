@@ -16,7 +16,8 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
+from gpusim.programs.lane_record import Lanes, Mask
+from gpusim.programs.tracer import BlockTracer, Shape
 
 RADIUS = 8
 TAPS = 2 * RADIUS + 1

@@ -14,7 +14,8 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
+from gpusim.programs.lane_record import Lanes, Mask
+from gpusim.programs.tracer import BlockTracer, Shape
 
 PATCH_SIDE = 8
 """Positions, and weights, of a block that copies patches, as in MGPUSim."""

@@ -14,7 +14,8 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.programs.lane_record import Mask
+from gpusim.programs.tracer import BlockTracer, Shape
 
 BLOCK = (16, 8, 1)
 BOUNCES = 5

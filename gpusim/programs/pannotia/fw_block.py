@@ -13,9 +13,10 @@ from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.lane_record import Lanes, Mask
 from gpusim.programs.pannotia.fw import TILE, distances
 from gpusim.programs.pannotia.rows import Ints
-from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
+from gpusim.programs.tracer import BlockTracer, Shape
 
 TILE_BYTES = 4 * TILE * TILE
 PROLOGUE = 17

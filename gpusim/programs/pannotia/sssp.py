@@ -15,6 +15,7 @@ from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.idioms import threads_below
 from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.lane_record import Mask
 from gpusim.programs.pannotia.rows import (
     UNROLL,
     Ints,
@@ -24,7 +25,7 @@ from gpusim.programs.pannotia.rows import (
     unrolled,
     whole_weights,
 )
-from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.programs.tracer import BlockTracer, Shape
 
 BLOCK = 64
 

@@ -13,7 +13,8 @@ from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Lanes, Shape
+from gpusim.programs.lane_record import Lanes
+from gpusim.programs.tracer import BlockTracer, Shape
 
 RANGE = 16
 WINDOW = 2 * RANGE + 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpusim.programs.tracer import BlockTracer, Lanes, Shape
+from gpusim.programs.lane_record import Lanes
+from gpusim.programs.tracer import BlockTracer, Shape
 
 COLUMNS = 32
 ROWS = 8

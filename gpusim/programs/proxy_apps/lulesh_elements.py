@@ -6,6 +6,7 @@ import numpy as np
 from attrs import define
 
 from gpusim.programs.idioms import threads_below
+from gpusim.programs.lane_record import Mask
 from gpusim.programs.proxy_apps.hexahedra import (
     Reals,
     axes,
@@ -23,7 +24,7 @@ from gpusim.programs.proxy_apps.lulesh_kernel import (
     LuleshKernel,
     Numbers,
 )
-from gpusim.programs.tracer import BlockTracer, Mask
+from gpusim.programs.tracer import BlockTracer
 
 TINY = 1e-36
 HUGE = 1e20

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import threads_below
 from gpusim.programs.kernel import Kernel
+from gpusim.programs.lane_record import Mask
 from gpusim.programs.proxy_apps.hexahedra import Reals
-from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.programs.tracer import BlockTracer, Shape
 
 BLOCK = 256
 CORNERS = 8

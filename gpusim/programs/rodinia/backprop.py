@@ -13,7 +13,8 @@ from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Lanes, Mask, Shape
+from gpusim.programs.lane_record import Lanes, Mask
+from gpusim.programs.tracer import BlockTracer, Shape
 
 SIDE = 16
 """Hidden units, and input units of a thread block."""

@@ -14,8 +14,9 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.lane_record import Mask
 from gpusim.programs.rodinia.tetrahedra import FACES, FAR_FIELD, WALL, make_mesh
-from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.programs.tracer import BlockTracer, Shape
 
 BLOCK = 192
 VARIABLES = 5

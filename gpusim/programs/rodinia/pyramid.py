@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from gpusim.programs.tracer import Lanes, Mask
+from gpusim.programs.lane_record import Lanes, Mask
 
 
 @frozen

@@ -14,7 +14,8 @@ from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Lanes, Shape
+from gpusim.programs.lane_record import Lanes
+from gpusim.programs.tracer import BlockTracer, Shape
 
 TILE = 16
 SPECKLE = 128

@@ -14,7 +14,8 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.programs.lane_record import Mask
+from gpusim.programs.tracer import BlockTracer, Shape
 
 BLOCK = 1024
 """Threads of a block: as many as the device allows, however few vertices there are."""

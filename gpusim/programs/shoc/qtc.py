@@ -12,6 +12,7 @@ from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
 from gpusim.programs.idioms import PROLOGUE
 from gpusim.programs.kernel import Program
+from gpusim.programs.lane_record import Mask
 from gpusim.programs.shoc.qtc_growing import (
     THREADS,
     Arrays,
@@ -22,7 +23,7 @@ from gpusim.programs.shoc.qtc_growing import (
     better,
 )
 from gpusim.programs.shoc.qtc_points import neighbourhood, random_points
-from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.programs.tracer import BlockTracer, Shape
 
 HELD = 12
 """Neighbours of a seed that each thread keeps in registers."""

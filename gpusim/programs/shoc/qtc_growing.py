@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel
-from gpusim.programs.tracer import BlockTracer, Mask
+from gpusim.programs.lane_record import Mask
+from gpusim.programs.tracer import BlockTracer
 
 THREADS = 64
 

@@ -15,8 +15,9 @@ from gpusim.programs.catalog import program
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import FLOAT4, PROLOGUE, rounds
 from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.lane_record import Mask
 from gpusim.programs.shoc.block_sum import BLOCK, block_sum
-from gpusim.programs.tracer import BlockTracer, Mask, Shape
+from gpusim.programs.tracer import BlockTracer, Shape
 
 BLOCKS = 64
 """Thread blocks of the first and third kernel, whatever the size."""
