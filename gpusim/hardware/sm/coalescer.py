@@ -87,7 +87,9 @@ def lanes_that_cover(chunk: LaneChunk) -> NDArray[np.bool_]:
     dense = (rows[:, 1:] - rows[:, :-1] == size[:, None]).all(axis=1)
     dense &= (rows[:, 0] | size * lanes) & SECTOR_BYTES - 1 == 0
     found[active[dense]] = True
-    found[active[~dense]] = _in_whole_sectors(rows[~dense], size[~dense])
+    mixed = np.count_nonzero(rows >= 0, axis=1) * size >= SECTOR_BYTES
+    mixed &= ~dense
+    found[active[mixed]] = _in_whole_sectors(rows[mixed], size[mixed])
     covered[stores] = found.reshape(address.shape)
     return covered
 
