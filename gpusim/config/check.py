@@ -23,6 +23,8 @@ SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
 GROUPS = ("sm", "tpc", "gpc")
 """Those that an instance has one or more of."""
 PAGES = (4 << 10, 64 << 10, 2 << 20)
+TABLE_ENTRIES = (32, 64, 128, 256, 512)
+"""Of a page table: from a line of 128 bytes each to 8 bytes."""
 
 
 def check_machine(config: GpuConfig) -> Iterator[Problem]:
@@ -274,6 +276,7 @@ def _check_memory(config: GpuConfig) -> Iterator[Problem]:
     memory = config.memory
     yield from _one_of(memory.page, PAGES, ("memory", "page"), size=True)
     yield from _one_of(memory.levels, (3, 4, 5), ("memory", "levels"))
+    yield from _one_of(memory.table_entries, TABLE_ENTRIES, ("memory", "table_entries"))
     if memory.page >= 1 and (memory.size < 64 * memory.page or memory.size % memory.page):
         yield Problem(("memory", "size"), "must be a multiple of the page size, at least 64 pages")
     if memory.page in PAGES and config.l2.line > memory.page:

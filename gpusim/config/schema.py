@@ -272,12 +272,15 @@ class MemoryConfig:
         size: physical memory.
         frames: frame allocation policy: ``contiguous``, ``region``, ``first-touch``, ``scattered``.
         levels: of the radix page table for 4 KiB and 64 KiB pages; 2 MiB pages take one less.
+        table_entries: of each page table, which fills 4 KiB: 512 of 8 bytes, as x86-64 has them,
+            or fewer, further apart.
     """
 
     page: Bytes = Bytes(4096)
     size: Bytes = Bytes(4 << 30)
     frames: PolicyConfig = policy_of(Slot.FRAMES, "first-touch")
     levels: int = 4
+    table_entries: int = 512
 
 
 @frozen

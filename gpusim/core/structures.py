@@ -21,6 +21,7 @@ class Dimensions:
         sms: streaming multiprocessors.
         block_slots: thread blocks that an SM holds at most.
         page_table_levels: levels of a page walk, for the smallest pages.
+        index_bits: of a page number that one of them takes.
     """
 
     page_bits: int
@@ -28,6 +29,7 @@ class Dimensions:
     sms: int
     block_slots: int
     page_table_levels: int
+    index_bits: int = 9
 
 
 @frozen

@@ -15,4 +15,5 @@ def dimensions(config: GpuConfig) -> Dimensions:
         sms=config.sm.count,
         block_slots=config.sm.max_blocks,
         page_table_levels=config.memory.levels,
+        index_bits=bits_for(config.memory.table_entries),
     )

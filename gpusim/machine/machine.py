@@ -40,8 +40,9 @@ from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt
 
-_TABLE_SHARE = 64
-"""Of physical memory, one part in this number is kept for page tables."""
+_TABLE_SHARE, _ROOM = 64, 4
+"""Of physical memory, one part in so many is kept for page tables, or as many times what tables
+take that map all of it, if they are sparse."""
 
 
 class Machine:
@@ -118,7 +119,8 @@ class Machine:
         for part in (part for domain in self._domains for part in domain.parts):
             memories.update(dict.fromkeys(part.apps, self._memory(part, seed)))
         in_order = [memories[asid] for asid in range(len(self.tenants))]
-        self.page_table = PageTable(page, self.config.memory.levels, in_order)
+        memory = self.config.memory
+        self.page_table = PageTable(page, memory.levels, in_order, memory.table_entries)
         self.pages = Pages(self.page_table)
         self.frames = list(dict.fromkeys(memory.allocator for memory in in_order))
         self.paging: Paging | None = None
@@ -133,7 +135,9 @@ class Machine:
 
     def _memory(self, part: Part, seed: int) -> Memory:
         page = self.config.memory.page
-        usable = part.size - part.size // _TABLE_SHARE
+        usable = part.size - part.size // min(
+            _TABLE_SHARE, self.config.memory.table_entries // _ROOM
+        )
         frames: FrameAllocator = make_policy(
             Slot.FRAMES, self.config.memory.frames, usable // page, seed
         )

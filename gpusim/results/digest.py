@@ -22,6 +22,7 @@ LATER: Mapping[str, Plain] = {
     "l1.writes": "update",
     "l2.page_table_reads": "first",
     "l2.partitions": 1,
+    "memory.table_entries": 512,
     "sm.block_end": "answered",
     "sm.block_start": "1 cycles",
     "sm.lsu_interval": 1,

@@ -124,3 +124,48 @@ def test_memory_without_room_for_tables_is_refused() -> None:
     table.walk(0, 512)  # one leaf table more, and the region is full
     with pytest.raises(UserError, match=r"no room for page tables; raise memory\.size"):
         table.walk(0, 1024)
+
+
+def sparse(page: int) -> PageTable:
+    allocator = FirstTouchFrames(REGION // page // 2, 1)
+    return PageTable(page, 4, [Memory(page, MEMORY, allocator)] * 3, table_entries=32)
+
+
+def test_entries_of_sparse_tables_are_a_line_apart() -> None:
+    table = sparse(4 << 10)
+    paths = [table.walk(0, vpn).entries for vpn in range(64)]
+    leaves = [path[-1] for path in paths]
+    assert leaves[:32] == [leaves[0] + 128 * number for number in range(32)]
+    assert leaves[32:] == [leaves[32] + 128 * number for number in range(32)]
+    assert {leaf // 4096 for leaf in leaves[:32]} == {leaves[0] // 4096}
+    assert leaves[32] // 4096 != leaves[0] // 4096, "the next 128 KiB have a table of their own"
+    assert [path[2] for path in paths[:32]] == [paths[0][2]] * 32
+    assert paths[32][2] == paths[0][2] + 128, "whose entry follows, in one table of the level above"
+    assert len({path[:2] for path in paths}) == 1, "the upper levels reach 4 and 128 MiB"
+
+
+def test_sparse_tables_have_a_root_for_each_four_gibibytes() -> None:
+    table = sparse(4 << 10)
+    first, neighbour, beyond = (table.walk(0, vpn).entries[0] for vpn in (0, 1 << 15, 1 << 20))
+    assert neighbour == first + 128
+    assert beyond // 4096 != first // 4096
+    with pytest.raises(UserError, match="lies beyond the 36 bits of page number"):
+        table.walk(0, 1 << 36)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.sampled_from(sorted(PAGES)), st.lists(pages, min_size=1, max_size=30, unique=True))
+def test_sparse_tables_are_a_tree(page: int, asked: list[tuple[int, int]]) -> None:
+    table = sparse(page)
+    assert table.levels == PAGES[page]
+    seen: dict[tuple[int, int, int], int] = {}
+    for asid, vpn in asked:
+        path = table.walk(asid, vpn)
+        assert len(path.entries) == PAGES[page]
+        small = vpn * page >> 12
+        for level, entry in enumerate(path.entries):
+            covers = 32 ** (3 - level)  # 4 KiB pages that an entry maps
+            assert seen.setdefault((asid, level, small // covers), entry) == entry
+            assert entry % 128 == 0
+            assert entry // 128 % 32 == small // covers % 32
+    assert len(set(seen.values())) == len(seen), "two entries share a line"

@@ -10,16 +10,13 @@ from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
-from gpusim.hardware.walk.memory import Memory
+from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
 
-ENTRY_BYTES: Final = 8
-_INDEX_BITS: Final = 9
-"""A table is a 4 KiB page of 512 entries."""
 _SMALL_SHIFT: Final = 12
 """The tree is that of 4 KiB pages, whatever sizes are mapped in it."""
-_HUGE_BITS: Final = 9
-"""A page of 2 MiB is an entry of the last level but one."""
-_SIZES = (0, 4, _HUGE_BITS)
+_REACH_BITS: Final = 9
+"""Of a page number that may be used, for each level: what tables of 8-byte entries reach."""
+_SIZES = (0, 4, 9)
 """Pages that can be mapped, in 4 KiB pages, as powers of two: 4 KiB, 64 KiB and 2 MiB."""
 
 
@@ -55,16 +52,21 @@ NOWHERE: Final = Mapping(0, 0)
 class PageTable:
     """One radix tree an address space; pages are mapped when they are first asked for.
 
-    The number of a 4 KiB page is cut, from its low bits up, into indices of 9 bits.  A 64 KiB page
-    is found by the first of its 16 entries, as the hardware that marks 16 neighbouring entries; a
-    page of 2 MiB is an entry of the level above, so its walk is one read shorter.  Which size a
-    page has its frame allocator says; all of them may lie side by side in one address space, none
-    smaller than `page_bytes`, in which pages are counted.
+    The number of a 4 KiB page is cut, from its low bits up, into indices of 9 bits (of tables of
+    512 entries).  A 64 KiB page is found by the first of its 16 entries, as the hardware that
+    marks 16 neighbouring entries; a page of 2 MiB is an entry of the level above, so its walk is
+    one read shorter.  Which size a page has its frame allocator says; all of them may lie side by
+    side in one address space, none smaller than `page_bytes`, in which pages are counted.
+
+    Tables of fewer entries reach less: an address space has a root for each range of addresses
+    that a root reaches, 4 GiB with four levels of 32 entries; and a page of 2 MiB is found by the
+    first of its entries in the lowest level of which one entry does not reach further.
 
     Args:
         page_bytes: of the smallest pages: 4 KiB, 64 KiB or 2 MiB.
         levels: of 4 KiB pages.
         memories: by address space, where its pages and tables lie.
+        table_entries: of a table, which fills 4 KiB: 512 of 8 bytes; a power of two.
 
     Attributes:
         levels: of a walk of the smallest pages, the longest there is.
@@ -72,13 +74,17 @@ class PageTable:
         on_demand: whether pages are mapped only when somebody has brought them (`look`).
     """
 
-    def __init__(self, page_bytes: int, levels: int, memories: Sequence[Memory]) -> None:
+    def __init__(
+        self, page_bytes: int, levels: int, memories: Sequence[Memory], table_entries: int = 512
+    ) -> None:
         self.page_shift = page_bytes.bit_length() - 1
         self._unit = self.page_shift - _SMALL_SHIFT
         """Bits of the number of a 4 KiB page below those of the smallest page."""
+        self._index_bits = table_entries.bit_length() - 1
+        self._entry_bytes = TABLE_BYTES // table_entries
         self._depth = levels
-        self.levels = levels - (self._unit >= _HUGE_BITS)
-        self._reach_bits = max(levels * _INDEX_BITS - self._unit, 0)
+        self.levels = levels - self._unit // self._index_bits
+        self._reach_bits = max(levels * _REACH_BITS - self._unit, 0)
         self._memories = memories
         self._tables: dict[tuple[int, int, int], int] = {}
         self._paths: dict[int, PagePath] = {}
@@ -304,13 +310,12 @@ class PageTable:
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:  # fmt: skip
         """Entries and prefixes of a page of ``1 << size`` 4 KiB pages."""
         small = vpn << self._unit
-        depth = self._depth - (size >= _HUGE_BITS)
+        bits = self._index_bits
         entries, prefixes = [], []
-        for level in range(depth):
-            prefix = small >> _INDEX_BITS * (self._depth - 1 - level)
-            # The root is one table, however many bits are left for it.
-            table = self._table(asid, level, prefix >> _INDEX_BITS if level else 0)
-            entries.append(table + (prefix & (1 << _INDEX_BITS) - 1) * ENTRY_BYTES)
+        for level in range(self._depth - size // bits):
+            prefix = small >> bits * (self._depth - 1 - level)
+            table = self._table(asid, level, prefix >> bits)
+            entries.append(table + (prefix & (1 << bits) - 1) * self._entry_bytes)
             prefixes.append(prefix)
         prefixes[-1] = vpn
         return tuple(entries), tuple(prefixes)

@@ -15,9 +15,6 @@ _LEVEL_SHIFT: Final = 60
 _TABLE_BITS: Final = 12
 """Of an address within a table, a page of 4 KiB."""
 
-_INDEX_BITS: Final = 9
-"""That a level takes of a page number."""
-
 _UPPER_LEVELS: Final = 4
 """Levels above the leaves that a page table has at most."""
 
@@ -218,7 +215,7 @@ def walk_cache_storage(config: WalkCacheConfig, dimensions: Dimensions) -> Seque
     """What a page-walk cache keeps in hardware."""
     upper = dimensions.page_table_levels - 1
     memory = dimensions.frame_bits + VIRTUAL_BITS - dimensions.page_bits
-    table, prefix = memory - _TABLE_BITS, upper * _INDEX_BITS
+    table, prefix = memory - _TABLE_BITS, upper * dimensions.index_bits
     if config.kind == "lines":
         fields = {"tag": memory - bits_for(config.line), "line": 8 * config.line}
         return [Storage("page-table lines", config.blocks, fields)]
@@ -231,7 +228,7 @@ def walk_cache_storage(config: WalkCacheConfig, dimensions: Dimensions) -> Seque
     return [
         Storage(
             f"page-table entries of level {level}", config.entries,
-            {"prefix": level * _INDEX_BITS, "table": table},
+            {"prefix": level * dimensions.index_bits, "table": table},
         )
         for level in range(1, upper + 1)
     ]  # fmt: skip
