@@ -61,6 +61,7 @@ SIDE_OPS = {
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
 
 _COMPUTE: Final = int(Op.COMPUTE)
+_SHARED: Final = int(Op.SHARED)
 _BARRIER: Final = int(Op.BARRIER)
 _NO_INSTRUCTION: Final = frozenset(map(int, NO_INSTRUCTION))
 
@@ -123,8 +124,8 @@ def executed_in(chunk: LaneChunk, parts: int) -> tuple[list[int], float]:
     """
     rows, every = chunk.active.shape
     own = every // parts
-    each = np.where(chunk.kind == Op.COMPUTE, chunk.arg, _INSTRUCTIONS[chunk.kind])
-    each[(chunk.kind == Op.SHARED) & (chunk.arg == 0)] = 0
+    each = np.where(chunk.kind == _COMPUTE, chunk.arg, _INSTRUCTIONS[chunk.kind])
+    each[(chunk.kind == _SHARED) & (chunk.arg == 0)] = 0
     if chunk.active.all():
         return [int(each.sum()) * own] * parts, float(rows)
     warps = np.count_nonzero(chunk.active.reshape(rows, parts, own), axis=2)

@@ -31,6 +31,9 @@ KIND_OF_OP: Final[dict[int, int]] = {
 }
 """Kinds travel as plain ints: to compare members of an enum costs several times as much."""
 
+STORE: Final = int(Op.STORE)
+"""Arrays are compared with an int: numpy asks the member of an enum first what it is."""
+
 _SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
 _WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
 """All bytes of a sector, a bit each."""
@@ -56,7 +59,7 @@ def coalesce(
     args[:, IS_MEMORY[chunk.kind]] = counts
     lines, sectors = found_lines.tolist(), found_sectors.tolist()
     if byte_masks:
-        stores = chunk.kind[IS_MEMORY[chunk.kind]] == Op.STORE
+        stores = chunk.kind[IS_MEMORY[chunk.kind]] == STORE
         add_byte_masks(chunk, stores, line_bytes, counts, lines, sectors)
     segments = []
     first = 0
@@ -74,14 +77,14 @@ def coalesce(
 
 def lanes_that_cover(chunk: LaneChunk) -> NDArray[np.bool_]:
     """Which lanes of each memory operation lie in a sector that all of them write in whole."""
-    stores = chunk.kind[IS_MEMORY[chunk.kind]] == Op.STORE
+    stores = chunk.kind[IS_MEMORY[chunk.kind]] == STORE
     address = chunk.address[stores]
     covered = np.zeros(chunk.address.shape, dtype=bool)
     if not address.size:
         return covered
     lanes = address.shape[-1]
     found = np.zeros((address.size // lanes, lanes), dtype=bool)
-    active = np.flatnonzero(chunk.active[chunk.kind == Op.STORE])
+    active = np.flatnonzero(chunk.active[chunk.kind == STORE])
     rows = address.reshape(-1, lanes)[active]
     size = np.repeat(chunk.size[stores], address.shape[1])[active]
     dense = (rows[:, 1:] - rows[:, :-1] == size[:, None]).all(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_BYTES, LaneChunk, Op, Segment
-from gpusim.hardware.sm.coalescer import IS_MEMORY, KIND_OF_OP, lanes_that_cover
+from gpusim.hardware.sm.coalescer import IS_MEMORY, KIND_OF_OP, STORE, lanes_that_cover
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -87,7 +87,7 @@ def touched_by(
     bits: Ints | int = (1 << sectors) - 1
     if grain < line_bytes:
         bit = np.left_shift(1, line & sectors - 1)
-        if covered and (chunk.kind == Op.STORE).any():
+        if covered and (chunk.kind == STORE).any():
             covers = lanes_that_cover(chunk).reshape(-1, lanes)[parts[part], at % lanes]
             bit |= bit << COVERED_SHIFT & -covers.astype(np.int64)
         line >>= sectors.bit_length() - 1
