@@ -41,13 +41,13 @@ class Case:
 
 
 CASES = {
-    "pagerank": Case("kepler-uvm", "pagerank", {"graph.vertices": 10000, "iterations": 2}),
-    "bfs": Case("kepler-uvm", "bfs", {"graph.vertices": 20000}),
+    "pagerank": Case("kepler-uvm", "pagerank", {"graph.vertices": 50000, "iterations": 2}),
+    "bfs": Case("kepler-uvm", "bfs", {"graph.vertices": 100000}),
     "gups": Case("kepler-uvm", "gups", {"threads": 8192, "updates": 16}),
     "mvt": Case("kepler-uvm", "mvt", {"n": 2048, "iterations": 128}),
     "gemm": Case("maxwell-mask", "gemm", {"n": 256, "iterations": 256}),
     "2dconv": Case("a100-mig", "2dconv", {"n": 1024}),
-    "hotspot": Case("a100-mig", "hotspot", {"n": 256}),
+    "hotspot": Case("a100-mig", "hotspot", {"n": 1024}),
 }
 """In the last one the threads of a block share values."""
 
