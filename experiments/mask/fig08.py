@@ -36,7 +36,7 @@ def table(material: Material) -> pd.DataFrame:
         }
     )
     pair = found.index.str.partition(".").get_level_values(0)
-    shares = found.groupby(pair, sort=False).sum() / bandwidth(MODEL)
+    shares = found.groupby(pair, sort=False).sum(min_count=1) / bandwidth(MODEL)
     return with_average(shares).rename_axis("mix")
 
 
