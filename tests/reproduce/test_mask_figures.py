@@ -128,6 +128,16 @@ def test_bandwidth():
     assert values("mask.fig8", value)["bandwidth_share"] == pytest.approx((100 / 11, 2))
 
 
+def test_bandwidth_is_the_mean_of_the_pairs_that_were_run():
+    def value(place, number):
+        if place["workload"] not in {"mask/SCP_GUP", "mask/RED_RAY"}:
+            return float("nan")
+        return 42.8544 if place["workload"] == "mask/SCP_GUP" else 85.7088
+
+    # two applications with 10 and with 20 % each of 428.544 GB/s, for data and for page tables
+    assert values("mask.fig8", value)["bandwidth_share"] == pytest.approx((50, 30))
+
+
 def test_scaling():
     found = values("mask.table3", ipcs)
     assert found["shared_scaling"] == pytest.approx((50,) * 5)
