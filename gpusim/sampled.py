@@ -9,11 +9,13 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
+from gpusim.config.schema import GpuConfig
 from gpusim.core.counters import CounterRow
 from gpusim.core.errors import UserError
 from gpusim.core.metrics import INSTRUCTIONS, Metric, Most
 from gpusim.hardware.sm.skipping import SkippingScheduler
 from gpusim.machine import Machine
+from gpusim.machine.cold_load import cold_load
 from gpusim.machine.launch_windows import LaunchPace
 from gpusim.machine.measured import MeasuringPace, Snapshot, Window
 from gpusim.machine.sample_plan import LAUNCH, parse_sample
@@ -35,6 +37,11 @@ DRIFT = 0.25
 
 LONG_LIVED = 1 / 3
 """Part of the blocks that windows end in, which may have been in a window before [our choice]."""
+
+SHORT = 5
+"""Loads that find nothing anywhere, one after the other, which an average window has time for at
+least: what waits in queues before it does not come back sooner [our choice, by measurements that
+``docs/sampling.md`` shows]."""
 
 _SURVEYS = 16
 """Surveys that are kept: many designs run the same program."""
@@ -126,7 +133,7 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
         )  # fmt: skip
 
     found = whole(shares)
-    drift = _told_of_drift(machine)
+    drift = _told_of_short_windows(pace, machine.config) or _told_of_drift(machine)
     maxima = {metric.name for metric in machine.metrics if _made_of_largest(metric)}
     return evolve(
         run,
@@ -226,6 +233,20 @@ def _warnings(
         yield f"sampled: {drift}; there are no intervals, and estimates may be far off"
     if told := _told_of_halves(pace.windows):
         yield told
+
+
+def _told_of_short_windows(pace: MeasuringPace, config: GpuConfig) -> str:
+    """Whether windows are too short to tell anything; "": they are not, or are whole launches."""
+    if pace.plan.length.unit == LAUNCH:
+        return ""
+    spans = [span.whole.cycle for window in pace.windows for span in window.spans]
+    mean, least = sum(spans) / len(spans), SHORT * cold_load(config)
+    if mean >= least:
+        return ""
+    return (
+        f"windows take {mean:,.0f} cycles on average, and what waited in queues before them is not "
+        f"there again so soon: let them take {least:,} and more (length, and warm likewise)"
+    )
 
 
 def _told_of_drift(machine: Machine) -> str:

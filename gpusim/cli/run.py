@@ -78,7 +78,7 @@ def run(
         str | None,
         typer.Option(
             help="Time windows only, and estimate the whole: "
-            "windows=30,length=50kinstructions,warm=20kinstructions[,by=launch][,seed=0], "
+            "windows=30,length=100kinstructions,warm=50kinstructions[,by=launch][,seed=0], "
             "or whole launches: windows=10,length=launch[,seed=0]."
         ),
     ] = None,

@@ -282,6 +282,12 @@ class MemoryConfig:
     levels: int = 4
     table_entries: int = 512
 
+    @property
+    def walk_levels(self) -> int:
+        """Levels of a walk of `page`."""
+        small, index = self.page.bit_length() - 13, self.table_entries.bit_length() - 1
+        return self.levels - small // index
+
 
 @frozen
 class CrossbarConfig:

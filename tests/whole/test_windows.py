@@ -279,6 +279,13 @@ def test_warps_or_blocks_that_come_apart_leave_no_interval(
     assert any("estimates may be far off" in told for told in part.warnings)
 
 
+def test_short_windows_leave_no_interval() -> None:
+    part = run("tiny", "triad", sample=CYCLES.replace("800", "300"))
+    told = "let them take 660 and more"  # five loads of 132 cycles
+    assert part.estimates.refused.str.contains(f"{told}|a largest value").all()
+    assert any(told in warning for warning in part.warnings)
+
+
 def test_few_windows_have_no_interval() -> None:
     part = run("tiny", "triad", sample=CYCLES.replace("10", "3"))
     facts = part.estimates.set_index("name")
