@@ -117,7 +117,7 @@ def main() -> None:
     sweep = read_sweep(SPEC)
     alike = evolve(
         sweep, name=f"{sweep.name}-shifted", title="The baseline, shifted", pairs=False,
-        variants=[BASELINE], set={SHIFTED: SHIFTS}, plot=None,
+        variants=[BASELINE], set={**sweep.set, SHIFTED: SHIFTS}, plot=None,
     )  # fmt: skip
     results, shifted = (run_shown(one, arguments.output, arguments.jobs) for one in (sweep, alike))
     for name, text in parts(results, shifted, sweep):

@@ -1,4 +1,4 @@
-"""One TLB miss that stalls more than 30 warps, under SharedTLB and under MASK: a worked example.
+"""One TLB miss that stalls more than 20 warps, under SharedTLB and under MASK: a worked example.
 
 ``gpusim study mask.story shared.h5 mask.h5 [FOLDER]`` takes two runs of one workload with
 recorded intervals, walks, walk_reads and requests, prints their numbers and draws the pictures of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from gpusim.results import Result
 
-MANY = 30
-"""Warps of an SM that wait for one walk: §4.1 counts misses that stall more."""
+MANY = 20
+"""Warps of an SM that wait for one walk; §4.1 counts misses that stall more than 30."""
 
 AROUND = 0.6
 """Cycles shown before and after a miss, in lengths of the longer one."""
