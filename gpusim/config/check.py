@@ -11,14 +11,22 @@ from gpusim.config.check_stages import check_stages
 from gpusim.config.check_unified import check_unified
 from gpusim.config.document import Key
 from gpusim.config.mig import MigConfig
-from gpusim.config.schema import GpuConfig, L1Config, L2Config, TlbConfig, WalkConfig
+from gpusim.config.schema import (
+    CUT,
+    SLICES,
+    GpuConfig,
+    L1Config,
+    L2Config,
+    TlbConfig,
+    WalkConfig,
+)
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
 from gpusim.core.errors import nearest
 from gpusim.core.interleaving import HASHES, RANDOM, XOR, hash_refusal
 from gpusim.core.warp_program import SECTOR_BYTES
 
-SCOPES = ("sm", "tpc", "gpc", "instance", "gpu")
+SCOPES = ("sm", "tpc", "gpc", SLICES, "instance", "gpu")
 """Scopes of a TLB level, from the narrowest to the widest."""
 GROUPS = ("sm", "tpc", "gpc")
 """Those that an instance has one or more of."""
@@ -192,6 +200,7 @@ def _check_tlbs(config: GpuConfig) -> Iterator[Problem]:
         if not re.fullmatch(r"[\w-]+", name):
             yield Problem(key, f"{name!r}: a name is made of letters, digits, _ and -")
         yield from _check_tlb(tlb, key)
+        yield from _check_cut(config, tlb, key)
         yield from _check_misses(config, name, tlb, (*key, "misses"))
         if tlb.scope not in SCOPES:
             continue
@@ -226,6 +235,22 @@ def _check_tlb(tlb: TlbConfig, key: Key) -> Iterator[Problem]:
         yield from _one_of(tlb.hash, ("xor", "none"), (*key, "hash"))
     if tlb.victims is not None:
         yield from _at_least(1, tlb, key, ("victims",))
+
+
+def _check_cut(config: GpuConfig, tlb: TlbConfig, key: Key) -> Iterator[Problem]:
+    """What cannot be dealt out to slices of a TLB that is."""
+    if tlb.scope != SLICES:
+        return
+    if config.mig is None:
+        yield Problem((*key, "scope"), f"must not be {SLICES!r} without a table [mig]")
+    elif config.mig.slices >= 1:
+        for name in CUT:
+            if (getattr(tlb, name) or 0) % config.mig.slices:
+                yield Problem(
+                    (*key, name),
+                    f"must be a multiple of mig.slices, {config.mig.slices}: with scope = "
+                    f"{SLICES!r} it is what all slices have together",
+                )
 
 
 def _check_misses(config: GpuConfig, name: str, tlb: TlbConfig, key: Key) -> Iterator[Problem]:

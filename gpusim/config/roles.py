@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from gpusim.config.document import Key
 from gpusim.config.layers import NONE, Setting, Tree, find_node, leaves, merge
-from gpusim.config.schema import GpuConfig
+from gpusim.config.schema import SLICES, GpuConfig
 from gpusim.config.structure import Problem, default_of
 from gpusim.config.units import format_bytes, is_size, parse_bytes
 from gpusim.core.errors import UserError, nearest
@@ -21,7 +21,7 @@ TLB = "tlb"
 TIMES = "times"
 """Of a machine's own number: ``entries = {times = 2}``."""
 
-_WIDE = ("instance", "gpu")
+_WIDE = (SLICES, "instance", "gpu")
 """Scopes of a TLB that all SMs share; with MIG, all SMs of an instance."""
 
 

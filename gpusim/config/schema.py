@@ -128,12 +128,21 @@ class L1Config:
         return [(size, (whole - size) // self.line // self.sets) for size in sizes]
 
 
+SLICES = "slices"
+"""The scope of a TLB that is dealt out to the slices of a multi-instance GPU."""
+
+CUT = ("entries", "ways", "ports", "mshrs", "queue", "victims")
+"""What each slice has a part of then; sets stay as many."""
+
+
 @frozen
 class TlbConfig:
     """One TLB level; levels are listed from the SM outward.
 
     Attributes:
-        scope: how many share one TLB: ``"sm"``, ``"tpc"``, ``"gpc"``, ``"instance"`` or ``"gpu"``.
+        scope: how many share one TLB: ``"sm"``, ``"tpc"``, ``"gpc"``, ``"instance"`` (one, whatever
+            the size of the instance), ``"slices"`` (one, to which each slice of an instance brings
+            its part of all `CUT`) or ``"gpu"``.
         entries, ways: its shape (ways = entries: fully associative).
         sub_entries: pages of one entry's range that it can map, a power of two.
         ports: lookups a cycle.
@@ -174,6 +183,13 @@ class TlbConfig:
     fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
     ideal: bool = False
+
+    def part(self, slices: int, whole: int) -> TlbConfig:
+        """That of an instance of so many of all slices."""
+        if self.scope != SLICES:
+            return self
+        given = {name: value for name in CUT if (value := getattr(self, name)) is not None}
+        return evolve(self, **{name: value * slices // whole for name, value in given.items()})
 
 
 @frozen
@@ -510,13 +526,15 @@ class GpuConfig:
     def instance(self, slices: int) -> GpuConfig:
         """The GPU that a MIG instance of so many slices is, alone: its part of what is cut.
 
-        What a TLB, a bank, a channel or a walk cache is like does not depend on their number.
+        What a TLB, a bank, a channel or a walk cache is like does not depend on their number, but
+        for TLBs of scope ``"slices"``.
         """
         assert self.mig is not None
         whole = self.mig.slices
         return evolve(
             self,
             sm=evolve(self.sm, count=self.sm.count * slices // whole),
+            tlb={name: tlb.part(slices, whole) for name, tlb in self.tlb.items()},
             walk=evolve(self.walk, walkers=self.walk.walkers * slices // whole),
             memory=evolve(self.memory, size=Bytes(self.memory.size * slices // whole)),
             l2=evolve(

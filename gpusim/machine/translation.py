@@ -8,7 +8,14 @@ from itertools import groupby
 
 from attrs import evolve
 
-from gpusim.config.schema import FBT_LEVEL, WALK_STAGE, GpuConfig, StageConfig, TlbConfig
+from gpusim.config.schema import (
+    FBT_LEVEL,
+    SLICES,
+    WALK_STAGE,
+    GpuConfig,
+    StageConfig,
+    TlbConfig,
+)
 from gpusim.config.units import cycles
 from gpusim.core.engine import Environment, Sink
 from gpusim.core.errors import UserError
@@ -131,12 +138,16 @@ class TranslationStages:
         for index, sms in enumerate(self._groups(self._scope(name))):
             where = self._below(below, sms)
             if name in self._configs:
-                yield self._tlb(name, index, where, self._states[below])
+                part = self._system_of[sms[0]].domain.config.tlb
+                yield self._tlb(
+                    name, index, part.get(name, self._configs[name]), where, self._states[below]
+                )
             else:
                 yield self._own(name, index, sms, where, self._states[below])
 
-    def _tlb(self, name: str, index: int, below: Sink, below_state: int) -> TlbLevel:
-        tlb = self._configs[name]
+    def _tlb(
+        self, name: str, index: int, tlb: TlbConfig, below: Sink, below_state: int
+    ) -> TlbLevel:
         return MISS_RULES[tlb.misses](
             self._env, name, list(self._configs).index(name), index, tlb, self._config.clock,
             self._array(name, tlb), self._apps, below, below_state, self._pages,
@@ -179,7 +190,7 @@ class TranslationStages:
 
     def _group(self, scope: str, sm: int) -> int:
         """Which of the stages of `scope` serves an SM."""
-        if scope == "instance":
+        if scope in (SLICES, "instance"):
             return self._system_of[sm].domain.index
         return sm // self._config.sms_of(scope)
 

@@ -233,7 +233,7 @@ def test_what_is_not_cut_has_no_key(model):
         ({"tlb.L1.ports": 0}, ["tlb.L1.ports", "1 or more"]),
         ({"tlb.L1.sub_entries": 3, "tlb.L1.array": "sub-entry"}, ["sub_entries = 3", "power"]),
         ({"tlb.L1.sub_entries": 4}, ["tlb.L1.sub_entries", "sub-entry"]),
-        ({"tlb.L1.scope": "cpu"}, ["tlb.L1.scope = 'cpu'", "sm, tpc, gpc, instance, gpu"]),
+        ({"tlb.L1.scope": "cpu"}, ["tlb.L1.scope = 'cpu'", "sm, tpc, gpc, slices, instance, gpu"]),
         ({"tlb.L1.scope": "gpu", "tlb.L2.scope": "sm"}, ["tlb.L2.scope = 'sm'", "as wide", "L1"]),
         ({"memory.page": "8KiB"}, ["memory.page = '8KiB'", "4KiB, 64KiB, 2MiB"]),
         ({"memory.levels": 1}, ["memory.levels = 1", "3, 4, 5"]),
@@ -310,6 +310,11 @@ def test_what_is_not_cut_has_no_key(model):
         ({**MIG, "l2.banks": 1}, ["l2.banks = 1", "multiple of mig.slices, 2"]),
         ({**MIG, "memory.size": "516KiB"}, ["memory.size", "whole pages in each of mig.slices"]),
         ({**MIG, "sm.count": 3}, ["sm.count = 3", "multiple of mig.slices, 2"]),
+        ({"tlb.L2.scope": "slices"}, ["tlb.L2.scope", "must not be 'slices' without a table"]),
+        (
+            {**MIG, "tlb.L2.scope": "slices", "tlb.L2.ports": 1},
+            ["tlb.L2.ports = 1", "multiple of mig.slices, 2: with scope = 'slices' it is what all"],
+        ),
         (
             {**MIG, "sms_per_tpc": 2, "tlb.L1.scope": "tpc"},
             ["sm.count = 2", "multiple of mig.slices × 2 SMs that share a TLB or side cache, 4"],

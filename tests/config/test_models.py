@@ -110,12 +110,15 @@ def test_numbers_of_the_papers():
 
     star = load_model("a100-mig").config
     assert [(t.scope, t.entries, t.sub_entries) for t in star.tlb.values()] == [
-        ("tpc", 16, 1), ("gpc", 128, 16), ("gpu", 1024, 16),
+        ("tpc", 16, 1), ("slices", 896, 16), ("gpu", 1024, 16),
     ]  # fmt: skip
     assert star.l2.size == 7 * (2 << 20)
     assert (star.mig.slices, star.mig.sizes) == (7, (1, 2, 3, 4, 7))
     assert star.instance(1).sm.count == 14
     assert star.instance(3).walk.walkers == 24
+    (_, second, last) = star.instance(3).tlb.values()
+    assert (second.entries, second.ways, second.ports) == (3 * 128, 3 * 8, 3 * 2)
+    assert last == star.tlb["L3"]
     assert star.memory.page == 4 << 10, "as Table II needs it, not §III-A"
 
 

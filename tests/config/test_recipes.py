@@ -164,7 +164,7 @@ def test_a_mechanism_of_each_paper_on_one_machine():
         ("shared", ["L3"], ["L2"], None),
         ("all", ["L1", "L2", "L3"], ["L1", "L2"], ["L1"]),
         ("outer", ["L2", "L3"], ["L2"], None),
-        ("private", ["L1", "L2"], ["L1"], ["L1"]),
+        ("private", ["L1"], ["L1"], ["L1"]),
     ],
 )
 def test_roles(recipe, role, of_three, of_two, of_one):

@@ -17,7 +17,7 @@ from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant, divide
 from gpusim.machine.load import load_model
 from gpusim.simulate import run
-from tests.machine.bench import SMALL, Run, ScriptedApplication, change
+from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.instances import in_slices, on_instances, one_warp, private
 from tests.sm.observed import launch
 from tests.sm.test_random import Program
@@ -77,6 +77,19 @@ def test_the_shared_tlb_holds_the_pages_of_all() -> None:
         assert one.count("walk", "walks", "app0") == one.count("walk", "walks", "app1") == 1
         per_instance = [sum(c.walks for c in s.walkers.counters) for s in one.machine.systems]
         assert per_instance == [1, 1]
+
+
+def test_a_tlb_of_slices_is_one_and_as_large_as_its_instance() -> None:
+    cut = {"entries": 12, "ways": 6, "ports": 3, "mshrs": 96, "queue": 192}
+    config = in_slices(SMALL, 3)
+    tlb = {**config.tlb, "L2": attrs.evolve(config.tlb["L2"], scope="slices", **cut)}
+    config = attrs.evolve(config, tlb=tlb)
+    pages = ("load", *(BASE + 4096 * page for page in range(8)))
+    blocks = [[[pages, ("wait",)]]] * 2
+    apps = [ScriptedApplication([ScriptedLaunch(blocks, warp_size=8)]) for _ in range(2)]
+    found = Run.of(config, on_instances(config, 1, 2, applications=apps))
+    assert [one.array.reach() for one in found.machine.tlbs["L2"]] == [4, 8]
+    assert found.count("walk", "walks", "app1") == 8, "walked once for both of its SMs"
 
 
 def test_a_full_queue_of_walks_holds_up_and_loses_nothing() -> None:

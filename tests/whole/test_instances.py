@@ -66,6 +66,8 @@ def test_a_neighbour_changes_nothing_but_through_the_shared_tlb(tmp_path: Path) 
     path = mix(tmp_path, "1g", "1g")
     assert undisturbed(two_slices(**{"tlb.L2.scope": "instance"}), path) == [True, True]
     assert not all(undisturbed(two_slices(), path))
+    slices = {"tlb.L2.scope": "slices", "tlb.L2.ports": 2}
+    assert undisturbed(two_slices(**slices), path) == [True, True]
 
 
 def test_an_instance_of_all_slices_is_the_whole_gpu(tmp_path: Path) -> None:

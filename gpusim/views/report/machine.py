@@ -13,6 +13,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "tpc": "one for each TPC",
         "gpc": "one for each GPC",
         "instance": "one for each instance",
+        "slices": "one for each instance, a part a slice",
         "gpu": "one for all SMs",
     },
     "translation": {
