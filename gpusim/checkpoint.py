@@ -18,6 +18,7 @@ from gpusim.machine.amount import SCALES
 from gpusim.machine.checkpoint import Checkpoint, RecordFirst
 from gpusim.machine.checkpoint.recording import RecordingScheduler
 from gpusim.machine.checkpoint.state import requirements
+from gpusim.machine.load import load_model
 from gpusim.machine.skipping import SkipFirst, parse_skip
 from gpusim.machine.warming import prepare_warming
 from gpusim.programs.workload import Workload, load_workload
@@ -58,7 +59,7 @@ class Kept:
 
 
 def checkpoint(
-    model: LoadedModel,
+    model: LoadedModel | str,
     workload: Workload | str,
     output: str | os.PathLike[str],
     *,
@@ -69,7 +70,8 @@ def checkpoint(
     """Execute the begin of a workload, without a clock, and write what it leaves behind.
 
     Args:
-        model: from `gpusim.load_model`: any with the SMs of those that shall start from the file.
+        model: from `gpusim.load_model`, or a name or file that it would load: any with the SMs of
+            those that shall start from the file.
         workload: from `gpusim.load_workload`, or a name that it would load at its defaults.
         output: the file.
         skip: launches or blocks of each application, as in `gpusim.machine.skipping.parse_skip`;
@@ -86,6 +88,8 @@ def checkpoint(
             cannot be written.
     """
     what, most = _what(skip), _most(keep)
+    if isinstance(model, str):
+        model = load_model(model)
     if not isinstance(workload, Workload):
         workload = load_workload(workload)
     tenants = assign_sms(model, workload)

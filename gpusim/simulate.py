@@ -26,6 +26,7 @@ from gpusim.machine import Machine, Tenant
 from gpusim.machine.check_policies import policies_of
 from gpusim.machine.checkpoint import Replay
 from gpusim.machine.conservation import check_conservation
+from gpusim.machine.load import load_model
 from gpusim.machine.measured import MeasuringPace
 from gpusim.machine.monitor import Progress, every, now_and_then
 from gpusim.machine.monitor import sample as progress_of
@@ -65,7 +66,7 @@ LARGE_ARRAYS = 32 << 20
 
 
 def simulate(
-    model: LoadedModel,
+    model: LoadedModel | str,
     workload: Workload | NDArray[np.integer[Any]] | str | Callable[..., Program],
     *,
     record: Sequence[str] = (),
@@ -84,7 +85,7 @@ def simulate(
     """Run a workload on a GPU.
 
     Args:
-        model: from `gpusim.load_model`.
+        model: from `gpusim.load_model`, or a name or file that it would load.
         workload: from `gpusim.load_workload`; or a name or program that it would load at its
             defaults; or addresses, (warps, steps, lanes), as for `gpusim.workload_of`.
         record: event tables to keep, any of ``gpusim list records``.
@@ -117,6 +118,8 @@ def simulate(
     """
     check_records(record)
     started = time.perf_counter()
+    if isinstance(model, str):
+        model = load_model(model)
     if isinstance(workload, np.ndarray):
         workload = workload_of(workload)
     elif not isinstance(workload, Workload):

@@ -58,6 +58,7 @@ def test_it_is_found_by_name_class_and_function() -> None:
     assert by_name.digest == by_class.digest
     assert by_name.summary["memory_instructions"] == 8
     assert by_name.provenance.workload == "touching_all"
+    assert gpusim.simulate("tiny", "touching_all").digest == by_name.digest, "a model by its name"
     assert gpusim.simulate(tiny, make_half).summary["memory_instructions"] == 4
     small = gpusim.load_workload("touching_all", overrides={"n": 64})
     assert gpusim.simulate(tiny, small).summary["memory_instructions"] == 2

@@ -59,7 +59,7 @@ def run(what: Workload, overrides: dict[str, object] | None = None, **options: A
 
 
 def kept(what: Workload, path: Path, **options: Any) -> Path:
-    gpusim.checkpoint(gpusim.load_model("tiny"), what, path, **options)
+    gpusim.checkpoint("tiny", what, path, **options)
     return path
 
 
