@@ -113,6 +113,12 @@ def test_a_launch_ends_when_all_stores_are_answered() -> None:
     assert posted.life(0)[1] < 10 < answered[0] < end
 
 
+def test_a_store_that_is_answered_after_the_last_load_of_an_ended_warp() -> None:
+    script = [("load", BASE), ("wait",), ("store", BASE + 512), ("load", BASE)]
+    posted, (answered,), end = stored(change(SMALL, sm={"block_end": "sent"}), script)
+    assert posted.life(0)[1] < answered < end, "its program ends before its load is there"
+
+
 def test_warps_that_are_started_a_cycle() -> None:
     births = []
     for dispatch in (None, 2, 4):

@@ -346,7 +346,7 @@ class Sm(Component, Home):
         block = warp.block
         block.live -= 1
         block.posted += warp.stores
-        warp.gone = True
+        warp.ending, warp.gone = False, True
         if self._holds_loads:
             self.issue_ports[warp.issue_port].scheduler.ended(warp)
         if block.live:
