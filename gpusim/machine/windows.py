@@ -96,6 +96,10 @@ class WindowPace(MeasuringPace):
             self._begins = [self._begin_of(app) for app in range(len(self.places))]
         return scheduler.executed < self._begins[scheduler.app]
 
+    def goes_around(self) -> bool:
+        """All but the first one may begin in a second run of theirs."""
+        return True
+
     def may_time(self, scheduler: SkippingScheduler) -> bool:
         assert self.machine is not None
         self._arrived.add(scheduler.app)

@@ -324,6 +324,17 @@ def test_pairs(plan: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
         run("tiny", str(path), overrides={"sm.count": 4}, sample=plan)
 
 
+def test_the_second_program_may_have_its_first_window_in_its_second_run(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "pair.toml"
+    path.write_text(PAIR)
+    plan = "windows=5,length=60instructions,warm=60instructions,seed=12"
+    part = run("tiny", str(path), overrides={"sm.count": 4}, sample=plan)
+    of_second = part.windows[part.windows.app == "2dconv"]
+    assert len(of_second) == 5
+    total = part.summary["2dconv/instructions"]
+    assert total < of_second.place.iloc[0] < 2 * total
+
+
 LAUNCHES: dict[str, object] = {"graph.vertices": 400, "iterations": 6}
 
 

@@ -164,8 +164,12 @@ class BlockScheduler(Component):
             if self.finished_at < 0:
                 self.finished_at = self.env._now
             application = self._run_ended(self.app)
-            if self.env._now == begin:  # nothing to run: again would be for ever
+            if self._was_empty(begin):
                 return
+
+    def _was_empty(self, begin: int) -> bool:
+        """Whether a run that began then had nothing to run: again would be for ever."""
+        return self.env._now == begin
 
     def _run_once(self, application: Application) -> Generator[int | None, None, None]:
         for index, launch in enumerate(application.launches()):

@@ -43,6 +43,10 @@ class Pace:
         """Whether what is next may be timed now; if not, whoever says so wakes the scheduler."""
         return True
 
+    def goes_around(self) -> bool:
+        """Whether an application begins again of which a whole run has been skipped."""
+        return False
+
     def kind_of_scheduler(self) -> type[SkippingScheduler]:
         """What of applications asks it."""
         return SkippingScheduler
@@ -155,6 +159,9 @@ class SkippingScheduler(BlockScheduler):
                 self.waiting_pieces += len(queue)
         self._paused = paused
         self.process.wake.now()
+
+    def _was_empty(self, begin: int) -> bool:
+        return super()._was_empty(begin) and not self.pace.goes_around()
 
     def _before(self, launch: Launch) -> int:
         """No time passes before a launch that is skipped."""
