@@ -1,6 +1,8 @@
 """What is compiled is what `pyproject.toml` says, or nothing."""
 
+import ast
 import tomllib
+from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -10,6 +12,12 @@ from gpusim.core.version import form
 PACKAGE = Path(gpusim.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
 HOOK = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
+
+
+def compiled() -> set[Path]:
+    """The modules that are compiled, from the package, where anything is."""
+    shall = {path for place in HOOK["compiled"] for path in modules(place)}
+    return shall - {Path(path).relative_to("gpusim") for path in HOOK["interpreted"]}
 
 
 def modules(place: str) -> set[Path]:
@@ -28,11 +36,48 @@ def test_what_stays_interpreted_is_there() -> None:
 def test_each_module_that_shall_be_compiled_is_or_none() -> None:
     suffix = EXTENSION_SUFFIXES[0]
     extensions = {path.relative_to(PACKAGE) for path in PACKAGE.rglob(f"*{suffix}")}
-    shall = {path for folder in HOOK["compiled"] for path in modules(folder)}
-    shall -= {Path(path).relative_to("gpusim") for path in HOOK["interpreted"]}
     if form() == "pure Python":
         assert not extensions
     else:
         assert extensions == {
-            path.with_name(path.stem + suffix) for path in (*shall, Path("native__mypyc.py"))
+            path.with_name(path.stem + suffix) for path in (*compiled(), Path("native__mypyc.py"))
         }
+
+
+def test_no_compiled_class_is_initialised_twice() -> None:
+    """As mypyc does with one that inherits its initialiser and is not as open as where that is.
+
+    What may be subclassed in Python is initialised as Python does it, all else when it is made;
+    what inherits from both, by both, and what was there after the first time is never freed.
+    """
+    classes = {node.name: node for node in _compiled_classes()}
+    twice = []
+    for name, node in classes.items():
+        first: ast.ClassDef | None = node
+        while first is not None and not _has_init(first):
+            bases = [ast.unparse(base).partition("[")[0] for base in first.bases]
+            first = next((classes[base] for base in bases if base in classes), None)
+        if first is not None and first is not node and _is_open(first) and not _is_open(node):
+            twice.append(f"{name}, as {first.name}")
+    assert not twice
+    assert _is_open(classes["L2Bank"])
+    assert _has_init(classes["L2Bank"])
+
+
+def _compiled_classes() -> Iterator[ast.ClassDef]:
+    for path in sorted(compiled()):
+        for node in ast.parse((PACKAGE / path).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                yield node
+
+
+def _has_init(node: ast.ClassDef) -> bool:
+    """Whether it states an initialiser, or attrs makes one."""
+    made = any(ast.unparse(one).startswith("attr.s") for one in node.decorator_list)
+    return made or any(getattr(one, "name", "") == "__init__" for one in node.body)
+
+
+def _is_open(node: ast.ClassDef) -> bool:
+    """Whether it may be subclassed in Python."""
+    stated = [ast.unparse(one) for one in node.decorator_list]
+    return "mypyc_attr(allow_interpreted_subclasses=True)" in stated

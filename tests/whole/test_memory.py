@@ -1,4 +1,4 @@
-"""A longer program takes longer, not more memory."""
+"""A longer program takes longer, not more memory; what has run is gone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tracemalloc
 
 import pytest
 
+from gpusim.core.engine.environment import Environment
 from tests.whole.running import run
 
 
@@ -30,3 +31,21 @@ def test_longer_warps() -> None:
     run("tiny", "atax").close()
     shorter = peak_bytes("atax", n=256, iterations=64)
     assert peak_bytes("atax", n=256, iterations=160) < 1.5 * shorter
+
+
+@pytest.mark.parametrize(
+    "machine",
+    ["tiny", "a100", "a100-mig", "v100", "maxwell-mask mask", "apu-hsa vc-opt", "apu-hsa l1-vc-32"],
+)
+def test_a_machine_that_has_run_is_gone(machine: str) -> None:
+    model, *variants = machine.split()
+    gc.collect()
+    before = machines()
+    run(model, "gups", *variants).close()
+    gc.collect()
+    assert machines() == before
+
+
+def machines() -> int:
+    """Environments that nobody has freed: each machine has one."""
+    return sum(isinstance(one, Environment) for one in gc.get_objects())

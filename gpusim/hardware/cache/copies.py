@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, NeverFull, Port, Sink
@@ -161,6 +162,7 @@ class CopyingMisses(SectoredMisses):
         return (*super().app_counters(app), self.copies[app])
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CopyingL2Bank(SectoredL2Bank):
     """Its misses are `CopyingMisses`; what another partition asked for goes back there."""
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import attr
+from mypy_extensions import mypyc_attr
 
 from gpusim.core.counters import count
 from gpusim.core.engine import Port, Sink
@@ -181,6 +182,7 @@ class SectoredMisses(DramMisses):
         return (self.sectors[app],)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SectoredL2Bank(L2Bank):
     """Looks up sectors; its misses are `SectoredMisses`."""
 

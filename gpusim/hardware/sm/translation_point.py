@@ -243,6 +243,7 @@ class BeforeL1(TranslationPoint):
         return self._send(request, latency)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AfterL1(TranslationPoint):
     """A virtual L1 cache; the TLB is asked only for what leaves it (STAR §II)."""
 
@@ -286,6 +287,7 @@ class AfterL1(TranslationPoint):
         return self._send(request, delay)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AfterL2(AfterL1):
     """Nothing is translated on this side of a virtual L2 cache (VC §4)."""
 
