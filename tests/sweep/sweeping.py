@@ -85,7 +85,7 @@ def finish(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
     """Wait for the end; what it printed."""
     output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == code, errors
-    assert "Traceback" not in errors
+    assert "Traceback" not in errors, errors
     return output, errors
 
 

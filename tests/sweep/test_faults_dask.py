@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import subprocess
 import sys
@@ -257,6 +258,16 @@ def test_a_scheduler_that_is_gone_and_a_worker_with_threads(
     since = journal(folder)[len(before) :]
     assert not set(keys(before, "done")) & set(keys(since, "started"))
     assert_same_runs(folder, serial)
+
+
+@pytest.mark.long
+def test_dask_itself_says_nothing_of_a_lost_connection(two: Cluster) -> None:
+    loggers = [logging.getLogger(f"distributed.{part}") for part in ("client", "batched")]
+    before = [logger.level for logger in loggers]
+    executor = DaskExecutor(two.address)
+    assert not any(logger.isEnabledFor(logging.ERROR) for logger in loggers)
+    executor.close()
+    assert [logger.level for logger in loggers] == before
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Protocol
 
 from gpusim.core.errors import UserError
@@ -133,12 +133,15 @@ class DaskExecutor:
             import distributed
         except ImportError as error:
             raise UserError("a sweep on Dask needs Dask: pip install 'gpusim[cluster]'") from error
-        try:
-            self._client = distributed.Client(
-                address, timeout=_CONNECT_SECONDS, set_as_default=False
-            )
-        except (OSError, ValueError, TimeoutError) as error:
-            raise UserError(f"--dask {address}: no scheduler answers: {error}") from error
+        with ExitStack() as until_closed:
+            until_closed.enter_context(_quiet_connection())
+            try:
+                self._client = distributed.Client(
+                    address, timeout=_CONNECT_SECONDS, set_as_default=False
+                )
+            except (OSError, ValueError, TimeoutError) as error:
+                raise UserError(f"--dask {address}: no scheduler answers: {error}") from error
+            self._until_closed = until_closed.pop_all()
         self._address = address
         self._pool = self._client.get_executor(pure=False)
         self._futures: set[Future[Outcome]] = set()
@@ -179,7 +182,7 @@ class DaskExecutor:
             done.set_exception(UserError(f"Dask cannot run this here: {error}"))
 
     def close(self) -> None:
-        with _quiet_client(), suppress(OSError, TimeoutError):
+        with self._until_closed, suppress(OSError, TimeoutError):
             self._pool.shutdown(wait=False)
             self._client.close()
 
@@ -190,12 +193,14 @@ class DaskExecutor:
 
 
 @contextmanager
-def _quiet_client() -> Iterator[None]:
-    """Dask's client complains when it is closed while it looks for a scheduler that is gone."""
-    logger = logging.getLogger("distributed.client")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+def _quiet_connection() -> Iterator[None]:
+    """Dask tells with tracebacks that a scheduler is gone, which `DaskExecutor` tells itself."""
+    loggers = [logging.getLogger(f"distributed.{part}") for part in ("client", "batched")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
