@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -52,31 +52,32 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     if problems or unknown:  # what cannot be imported now cannot be made either
         yield from problems
         return
+    own = _own_modules(config)
     for key, slot, policy in policies_of(config):
         if not interface(slot).arguments:
-            yield from _check_made(config, key, slot, policy)
+            yield from _check_made(own, key, slot, policy)
     frames = config.memory.frames, SOME_FRAMES, 0
-    yield from _check_made(config, ("memory", "frames"), Slot.FRAMES, *frames)
+    yield from _check_made(own, ("memory", "frames"), Slot.FRAMES, *frames)
     for name, tlb in config.tlb.items():
         users = config.tlb_users(tlb, apps=1)
         problems = [
-            *_check_made(config, ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *users),
-            *_check_tlb(config, ("tlb", name), tlb),
+            *_check_made(own, ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *users),
+            *_check_tlb(own, ("tlb", name), tlb, config.sms_of(tlb.scope)),
         ]
         yield from problems or _check_follows(("tlb", name), tlb)
     for name, stage in config.stage.items():
         site = trial_site(name, stage)
-        yield from _check_made(config, ("stage", name, "kind"), Slot.STAGE, stage.kind, site)
+        yield from _check_made(own, ("stage", name, "kind"), Slot.STAGE, stage.kind, site)
     if config.paging is not None:
         yield from _check_made(
-            config, ("paging", "prefetch"), Slot.PAGE_PREFETCH, config.paging.prefetch, SOME_PAGE
+            own, ("paging", "prefetch"), Slot.PAGE_PREFETCH, config.paging.prefetch, SOME_PAGE
         )  # fmt: skip
         yield from _check_made(
-            config, ("paging", "eviction"), Slot.EVICTION, config.paging.eviction, 0
+            own, ("paging", "eviction"), Slot.EVICTION, config.paging.eviction, 0
         )  # fmt: skip
     for key, replacement, ways in _replaced(config):
-        yield from _check_replacement(config, key, replacement, ways)
-    yield from _check_dram(config)
+        yield from _check_replacement(own, key, replacement, ways)
+    yield from _check_dram(config, own)
 
 
 def policies_of(config: Any, key: Key = ()) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
@@ -161,13 +162,14 @@ def _type_name(parameter: inspect.Parameter) -> str:
     return annotation if isinstance(annotation, str) else annotation.__name__
 
 
-def _check_tlb(config: GpuConfig, key: Key, tlb: TlbConfig) -> Iterator[Problem]:
-    """What a TLB array cannot be made of, or cannot serve."""
+def _check_tlb(
+    own: Collection[str], key: Key, tlb: TlbConfig, sms: int
+) -> Iterator[Problem]:  # fmt: skip
+    """What a TLB array cannot be made of, or cannot serve; `sms` share it."""
     array: type[TlbArray] = find_policy(Slot.TLB_ARRAY, tlb.array.policy)
     yield from _check_replaces(key, tlb, array)
     if tlb.ideal or tlb.entries < 1 or tlb.ways < 1:
         return
-    sms = config.sms_of(tlb.scope)
     if array.by_block_slot and sms > 1:
         yield Problem(
             (*key, "array"),
@@ -179,12 +181,12 @@ def _check_tlb(config: GpuConfig, key: Key, tlb: TlbConfig) -> Iterator[Problem]
             (*key, "sets"), f"of no effect: the array {tlb.array.policy!r} is not made of sets"
         )
     problems = [
-        *_check_replacement(config, (*key, "replacement"), tlb.replacement),
-        *_check_made(config, (*key, "sets"), Slot.TLB_SET, tlb.sets, tlb),
+        *_check_replacement(own, (*key, "replacement"), tlb.replacement),
+        *_check_made(own, (*key, "sets"), Slot.TLB_SET, tlb.sets, tlb),
     ]
     yield from problems
     if not problems:
-        yield from _refusals(config, (*key, "array"), array, partial(make_array, tlb))
+        yield from _refusals(own, (*key, "array"), array, partial(make_array, tlb))
 
 
 def _check_follows(key: Key, tlb: TlbConfig) -> Iterator[Problem]:
@@ -215,30 +217,30 @@ def _check_replaces(key: Key, tlb: TlbConfig, array: type[TlbArray]) -> Iterator
 
 
 def _check_replacement(
-    config: GpuConfig, key: Key, replacement: PolicyConfig, *ways: int
+    own: Collection[str], key: Key, replacement: PolicyConfig, *ways: int
 ) -> Iterator[Problem]:
     """Make a replacement policy, and ask whether it can serve sets of `ways` ways.
 
     TLB arrays ask for themselves: it is they who know how large their sets are.
     """
     cls = find_policy(Slot.REPLACEMENT, replacement.policy)
-    yield from _refusals(config, key, cls, partial(make_replacement, replacement, *ways))
+    yield from _refusals(own, key, cls, partial(make_replacement, replacement, *ways))
 
 
 def _check_made(
-    config: GpuConfig, key: Key, slot: Slot, policy: PolicyConfig, *args: object
+    own: Collection[str], key: Key, slot: Slot, policy: PolicyConfig, *args: object
 ) -> Iterator[Problem]:  # fmt: skip
     """Make a policy as the machine does: it refuses options that it cannot work with."""
     cls = find_policy(slot, policy.policy)
-    yield from _refusals(config, key, cls, partial(make_policy, slot, policy, *args))
+    yield from _refusals(own, key, cls, partial(make_policy, slot, policy, *args))
 
 
 def _refusals(
-    config: GpuConfig, key: Key, cls: type, make: Callable[[], object]
+    own: Collection[str], key: Key, cls: type, make: Callable[[], object]
 ) -> Iterator[Problem]:
-    """What goes wrong when a policy of a class is made."""
+    """What goes wrong when a policy of a class is made; `own` are the user's modules."""
     try:
-        with own_code_errors(_own_modules(config)):
+        with own_code_errors(own):
             make()
     except OptionError as error:
         table = key if error.name in policy_options(cls) else key[:-1]
@@ -252,11 +254,11 @@ def _own_modules(config: GpuConfig) -> frozenset[str]:
     return own_modules(find_policy(slot, one.policy) for _, slot, one in policies_of(config))
 
 
-def _check_dram(config: GpuConfig) -> Iterator[Problem]:
+def _check_dram(config: GpuConfig, own: Collection[str]) -> Iterator[Problem]:
     """The DRAM room refuses what it cannot build; its messages begin with the key."""
     dram = config.dram
     made = (dram.scheduler, dram.read_queue, dram.banks_per_channel)
-    problems = list(_check_made(config, ("dram", "scheduler"), Slot.DRAM_QUEUE, *made))
+    problems = list(_check_made(own, ("dram", "scheduler"), Slot.DRAM_QUEUE, *made))
     yield from problems
     if problems:
         return

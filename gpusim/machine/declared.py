@@ -9,7 +9,7 @@ import __future__
 import ast
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -60,7 +60,7 @@ def abstract_names(cls: type) -> list[str]:
 def declared_names(cls: type) -> tuple[str, ...]:
     """Names in the body of a class, also of attributes that have a type and no value."""
     if is_compiled(cls):
-        return tuple(dict.fromkeys(name for name, _ in _statements(cls)))
+        return tuple(_statements(cls))
     return tuple(dict.fromkeys((*vars(cls), *vars(cls).get("__annotations__", ()))))
 
 
@@ -72,7 +72,7 @@ def is_compiled(cls: type) -> bool:
 def _is_abstract(cls: type, name: str) -> bool:
     if not is_compiled(cls):
         return bool(getattr(vars(cls).get(name), "__isabstractmethod__", False))
-    function = dict(_statements(cls)).get(name)
+    function = _statements(cls).get(name)
     return isinstance(function, ast.FunctionDef) and any(
         isinstance(one, ast.Name) and one.id == _ABSTRACT for one in function.decorator_list
     )
@@ -96,7 +96,7 @@ def _source(module_name: str) -> Path | None:
 
 
 @cache
-def _statements(cls: type) -> tuple[tuple[str, ast.stmt], ...]:
+def _statements(cls: type) -> Mapping[str, ast.stmt]:
     """What stands in the body of a compiled class, by name."""
     source = _source(cls.__module__)
     assert source is not None
@@ -104,7 +104,7 @@ def _statements(cls: type) -> tuple[tuple[str, ast.stmt], ...]:
     body = next(
         one.body for one in tree.body if isinstance(one, ast.ClassDef) and one.name == cls.__name__
     )
-    return tuple((name, one) for one in body for name in _names(one))
+    return {name: one for one in body for name in _names(one)}
 
 
 def _names(statement: ast.stmt) -> Iterator[str]:
@@ -116,9 +116,10 @@ def _names(statement: ast.stmt) -> Iterator[str]:
         yield from (one.id for one in statement.targets if isinstance(one, ast.Name))
 
 
+@cache
 def _from_source(cls: type, name: str) -> inspect.Signature:
     """The parameters of a method of a compiled class: of a function that has them, and no body."""
-    found = dict(_statements(cls)).get(name)
+    found = _statements(cls).get(name)
     if not isinstance(found, ast.FunctionDef):
         raise ValueError(f"{cls.__qualname__} declares no method {name}")
     stub = ast.FunctionDef(name, found.args, [ast.Pass()], [])

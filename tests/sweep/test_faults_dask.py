@@ -271,7 +271,8 @@ def test_dask_itself_says_nothing_of_a_lost_connection(two: Cluster) -> None:
 
 
 @pytest.mark.long
-def test_no_scheduler(folder: Path) -> None:
+def test_no_scheduler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpusim.studies.sweep.executors._CONNECT_SECONDS", 1)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
