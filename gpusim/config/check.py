@@ -9,10 +9,12 @@ from gpusim.config.check_paging import check_paging
 from gpusim.config.check_sides import check_sides
 from gpusim.config.check_stages import check_stages
 from gpusim.config.check_unified import check_unified
+from gpusim.config.choices import check_choices
 from gpusim.config.document import Key
 from gpusim.config.mig import MigConfig
 from gpusim.config.schema import (
     CUT,
+    SCOPES,
     SLICES,
     GpuConfig,
     L1Config,
@@ -20,29 +22,25 @@ from gpusim.config.schema import (
     TlbConfig,
     WalkConfig,
 )
+from gpusim.config.side import GROUPS
 from gpusim.config.structure import Problem
 from gpusim.config.units import Duration, format_bytes
-from gpusim.core.errors import nearest
-from gpusim.core.interleaving import HASHES, RANDOM, XOR, hash_refusal
+from gpusim.core.interleaving import hash_refusal
 from gpusim.core.warp_program import SECTOR_BYTES
 
-SCOPES = ("sm", "tpc", "gpc", SLICES, "instance", "gpu")
-"""Scopes of a TLB level, from the narrowest to the widest."""
-GROUPS = ("sm", "tpc", "gpc")
-"""Those that an instance has one or more of."""
 PAGES = (4 << 10, 64 << 10, 2 << 20)
-TABLE_ENTRIES = (32, 64, 128, 256, 512)
-"""Of a page table: from a line of 128 bytes each to 8 bytes."""
+LINES = (32, 64, 128, 256)
 
 
 def check_machine(config: GpuConfig) -> Iterator[Problem]:
     """Everything in a machine that cannot be, except policies and DRAM."""
+    yield from check_choices(config)
     yield from _check_sm(config)
     yield from _check_l1(config.l1)
     yield from check_unified(config)
     yield from _check_tlbs(config)
-    yield from check_stages(config, SCOPES)
-    yield from check_sides(config, GROUPS)
+    yield from check_stages(config)
+    yield from check_sides(config)
     yield from _check_walk(config.walk)
     yield from _check_l2(config.l2)
     yield from _check_hash(config)
@@ -69,11 +67,8 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
             "lsu_width", "lsu_interval", "lsu_queue", "max_loads", "store_credits",
         ),
     )  # fmt: skip
-    yield from _one_of(sm.block_end, ("answered", "sent"), ("sm", "block_end"))
     if not sm.block_start.cycles(config.clock):
         yield Problem(("sm", "block_start"), "must be at least one cycle")
-    yield from _one_of(sm.warp_size, (32, 64), ("sm", "warp_size"))
-    yield from _one_of(sm.schedulers, (1, 2, 3, 4), ("sm", "schedulers"))
     if sm.simd_lanes < 1 or sm.warp_size % sm.simd_lanes:
         yield Problem(("sm", "simd_lanes"), f"must divide sm.warp_size, {sm.warp_size}")
     if sm.max_threads < sm.warp_size:
@@ -84,12 +79,7 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
 
 def _check_l1(l1: L1Config) -> Iterator[Problem]:
     yield from _check_cache(l1, ("l1",), banks=1)
-    yield from _one_of(l1.sector, _sectors(l1.line), ("l1", "sector"), size=True)
-    points = ("parallel", "before", "after", "after-l2")
-    yield from _one_of(l1.translation, points, ("l1", "translation"))
-    yield from _one_of(l1.at_launch, ("invalidate", "keep"), ("l1", "at_launch"))
-    yield from _one_of(l1.writes, ("update", "allocate", "evict"), ("l1", "writes"))
-    yield from _one_of(l1.allocate, ("on-fill", "on-miss"), ("l1", "allocate"))
+    yield from _one_size(l1.sector, _sectors(l1.line), ("l1", "sector"))
     if l1.allocate == "on-miss" and (l1.writes != "update" or l1.unified is not None):
         yield Problem(
             ("l1", "allocate"),
@@ -100,16 +90,13 @@ def _check_l1(l1: L1Config) -> Iterator[Problem]:
 
 def _sectors(line: int) -> Iterable[int]:
     """Sizes of sectors that a line may have."""
-    return (size for size in (32, 64, 128, 256) if size <= line)
+    return (size for size in LINES if size <= line)
 
 
 def _check_l2(l2: L2Config) -> Iterator[Problem]:
     yield from _at_least(1, l2, ("l2",), ("banks", "ports", "queue"))
-    yield from _one_of(l2.partition, ("none", "ways"), ("l2", "partition"))
-    orders = ("first", "in-order")
-    yield from _one_of(l2.page_table_reads, orders, ("l2", "page_table_reads"))
     if l2.sector is not None:
-        yield from _one_of(l2.sector, _sectors(l2.line), ("l2", "sector"), size=True)
+        yield from _one_size(l2.sector, _sectors(l2.line), ("l2", "sector"))
     elif l2.byte_masks:
         yield Problem(("l2", "byte_masks"), "needs l2.sector: lines without fetch on a store")
     if l2.byte_masks and l2.copies is not None:
@@ -147,7 +134,6 @@ def _check_copies(config: GpuConfig) -> Iterator[Problem]:
     l2, key = config.l2, ("l2", "copies")
     if l2.copies is None:
         return
-    yield from _one_of(l2.copies, ("none", "reads"), key)
     if not l2.sectored:
         yield Problem(key, "needs l2.sector smaller than l2.line")
     if config.mig is not None:
@@ -156,14 +142,10 @@ def _check_copies(config: GpuConfig) -> Iterator[Problem]:
 
 def _check_hash(config: GpuConfig) -> Iterator[Problem]:
     """A hash fits the L1's sets and the number of L2 banks, and likewise in each MIG instance."""
-    if config.l1.hash is not None:
-        yield from _one_of(config.l1.hash, ("none", XOR), ("l1", "hash"))
-        if (sets := config.l1.sets) & (sets - 1):
-            yield Problem(("l1", "hash"), f"needs a power of two of sets, not {sets}")
-    if config.l2.hash is not None:
-        yield from _one_of(config.l2.hash, ("none", *HASHES, RANDOM), ("l2", "hash"))
-        if refusal := hash_refusal(config.l2.hash, config.l2.banks):
-            yield Problem(("l2", "hash"), refusal)
+    if config.l1.hash is not None and (sets := config.l1.sets) & (sets - 1):
+        yield Problem(("l1", "hash"), f"needs a power of two of sets, not {sets}")
+    if refusal := hash_refusal(config.l2.hash or "", config.l2.banks):
+        yield Problem(("l2", "hash"), refusal)
     if config.mig is None or config.mig.slices < 1:
         return
     whole, sizes = config.mig.slices, config.mig.sizes
@@ -178,7 +160,7 @@ def _check_hash(config: GpuConfig) -> Iterator[Problem]:
 
 def _check_cache(cache: L1Config | L2Config, key: Key, banks: int) -> Iterator[Problem]:
     yield from _at_least(1, cache, key, ("ways", "mshrs", "mshr_merge", "size"))
-    yield from _one_of(cache.line, (32, 64, 128, 256), (*key, "line"), size=True)
+    yield from _one_size(cache.line, LINES, (*key, "line"))
     if cache.ways < 1 or cache.line < SECTOR_BYTES:
         return
     set_bytes = cache.line * cache.ways * banks
@@ -216,7 +198,6 @@ def _check_tlbs(config: GpuConfig) -> Iterator[Problem]:
 
 
 def _check_tlb(tlb: TlbConfig, key: Key) -> Iterator[Problem]:
-    yield from _one_of(tlb.scope, SCOPES, (*key, "scope"))
     yield from _at_least(1, tlb, key, ("entries", "ways", "sub_entries", "ports", "mshrs", "queue"))
     if tlb.ways >= 1 and tlb.entries >= 1:
         if tlb.entries % tlb.ways:
@@ -229,10 +210,6 @@ def _check_tlb(tlb: TlbConfig, key: Key) -> Iterator[Problem]:
             )
     if tlb.sub_entries >= 1 and not _is_power(tlb.sub_entries):
         yield Problem((*key, "sub_entries"), "must be a power of two")
-    rules = ("mshr", "hit-under-miss", "lsu-blocking")
-    yield from _one_of(tlb.misses, rules, (*key, "misses"))
-    if tlb.hash is not None:
-        yield from _one_of(tlb.hash, ("xor", "none"), (*key, "hash"))
     if tlb.victims is not None:
         yield from _at_least(1, tlb, key, ("victims",))
 
@@ -268,9 +245,6 @@ def _check_misses(config: GpuConfig, name: str, tlb: TlbConfig, key: Key) -> Ite
 
 def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
     yield from _at_least(1, walk, ("walk",), ("walkers", "queue"))
-    yield from _one_of(walk.cost, ("fixed", "per-level", "memory"), ("walk", "cost"))
-    yield from _one_of(walk.memory, ("l2", "dram"), ("walk", "memory"))
-    yield from _one_of(walk.sent_by, ("walkers", "sms"), ("walk", "sent_by"))
     if walk.sent_by == "sms" and not walk.reads("l2"):
         yield Problem(
             ("walk", "sent_by"),
@@ -279,7 +253,6 @@ def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
     cache, key = walk.cache, ("walk", "cache")
     if cache is None:
         return
-    yield from _one_of(cache.kind, ("levels", "split", "paths", "lines"), (*key, "kind"))
     yield from _at_least(0, cache, key, ("ways",))
     if cache.kind == "paths" and cache.ways not in (0, cache.entries):
         yield Problem((*key, "ways"), "must be 0 (all): a path may share its upper levels with any")
@@ -287,7 +260,7 @@ def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
         yield from _at_least(1, cache, key, ("entries",))
         name = "entries"
     else:
-        yield from _one_of(cache.line, (32, 64, 128, 256), (*key, "line"), size=True)
+        yield from _one_size(cache.line, LINES, (*key, "line"))
         name = "size"
         if cache.blocks < 1:
             yield Problem((*key, "size"), f"must hold a line of {format_bytes(cache.line)}")
@@ -299,9 +272,7 @@ def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
 
 def _check_memory(config: GpuConfig) -> Iterator[Problem]:
     memory = config.memory
-    yield from _one_of(memory.page, PAGES, ("memory", "page"), size=True)
-    yield from _one_of(memory.levels, (3, 4, 5), ("memory", "levels"))
-    yield from _one_of(memory.table_entries, TABLE_ENTRIES, ("memory", "table_entries"))
+    yield from _one_size(memory.page, PAGES, ("memory", "page"))
     if memory.page >= 1 and (memory.size < 64 * memory.page or memory.size % memory.page):
         yield Problem(("memory", "size"), "must be a multiple of the page size, at least 64 pages")
     if memory.page in PAGES and config.l2.line > memory.page:
@@ -340,15 +311,10 @@ def _check_mig(config: GpuConfig, mig: MigConfig) -> Iterator[Problem]:
         )
 
 
-def _one_of(
-    value: object, allowed: Iterable[object], key: Key, *, size: bool = False
-) -> Iterator[Problem]:
-    options = tuple(allowed)
-    if value in options:
-        return
-    names = [format_bytes(one) if size and isinstance(one, int) else str(one) for one in options]
-    hint = nearest(value, names) if isinstance(value, str) else ""
-    yield Problem(key, f"not allowed{hint}; allowed: {', '.join(names)}")
+def _one_size(value: int, allowed: Iterable[int], key: Key) -> Iterator[Problem]:
+    sizes = tuple(allowed)
+    if value not in sizes:
+        yield Problem(key, f"not allowed; allowed: {', '.join(map(format_bytes, sizes))}")
 
 
 def _at_least(least: int, table: object, key: Key, names: Iterable[str]) -> Iterator[Problem]:

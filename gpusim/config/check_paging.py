@@ -8,13 +8,6 @@ from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.config.structure import Problem
 from gpusim.config.units import Bytes, format_bytes
-from gpusim.core.errors import nearest
-
-MIGRATION = ("fault", "accesses", "never")
-
-_WORDS = {
-    "replay": ("all", "served"), "arrays": ("host", "device"), "migration": MIGRATION,
-}  # fmt: skip
 
 LARGE_PAGES = ("largest-fit",)
 """Frame allocations whose pages are of several sizes."""
@@ -29,13 +22,6 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
     for key in ("fault_buffer", "batch", "threshold"):
         if getattr(paging, key) < 1:
             yield Problem(("paging", key), "must be 1 or more")
-    for key, allowed in _WORDS.items():
-        word = getattr(paging, key)
-        if word not in allowed:
-            yield Problem(
-                ("paging", key),
-                f"not allowed{nearest(word, allowed)}; allowed: {', '.join(allowed)}",
-            )
     yield from _block("eviction_block", paging.eviction_block, config.memory.page)
     if paging.migration == "accesses":
         yield from _block("migration_block", paging.migration_block, config.memory.page)

@@ -9,16 +9,15 @@ from gpusim.config.schema import FBT_LEVEL, GpuConfig
 from gpusim.config.side import InstructionCacheConfig, SideCacheConfig, SideTlbConfig
 from gpusim.config.structure import Problem
 from gpusim.config.units import format_bytes
-from gpusim.core.errors import nearest
 
 _CODE_LINE = 64
 """Bytes of code that traces are followed by: shorter lines would be fetched in part."""
 
 
-def check_sides(config: GpuConfig, scopes: Iterable[str]) -> Iterator[Problem]:
-    """Every side cache of a machine; `scopes` are those that it may have."""
+def check_sides(config: GpuConfig) -> Iterator[Problem]:
+    """Every side cache of a machine."""
     for name, cache in config.side_caches.items():
-        yield from _check_cache(config, (name,), cache, tuple(scopes))
+        yield from _check_cache(config, (name,), cache)
         if isinstance(cache, InstructionCacheConfig) and cache.ahead < 0:
             yield Problem((name, "ahead"), "must be 0 or more")
         if cache.tlb is not None:
@@ -33,12 +32,7 @@ def check_sides(config: GpuConfig, scopes: Iterable[str]) -> Iterator[Problem]:
             )  # fmt: skip
 
 
-def _check_cache(
-    config: GpuConfig, key: Key, cache: SideCacheConfig, scopes: tuple[str, ...]
-) -> Iterator[Problem]:
-    yield from _one_of(cache.scope, scopes, (*key, "scope"))
-    yield from _one_of(cache.translation, ("before", "parallel", "after"), (*key, "translation"))
-    yield from _one_of(cache.at_launch, ("invalidate", "keep"), (*key, "at_launch"))
+def _check_cache(config: GpuConfig, key: Key, cache: SideCacheConfig) -> Iterator[Problem]:
     yield from _at_least_one(cache, key, ("ways", "ports", "queue", "mshrs", "mshr_merge"))
     least = _CODE_LINE if key == ("instruction",) else 32
     lines = [size for size in (32, 64, 128, 256) if least <= size <= config.l1.line]
@@ -61,11 +55,6 @@ def _check_tlb(key: Key, tlb: SideTlbConfig) -> Iterator[Problem]:
             (*key, "entries"), f"{tlb.entries} entries in {tlb.ways} ways: sets must be a power of "
             "two",
         )  # fmt: skip
-
-
-def _one_of(value: str, allowed: tuple[str, ...], key: Key) -> Iterator[Problem]:
-    if value not in allowed:
-        yield Problem(key, f"not allowed{nearest(value, allowed)}; allowed: {', '.join(allowed)}")
 
 
 def _at_least_one(table: object, key: Key, names: Iterable[str]) -> Iterator[Problem]:

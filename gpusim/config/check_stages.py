@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpusim.config.schema import FBT_LEVEL, WALK_STAGE, GpuConfig
+from gpusim.config.schema import FBT_LEVEL, SCOPES, WALK_STAGE, GpuConfig
 from gpusim.config.structure import Problem
 from gpusim.core.errors import nearest
 
 _KEY = ("stages",)
 
 
-def check_stages(config: GpuConfig, scopes: Sequence[str]) -> Iterator[Problem]:
-    """Stages that are unknown, missing, twice there, or in an order that cannot be.
-
-    Args:
-        config: the machine.
-        scopes: those that a stage may have, from the narrowest to the widest.
-    """
-    yield from _check_tables(config, scopes)
+def check_stages(config: GpuConfig) -> Iterator[Problem]:
+    """Stages that are unknown, missing, twice there, or in an order that cannot be."""
+    yield from _check_tables(config)
     names = config.stage_names
     known = (*config.tlb, *config.stage, WALK_STAGE)
     for name in dict.fromkeys(names):
@@ -33,27 +28,20 @@ def check_stages(config: GpuConfig, scopes: Sequence[str]) -> Iterator[Problem]:
         for name in tables:
             if name not in names:
                 yield Problem((table, name), f"of no effect: it is not in stages, {_list(names)}")
-    yield from _check_order(config, names, scopes)
+    yield from _check_order(config, names)
 
 
-def _check_tables(config: GpuConfig, scopes: Sequence[str]) -> Iterator[Problem]:
+def _check_tables(config: GpuConfig) -> Iterator[Problem]:
     taken = (*config.tlb, WALK_STAGE, FBT_LEVEL)
     for name, stage in config.stage.items():
         key = ("stage", name)
         if name in taken:
             yield Problem(key, f"is a name that is taken; taken: {', '.join(taken)}")
-        if stage.scope not in scopes:
-            yield Problem(
-                (*key, "scope"),
-                f"not allowed{nearest(stage.scope, scopes)}; allowed: {', '.join(scopes)}",
-            )
         if stage.queue < 1:
             yield Problem((*key, "queue"), "must be 1 or more")
 
 
-def _check_order(
-    config: GpuConfig, names: Sequence[str], scopes: Sequence[str]
-) -> Iterator[Problem]:
+def _check_order(config: GpuConfig, names: Sequence[str]) -> Iterator[Problem]:
     if names[-1] != WALK_STAGE:
         yield Problem(_KEY, f"must end with {WALK_STAGE!r}: what is left over has to be walked")
     if config.tlb and names[0] not in config.tlb:
@@ -70,20 +58,20 @@ def _check_order(
     widest, outer = 0, ""
     for name in names:
         table = config.stage.get(name) or config.tlb.get(name)
-        if table is None or table.scope not in scopes:
+        if table is None or table.scope not in SCOPES:
             continue
-        scope = scopes.index(table.scope)
+        scope = SCOPES.index(table.scope)
         if scope < widest and name in config.stage:
             yield Problem(
                 ("stage", name, "scope"),
                 f"must be at least as wide as that of {outer} before it: "
-                f"{', '.join(scopes[widest:])}",
+                f"{', '.join(SCOPES[widest:])}",
             )
         elif scope < widest and outer in config.stage:
             yield Problem(
                 ("stage", outer, "scope"),
                 f"must be at most as wide as that of {name} behind it: "
-                f"{', '.join(scopes[: scope + 1])}",
+                f"{', '.join(SCOPES[: scope + 1])}",
             )
         if scope >= widest:
             widest, outer = scope, name

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from gpusim.config.schema import FBT_LEVEL, SUB_PAGE, FbtConfig, GpuConfig
 from gpusim.config.structure import Problem
-from gpusim.core.errors import nearest
 
 AFTER_L2 = "after-l2"
-LARGE_PAGES = ("sub-pages", "counter")
 
 
 def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
@@ -90,12 +88,6 @@ def _check_caches(config: GpuConfig) -> Iterator[Problem]:
 
 
 def _check_table(fbt: FbtConfig) -> Iterator[Problem]:
-    if fbt.large_pages not in LARGE_PAGES:
-        yield Problem(
-            ("fbt", "large_pages"),
-            f"not allowed{nearest(fbt.large_pages, LARGE_PAGES)}; "
-            f"allowed: {', '.join(LARGE_PAGES)}",
-        )
     if fbt.remapping is not None and fbt.remapping.entries < 1:
         yield Problem(("fbt", "remapping", "entries"), "must be 1 or more")
     sets, rest = divmod(fbt.entries, max(fbt.ways, 1))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from gpusim.config.choices import choice_of
 from gpusim.config.units import Bytes, Duration, Hertz, cycles
+from gpusim.core.interleaving import HASHES
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
 
@@ -102,12 +104,12 @@ class DramConfig:
     drain_high: float = 0.8
     drain_low: float = 0.2
     scheduler: PolicyConfig = policy_of(Slot.DRAM_QUEUE, "fr-fcfs")
-    page_policy: str = "open"
+    page_policy: str = choice_of("open", "closed")
     mapping: str = "row bank bank-group column channel"
-    hash: str | None = None
-    partition: str | None = None
+    hash: str | None = choice_of(*HASHES, default=None)
+    partition: str | None = choice_of("channels", default=None)
     trip: Duration | None = None
-    refresh: str | None = None
+    refresh: str | None = choice_of("staggered", default=None)
     ideal: bool = False
     ideal_latency: Duration = cycles(100)
 

@@ -1,7 +1,7 @@
 """JSON Schemas of files, made of the classes that read them: editors complete and check by these.
 
-A schema is not the reader: it knows keys, types, units and names of policies, not what contradicts
-what.
+A schema is not the reader: it knows keys, types, units, words and names of policies, not what
+contradicts what.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
+from gpusim.config.choices import CHOICES
 from gpusim.config.units import Bandwidth, Bytes, Duration, Hertz
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import SLOT, Slot
@@ -74,7 +75,7 @@ class Schemas:
         for one in attrs.fields(cls):
             if not one.init:
                 continue
-            found = self._of(hints[one.name], one.metadata.get(SLOT))
+            found = self._of(hints[one.name], one.metadata)
             properties[one.name] = {"description": told.get(one.name, ""), **found}
             if not self._layer and one.default is attrs.NOTHING:
                 required.append(one.name)
@@ -83,36 +84,39 @@ class Schemas:
             "additionalProperties": False,
         }  # fmt: skip
 
-    def _of(self, kind: Any, slot: Slot | None) -> Schema:
+    def _of(self, kind: Any, told: Mapping[Any, Any]) -> Schema:
+        """A value of a kind; `told` is what the schema class tells of the attribute."""
         origin = get_origin(kind)
         if origin in (Union, UnionType):
-            inner = [self._of(one, slot) for one in get_args(kind) if one is not NoneType]
+            inner = [self._of(one, told) for one in get_args(kind) if one is not NoneType]
             return {"anyOf": [*inner, {"const": "none"}]}
         if origin is tuple:
-            inside = self._of(get_args(kind)[0], None)
+            inside = self._of(get_args(kind)[0], {})
             several: Schema = {"type": "array", "items": inside}
             return {"anyOf": [several, inside]} if self._lists else several
         if origin is not None:
             return self._mapping(get_args(kind)[1])
         if kind is PolicyConfig:
-            return self._policy(slot)
+            return self._policy(told.get(SLOT))
         if attrs.has(kind) and kind not in _QUANTITIES:
             return self.of(kind)
-        return self._value(kind)
+        return self._value(kind, told)
 
     def _mapping(self, kind: Any) -> Schema:
         """Tables of the user's names, each of which a layer may take away."""
-        inside = self._of(kind, None)
+        inside = self._of(kind, {})
         if self._layer:
             inside = {"anyOf": [inside, {"const": "none"}]}
         return {"type": "object", "additionalProperties": inside}
 
-    def _value(self, kind: Any) -> Schema:
+    def _value(self, kind: Any, told: Mapping[Any, Any]) -> Schema:
         """A single value; in a layer numbers may also be so many times what they were."""
         found = dict(_PLAIN.get(kind, {}))
         if kind in _QUANTITIES:
             pattern, example = _QUANTITIES[kind]
             found = {"type": "string", "pattern": pattern, "examples": [example]}
+        if CHOICES in told:
+            found = {"enum": list(told[CHOICES])}
         if not self._layer or kind not in (int, Bytes):
             return found
         return {"anyOf": [found, _TIMES]}

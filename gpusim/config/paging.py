@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from attrs import frozen
 
+from gpusim.config.choices import choice_of
 from gpusim.config.units import Bandwidth, Bytes, Duration, cycles, parse_duration
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
@@ -74,14 +75,14 @@ class PagingConfig:
     batch: int = 256
     batch_time: Duration = FAR_FAULT
     fault_time: Duration = cycles(0)
-    replay: str = "all"
+    replay: str = choice_of("all", "served")
     prefetch: PolicyConfig = policy_of(Slot.PAGE_PREFETCH, "tree")
     eviction: PolicyConfig = policy_of(Slot.EVICTION, "lru")
     eviction_block: Bytes = Bytes(2 << 20)
     free: float = 0.0
-    arrays: str = "host"
+    arrays: str = choice_of("host", "device")
     pinned: tuple[str, ...] = ()
-    migration: str = "fault"
+    migration: str = choice_of("fault", "accesses", "never")
     threshold: int = 256
     migration_block: Bytes = Bytes(64 << 10)
     host_latency: Duration = HOST_MEMORY

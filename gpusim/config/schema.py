@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from gpusim.config.choices import CHOICES, choice_of
 from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
 from gpusim.config.paging import PagingConfig
-from gpusim.config.side import SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
+from gpusim.config.side import GROUPS, SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
 from gpusim.config.units import Bytes, Duration, Hertz, cycles, parse_bytes
+from gpusim.core.interleaving import HASHES, RANDOM, XOR
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
 
@@ -46,9 +48,9 @@ class SmConfig:
     """
 
     count: int
-    warp_size: int = 32
+    warp_size: int = choice_of(32, 64)
     simd_lanes: int = 32
-    schedulers: int = 2
+    schedulers: int = choice_of(1, 2, 3, 4, default=2)
     scheduler: PolicyConfig = policy_of(Slot.WARP_SCHEDULER, "gto")
     max_threads: int = 2048
     max_warps: int = 64
@@ -56,7 +58,7 @@ class SmConfig:
     registers: int = 65536
     shared_memory: Bytes = Bytes(48 << 10)
     block_start: Duration = cycles(1)
-    block_end: str = "answered"
+    block_end: str = choice_of("answered", "sent")
     lsu_width: int = 1
     lsu_interval: int = 1
     lsu_queue: int = 8
@@ -102,13 +104,13 @@ class L1Config:
     latency: Duration = cycles(4)
     mshrs: int = 32
     mshr_merge: int = 64
-    translation: str = "parallel"
-    at_launch: str = "invalidate"
-    writes: str = "update"
+    translation: str = choice_of("parallel", "before", "after", "after-l2")
+    at_launch: str = choice_of("invalidate", "keep")
+    writes: str = choice_of("update", "allocate", "evict")
     unified: Bytes | None = None
     carve_outs: str | None = None
-    allocate: str = "on-fill"
-    hash: str | None = None
+    allocate: str = choice_of("on-fill", "on-miss")
+    hash: str | None = choice_of(XOR, default=None)
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
 
     @property
@@ -130,6 +132,9 @@ class L1Config:
 
 SLICES = "slices"
 """The scope of a TLB that is dealt out to the slices of a multi-instance GPU."""
+
+SCOPES = (*GROUPS, SLICES, "instance", "gpu")
+"""Scopes of a stage of translation, from the narrowest to the widest."""
 
 CUT = ("entries", "ways", "ports", "mshrs", "queue", "victims")
 """What each slice has a part of then; sets stay as many."""
@@ -165,20 +170,20 @@ class TlbConfig:
         ideal: every lookup hits, at the lookup latency.
     """
 
-    scope: str
+    scope: str = field(metadata={CHOICES: SCOPES})
     entries: int
     ways: int
     sub_entries: int = 1
     ports: int = 1
     latency: Duration = cycles(1)
     mshrs: int = 32
-    misses: str = "mshr"
+    misses: str = choice_of("mshr", "hit-under-miss", "lsu-blocking")
     merging: bool = True
     queue: int = 64
     trip: Duration = cycles(0)
     array: PolicyConfig = policy_of(Slot.TLB_ARRAY, "set-associative")
     sets: PolicyConfig = policy_of(Slot.TLB_SET, "plain")
-    hash: str | None = None
+    hash: str | None = choice_of(XOR, default=None)
     victims: int | None = None
     fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
@@ -209,7 +214,7 @@ class WalkCacheConfig:
         replacement: replacement policy: which entry or line of a set goes.
     """
 
-    kind: str
+    kind: str = field(metadata={CHOICES: ("levels", "split", "paths", "lines")})
     entries: int = 0
     size: Bytes = Bytes(0)
     ways: int = 0
@@ -244,10 +249,10 @@ class WalkConfig:
     """
 
     walkers: int
-    cost: str = "fixed"
+    cost: str = choice_of("fixed", "per-level", "memory")
     latency: Duration = cycles(500)
-    memory: str = "l2"
-    sent_by: str = "walkers"
+    memory: str = choice_of("l2", "dram")
+    sent_by: str = choice_of("walkers", "sms")
     trip: Duration = cycles(0)
     queue: int = 1024
     order: PolicyConfig = policy_of(Slot.WALK_ORDER, "fcfs")
@@ -274,7 +279,7 @@ class StageConfig:
     """
 
     kind: PolicyConfig = policy_of(Slot.STAGE)
-    scope: str = "gpu"
+    scope: str = choice_of(*SCOPES, default="gpu")
     queue: int = 64
     trip: Duration = cycles(0)
 
@@ -295,8 +300,8 @@ class MemoryConfig:
     page: Bytes = Bytes(4096)
     size: Bytes = Bytes(4 << 30)
     frames: PolicyConfig = policy_of(Slot.FRAMES, "first-touch")
-    levels: int = 4
-    table_entries: int = 512
+    levels: int = choice_of(3, 4, 5, default=4)
+    table_entries: int = choice_of(32, 64, 128, 256, 512, default=512)
 
     @property
     def walk_levels(self) -> int:
@@ -369,17 +374,17 @@ class L2Config:
     banks: int = 8
     partitions: int = 1
     far: Duration | None = None
-    copies: str | None = None
-    hash: str | None = None
+    copies: str | None = choice_of("reads", default=None)
+    hash: str | None = choice_of(*HASHES, RANDOM, default=None)
     ports: int = 1
     entry: Duration | None = None
     latency: Duration = cycles(10)
     mshrs: int = 64
     mshr_merge: int = 64
     queue: int = 16
-    page_table_reads: str = "first"
+    page_table_reads: str = choice_of("first", "in-order")
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")
-    partition: str = "none"
+    partition: str = choice_of("none", "ways")
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
 
     @property
@@ -426,7 +431,7 @@ class FbtConfig:
     latency: Duration = cycles(5)
     trip: Duration = cycles(10)
     second_level: bool = False
-    large_pages: str = "sub-pages"
+    large_pages: str = choice_of("sub-pages", "counter")
     remapping: RemappingConfig | None = None
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from gpusim.config.choices import choice_of
 from gpusim.config.units import Bytes, Duration, cycles
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
 
 SIDE_CACHES = ("scalar", "constant", "read_only", "instruction")
 """Their tables in a model; `gpusim.core.warp_program.SIDE_OPS` tells whose accesses they take."""
+
+
+GROUPS = ("sm", "tpc", "gpc")
+"""Groups of SMs that may share one, of which an instance has one or more."""
 
 
 @frozen
@@ -54,14 +59,14 @@ class SideCacheConfig:
     size: Bytes
     ways: int
     line: Bytes = Bytes(64)
-    scope: str = "sm"
+    scope: str = choice_of(*GROUPS)
     ports: int = 1
     queue: int = 8
     latency: Duration = cycles(4)
     mshrs: int = 16
     mshr_merge: int = 64
-    translation: str = "before"
-    at_launch: str = "invalidate"
+    translation: str = choice_of("before", "parallel", "after")
+    at_launch: str = choice_of("invalidate", "keep")
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
     tlb: SideTlbConfig | None = None
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpusim.config.choices import check_choices
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
 from gpusim.core.engine import EventLoop, Port
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.hashed_mapping import mapping_of
@@ -16,10 +17,6 @@ from gpusim.hardware.dram.mapping import AddressMapping
 
 Route = Callable[[int], Port[MemoryRequest]]
 """Where requests of an address are sent."""
-
-_PAGE_POLICIES = ("open", "closed")
-_PARTITIONS = ("none", "channels")
-_REFRESHES = ("none", "staggered")
 
 
 def build_dram(
@@ -68,15 +65,8 @@ def route(mapping: AddressMapping, ports: list[Port[MemoryRequest]]) -> Route:
 
 
 def _check(config: DramConfig) -> None:
-    words = (
-        ("page_policy", _PAGE_POLICIES), ("partition", _PARTITIONS), ("refresh", _REFRESHES),
-    )  # fmt: skip
-    for key, allowed in words:
-        word = getattr(config, key)
-        if word is not None and word not in allowed:
-            raise UserError(
-                f"dram.{key}: {word!r}{nearest(word, allowed)}; allowed: {', '.join(allowed)}"
-            )
+    for problem in check_choices(config, ("dram",)):
+        raise UserError(f"{'.'.join(problem.key)}: {problem.message}")
     for key in ("read_queue", "write_queue", "activate_clocks"):
         if getattr(config, key) < 1:
             raise UserError(f"dram.{key}: {getattr(config, key)}; allowed: 1 or more")
