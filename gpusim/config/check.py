@@ -14,6 +14,7 @@ from gpusim.config.document import Key
 from gpusim.config.mig import MigConfig
 from gpusim.config.schema import (
     CUT,
+    LINES,
     SCOPES,
     SLICES,
     GpuConfig,
@@ -29,7 +30,6 @@ from gpusim.core.interleaving import hash_refusal
 from gpusim.core.warp_program import SECTOR_BYTES
 
 PAGES = (4 << 10, 64 << 10, 2 << 20)
-LINES = (32, 64, 128, 256)
 
 
 def check_machine(config: GpuConfig) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpusim.config.document import Key
-from gpusim.config.schema import FBT_LEVEL, GpuConfig
+from gpusim.config.schema import FBT_LEVEL, LINES, GpuConfig
 from gpusim.config.side import InstructionCacheConfig, SideCacheConfig, SideTlbConfig
 from gpusim.config.structure import Problem
 from gpusim.config.units import format_bytes
@@ -35,7 +35,7 @@ def check_sides(config: GpuConfig) -> Iterator[Problem]:
 def _check_cache(config: GpuConfig, key: Key, cache: SideCacheConfig) -> Iterator[Problem]:
     yield from _at_least_one(cache, key, ("ways", "ports", "queue", "mshrs", "mshr_merge"))
     least = _CODE_LINE if key == ("instruction",) else 32
-    lines = [size for size in (32, 64, 128, 256) if least <= size <= config.l1.line]
+    lines = [size for size in LINES if least <= size <= config.l1.line]
     if cache.line not in lines:
         allowed = ", ".join(map(format_bytes, lines)) or f"none with l1.line = {config.l1.line}"
         yield Problem((*key, "line"), f"not allowed; allowed: {allowed} (up to l1.line)")

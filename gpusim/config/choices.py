@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import attrs
 
 from gpusim.config.document import Key
-from gpusim.config.structure import Problem
+from gpusim.config.structure import Problem, attributes_of
 from gpusim.core.errors import nearest
 
 CHOICES: Final = "choices"
@@ -29,22 +29,19 @@ def choice_of(*choices: str | int, default: Any = _FIRST) -> Any:
     return attrs.field(default=value, metadata={CHOICES: choices})
 
 
-def check_choices(config: Any, key: Key = ()) -> Iterator[Problem]:
-    """Values of a machine, or of one of its tables, that are none of those that there are."""
-    if isinstance(config, Mapping):
-        for name, table in config.items():
-            yield from check_choices(table, (*key, name))
-    elif attrs.has(type(config)):
-        for attribute in attrs.fields(type(config)):
-            inner, value = (*key, attribute.name), getattr(config, attribute.name)
-            if choices := attribute.metadata.get(CHOICES):
-                none = ("none",) if attribute.default is None else ()
-                if value not in choices and not (none and value is None):
-                    yield Problem(inner, _refusal(value, (*none, *map(str, choices))))
-            else:
-                yield from check_choices(value, inner)
+def check_choices(config: Any) -> Iterator[Problem]:
+    """Values of a machine that are none of those that there are."""
+    for key, _, allowed in wrong_choices(config):
+        yield Problem(key, f"not allowed{allowed}")
 
 
-def _refusal(value: object, allowed: tuple[str, ...]) -> str:
-    hint = nearest(value, allowed) if isinstance(value, str) else ""
-    return f"not allowed{hint}; allowed: {', '.join(allowed)}"
+def wrong_choices(config: Any, key: Key = ()) -> Iterator[tuple[Key, object, str]]:
+    """Such values of a machine, or of one of its tables: key, value, and what is allowed."""
+    for inner, attribute, value in attributes_of(config, key):
+        choices = attribute.metadata.get(CHOICES)
+        optional = attribute.default is None
+        if choices is None or value in choices or (optional and value is None):
+            continue
+        allowed = [*(["none"] if optional else []), *map(str, choices)]
+        hint = nearest(value, allowed) if isinstance(value, str) else ""
+        yield inner, value, f"{hint}; allowed: {', '.join(allowed)}"

@@ -84,11 +84,11 @@ class Schemas:
             "additionalProperties": False,
         }  # fmt: skip
 
-    def _of(self, kind: Any, told: Mapping[Any, Any]) -> Schema:
-        """A value of a kind; `told` is what the schema class tells of the attribute."""
+    def _of(self, kind: Any, metadata: Mapping[Any, Any]) -> Schema:
+        """A value of a kind, with the metadata of its attribute."""
         origin = get_origin(kind)
         if origin in (Union, UnionType):
-            inner = [self._of(one, told) for one in get_args(kind) if one is not NoneType]
+            inner = [self._of(one, metadata) for one in get_args(kind) if one is not NoneType]
             return {"anyOf": [*inner, {"const": "none"}]}
         if origin is tuple:
             inside = self._of(get_args(kind)[0], {})
@@ -97,10 +97,10 @@ class Schemas:
         if origin is not None:
             return self._mapping(get_args(kind)[1])
         if kind is PolicyConfig:
-            return self._policy(told.get(SLOT))
+            return self._policy(metadata.get(SLOT))
         if attrs.has(kind) and kind not in _QUANTITIES:
             return self.of(kind)
-        return self._value(kind, told)
+        return self._value(kind, metadata)
 
     def _mapping(self, kind: Any) -> Schema:
         """Tables of the user's names, each of which a layer may take away."""
@@ -109,14 +109,14 @@ class Schemas:
             inside = {"anyOf": [inside, {"const": "none"}]}
         return {"type": "object", "additionalProperties": inside}
 
-    def _value(self, kind: Any, told: Mapping[Any, Any]) -> Schema:
+    def _value(self, kind: Any, metadata: Mapping[Any, Any]) -> Schema:
         """A single value; in a layer numbers may also be so many times what they were."""
         found = dict(_PLAIN.get(kind, {}))
         if kind in _QUANTITIES:
             pattern, example = _QUANTITIES[kind]
             found = {"type": "string", "pattern": pattern, "examples": [example]}
-        if CHOICES in told:
-            found = {"enum": list(told[CHOICES])}
+        if CHOICES in metadata:
+            found = {"enum": list(metadata[CHOICES])}
         if not self._layer or kind not in (int, Bytes):
             return found
         return {"anyOf": [found, _TIMES]}

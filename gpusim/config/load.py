@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
 from attrs import evolve, frozen
 
 from gpusim.config.check import check_machine
@@ -26,7 +25,13 @@ from gpusim.config.places import STAGES, is_gone
 from gpusim.config.schema import GpuConfig
 from gpusim.config.side import SIDE_CACHES
 from gpusim.config.stack import lay, stacked
-from gpusim.config.structure import Problem, StructureError, structure, unstructure
+from gpusim.config.structure import (
+    Problem,
+    StructureError,
+    attributes_of,
+    structure,
+    unstructure,
+)
 from gpusim.config.toml import to_toml
 from gpusim.config.value import Value
 from gpusim.core.border import border
@@ -140,20 +145,16 @@ def _read_model(
     )
 
 
-def _named_code(config: Any, tree: Tree, path: str, key: Key = ()) -> Iterator[Problem]:
+def _named_code(config: GpuConfig, tree: Tree, path: str) -> Iterator[Problem]:
     """Policies that files name which may not; what the user typed is the user's own."""
-    if isinstance(config, PolicyConfig):
+    for key, _, policy in attributes_of(config):
+        if not isinstance(policy, PolicyConfig):
+            continue
         setting = _setting(tree, key)
         file = path if setting is None else setting.where.rpartition(":")[0] or setting.where
         own = setting is not None and setting.origin == OVERRIDE
-        if not own and (why := refusal(config.policy, file)):
+        if not own and (why := refusal(policy.policy, file)):
             yield Problem(key, why)
-    elif isinstance(config, Mapping):
-        for name, inner in config.items():
-            yield from _named_code(inner, tree, path, (*key, name))
-    elif attrs.has(type(config)):
-        for one in attrs.fields(type(config)):
-            yield from _named_code(getattr(config, one.name), tree, path, (*key, one.name))
 
 
 def _problems(config: GpuConfig, checks: Iterable[Check]) -> list[Problem]:

@@ -67,6 +67,10 @@ class SmConfig:
     shared_latency: Duration = cycles(24)
 
 
+LINES = (32, 64, 128, 256)
+"""Bytes that a line of a cache can have."""
+
+
 @frozen
 class L1Config:
     """The L1 data cache of an SM: write-through.

@@ -84,6 +84,20 @@ def unstructure(config: attrs.AttrsInstance) -> dict[str, Any]:
     return tables
 
 
+def attributes_of(
+    config: Any, key: Key = ()
+) -> Iterator[tuple[Key, attrs.Attribute[Any], Any]]:  # fmt: skip
+    """Every attribute of a machine, or of one of its tables, with its key and its value."""
+    if isinstance(config, Mapping):
+        for name, table in config.items():
+            yield from attributes_of(table, (*key, name))
+    elif attrs.has(type(config)) and not isinstance(config, PolicyConfig):
+        for attribute in attrs.fields(type(config)):
+            inner, value = (*key, attribute.name), getattr(config, attribute.name)
+            yield inner, attribute, value
+            yield from attributes_of(value, inner)
+
+
 def default_of(cls: type, key: Key) -> Any:
     """What a key is if no file sets it, as it would be written; None if nothing is.
 

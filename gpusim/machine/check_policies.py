@@ -5,9 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import Any
-
-import attrs
 
 import gpusim.hardware.cache
 import gpusim.hardware.paging
@@ -22,7 +19,7 @@ import gpusim.hardware.walk  # noqa: F401  (importing a room registers its polic
 from gpusim.config.check_unified import check_unified
 from gpusim.config.document import Key
 from gpusim.config.schema import LRU, GpuConfig, TlbConfig
-from gpusim.config.structure import Problem
+from gpusim.config.structure import Problem, attributes_of
 from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
 from gpusim.core.own_code import is_unknown
@@ -42,18 +39,20 @@ _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
 
 def check_policies(config: GpuConfig) -> Iterator[Problem]:
     """Unknown policies and options, and DRAM tables that contradict themselves."""
-    unknown = any(is_unknown(policy.policy) for _, _, policy in policies_of(config))
+    policies = list(policies_of(config))
+    unknown = any(is_unknown(policy.policy) for _, _, policy in policies)
     problems = [
         problem
-        for key, slot, policy in policies_of(config)
+        for key, slot, policy in policies
         if not is_unknown(policy.policy)
         for problem in _check_policy(key, slot, policy)
     ]
     if problems or unknown:  # what cannot be imported now cannot be made either
         yield from problems
         return
-    own = _own_modules(config)
-    for key, slot, policy in policies_of(config):
+    # The modules of all of them that are not gpusim's: one may call another.
+    own = own_modules(find_policy(slot, policy.policy) for _, slot, policy in policies)
+    for key, slot, policy in policies:
         if not interface(slot).arguments:
             yield from _check_made(own, key, slot, policy)
     frames = config.memory.frames, SOME_FRAMES, 0
@@ -80,18 +79,11 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_dram(config, own)
 
 
-def policies_of(config: Any, key: Key = ()) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
-    """Every filled slot of a machine, or of one of its tables."""
-    if isinstance(config, Mapping):
-        for name, table in config.items():
-            yield from policies_of(table, (*key, name))
-    elif attrs.has(type(config)):
-        for attribute in attrs.fields(type(config)):
-            inner, value = (*key, attribute.name), getattr(config, attribute.name)
-            if SLOT in attribute.metadata:
-                yield inner, attribute.metadata[SLOT], value
-            else:
-                yield from policies_of(value, inner)
+def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
+    """Every filled slot of a machine."""
+    for key, attribute, value in attributes_of(config):
+        if SLOT in attribute.metadata:
+            yield key, attribute.metadata[SLOT], value
 
 
 def _replaced(config: GpuConfig) -> Iterator[tuple[Key, PolicyConfig, int]]:
@@ -247,11 +239,6 @@ def _refusals(
         yield Problem((*table, error.name), error.message)
     except UserError as error:
         yield Problem(key, str(error))
-
-
-def _own_modules(config: GpuConfig) -> frozenset[str]:
-    """Modules of all policies of a machine that are not gpusim's: one may call another."""
-    return own_modules(find_policy(slot, one.policy) for _, slot, one in policies_of(config))
 
 
 def _check_dram(config: GpuConfig, own: Collection[str]) -> Iterator[Problem]:

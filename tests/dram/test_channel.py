@@ -227,7 +227,7 @@ def test_nothing_is_lost_and_probes_change_nothing(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"page_policy": "opne"}, "dram.page_policy: not allowed; did you mean 'open'"),
+        ({"page_policy": "opne"}, "dram.page_policy: 'opne'; did you mean 'open'"),
         ({"read_queue": 0}, "dram.read_queue: 0; allowed: 1 or more"),
         ({"drain_low": 0.9}, "dram.drain_low, dram.drain_high: 0.9, 0.8"),
         ({"scheduler": PolicyConfig("frfcfs")}, "did you mean 'fr-fcfs'"),
@@ -275,5 +275,5 @@ def test_staggered_channels_are_refreshed_one_after_another() -> None:
 
 
 def test_an_unknown_refresh_is_refused() -> None:
-    with pytest.raises(UserError, match=r"dram\.refresh: not allowed; did you mean 'staggered'"):
+    with pytest.raises(UserError, match=r"dram\.refresh: 'stagered'; did you mean 'staggered'"):
         build_dram(Environment(), evolve(GDDR5, refresh="stagered"), GDDR5.clock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpusim.config.choices import check_choices
+from gpusim.config.choices import wrong_choices
 from gpusim.config.dram import DramConfig
 from gpusim.config.units import Hertz
 from gpusim.core.engine import EventLoop, Port
@@ -65,8 +65,8 @@ def route(mapping: AddressMapping, ports: list[Port[MemoryRequest]]) -> Route:
 
 
 def _check(config: DramConfig) -> None:
-    for problem in check_choices(config, ("dram",)):
-        raise UserError(f"{'.'.join(problem.key)}: {problem.message}")
+    for place, value, allowed in wrong_choices(config, ("dram",)):
+        raise UserError(f"{'.'.join(place)}: {value!r}{allowed}")
     for key in ("read_queue", "write_queue", "activate_clocks"):
         if getattr(config, key) < 1:
             raise UserError(f"dram.{key}: {getattr(config, key)}; allowed: 1 or more")
