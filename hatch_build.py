@@ -103,9 +103,13 @@ class CompileHook(BuildHookInterface[Any]):
         (work / "mypy.ini").write_text(SETTINGS, encoding="utf-8")
         command = [sys.executable, "-P", str(Path(__file__).resolve()), *modules]
         done = subprocess.run(  # noqa: S603  (this file, with paths of the project)
-            command, cwd=work, text=True, check=False, stdout=subprocess.PIPE,
+            command,
+            cwd=work,
+            text=True,
+            check=False,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        )
         if done.returncode == 0:
             return None
         sys.stderr.write(done.stdout)

@@ -63,11 +63,13 @@ def strongest(each: pd.DataFrame, pairs: Pairs, *, helped: bool) -> str:
         more = each[pair_name(one, other)] - ((1 + each[one]) * (1 + each[other]) - 1)
         ends = (f"{100 * part.iloc[0]:+.1f} (`{part.index[0]}`)" for part in _ends(more))
         numbers = (gains[first, first], gains[second, second], gains[first, second])
-        rows.append([
-            f"`{one}` and `{other}`",
-            *map("{:+.1f}".format, (*numbers, beyond[first, second])),
-            " to ".join(ends),
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"`{one}` and `{other}`",
+                *map("{:+.1f}".format, (*numbers, beyond[first, second])),
+                " to ".join(ends),
+            ]
+        )
     head = ["pair", "the first", "the second", "both", "beyond", "of one workload"]
     return grid(head, rows)
 
@@ -116,9 +118,14 @@ def main() -> None:
     arguments = study_options(__doc__, "compositions").parse_args()
     sweep = read_sweep(SPEC)
     alike = evolve(
-        sweep, name=f"{sweep.name}-shifted", title="The baseline, shifted", pairs=False,
-        variants=[BASELINE], set={**sweep.set, SHIFTED: SHIFTS}, plot=None,
-    )  # fmt: skip
+        sweep,
+        name=f"{sweep.name}-shifted",
+        title="The baseline, shifted",
+        pairs=False,
+        variants=[BASELINE],
+        set={**sweep.set, SHIFTED: SHIFTS},
+        plot=None,
+    )
     results, shifted = (run_shown(one, arguments.output, arguments.jobs) for one in (sweep, alike))
     for name, text in parts(results, shifted, sweep):
         tell(arguments.doc, f"compositions {name}", f"{text}\n")

@@ -129,9 +129,12 @@ class _Source:
 
 
 def drive(
-    dram: DramConfig, addresses: Sequence[int], writes: Sequence[bool], arrivals: Sequence[int],
+    dram: DramConfig,
+    addresses: Sequence[int],
+    writes: Sequence[bool],
+    arrivals: Sequence[int],
     per_channel: bool = False,
-) -> Figures:  # fmt: skip
+) -> Figures:
     """Send a stream from one in-order source (or one a channel), as fast as it is accepted.
 
     The core clock is the DRAM's, so cycles are DRAM clocks.

@@ -142,9 +142,11 @@ def main() -> None:
         "--minutes", type=float, default=60.0, help="of processor time (default 60)"
     )
     parser.add_argument(
-        "--out", type=Path, default=FOLDER / "endurance",
+        "--out",
+        type=Path,
+        default=FOLDER / "endurance",
         help="folder of the results (default: %(default)s)",
-    )  # fmt: skip
+    )
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     graph = read_graph(arguments.graph)

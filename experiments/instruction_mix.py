@@ -34,8 +34,13 @@ from gpusim.studies.reproduce.markdown import markdown
 MIXES = Path(__file__).parent / "programs" / "mixes.toml"
 
 HEADER = (
-    "program", "instructions an access", "lines an access", "known", "grade", "source of it",
-)  # fmt: skip
+    "program",
+    "instructions an access",
+    "lines an access",
+    "known",
+    "grade",
+    "source of it",
+)
 
 
 @frozen
@@ -125,9 +130,12 @@ def rows(names: list[str], scale: str) -> Iterator[tuple[str, ...]]:
             name,
             f"{mix.instructions / mix.accesses:.1f}",
             f"{mix.transactions / mix.accesses:.1f}",
-            *(("", "", "") if other is None
-              else (f"{other.instructions_per_access:g}", other.grade, other.source)),
-        )  # fmt: skip
+            *(
+                ("", "", "")
+                if other is None
+                else (f"{other.instructions_per_access:g}", other.grade, other.source)
+            ),
+        )
 
 
 def real_programs() -> list[str]:

@@ -110,9 +110,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(known)}; default: all")
     parser.add_argument(
-        "--folder", type=Path, default=FOLDER / "library",
+        "--folder",
+        type=Path,
+        default=FOLDER / "library",
         help="where pictures go (default: %(default)s)",
-    )  # fmt: skip
+    )
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or known:

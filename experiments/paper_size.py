@@ -24,9 +24,13 @@ from gpusim.studies.sweep.spec import Sweep
 MODEL, SCALE = "kepler-uvm", "paper"
 SHOWN = ("cycles", "tlb_L1_hit_rate", "tlb_L2_hit_rate", "walks", "l2_hit_rate", "dram_reads")
 HEAD = (
-    "program", "warp instructions", "timed", "seconds", *(f"`{name}`" for name in SHOWN),
+    "program",
+    "warp instructions",
+    "timed",
+    "seconds",
+    *(f"`{name}`" for name in SHOWN),
     "numbers with an interval",
-)  # fmt: skip
+)
 
 
 @frozen
@@ -56,9 +60,13 @@ def sweep_of(large: Large, graph: Path | None) -> Sweep:
     if graph is not None and large.workload == GRAPH:
         settings["workload.graph"] = [str(graph)]
     return Sweep(
-        name=f"paper-size-{large.workload}", title=f"{large.workload}, of the papers' size",
-        models=MODEL, workloads=large.workload, scale=SCALE, set=settings,
-    )  # fmt: skip
+        name=f"paper-size-{large.workload}",
+        title=f"{large.workload}, of the papers' size",
+        models=MODEL,
+        workloads=large.workload,
+        scale=SCALE,
+        set=settings,
+    )
 
 
 def row(name: str, result: Result) -> Iterator[str]:
@@ -81,9 +89,11 @@ def main() -> None:
     parser.add_argument("--doc", type=Path, help="page whose table is replaced")
     parser.add_argument("--graph", type=Path, help="file of the graph of PageRank")
     parser.add_argument(
-        "--output", type=Path, default=FOLDER / "paper-size",
+        "--output",
+        type=Path,
+        default=FOLDER / "paper-size",
         help="folder of runs, which is continued (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument("--only", nargs="*", help="programs; default: all")
     arguments = parser.parse_args()
     found = []

@@ -97,9 +97,12 @@ def main() -> None:
     parser.add_argument("--doc", type=Path, help="page whose table is replaced")
     arguments = parser.parse_args()
     made = table(
-        {(recipe, model): run(model, recipe)
-         for recipe in recipe_names() for model in data_names("models")}
-    )  # fmt: skip
+        {
+            (recipe, model): run(model, recipe)
+            for recipe in recipe_names()
+            for model in data_names("models")
+        }
+    )
     tell(arguments.doc, "recipes", made)
 
 

@@ -145,8 +145,15 @@ def main() -> None:
     table = Table(title=f"price of recording {', '.join(records)}")
     table.add_column("run", no_wrap=True)
     headings = (
-        "transactions", "rows", "bytes/row", "CPU s", "CPU ratio", "wall ratio", "MiB", "added",
-    )  # fmt: skip
+        "transactions",
+        "rows",
+        "bytes/row",
+        "CPU s",
+        "CPU ratio",
+        "wall ratio",
+        "MiB",
+        "added",
+    )
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for price in prices:

@@ -22,9 +22,11 @@ def study_options(doc: str | None, folder: str) -> ArgumentParser:
     parser = ArgumentParser(description=(doc or "").partition("\n")[0])
     parser.add_argument("--doc", type=Path, help="page whose tables are replaced")
     parser.add_argument(
-        "--output", type=Path, default=FOLDER / folder,
+        "--output",
+        type=Path,
+        default=FOLDER / folder,
         help="folder of runs, which is continued (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument("--jobs", type=int, help="processes; default: one a core")
     return parser
 

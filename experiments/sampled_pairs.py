@@ -36,9 +36,15 @@ SHIFTS = {
 """About those of the model."""
 
 HEAD = (
-    "pair", "number", "ten shifted runs", "spread", "an estimate", "interval",
-    "intervals that hold the spread", "timed, seconds: a whole run / windows",
-)  # fmt: skip
+    "pair",
+    "number",
+    "ten shifted runs",
+    "spread",
+    "an estimate",
+    "interval",
+    "intervals that hold the spread",
+    "timed, seconds: a whole run / windows",
+)
 
 
 @frozen
@@ -66,8 +72,11 @@ def sweeps(name: str) -> tuple[Sweep, Sweep]:
     """A pair whole and shifted, and in windows."""
     path = Path(__file__).parent / "pairs" / f"{name}.toml"
     common: dict[str, Any] = {
-        "models": MODEL, "workloads": str(path), "variants": VARIANT, "scale": SCALE,
-    }  # fmt: skip
+        "models": MODEL,
+        "workloads": str(path),
+        "variants": VARIANT,
+        "scale": SCALE,
+    }
     whole = Sweep(name=f"{name}-whole", title=f"{name}, whole, shifted", set=SHIFTS, **common)
     plans = [f"{WINDOWS},seed={seed}" for seed in SEEDS]
     windows = Sweep(
@@ -96,11 +105,15 @@ def rows(name: str, whole: SweepResults, windows: SweepResults) -> Iterator[list
     for band in bands(whole, windows):
         value, low, high = band.estimates[0]
         yield [
-            f"`{name}`", band.name, f"{band.least:,.4g} to {band.most:,.4g}",
-            f"{band.most / band.least - 1:.1%}", f"{value:,.4g}",
+            f"`{name}`",
+            band.name,
+            f"{band.least:,.4g} to {band.most:,.4g}",
+            f"{band.most / band.least - 1:.1%}",
+            f"{value:,.4g}",
             "none" if isnan(low) else f"{low:,.4g} to {high:,.4g}",
-            f"{band.holding} of {len(band.estimates)}", seconds,
-        ]  # fmt: skip
+            f"{band.holding} of {len(band.estimates)}",
+            seconds,
+        ]
 
 
 def main() -> None:

@@ -25,9 +25,19 @@ MODEL, SMS = "kepler-uvm", 4
 SAMPLE = "workload.timed.sample"
 PICTURE = "sampling.png"
 MAIN = (
-    "cycles", "ipc", "tlb_L1_hit_rate", "tlb_L2_hit_rate", "l1_hit_rate", "l2_hit_rate", "walks",
-    "walk_latency", "dram_reads", "dram_writes", "dram_row_hit_rate", "dram_bandwidth",
-)  # fmt: skip
+    "cycles",
+    "ipc",
+    "tlb_L1_hit_rate",
+    "tlb_L2_hit_rate",
+    "l1_hit_rate",
+    "l2_hit_rate",
+    "walks",
+    "walk_latency",
+    "dram_reads",
+    "dram_writes",
+    "dram_row_hit_rate",
+    "dram_bandwidth",
+)
 """Those that are asked for first."""
 
 
@@ -56,10 +66,13 @@ class Case:
             f"warm={self.warm}instructions,by=launch,seed={self.seed}"
         )
         return Sweep(
-            name=f"sampling-{self.workload}", title=f"{self.workload}, whole and sampled",
-            models=MODEL, workloads=self.workload, scale=self.scale,
+            name=f"sampling-{self.workload}",
+            title=f"{self.workload}, whole and sampled",
+            models=MODEL,
+            workloads=self.workload,
+            scale=self.scale,
             set={"sm.count": SMS, SAMPLE: ["", plan]},
-        )  # fmt: skip
+        )
 
 
 CASES = (
@@ -121,13 +134,18 @@ def compare(case: Case, results: SweepResults) -> Compared:
         whole_cycles, value = whole.summary["cycles"], part.summary["cycles"]
         half = float(facts["high"].to_dict()["cycles"]) - value
         return Compared(
-            case.workload, int(whole_cycles), int(whole.summary["transactions"]),
-            value / whole_cycles - 1, half / whole_cycles, (
-                int((inside & known).reindex(MAIN).sum()), int(known.reindex(MAIN).sum())
-            ),
-            int((inside & known).sum()), int(known.sum()), int((~known).sum()),
-            timed_part(part), (whole.wall.seconds, part.wall.seconds),
-        )  # fmt: skip
+            case.workload,
+            int(whole_cycles),
+            int(whole.summary["transactions"]),
+            value / whole_cycles - 1,
+            half / whole_cycles,
+            (int((inside & known).reindex(MAIN).sum()), int(known.reindex(MAIN).sum())),
+            int((inside & known).sum()),
+            int(known.sum()),
+            int((~known).sum()),
+            timed_part(part),
+            (whole.wall.seconds, part.wall.seconds),
+        )
 
 
 def timed_part(part: Result) -> float:
@@ -141,25 +159,46 @@ def rows(found: Sequence[Compared]) -> Iterator[list[str]]:
     for one in found:
         half = "none" if np.isnan(one.half) else f"± {one.half:.1%}"
         yield [
-            f"`{one.workload}`", f"{one.cycles:,}", f"{one.transactions:,}", f"{one.error:+.1%}",
-            half, "{} of {}".format(*one.main), f"{one.inside} of {one.told}", str(one.refused),
+            f"`{one.workload}`",
+            f"{one.cycles:,}",
+            f"{one.transactions:,}",
+            f"{one.error:+.1%}",
+            half,
+            "{} of {}".format(*one.main),
+            f"{one.inside} of {one.told}",
+            str(one.refused),
             f"{one.timed:.1%}",
             " / ".join(f"{seconds:.0f}" for seconds in one.seconds),
-        ]  # fmt: skip
+        ]
     inside, told = (sum(getattr(one, name) for one in found) for name in ("inside", "told"))
     median = float(np.median([abs(one.error) for one in found]))
     main = "{} of {}".format(*np.sum([one.main for one in found], axis=0))
     yield [
-        "all", "", "", f"median {median:.1%}", "", main, f"{inside} of {told}",
-        str(sum(one.refused for one in found)), "", "",
-    ]  # fmt: skip
+        "all",
+        "",
+        "",
+        f"median {median:.1%}",
+        "",
+        main,
+        f"{inside} of {told}",
+        str(sum(one.refused for one in found)),
+        "",
+        "",
+    ]
 
 
 HEAD = (
-    "program", "cycles", "transactions", "error of cycles", "interval",
-    "truth inside, main numbers", "truth inside, all", "no interval", "timed",
+    "program",
+    "cycles",
+    "transactions",
+    "error of cycles",
+    "interval",
+    "truth inside, main numbers",
+    "truth inside, all",
+    "no interval",
+    "timed",
     "seconds, whole / sampled",
-)  # fmt: skip
+)
 
 
 def draw(found: Sequence[Compared], path: Path) -> None:
@@ -175,9 +214,14 @@ def draw(found: Sequence[Compared], path: Path) -> None:
         if np.isnan(one.half):
             left = one.error < 0
             axes.annotate(
-                "no interval", (100 * one.error, place), (-8 if left else 8, 0), va="center",
-                textcoords="offset points", ha="right" if left else "left", size="x-small",
-            )  # fmt: skip
+                "no interval",
+                (100 * one.error, place),
+                (-8 if left else 8, 0),
+                va="center",
+                textcoords="offset points",
+                ha="right" if left else "left",
+                size="x-small",
+            )
     axes.set_yticks(places, [one.workload for one in found])
     axes.set_xlabel("estimated cycles against those of the whole, %, with 95 % intervals")
     save(figure, path)

@@ -136,9 +136,14 @@ def _table(costs: list[Cost]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for cost in costs:
         table.add_row(
-            cost.case, CASES[cost.case].model, f"{cost.instructions:,}", f"{cost.timed:.2f}",
-            f"{cost.skipped:.2f}", f"{cost.factor:.1f} ×", f"{cost.executed:.3f}",
-        )  # fmt: skip
+            cost.case,
+            CASES[cost.case].model,
+            f"{cost.instructions:,}",
+            f"{cost.timed:.2f}",
+            f"{cost.skipped:.2f}",
+            f"{cost.factor:.1f} ×",
+            f"{cost.executed:.3f}",
+        )
     return table
 
 

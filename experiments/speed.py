@@ -24,9 +24,13 @@ from rich.console import Console
 from rich.table import Table
 
 AIMS = {
-    "hit-heavy": 3, "tlb-miss-heavy": 9, "dram-heavy": 12,
-    "graph": None, "pair under mask": None, "mix under star": None,
-}  # fmt: skip
+    "hit-heavy": 3,
+    "tlb-miss-heavy": 9,
+    "dram-heavy": 12,
+    "graph": None,
+    "pair under mask": None,
+    "mix under star": None,
+}
 """Cases, and the prices in timeouts that we aim at, compiled."""
 
 _CASE = Path(__file__).with_name("speed_case.py")
@@ -98,10 +102,9 @@ def _price(case: str, form: str, runs: list[dict[str, Any]]) -> Price:
         transactions_per_second=count / seconds,
         events_per_transaction=runs[0]["events"] / count,
         timeout_ns=timeout * 1e9,
-        timeouts_per_transaction=median(
-            run["seconds"] / run["timeout_seconds"] for run in runs
-        ) / count,
-    )  # fmt: skip
+        timeouts_per_transaction=median(run["seconds"] / run["timeout_seconds"] for run in runs)
+        / count,
+    )
 
 
 def main() -> None:

@@ -114,9 +114,12 @@ class Stream(Program):
 
     def launches(self) -> Iterator[Launch]:
         yield Loads(
-            shape=Shape((BLOCKS, 1, 1), (THREADS, 1, 1)), name=self.name,
-            registers_per_thread=16, data=self.data, iterations=self.iterations,
-        )  # fmt: skip
+            shape=Shape((BLOCKS, 1, 1), (THREADS, 1, 1)),
+            name=self.name,
+            registers_per_thread=16,
+            data=self.data,
+            iterations=self.iterations,
+        )
 
 
 def bare_timeout_seconds() -> float:

@@ -167,9 +167,12 @@ def main() -> None:
     """Let all storms come, and print what they did."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=FOLDER / "storms",
+        "folder",
+        nargs="?",
+        type=Path,
+        default=FOLDER / "storms",
         help="where events files and pictures go (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument("--program", default="pagerank", help="a workload (default pagerank)")
     parser.add_argument("--scale", default="smoke", help="its scale (default smoke)")
     arguments = parser.parse_args()
@@ -183,9 +186,12 @@ def main() -> None:
         table.add_column(heading.replace("_", " "), justify="right")
     for (design, storm), one in found.items():
         table.add_row(
-            design, storm, f"{one.cycles:,}", *(f"{one.translation[part]:.1%}" for part in PARTS),
+            design,
+            storm,
+            f"{one.cycles:,}",
+            *(f"{one.translation[part]:.1%}" for part in PARTS),
             *(f"{one.counters[name]:,}" for name in COUNTERS),
-        )  # fmt: skip
+        )
     Console(width=max(160, Console().width)).print(table)
 
 

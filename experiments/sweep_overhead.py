@@ -68,9 +68,13 @@ def tiny_runs(count: int) -> Sweep:
 def long_runs(count: int) -> Sweep:
     """Runs of some seconds, one like the other: what their seeds decide takes no time."""
     return Sweep(
-        name="long", models="kepler-uvm", workloads="atax", scale="quick", seeds=range(count),
+        name="long",
+        models="kepler-uvm",
+        workloads="atax",
+        scale="quick",
+        seeds=range(count),
         set={"workload.n": 1024, "workload.iterations": 32},
-    )  # fmt: skip
+    )
 
 
 def simulate_all(sweep: Sweep, folder: str) -> float:

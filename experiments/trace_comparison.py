@@ -223,9 +223,12 @@ def compare(path: Path, pace: str = RECORDED) -> Comparison:
             requests[unit] = requests.get(unit, 0) + reference[name]
     rows = tuple(
         Row(
-            name, measured.figures[name], reference[name], requests[unit],
+            name,
+            measured.figures[name],
+            reference[name],
+            requests[unit],
             tuple(one for one in differences.of(name) if one.high - one.low + abs(one.low) >= 0.5),
         )
         for name, unit in NAMES.items()
-    )  # fmt: skip
+    )
     return Comparison(trace.name, rows, measured.cycles, trace.cycles)

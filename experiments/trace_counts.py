@@ -30,16 +30,29 @@ from gpusim.simulate import assign_sms, run
 Figures = dict[str, float]
 
 NAMES = {
-    "L1 TLB hits": "L1 TLB", "L1 TLB misses": "L1 TLB",
-    "L2 TLB hits": "L2 TLB", "L2 TLB misses": "L2 TLB", "page walks": "L2 TLB",
-    "L1 read hits": "L1", "L1 read misses": "L1", "L1 write hits": "L1", "L1 write misses": "L1",
-    "L2 read hits": "L2", "L2 read misses": "L2", "L2 write hits": "L2", "L2 write misses": "L2",
-    "DRAM reads": "DRAM", "DRAM writes": "DRAM",
-    "scalar TLB hits": "scalar TLB", "scalar TLB misses": "scalar TLB",
-    "scalar hits": "scalar", "scalar misses": "scalar",
-    "instruction TLB hits": "instruction TLB", "instruction TLB misses": "instruction TLB",
+    "L1 TLB hits": "L1 TLB",
+    "L1 TLB misses": "L1 TLB",
+    "L2 TLB hits": "L2 TLB",
+    "L2 TLB misses": "L2 TLB",
+    "page walks": "L2 TLB",
+    "L1 read hits": "L1",
+    "L1 read misses": "L1",
+    "L1 write hits": "L1",
+    "L1 write misses": "L1",
+    "L2 read hits": "L2",
+    "L2 read misses": "L2",
+    "L2 write hits": "L2",
+    "L2 write misses": "L2",
+    "DRAM reads": "DRAM",
+    "DRAM writes": "DRAM",
+    "scalar TLB hits": "scalar TLB",
+    "scalar TLB misses": "scalar TLB",
+    "scalar hits": "scalar",
+    "scalar misses": "scalar",
+    "instruction TLB hits": "instruction TLB",
+    "instruction TLB misses": "instruction TLB",
     "instruction misses": "instruction",
-}  # fmt: skip
+}
 """The counts that are compared, and the unit of each; hits include what is merged into a miss.
 
 Hits of the instruction cache are not: MGPUSim asks again for lines that are in instruction buffers
@@ -50,9 +63,19 @@ _LAUNCH_CYCLES = 8000
 there, 7797 to 7839 if it is loaded.  With copies they were 8786 or more apart."""
 
 _COLUMNS = (
-    "kernel", "cu", "wavefront", "order", "inst", "pc", "vaddr", "is_write", "used_bytes",
-    "issue_time", "page_vaddr", "page_paddr",
-)  # fmt: skip
+    "kernel",
+    "cu",
+    "wavefront",
+    "order",
+    "inst",
+    "pc",
+    "vaddr",
+    "is_write",
+    "used_bytes",
+    "issue_time",
+    "page_vaddr",
+    "page_paddr",
+)
 
 
 @frozen(eq=False)
@@ -313,7 +336,8 @@ def _figures(
     loads_passed = sums["l2", "lookups"] - sums["l2", "stores"]
     loads_missed = missed("l2") - stores_missed
     return {
-        **of("L1 TLB", first), **of("L2 TLB", last),
+        **of("L1 TLB", first),
+        **of("L2 TLB", last),
         "page walks": sums["walk", "walks"],
         **of("L1 read", "l1"),
         "L1 write hits": store_hits,
@@ -324,10 +348,11 @@ def _figures(
         "L2 write misses": stores_missed,
         "DRAM reads": sums["dram", "data_reads"],
         "DRAM writes": sums["dram", "writes"],
-        **of("scalar TLB", "tlb/scalar"), **of("scalar", "scalar"),
+        **of("scalar TLB", "tlb/scalar"),
+        **of("scalar", "scalar"),
         **of("instruction TLB", "tlb/instruction"),
         "instruction misses": missed("instruction"),
-    }  # fmt: skip
+    }
 
 
 def _banks(machine: Machine) -> list[L2Bank]:

@@ -177,9 +177,13 @@ def _events(columns: Columns) -> Iterator[tuple[int, int, int, int, int]]:
     events = events[np.lexsort((events[:, 0], events[:, 1]))]
     _, launch, sm, line, kind = events.T
     return zip(
-        launch.tolist(), sm.tolist(), line.tolist(), _physical(columns, line).tolist(),
-        kind.tolist(), strict=True,
-    )  # fmt: skip
+        launch.tolist(),
+        sm.tolist(),
+        line.tolist(),
+        _physical(columns, line).tolist(),
+        kind.tolist(),
+        strict=True,
+    )
 
 
 def _physical(columns: Columns, line: NDArray[np.int64]) -> NDArray[np.int64]:

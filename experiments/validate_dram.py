@@ -37,8 +37,11 @@ from gpusim.hardware.dram.presets import GDDR5, HBM2
 PRESETS = {"gddr5": GDDR5, "hbm2": HBM2}
 
 TIMING_KEYS = {
-    "nRRD": ("RRDS", "RRDL"), "nWTR": ("WTRS", "WTRL"), "nRTPL": ("RTP",), "n32AW": ("A32W",),
-}  # fmt: skip
+    "nRRD": ("RRDS", "RRDL"),
+    "nWTR": ("WTRS", "WTRL"),
+    "nRTPL": ("RTP",),
+    "n32AW": ("A32W",),
+}
 """Where the reference's name of a constraint is not ours with an ``n`` in front."""
 
 
@@ -243,12 +246,19 @@ def repeat(job: Job) -> Row:
     figures: Figures = drive(job.dram, addresses, writes, arrivals, job.stream.per_channel)
     run = job.reference
     return Row(
-        run["simulator"], run["dram"], run["config"], run["stream"], run["load"],
+        run["simulator"],
+        run["dram"],
+        run["config"],
+        run["stream"],
+        run["load"],
         run.get("source", ""),
         len(addresses) * job.stream.interval / figures.makespan,
-        run["bw_frac_overall"], job.bandwidth_bound,
-        figures.read_latency, run["read_lat_accept_mean"], job.latency_bound,
-    )  # fmt: skip
+        run["bw_frac_overall"],
+        job.bandwidth_bound,
+        figures.read_latency,
+        run["read_lat_accept_mean"],
+        job.latency_bound,
+    )
 
 
 def compare(reference: Reference, console: Console) -> tuple[list[Row], list[Isolated]]:
@@ -262,10 +272,14 @@ def compare(reference: Reference, console: Console) -> tuple[list[Row], list[Iso
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         rows = list(
             track(
-                pool.map(repeat, jobs), "repeating runs", len(jobs), console=console,
-                disable=not console.is_terminal, transient=True,
+                pool.map(repeat, jobs),
+                "repeating runs",
+                len(jobs),
+                console=console,
+                disable=not console.is_terminal,
+                transient=True,
             )
-        )  # fmt: skip
+        )
     return rows, isolated
 
 
@@ -278,14 +292,19 @@ def table_of(rows: list[Row]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
-            row.dram, f"{row.simulator} {row.config}", row.stream, row.load,
+            row.dram,
+            f"{row.simulator} {row.config}",
+            row.stream,
+            row.load,
             row.source.removesuffix("_source"),
-            f"{row.bandwidth:.4f}", f"{row.bandwidth_reference:.4f}",
+            f"{row.bandwidth:.4f}",
+            f"{row.bandwidth_reference:.4f}",
             f"{100 * row.bandwidth_difference:+.2f}",
-            f"{row.latency:.2f}", f"{row.latency_reference:.2f}",
+            f"{row.latency:.2f}",
+            f"{row.latency_reference:.2f}",
             f"{100 * row.latency_difference:+.2f}",
             "ok" if row.passed else "[red]OUT[/red]",
-        )  # fmt: skip
+        )
     return table
 
 
@@ -304,11 +323,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     failed = sum(not row.passed for row in rows) + sum(not one.passed for one in isolated)
     if options.json:
-        print(json.dumps({
-            "passed": not failed,
-            "runs": [{**asdict(row), "passed": row.passed} for row in rows],
-            "isolated": [{**asdict(one), "passed": one.passed} for one in isolated],
-        }, indent=1))  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    "passed": not failed,
+                    "runs": [{**asdict(row), "passed": row.passed} for row in rows],
+                    "isolated": [{**asdict(one), "passed": one.passed} for one in isolated],
+                },
+                indent=1,
+            )
+        )
         return int(failed > 0)
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(table_of(rows))

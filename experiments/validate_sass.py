@@ -153,12 +153,14 @@ def compare(folder: Path, model: str, told: Mapping[str, Mapping[str, float]]) -
         folder.name,
         tuple(
             Row(
-                name, ours[name], reference[name],
+                name,
+                ours[name],
+                reference[name],
                 max(tolerance * reference[name], noise.get(name, 0.0)),
             )
             for name, tolerance in TOLERANCES.items()
         ),
-    )  # fmt: skip
+    )
 
 
 def table_of(found: Sequence[Comparison]) -> Table:
@@ -173,9 +175,13 @@ def table_of(found: Sequence[Comparison]) -> Table:
         for row in comparison.rows:
             ratio = f"{100 * (row.ours / row.reference - 1):+.1f}" if row.reference else ""
             table.add_row(
-                comparison.trace, row.name, f"{row.ours:,.0f}", f"{row.reference:,.0f}", ratio,
+                comparison.trace,
+                row.name,
+                f"{row.ours:,.0f}",
+                f"{row.reference:,.0f}",
+                ratio,
                 "ok" if row.passed else "[red]OUT[/red]",
-            )  # fmt: skip
+            )
         table.add_section()
     return table
 

@@ -51,10 +51,14 @@ def compare_all(
     work = partial(compare, pace=pace)
     found = list(
         track(
-            each(work, paths, processes), "replaying traces", len(paths), console=console,
-            disable=not console.is_terminal, transient=True,
+            each(work, paths, processes),
+            "replaying traces",
+            len(paths),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
         )
-    )  # fmt: skip
+    )
     return (
         [one for one in found if isinstance(one, Comparison)],
         [one for one in found if isinstance(one, Failure)],
@@ -74,16 +78,23 @@ def table_of(comparisons: Sequence[Comparison]) -> Table:
         for row in comparison.rows:
             verdict = row.verdict
             table.add_row(
-                comparison.trace, row.name, f"{row.ours:,.0f}", f"{row.reference:,.0f}",
+                comparison.trace,
+                row.name,
+                f"{row.ours:,.0f}",
+                f"{row.reference:,.0f}",
                 f"{100 * row.relative:+.1f}",
                 f"[red]{verdict}[/red]" if verdict == "OUT" else verdict,
                 "" if verdict == "ok" else _told(row),
-            )  # fmt: skip
+            )
         ratio = comparison.cycles / comparison.reference_cycles - 1
         table.add_row(
-            comparison.trace, "cycles", f"{comparison.cycles:,}",
-            f"{comparison.reference_cycles:,}", f"{100 * ratio:+.1f}", "info",
-        )  # fmt: skip
+            comparison.trace,
+            "cycles",
+            f"{comparison.cycles:,}",
+            f"{comparison.reference_cycles:,}",
+            f"{100 * ratio:+.1f}",
+            "info",
+        )
         table.add_section()
     return table
 
@@ -133,9 +144,11 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--reference", type=Path, required=True, help="folder of traces")
     parser.add_argument(
-        "--pace", choices=(RECORDED, FREE), default=RECORDED,
+        "--pace",
+        choices=(RECORDED, FREE),
+        default=RECORDED,
         help="whose turns: those of the trace, or those that our machine gives its wavefronts",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     parser.add_argument(
         "-j", "--processes", type=int, default=os.cpu_count() or 1, help="traces at once"

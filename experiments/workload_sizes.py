@@ -38,8 +38,12 @@ BLOCKS_PER_LAUNCH = 32
 ENOUGH_BLOCKS = 512
 """Thread blocks of one kernel after which no more are run."""
 DATA_DEPENDENT = (
-    "graph gather", "tree gather", "clustering scan", "sparse matrix", "histogram scatter",
-)  # fmt: skip
+    "graph gather",
+    "tree gather",
+    "clustering scan",
+    "sparse matrix",
+    "histogram scatter",
+)
 
 
 def measured_entries() -> Iterator[Entry]:
@@ -139,10 +143,12 @@ def main() -> None:
             sizes[entry.name, scale] = size
             write_sizes(sizes_file(), sizes)
             table.add_row(
-                entry.name, scale, f"{size.footprint / 2**20:.3g}",
+                entry.name,
+                scale,
+                f"{size.footprint / 2**20:.3g}",
                 "" if size.transactions is None else f"{size.transactions:,}",
                 f"{time.monotonic() - begin:.1f}",
-            )  # fmt: skip
+            )
             live.refresh()
 
 

@@ -153,9 +153,15 @@ def rows_of(paper: str, scale: str, keep: Path | None, workers: int) -> dict[str
 
 
 HEADER = (
-    "program", "L1 TLB miss", "L2 TLB miss", "L2 TLB MPKI", "warp-cycles on translation",
-    "the paper states", "here", "agree",
-)  # fmt: skip
+    "program",
+    "L1 TLB miss",
+    "L2 TLB miss",
+    "L2 TLB MPKI",
+    "warp-cycles on translation",
+    "the paper states",
+    "here",
+    "agree",
+)
 
 
 def lines_of(paper: str, rows: dict[str, Row]) -> Iterator[tuple[str, ...]]:

@@ -78,9 +78,11 @@ def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> Measuri
     if plan.by == LAUNCH and count == 1:
         found = plan.strata(*surveys[0])
         return WindowPace(
-            plan, totals, places=[[place for place, _, _ in found]],
+            plan,
+            totals,
+            places=[[place for place, _, _ in found]],
             strata=[(weight, stratum) for _, weight, stratum in found],
-        )  # fmt: skip
+        )
     places = [plan.places(*surveyed, app) for app, surveyed in enumerate(surveys)]
     return WindowPace(plan, totals, places=places, strata=[(1.0, 0)] * plan.windows)
 
@@ -128,9 +130,14 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
     def numbers(shares: Shares) -> Sequence[SummaryValue]:
         found = whole(shares)
         return headline(
-            machine.metrics, with_values(found.values), found.sums, families,
-            _applications(run, found), int(found.cycles.max()), machine.config.clock,
-        )  # fmt: skip
+            machine.metrics,
+            with_values(found.values),
+            found.sums,
+            families,
+            _applications(run, found),
+            int(found.cycles.max()),
+            machine.config.clock,
+        )
 
     found = whole(shares)
     drift = _told_of_short_windows(pace, machine.config) or _told_of_drift(machine)
@@ -142,18 +149,24 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
         state_sums=found.sums,
         applications=_applications(run, found),
         estimates=estimates_of(
-            shares, _halves(windows, owners), pace.totals, numbers,
-            lambda name: "a largest value: windows tell only of theirs"
-            if name.rpartition("/")[2] in maxima else drift,
+            shares,
+            _halves(windows, owners),
+            pace.totals,
+            numbers,
+            lambda name: (
+                "a largest value: windows tell only of theirs"
+                if name.rpartition("/")[2] in maxima
+                else drift
+            ),
         ),
         windows=list(_facts(windows, machine.names)),
         warnings=[*_warnings(pace, shares, run, drift), *run.warnings],
-    )  # fmt: skip
+    )
 
 
 def _shares(
     windows: Sequence[Window], measured: Sequence[Sequence[Snapshot]], owners: NDArray[np.int64]
-) -> Shares:  # fmt: skip
+) -> Shares:
     """Of what was measured in each window in the part of each application."""
     every = range(len(measured[0]))
     values = np.array([[part.values for part in parts] for parts in measured], dtype=float)
@@ -162,15 +175,14 @@ def _shares(
     return Shares(
         np.array([[part.cycle for part in parts] for parts in measured], dtype=float),
         np.array([[parts[app].issued[app] for app in every] for parts in measured], dtype=float),
-        own, np.array(sums, dtype=float).swapaxes(1, 2),
+        own,
+        np.array(sums, dtype=float).swapaxes(1, 2),
         np.array([window.weight for window in windows]),
         np.array([window.stratum for window in windows]),
-    )  # fmt: skip
+    )
 
 
-def _halves(
-    windows: Sequence[Window], owners: NDArray[np.int64]
-) -> tuple[Shares, Shares] | None:  # fmt: skip
+def _halves(windows: Sequence[Window], owners: NDArray[np.int64]) -> tuple[Shares, Shares] | None:
     """What first and second halves of windows tell, of those in which each application issues.
 
     None: there are no such windows.
@@ -218,9 +230,7 @@ def _facts(windows: Sequence[Window], names: Sequence[str]) -> Iterator[WindowFa
             yield WindowFacts(number, name, span.place, span.launch, whole.cycle, issued)
 
 
-def _warnings(
-    pace: MeasuringPace, shares: Shares, run: RunData, drift: str
-) -> Iterator[str]:  # fmt: skip
+def _warnings(pace: MeasuringPace, shares: Shares, run: RunData, drift: str) -> Iterator[str]:
     timed = sum(row.value for row in run.counters if row.name == INSTRUCTIONS) / sum(pace.totals)
     yield (
         f"sampled: numbers are estimates for the whole programs from {len(shares)} of "

@@ -161,9 +161,11 @@ def simulate(
 
 
 def _machine(
-    model: LoadedModel, workload: Workload, tenants: Sequence[Tenant],
+    model: LoadedModel,
+    workload: Workload,
+    tenants: Sequence[Tenant],
     pace: SkipFirst | MeasuringPace | Replay | None,
-) -> Machine:  # fmt: skip
+) -> Machine:
     """The machine, ready to skip what its pace says."""
     machine = Machine(model.config, tenants, workload.seed, pace)
     if pace is not None:
@@ -271,9 +273,10 @@ def _check_instances(model: LoadedModel, workload: Workload, slices: Sequence[in
 
 
 def own_modules_of(
-    model: LoadedModel, tenants: Sequence[Tenant],
+    model: LoadedModel,
+    tenants: Sequence[Tenant],
     attach: Callable[[Machine], None] | None = None,
-) -> frozenset[str]:  # fmt: skip
+) -> frozenset[str]:
     """Modules of the policies, programs and functions that are not gpusim's."""
     classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
     classes += [type(_whole(tenant.application)) for tenant in tenants]
@@ -331,10 +334,15 @@ def _watch(machine: Machine, recorder: Recorder) -> Callable[[], None]:
 
 
 def _run_data(
-    model: LoadedModel, workload: Workload, machine: Machine, started: float,
-    command_line: Sequence[str], events: str | os.PathLike[str] | None, stops: Sequence[Stop],
+    model: LoadedModel,
+    workload: Workload,
+    machine: Machine,
+    started: float,
+    command_line: Sequence[str],
+    events: str | os.PathLike[str] | None,
+    stops: Sequence[Stop],
     pace: SkipFirst | MeasuringPace | Replay | None,
-) -> RunData:  # fmt: skip
+) -> RunData:
     counters = list(machine.first_run_rows())
     apps = range(len(machine.tenants))
     sums = np.array([machine.first_run_state_sums(app) for app in apps], dtype=np.int64)

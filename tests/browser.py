@@ -18,10 +18,18 @@ CHROMIUM = next(
 )
 
 _OPTIONS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage",
-    "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
 
 
 class Page:
@@ -48,9 +56,12 @@ class Page:
     def look(self, width: int, height: int, dark: bool) -> None:
         """Make the window so large, and tell pages which scheme the reader wants."""
         self._ask(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
             mobile=False,
-        )  # fmt: skip
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
 
@@ -136,9 +147,13 @@ class Page:
         self._ask("Input.insertText", text=text)
         for kind in ("keyDown", "keyUp"):
             self._ask(
-                "Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r",
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key="Enter",
+                code="Enter",
+                text="\r",
                 windowsVirtualKeyCode=13,
-            )  # fmt: skip
+            )
         self.settle()
 
     def press(self, key: str) -> None:
@@ -150,10 +165,11 @@ class Page:
     def settle(self) -> None:
         """Wait until what was asked for is drawn."""
         self._ask(
-            "Runtime.evaluate", awaitPromise=True,
+            "Runtime.evaluate",
+            awaitPromise=True,
             expression="new Promise((done) => requestAnimationFrame(() => "
             "requestAnimationFrame(() => done(1))))",
-        )  # fmt: skip
+        )
 
     def screenshot(self, path: Path) -> None:
         """What the window shows."""
@@ -162,9 +178,14 @@ class Page:
     def _mouse(self, kind: str, x: float, y: float, buttons: int = 1) -> None:
         button = "none" if kind == "mouseMoved" and not buttons else "left"
         self._ask(
-            "Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=buttons,
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=y,
+            button=button,
+            buttons=buttons,
             clickCount=0 if kind == "mouseMoved" else 1,
-        )  # fmt: skip
+        )
 
     def _ask(self, method: str, **told: Any) -> dict[str, Any]:
         self._number += 1
@@ -203,8 +224,10 @@ def browser(folder: Path) -> Iterator[Page]:
     process = subprocess.Popen(
         [str(CHROMIUM), *_OPTIONS, f"--user-data-dir={folder / 'profile'}"],
         preexec_fn=pipes,  # noqa: PLW1509  (there are no threads here)
-        pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        pass_fds=(3, 4),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     os.close(to_browser)
     os.close(from_browser)
     try:

@@ -25,9 +25,14 @@ class Throttling(WarpScheduler):
     greedy = True
 
     def __init__(
-        self, *, window: int = 256, fewest: int = 2, most: int = 64, high: float = 0.7,
+        self,
+        *,
+        window: int = 256,
+        fewest: int = 2,
+        most: int = 64,
+        high: float = 0.7,
         low: float = 0.4,
-    ) -> None:  # fmt: skip
+    ) -> None:
         at_least(1, window=window, fewest=fewest, most=most)
         self._window = window
         self._fewest = fewest

@@ -25,9 +25,11 @@ from gpusim.views.timelines import activity, stalls, window_of
 MODEL = "kepler-uvm"
 PROGRAMS = ("atax", "bfs", "gemm", "gups", "mis", "mvt", "nw", "pagerank")
 DESIGNS: Mapping[str, tuple[str, ...]] = {
-    "baseline": (), "l1-tlb-256": ("l1-tlb-256",), "huge-pages": ("huge-pages",),
+    "baseline": (),
+    "l1-tlb-256": ("l1-tlb-256",),
+    "huge-pages": ("huge-pages",),
     "ideal-tlb": ("ideal-tlb",),
-}  # fmt: skip
+}
 
 
 @cache
@@ -45,9 +47,11 @@ def watched(program: str) -> gpusim.Result:
 def bar_groups() -> Axes:
     """Cycles of programs on designs, as speedups."""
     cycles = pd.DataFrame(
-        {design: {name: run(name, design).summary["cycles"] for name in PROGRAMS}
-         for design in DESIGNS}
-    )  # fmt: skip
+        {
+            design: {name: run(name, design).summary["cycles"] for name in PROGRAMS}
+            for design in DESIGNS
+        }
+    )
     return plots.bar_groups(cycles, baseline="baseline", speedup=True, limit=3)
 
 
@@ -55,9 +59,11 @@ def sorted_dots() -> Axes:
     """Hit rates of the L1 TLB of programs on designs, sorted."""
     designs = [design for design in DESIGNS if design != "ideal-tlb"]
     rates = pd.DataFrame(
-        {design: {name: run(name, design).summary["tlb_L1_hit_rate_mean"] for name in PROGRAMS}
-         for design in designs}
-    )  # fmt: skip
+        {
+            design: {name: run(name, design).summary["tlb_L1_hit_rate_mean"] for name in PROGRAMS}
+            for design in designs
+        }
+    )
     return plots.sorted_dots(rates, geomean=False, xlabel="L1 TLB hit rate")
 
 
@@ -65,9 +71,11 @@ def stated_below() -> Axes:
     """Bars, and below them made-up numbers of a paper beside ours."""
     first, *_, last = DESIGNS
     cycles = pd.DataFrame(
-        {design: {name: run(name, design).summary["cycles"] for name in PROGRAMS}
-         for design in (first, last)}
-    )  # fmt: skip
+        {
+            design: {name: run(name, design).summary["cycles"] for name in PROGRAMS}
+            for design in (first, last)
+        }
+    )
     gains = 100 * (cycles[first] / cycles[last] - 1)
     figure = plots.new_figure("page", 1.8)
     axes = plots.bar_groups(cycles, baseline=first, speedup=True, limit=3, ax=figure.subplots())
@@ -108,9 +116,11 @@ def cdf() -> Axes:
     return plots.cdf(
         {name: one.value for name, one in distances.items()},
         counts={name: one.count for name, one in distances.items()},
-        log2=True, mark={"L1 TLB": 64, "L2 TLB": 512},
-        xlabel="distinct other pages in between", ylabel="share of reuses",
-    )  # fmt: skip
+        log2=True,
+        mark={"L1 TLB": 64, "L2 TLB": 512},
+        xlabel="distinct other pages in between",
+        ylabel="share of reuses",
+    )
 
 
 def heat_map() -> Axes:
@@ -123,9 +133,11 @@ def heat_map() -> Axes:
     hits, _, _ = np.histogram2d(lookups.instance, lookups.cycle, shape, weights=lookups.hit)
     rate = np.divide(hits, asked, out=np.full(asked.shape, np.nan), where=asked > 0)
     data = xr.DataArray(
-        rate, {"SM": np.arange(len(rate)), "cycle": edges[:-1]}, ("SM", "cycle"),
+        rate,
+        {"SM": np.arange(len(rate)), "cycle": edges[:-1]},
+        ("SM", "cycle"),
         attrs={"long_name": "L1 TLB hit rate", "units": "fraction"},
-    )  # fmt: skip
+    )
     return plots.heat_map(data, low=0, high=1)
 
 
@@ -163,9 +175,10 @@ def tornado() -> Axes:
         return 100 * (1 - cycles[1] / cycles[0])
 
     return plots.tornado(
-        {name: saved(**keys) for name, keys in readings.items()}, saved(),
+        {name: saved(**keys) for name, keys in readings.items()},
+        saved(),
         xlabel="cycles saved, %",
-    )  # fmt: skip
+    )
 
 
 def pair_matrix() -> Axes:
@@ -180,9 +193,18 @@ def pair_matrix() -> Axes:
 
 
 PICTURES: tuple[Callable[[], Axes], ...] = (
-    bar_groups, sorted_dots, stated_below, stacked_bars, stacked_area, step_lines, cdf, heat_map,
-    sweep_lines, tornado, pair_matrix,
-)  # fmt: skip
+    bar_groups,
+    sorted_dots,
+    stated_below,
+    stacked_bars,
+    stacked_area,
+    step_lines,
+    cdf,
+    heat_map,
+    sweep_lines,
+    tornado,
+    pair_matrix,
+)
 
 
 def main(folder: Path) -> None:

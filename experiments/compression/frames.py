@@ -36,9 +36,12 @@ def draw(table: pd.DataFrame) -> Picture:
         part = table[[name for name in table.columns if name.endswith(f", {frames}")]]
         part.columns = part.columns.str.removesuffix(f", {frames}")
         bar_groups(
-            part, geomean=False, ylabel="L2 TLB hit rate",
-            title=f"frames {frames}; ways compressed:", ax=axes,
-        )  # fmt: skip
+            part,
+            geomean=False,
+            ylabel="L2 TLB hit rate",
+            title=f"frames {frames}; ways compressed:",
+            ax=axes,
+        )
     return figure
 
 
@@ -56,14 +59,16 @@ FIGURE = Figure(
     claims=("comp.design.partition_needed",),
     sweeps=(
         Sweep(
-            models=MODEL, workloads=tuple(SHORT_PROGRAMS.values()), variants=tuple(DESIGNS),
+            models=MODEL,
+            workloads=tuple(SHORT_PROGRAMS.values()),
+            variants=tuple(DESIGNS),
             set={KEY: FRAMES},
         ),
     ),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -88,7 +88,9 @@ FIGURE = Figure(
     "median: of page numbers, of frame numbers as pages are first touched, and of frame "
     "numbers with scattered frames.",
     claims=(
-        "comp.char.clustered", "comp.char.no_common_stride", "comp.char.identical_bits",
+        "comp.char.clustered",
+        "comp.char.no_common_stride",
+        "comp.char.identical_bits",
         "comp.char.reuse_distance_large",
     ),
     surveys=(
@@ -99,7 +101,7 @@ FIGURE = Figure(
     draw=draw,
     measure=measure,
     cell="{:.3g}",
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

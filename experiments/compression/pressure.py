@@ -29,9 +29,11 @@ def draw(table: pd.DataFrame) -> Picture:
     """Hit rates side by side."""
     figure = new_figure("page", height=2.4)
     bar_groups(
-        table[list(DESIGNS.values())], geomean=False, ylabel="L2 TLB hit rate",
+        table[list(DESIGNS.values())],
+        geomean=False,
+        ylabel="L2 TLB hit rate",
         ax=figure.subplots(),
-    )  # fmt: skip
+    )
     return figure
 
 

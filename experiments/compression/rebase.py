@@ -45,17 +45,21 @@ FIGURE = Figure(
     sweeps=(
         Sweep(models=MODEL, workloads=tuple(SHORT_PROGRAMS.values())),
         Sweep(
-            models=MODEL, workloads=tuple(SHORT_PROGRAMS.values()), variants=["compression"],
+            models=MODEL,
+            workloads=tuple(SHORT_PROGRAMS.values()),
+            variants=["compression"],
             set={KEY: CONSTANTS},
         ),
         Sweep(
-            models=MODEL, workloads=tuple(SHORT_PROGRAMS.values()), variants=["compression"],
+            models=MODEL,
+            workloads=tuple(SHORT_PROGRAMS.values()),
+            variants=["compression"],
             set={RESTORED: [True]},
         ),
     ),
     table=table,
     draw=draw,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

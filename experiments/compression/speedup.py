@@ -53,14 +53,17 @@ FIGURE = Figure(
     about="An L2 TLB of which half of the ways are compressed, beside a plain one of as many "
     "ways. A lookup that merges with a walk under way is a miss, or left out.",
     claims=(
-        "comp.abs.avg_gain", "comp.abs.irregular_gain", "comp.abs.max_gain",
-        "comp.derived.regular_gain", "comp.abs.hit_rate_up",
+        "comp.abs.avg_gain",
+        "comp.abs.irregular_gain",
+        "comp.abs.max_gain",
+        "comp.derived.regular_gain",
+        "comp.abs.hit_rate_up",
     ),
     sweeps=(Sweep(models=MODEL, workloads=WORKLOADS, variants=VARIANTS),),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -63,14 +63,16 @@ FIGURE = Figure(
     about="Hit rates of the baseline; gains in percent of L1 TLBs without access latency, which "
     "may miss, and of an L2 TLB that always hits.",
     claims=(
-        "comp.char.low_hit", "comp.char.hit_matters", "comp.char.ideal_l2_over_l1",
+        "comp.char.low_hit",
+        "comp.char.hit_matters",
+        "comp.char.ideal_l2_over_l1",
         "comp.char.ideal_l1_small",
     ),
     sweeps=(Sweep(models=MODEL, workloads=WORKLOADS, variants=VARIANTS),),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

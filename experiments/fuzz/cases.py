@@ -27,11 +27,30 @@ CASE_SECONDS = 20.0
 """Of a processor, that a case may take."""
 
 WEIGHTS = {
-    "model": 20, "recipe": 10, "workload": 20, "sweep": 10, "events": 20, "graph": 50, "traceg": 60,
-    "kernelslist": 10, "tracez": 30, "nvbit": 40, "macsim": 20, "table": 20, "facts": 10,
-    "recorded trace": 20, "result": 10, "characterization": 20, "claims": 10, "folder": 10,
-    "table of a sweep": 10, "settings": 20, "limits": 20, "trusted": 4, "checkpoint": 10,
-}  # fmt: skip
+    "model": 20,
+    "recipe": 10,
+    "workload": 20,
+    "sweep": 10,
+    "events": 20,
+    "graph": 50,
+    "traceg": 60,
+    "kernelslist": 10,
+    "tracez": 30,
+    "nvbit": 40,
+    "macsim": 20,
+    "table": 20,
+    "facts": 10,
+    "recorded trace": 20,
+    "result": 10,
+    "characterization": 20,
+    "claims": 10,
+    "folder": 10,
+    "table of a sweep": 10,
+    "settings": 20,
+    "limits": 20,
+    "trusted": 4,
+    "checkpoint": 10,
+}
 """How often each kind comes: the cheap ones more often."""
 
 

@@ -166,9 +166,10 @@ def _texts(**texts: str) -> Callable[[], list[tuple[str, bytes]]]:
 def _packed(name: str, text: str) -> list[tuple[str, bytes]]:
     data = text.encode()
     return [
-        (name, data), (f"{name}.gz", gzip.compress(data, 6, mtime=0)),
+        (name, data),
+        (f"{name}.gz", gzip.compress(data, 6, mtime=0)),
         (f"{name}.xz", lzma.compress(data, preset=1)),
-    ]  # fmt: skip
+    ]
 
 
 def _graphs() -> list[tuple[str, bytes]]:
@@ -184,12 +185,14 @@ def _macsim() -> list[tuple[str, bytes]]:
 def _tables() -> list[tuple[str, bytes]]:
     rows = 8
     columns = {
-        "kernel": np.zeros(rows, np.uint16), "workgroup": np.arange(rows, dtype=np.uint32) // 4,
+        "kernel": np.zeros(rows, np.uint16),
+        "workgroup": np.arange(rows, dtype=np.uint32) // 4,
         "wavefront": np.arange(rows, dtype=np.uint32) // 2,
         "vaddr": np.arange(rows, dtype=np.uint64) * 64 + (1 << 32),
         "is_write": np.arange(rows, dtype=np.uint8) % 2,
-        "bytes": np.full(rows, 64, np.uint16), "inst": np.arange(rows, dtype=np.uint32) % 2,
-    }  # fmt: skip
+        "bytes": np.full(rows, 64, np.uint16),
+        "inst": np.arange(rows, dtype=np.uint32) % 2,
+    }
     packed, plain = io.BytesIO(), io.BytesIO()
     np.savez_compressed(packed, **columns)  # type: ignore[arg-type]
     np.savez(plain, **columns)  # type: ignore[arg-type]
@@ -198,9 +201,10 @@ def _tables() -> list[tuple[str, bytes]]:
     parquet = io.BytesIO()
     pd.DataFrame(columns).to_parquet(parquet)
     return [
-        ("packed.npz", packed.getvalue()), ("plain.npz", plain.getvalue()),
+        ("packed.npz", packed.getvalue()),
+        ("plain.npz", plain.getvalue()),
         ("table.parquet", parquet.getvalue()),
-    ]  # fmt: skip
+    ]
 
 
 def tracez_of(text: str, piece: int = 2) -> bytes:
@@ -227,11 +231,12 @@ def tracez_of(text: str, piece: int = 2) -> bytes:
 
 def _facts() -> list[tuple[str, bytes]]:
     told = {
-        "name": "told", "warp_size": 64,
+        "name": "told",
+        "warp_size": 64,
         "kernels": [
             {"name": "k", "grid": [256, 1, 1], "workgroup": [128, 1, 1], "vgprs": 8, "lds_bytes": 0}
         ],
-    }  # fmt: skip
+    }
     return [("table.json", json.dumps(told).encode())]
 
 
@@ -291,10 +296,12 @@ def _results() -> list[tuple[str, bytes]]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.h5"
         gpusim.simulate(
-            gpusim.load_model("tiny"), gpusim.load_workload("atax", "smoke", overrides={"n": 32}),
-            record=[name for name in RECORDS if name in _RECORDED], output=path,
+            gpusim.load_model("tiny"),
+            gpusim.load_workload("atax", "smoke", overrides={"n": 32}),
+            record=[name for name in RECORDS if name in _RECORDED],
+            output=path,
             command_line=["gpusim"],
-        ).close()  # fmt: skip
+        ).close()
         return [("run.h5", path.read_bytes())]
 
 
@@ -305,9 +312,10 @@ def _claims() -> list[tuple[str, bytes]]:
     host = os.uname().nodename if hasattr(os, "uname") else "here"
     about = {"host": host, "process": 1, "started": 0.0}
     return [
-        ("key.claim", b"other-1-abcdef"), ("other-1-abcdef.sweep", json.dumps(about).encode()),
+        ("key.claim", b"other-1-abcdef"),
+        ("other-1-abcdef.sweep", json.dumps(about).encode()),
         ("key.stale", b"other-1-abcdef"),
-    ]  # fmt: skip
+    ]
 
 
 def _mark() -> list[tuple[str, bytes]]:

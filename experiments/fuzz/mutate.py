@@ -259,11 +259,23 @@ def _attributes(random: Random, file: Any, name: str) -> None:
 
 
 _NODES: tuple[Callable[[Random, Any, str], None], ...] = (
-    _vlen, _huge, _shortened, _shortened, _shortened, _renamed, _renamed, _linked, _emptied,
+    _vlen,
+    _huge,
+    _shortened,
+    _shortened,
+    _shortened,
+    _renamed,
+    _renamed,
+    _linked,
+    _emptied,
     _attributes,
-)  # fmt: skip
+)
 
 _STRUCTURES: dict[str, Callable[[Random, bytes], bytes]] = {
-    "gz": _gzipped, "xz": _xzipped, "tracez": _tracez, "npz": _npz,
-    "parquet": _parquet, "h5": _hdf5,
-}  # fmt: skip
+    "gz": _gzipped,
+    "xz": _xzipped,
+    "tracez": _tracez,
+    "npz": _npz,
+    "parquet": _parquet,
+    "h5": _hdf5,
+}

@@ -195,9 +195,13 @@ def _for_perfetto(result: Any) -> None:
 
 
 _VIEWS = (
-    *(_numbers, _compared, _followed, _summarised) * 3, _timeline, _reported, _exported, _explored,
+    *(_numbers, _compared, _followed, _summarised) * 3,
+    _timeline,
+    _reported,
+    _exported,
+    _explored,
     _for_perfetto,
-)  # fmt: skip
+)
 
 
 def _characterization(random: Random, path: Path) -> None:
@@ -307,14 +311,30 @@ def _checkpoint(random: Random, path: Path) -> None:
 
 
 READERS: dict[str, Reader] = {
-    "model": _model, "recipe": _recipe, "workload": _workload, "sweep": _sweep, "events": _events,
-    "graph": _graph, "traceg": _trace, "kernelslist": _kernelslist, "tracez": _trace,
-    "nvbit": _trace, "macsim": _macsim, "table": _trace, "facts": _facts, "recorded trace": _trace,
-    "result": _result, "characterization": _characterization, "claims": _claims, "folder": _folder,
-    "table of a sweep": _table_of_a_sweep, "settings": _settings, "limits": _limits,
+    "model": _model,
+    "recipe": _recipe,
+    "workload": _workload,
+    "sweep": _sweep,
+    "events": _events,
+    "graph": _graph,
+    "traceg": _trace,
+    "kernelslist": _kernelslist,
+    "tracez": _trace,
+    "nvbit": _trace,
+    "macsim": _macsim,
+    "table": _trace,
+    "facts": _facts,
+    "recorded trace": _trace,
+    "result": _result,
+    "characterization": _characterization,
+    "claims": _claims,
+    "folder": _folder,
+    "table of a sweep": _table_of_a_sweep,
+    "settings": _settings,
+    "limits": _limits,
     "trusted": _trusted,
     "checkpoint": _checkpoint,
-}  # fmt: skip
+}
 """By kind of file."""
 
 

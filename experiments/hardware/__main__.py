@@ -155,18 +155,24 @@ def main() -> None:
     )
     parser.add_argument("--reference", type=Path, help="folder with curves/*.csv")
     parser.add_argument(
-        "--out", type=Path, default=FOLDER / "hardware",
+        "--out",
+        type=Path,
+        default=FOLDER / "hardware",
         help="folder of the results (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument("--tests", default=",".join(TESTS), help=f"of {', '.join(TESTS)}")
     parser.add_argument(
-        "--programs", nargs="*", metavar="WORKLOAD",
+        "--programs",
+        nargs="*",
+        metavar="WORKLOAD",
         help=f"run whole programs on {MODEL} instead: these, or all",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--points", type=Path, metavar="FOLDER",
+        "--points",
+        type=Path,
+        metavar="FOLDER",
         help="take our points from MODEL_points.csv there, and run nothing",
-    )  # fmt: skip
+    )
     parser.add_argument("-j", "--jobs", type=int, default=1, help="runs side by side (default 1)")
     arguments = parser.parse_args()
     tests = arguments.tests.split(",")

@@ -63,23 +63,32 @@ class Held:
         """A row a plateau or step."""
         rows = [
             {
-                "gpu": gpu, "test": test, "what": found.what, "from": found.first,
-                "to": found.last, "measured": found.measured, "simulated": found.simulated,
+                "gpu": gpu,
+                "test": test,
+                "what": found.what,
+                "from": found.first,
+                "to": found.last,
+                "measured": found.measured,
+                "simulated": found.simulated,
                 "error": found.error,
             }
             for gpu, test, found in self.comparisons()
-        ]  # fmt: skip
+        ]
         return pd.DataFrame(rows)
 
     def points(self) -> pd.DataFrame:
         """A row a measurement of ours."""
         rows = [
             {
-                "test": point.test, "variant": point.variant, "stride": point.stride,
-                "footprint": point.footprint, "value": value, "unit": UNITS.get(point.test, "GB/s"),
+                "test": point.test,
+                "variant": point.variant,
+                "stride": point.stride,
+                "footprint": point.footprint,
+                "value": value,
+                "unit": UNITS.get(point.test, "GB/s"),
             }
             for point, value in self.taken.items()
-        ]  # fmt: skip
+        ]
         return pd.DataFrame(rows)
 
 

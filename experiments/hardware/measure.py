@@ -127,18 +127,25 @@ def tlb_step(model: LoadedModel, point: Point) -> float:
     return _chase(
         model,
         {
-            "footprint": point.footprint, "stride": point.stride, "skew": line,
-            "order": "sequential", "warm": point.footprint // point.stride,
+            "footprint": point.footprint,
+            "stride": point.stride,
+            "skew": line,
+            "order": "sequential",
+            "warm": point.footprint // point.stride,
         },
-    )  # fmt: skip
+    )
 
 
 def _chase(model: LoadedModel, parameters: Mapping[str, object]) -> float:
     settings = {
-        "loads": LATENCY_LOADS, "lead": LEAD, "warm": 0, "warmers": 1,
+        "loads": LATENCY_LOADS,
+        "lead": LEAD,
+        "warm": 0,
+        "warmers": 1,
         "sms": model.config.sm.count,
-        "page": int(model.config.memory.page), **parameters,
-    }  # fmt: skip
+        "page": int(model.config.memory.page),
+        **parameters,
+    }
     with _run(model, "chase", settings) as result:
         return (_cycles(result, "chase") - _cycles(result, "lead")) / LATENCY_LOADS
 
@@ -158,11 +165,16 @@ def l1_bandwidth(model: LoadedModel, point: Point) -> float:
     piece = -(-piece // ROUND_BYTES) * ROUND_BYTES
     once, twice = (
         _stream(
-            model, footprint=footprint, blocks=model.config.sm.count, threads=1024,
-            piece=times * piece, together=True, warm=-(-footprint // (times * piece)),
+            model,
+            footprint=footprint,
+            blocks=model.config.sm.count,
+            threads=1024,
+            piece=times * piece,
+            together=True,
+            warm=-(-footprint // (times * piece)),
         )
         for times in (1, 2)
-    )  # fmt: skip
+    )
     return (twice.moved - once.moved) / (twice.seconds - once.seconds) / 1e9
 
 
@@ -197,10 +209,15 @@ def _streamed(
     array = max(footprint // arrays // 1024 * 1024, 1024)
     warm = min(array, round(WARM_OF_L2 * int(model.config.l2.size) / arrays))
     return _stream(
-        model, footprint=array, operation=operation, threads=threads, piece=piece,
-        registers=sm.registers // (BLOCKS_AN_SM * threads), warm=-(-warm // piece),
+        model,
+        footprint=array,
+        operation=operation,
+        threads=threads,
+        piece=piece,
+        registers=sm.registers // (BLOCKS_AN_SM * threads),
+        warm=-(-warm // piece),
         blocks=generations * BLOCKS_AN_SM * sm.count,
-    ).steady  # fmt: skip
+    ).steady
 
 
 @frozen
@@ -272,9 +289,13 @@ def camping(model: LoadedModel, point: Point) -> float:
     """GB/s of lines that are so many bytes apart: few banks and channels hold them, or all."""
     stride = point.footprint
     run = _stream(
-        model, footprint=stride * 4096, blocks=model.config.sm.count, threads=256,
-        piece=256 * 8 * 16, stride=stride,
-    )  # fmt: skip
+        model,
+        footprint=stride * 4096,
+        blocks=model.config.sm.count,
+        threads=256,
+        piece=256 * 8 * 16,
+        stride=stride,
+    )
     return run.moved / run.seconds / 1e9
 
 
@@ -292,12 +313,17 @@ TESTS: dict[str, Callable[[LoadedModel, Point], float]] = {
 """How each test measures."""
 
 UNITS = {
-    "latency": "cycles", "tlb": "cycles", TLB_STEPS: "cycles", "launch": "cycles",
+    "latency": "cycles",
+    "tlb": "cycles",
+    TLB_STEPS: "cycles",
+    "launch": "cycles",
     "atomics": "additions a cycle",
-}  # fmt: skip
+}
 """Of the tests whose unit is not GB/s."""
 
 PARAMETERS = {
-    "launch": "blocks", "atomics": "words", "camping": "stride in bytes",
-}  # fmt: skip
+    "launch": "blocks",
+    "atomics": "words",
+    "camping": "stride in bytes",
+}
 """What is varied in the tests that do not vary a footprint."""

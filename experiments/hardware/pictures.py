@@ -41,16 +41,23 @@ def _one(axes: Axes, held: Held, test: str, stride: int, variant: str) -> None:
         colour = plots.PALETTE[1 + number % (len(plots.PALETTE) - 1)]
         axes.plot(*zip(*one.curve, strict=True), color=colour, label=f"{one.gpu}, measured")
     axes.plot(
-        *zip(*held.own(test, stride, variant), strict=True), color=plots.PALETTE[0], marker="o",
-        markersize=3, linestyle="none" if measured else "-",
+        *zip(*held.own(test, stride, variant), strict=True),
+        color=plots.PALETTE[0],
+        marker="o",
+        markersize=3,
+        linestyle="none" if measured else "-",
         label=f"{held.model} {variant}".strip() + ", simulated",
-    )  # fmt: skip
+    )
     for step in held.steps:
         if (test, stride, variant) == (TLB_STEPS, step.entry, step.variant):
             axes.axvspan(
-                step.first, step.last, color=plots.PALETTE[1 + LEVELS.index(step.level)], alpha=0.4,
-                linewidth=0.8, label=f"end of {step.level} TLB, measured",
-            )  # fmt: skip
+                step.first,
+                step.last,
+                color=plots.PALETTE[1 + LEVELS.index(step.level)],
+                alpha=0.4,
+                linewidth=0.8,
+                label=f"end of {step.level} TLB, measured",
+            )
     axes.set_xscale("log", base=2)
     parameter = PARAMETERS.get(test, "footprint in bytes")
     power_ticks(axes, *axes.get_xlim(), are_bytes(parameter))

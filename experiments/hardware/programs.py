@@ -108,12 +108,17 @@ def beside_hardware(ran: Mapping[Program, Ran], reference: Path) -> pd.DataFrame
         rows.append(
             {
                 "program": f"{program.benchmark} {program.arguments}".strip(),
-                "launches": one.launches, "hardware": hardware, "Accel-Sim": other / hardware,
-                "ours": one.cycles / hardware, "l1 hits": one.l1_hits,
-                "l1 misses": one.l1_misses, "DRAM reads": one.dram_reads,
-                "DRAM writes": one.dram_writes, "hardware's DRAM reads": reads,
+                "launches": one.launches,
+                "hardware": hardware,
+                "Accel-Sim": other / hardware,
+                "ours": one.cycles / hardware,
+                "l1 hits": one.l1_hits,
+                "l1 misses": one.l1_misses,
+                "DRAM reads": one.dram_reads,
+                "DRAM writes": one.dram_writes,
+                "hardware's DRAM reads": reads,
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows)
 
 

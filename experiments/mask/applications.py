@@ -73,13 +73,15 @@ FIGURE = Figure(
     about="IPCs and L2 TLB miss rates (the bypass cache's hits are hits) while two applications "
     "share the GPU, with SharedTLB and MASK; the IPC alone is MASK's.",
     claims=(
-        "mask.sec71.ipc_throughput", "mask.sec71.per_app", "mask.sec71.better_than_alone",
+        "mask.sec71.ipc_throughput",
+        "mask.sec71.per_app",
+        "mask.sec71.better_than_alone",
     ),
     sweeps=(MAIN, OWN),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

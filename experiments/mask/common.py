@@ -63,14 +63,21 @@ DESIGNS = {**BASELINES, **PARTS, "MASK": MASK, "Ideal": "ideal"}
 
 
 def pair_sweep(
-    variants: Iterable[str], pairs: Mapping[str, str] = PAIRS, *, alone: Iterable[str] = (BASE,),
-    model: str = MODEL, axes: Mapping[str, object] | None = None,
-) -> Sweep:  # fmt: skip
+    variants: Iterable[str],
+    pairs: Mapping[str, str] = PAIRS,
+    *,
+    alone: Iterable[str] = (BASE,),
+    model: str = MODEL,
+    axes: Mapping[str, object] | None = None,
+) -> Sweep:
     """Pairs on some designs, and their applications alone on as many SMs."""
     return Sweep(
-        models=model, workloads=pairs.values(), variants=list(variants), alone=list(alone),
+        models=model,
+        workloads=pairs.values(),
+        variants=list(variants),
+        alone=list(alone),
         set=axes or {},
-    )  # fmt: skip
+    )
 
 
 BASE_SWEEP = pair_sweep([BASE], alone=())

@@ -77,15 +77,19 @@ FIGURE = Figure(
     about="IPCs alone are those of SharedTLB on as many SMs; under *own alone* those of each "
     "design, so that two applications cannot reach more than 2 but by helping each other.",
     claims=(
-        "mask.fig11.mask_vs_sharedtlb", "mask.fig11.by_hmr", "mask.fig11.gap_to_ideal",
-        "mask.fig11.mask_cache", "mask.fig11.mask_dram", "mask.fig11.components_order",
+        "mask.fig11.mask_vs_sharedtlb",
+        "mask.fig11.by_hmr",
+        "mask.fig11.gap_to_ideal",
+        "mask.fig11.mask_cache",
+        "mask.fig11.mask_dram",
+        "mask.fig11.components_order",
         "mask.fig11.best_baseline",
     ),
     sweeps=(MAIN, OWN),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -89,9 +89,11 @@ def tell(name: str, result: Result, miss: Miss) -> None:
     walk = result.table("walks", miss.walk, miss.walk + 1).iloc[0]
     reads = result.table("walk_reads")
     own = reads[
-        (reads.asid == miss.asid) & (reads.vpn == miss.page)
-        & (reads.begin >= walk.started) & (reads.end <= walk.finished)
-    ]  # fmt: skip
+        (reads.asid == miss.asid)
+        & (reads.vpn == miss.page)
+        & (reads.begin >= walk.started)
+        & (reads.end <= walk.finished)
+    ]
     levels = ", ".join(f"level {one.depth} {one.end - one.begin}" for one in own.itertuples())
     print(
         f"{name}: page {miss.page:#x} of address space {miss.asid}, {miss.warps} warps of SM "
@@ -150,9 +152,12 @@ def draw_waiting(runs: dict[str, tuple[pd.DataFrame, Window, int]]) -> Picture:
     top = 0.0
     for (name, shown), axes in zip(runs.items(), column, strict=True):
         stacked_area(
-            waiting(*shown), end=shown[1].end - shown[1].begin, colours=colours, title=name,
+            waiting(*shown),
+            end=shown[1].end - shown[1].begin,
+            colours=colours,
+            title=name,
             ax=axes,
-        )  # fmt: skip
+        )
         axes.label_outer()
         top = max(top, axes.get_ylim()[1])
     column[0].set_ylim(0, top)
@@ -169,9 +174,11 @@ def draw_stalls(results: dict[str, Result]) -> Picture:
     by_application = sorted(rows, key=lambda row: row.partition(",")[0])
     figure = new_figure("page", height=2.6)
     stacked_bars(
-        pd.DataFrame(rows)[by_application].T, lump=0.01, ylabel="share of warp-cycles",
+        pd.DataFrame(rows)[by_application].T,
+        lump=0.01,
+        ylabel="share of warp-cycles",
         ax=figure.subplots(),
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -206,9 +213,12 @@ def main() -> None:
     parser.add_argument("shared", type=Path, help="a run on variant sharedtlb")
     parser.add_argument("mask", type=Path, help="a run of the same on a variant of MASK")
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=FOLDER / "mask.story",
+        "folder",
+        nargs="?",
+        type=Path,
+        default=FOLDER / "mask.story",
         help="where pictures go (default: %(default)s)",
-    )  # fmt: skip
+    )
     arguments = parser.parse_args()
     tell_story(arguments.shared, arguments.mask, arguments.folder)
 

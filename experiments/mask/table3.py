@@ -54,13 +54,15 @@ FIGURE = Figure(
     "SMs are split into equal parts. CONS, then also RED, HISTO, SRAD and GUP (our "
     "choice: the paper does not name them).",
     claims=(
-        "mask.table3.shared_scaling", "mask.table3.mask_scaling", "mask.table3.gain_grows",
+        "mask.table3.shared_scaling",
+        "mask.table3.mask_scaling",
+        "mask.table3.gain_grows",
     ),
     sweeps=(pair_sweep(DESIGNS.values(), MIXES),),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -53,13 +53,15 @@ FIGURE = Figure(
     about="Hit rates of the L2 TLB, with MASK-TLB those of the bypass cache included; its own "
     "are of the lookups that the L2 TLB could not answer.",
     claims=(
-        "mask.sec72.tlb_hit", "mask.sec72.bypass_cache_hit", "mask.sec72.static_same_hit",
+        "mask.sec72.tlb_hit",
+        "mask.sec72.bypass_cache_hit",
+        "mask.sec72.static_same_hit",
     ),
     sweeps=(MAIN,),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

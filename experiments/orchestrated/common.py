@@ -45,9 +45,12 @@ def bars(table: pd.DataFrame, ylabel: str, *, baseline: bool = True) -> Picture:
     """Programs side by side; with the baseline as a line at 1, or hit rates without a geomean."""
     figure = new_figure("page", height=2.4)
     bar_groups(
-        table, baseline="baseline" if baseline else None, geomean=baseline, ylabel=ylabel,
+        table,
+        baseline="baseline" if baseline else None,
+        geomean=baseline,
+        ylabel=ylabel,
         ax=figure.subplots(),
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -83,9 +86,11 @@ def draw_distances(table: pd.DataFrame) -> Picture:
     lines = table.iloc[:, : len(DISTANCES)].T
     lines.index = DISTANCES
     axes = sweep_lines(
-        lines, xlabel="distinct other pages in between", ylabel="share of reuses",
+        lines,
+        xlabel="distinct other pages in between",
+        ylabel="share of reuses",
         ax=figure.subplots(),
-    )  # fmt: skip
+    )
     axes.axvline(
         TLB_MARK, color="black", linewidth=0.8, linestyle=(0, (4, 2)), label="entries of the TLB"
     )

@@ -45,14 +45,16 @@ FIGURE = Figure(
     title="Fig. 2: L1 TLB hit rates with 64 and 256 entries",
     about="Mean of the hit rates of all SMs; 4 ways.",
     claims=(
-        "orch.fig2.low_hit", "orch.fig2.larger_tlb_helps", "orch.fig2.nw_stays_low",
+        "orch.fig2.low_hit",
+        "orch.fig2.larger_tlb_helps",
+        "orch.fig2.nw_stays_low",
         "orch.fig2.gemm_high",
     ),
     sweeps=(Sweep(models=MODEL, workloads=WORKLOADS, variants=["baseline", "l1-tlb-256"]),),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

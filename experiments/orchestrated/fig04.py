@@ -59,14 +59,16 @@ FIGURE = Figure(
     about="Blocks by the share of their accesses whose page they have accessed before. *within* "
     "and *between* are the means of this and of Fig. 3, from the middles of the bins.",
     claims=(
-        "orch.fig4.bfs_intra_bins", "orch.fig4.nw_intra_bins", "orch.fig4.irregular_varied",
+        "orch.fig4.bfs_intra_bins",
+        "orch.fig4.nw_intra_bins",
+        "orch.fig4.irregular_varied",
         "orch.fig3_4.intra_gt_inter",
     ),
     surveys=(SURVEY,),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -55,14 +55,17 @@ FIGURE = Figure(
     about="Mean of the hit rates of all SMs; each design has what the one before has. The last "
     "two columns are execution times, relative to the baseline.",
     claims=(
-        "orch.fig10.partition_degrades", "orch.fig10.partition_helps_four",
-        "orch.fig10.full_hit_up", "orch.fig10.share_beats_partition", "orch.fig10.gemm_no_harm",
+        "orch.fig10.partition_degrades",
+        "orch.fig10.partition_helps_four",
+        "orch.fig10.full_hit_up",
+        "orch.fig10.share_beats_partition",
+        "orch.fig10.gemm_no_harm",
     ),
     sweeps=(Sweep(models=MODEL, workloads=WORKLOADS, variants=DESIGNS),),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

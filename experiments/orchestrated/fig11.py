@@ -53,14 +53,17 @@ FIGURE = Figure(
     title="Fig. 11: execution times of the designs",
     about="Cycles, relative to the baseline; each design has what the one before has.",
     claims=(
-        "orch.fig11.sched_only", "orch.fig11.partition_only", "orch.fig11.full",
-        "orch.fig11.partition_helps_perf", "orch.fig11.nw_no_speedup",
+        "orch.fig11.sched_only",
+        "orch.fig11.partition_only",
+        "orch.fig11.full",
+        "orch.fig11.partition_helps_perf",
+        "orch.fig11.nw_no_speedup",
     ),
     sweeps=(Sweep(models=MODEL, workloads=WORKLOADS, variants=DESIGNS),),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -31,9 +31,12 @@ def draw(table: pd.DataFrame) -> Picture:
     times = table[[COMPRESSION, BOTH]].rename(columns={COMPRESSION: "baseline"})
     figure = new_figure("page", height=2.4)
     bar_groups(
-        times, baseline="baseline", speedup=True, ax=figure.subplots(),
+        times,
+        baseline="baseline",
+        speedup=True,
+        ax=figure.subplots(),
         ylabel="speedup over compression\nalone",
-    )  # fmt: skip
+    )
     return figure
 
 

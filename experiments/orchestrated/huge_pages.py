@@ -50,13 +50,15 @@ FIGURE = Figure(
     about="Cycles relative to the baseline with 4 KB pages, and hit rates of the baselines; the "
     "picture is relative to the baseline with 2 MB pages.",
     claims=(
-        "orch.secV.huge_page_hit", "orch.secV.huge_page_gain", "orch.secV.huge_less_than_small",
+        "orch.secV.huge_page_hit",
+        "orch.secV.huge_page_gain",
+        "orch.secV.huge_less_than_small",
     ),
     sweeps=(Sweep(models=MODEL, workloads=WORKLOADS, variants=COMPARED),),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

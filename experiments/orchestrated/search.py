@@ -39,13 +39,15 @@ FIGURE = Figure(
     sweeps=(
         Sweep(models=MODEL, workloads=tuple(STUDIED.values())),
         Sweep(
-            models=MODEL, workloads=tuple(STUDIED.values()), variants=[PROPOSAL],
+            models=MODEL,
+            workloads=tuple(STUDIED.values()),
+            variants=[PROPOSAL],
             set={", ".join(KEYS): [list(values) for values in READINGS.values()]},
         ),
     ),
     table=table,
     draw=draw_readings,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -29,15 +29,18 @@ RECORDS = ("intervals", "walks", "fault_batches", "transfers")
 def draw(runs: Runs, folder: Path) -> None:
     """All of them, into a folder."""
     axes = plots.sweep_lines(
-        slowdowns(runs), xlabel="bytes of the arrays by bytes of device memory",
+        slowdowns(runs),
+        xlabel="bytes of the arrays by bytes of device memory",
         ylabel="cycles, by those at 0.8",
-    )  # fmt: skip
+    )
     plots.save(axes, folder / "paging_oversubscription.png")
     figure = plots.new_figure("page", height=2.6)
     plots.bar_groups(
-        batches_by_policy(runs), ylabel="cycles, by those without prefetching", baseline="none",
+        batches_by_policy(runs),
+        ylabel="cycles, by those without prefetching",
+        baseline="none",
         ax=figure.subplots(),
-    )  # fmt: skip
+    )
     plots.save(figure, folder / "paging_prefetch.png")
     with simulate(TIMELINE, with_room(FULL), RECORDS) as result:
         plots.save(draw_timeline(result, window_of(result)), folder / "paging_timeline.png")

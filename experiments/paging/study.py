@@ -18,14 +18,16 @@ BLOCK = "64KiB"
 """Of eviction: our arrays have 1 to 3 MiB, so that blocks of 2 MiB would be all of them."""
 
 PROGRAMS: Mapping[str, tuple[str, Mapping[str, object]]] = {
-    "stream": ("bandwidth", {"operation": "triad", "footprint": 1 << 20, "piece": 1 << 14,
-                             "blocks": 64}),
+    "stream": (
+        "bandwidth",
+        {"operation": "triad", "footprint": 1 << 20, "piece": 1 << 14, "blocks": 64},
+    ),
     "stencil2d": ("stencil2d", {"rows": 256}),
     "atax": ("atax", {"n": 512, "iterations": 512}),
     "pagerank": ("pagerank", {"graph.vertices": 8192}),
     "bfs": ("bfs", {"graph.vertices": 8192}),
     "gups": ("gups", {}),
-}  # fmt: skip
+}
 """By the name used here: workload, and what is changed of its smoke scale."""
 
 ROOM = (0.8, 1.0, 1.1, 1.25, 1.5, 2.0)
@@ -89,7 +91,7 @@ def workload_of(program: str) -> Workload:
 
 def simulate(
     program: str, settings: Mapping[str, object], record: Sequence[str] = ("fault_batches",)
-) -> Result:  # fmt: skip
+) -> Result:
     """A run of a program with demand paging, some of whose keys are set."""
     overrides = {"paging.eviction_block": BLOCK, **settings}
     model = gpusim.load_model(MODEL, ["demand-paging", "link-pcie-3"], overrides)

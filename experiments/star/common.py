@@ -55,8 +55,11 @@ PROGRAMS = _named(
 WORKLOADS = _named(f"W{number}" for number in range(1, 12))
 """Table III: three applications on 3g, 2g and 2g."""
 
-LARGER = {4: _named(f"W{number}" for number in range(12, 17)), 5: _named(["W17"]),
-          6: _named(["W18"])}  # fmt: skip
+LARGER = {
+    4: _named(f"W{number}" for number in range(12, 17)),
+    5: _named(["W17"]),
+    6: _named(["W18"]),
+}
 """Workloads of four to six applications (Fig. 17)."""
 
 STUDIED = _named(["W1", "W2", "W3", "W5", "W7", "W10"])
@@ -79,14 +82,19 @@ DESIGNS = {
 
 
 def sweep_of(
-    variants: Iterable[str], workloads: Mapping[str, str] = WORKLOADS,
-    alone: Iterable[str] = (BASELINE,), record: Iterable[str] = (),
-) -> Sweep:  # fmt: skip
+    variants: Iterable[str],
+    workloads: Mapping[str, str] = WORKLOADS,
+    alone: Iterable[str] = (BASELINE,),
+    record: Iterable[str] = (),
+) -> Sweep:
     """Workloads on some designs, and their applications alone on instances of the same size."""
     return Sweep(
-        models=MODEL, workloads=workloads.values(), variants=list(variants), alone=list(alone),
+        models=MODEL,
+        workloads=workloads.values(),
+        variants=list(variants),
+        alone=list(alone),
         record=list(record),
-    )  # fmt: skip
+    )
 
 
 def sweep_over(names: Iterable[str]) -> Sweep:
@@ -125,9 +133,11 @@ def normalised_performance(
 
 
 def speedups(
-    material: Material, workloads: Mapping[str, str], designs: Mapping[str, Design],
+    material: Material,
+    workloads: Mapping[str, str],
+    designs: Mapping[str, Design],
     baseline: str = BASE,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Performance of each application relative to the same mix on a baseline: a row ``W.APP``."""
     ipcs = of_applications(material, "ipc", workloads, designs)
     return ipcs.div(ipcs[baseline], axis=0)
@@ -182,9 +192,11 @@ def workload_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def gains(
-    material: Material, workloads: Mapping[str, str], designs: Mapping[str, Design],
+    material: Material,
+    workloads: Mapping[str, str],
+    designs: Mapping[str, Design],
     baseline: str = BASE,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Performance relative to a baseline, harmonic means of the workloads, then `AVERAGE`."""
     return with_average(harmonic(speedups(material, workloads, designs, baseline)))
 

@@ -27,9 +27,11 @@ PAGE_BITS, FRAME_BITS = 41, 52
 """Of the paper (§V-C): 30 bits of base, 7 of set and 4 of sub-entry; a PAS of 52 bits."""
 
 PROMOTED: abc.Mapping[str, object] = {
-    "tlb.L3.array": "set-associative", "tlb.L3.entries": 16384, "tlb.L3.ways": 128,
+    "tlb.L3.array": "set-associative",
+    "tlb.L3.entries": 16384,
+    "tlb.L3.ways": 128,
     "tlb.L3.sub_entries": 1,
-}  # fmt: skip
+}
 """Each sub-entry an entry of its own, in the same 128 sets."""
 
 BASE, STAR = "baseline", "STAR"

@@ -79,14 +79,17 @@ FIGURE = Figure(
     about="Time alone / time shared on the baseline, of each application and, harmonic means, of "
     "each workload. Alone is on an instance of the same size, with the whole L3 TLB.",
     claims=(
-        "star.fig3.avg_loss", "star.fig3.extremes", "star.fig3.w8_apps",
-        "star.fig3.st_s_corunner", "star.fig3.mpki_sensitivity",
+        "star.fig3.avg_loss",
+        "star.fig3.extremes",
+        "star.fig3.w8_apps",
+        "star.fig3.st_s_corunner",
+        "star.fig3.mpki_sensitivity",
     ),
     sweeps=(BASE_SWEEP,),
     table=table,
     draw=lambda table: draw(workload_rows(table)),
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

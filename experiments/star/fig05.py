@@ -65,7 +65,9 @@ FIGURE = Figure(
     about="Shares of the L3 TLB's evictions with at most 1 to 16 sub-entries in use, each "
     "application alone on three slices; – without evictions.",
     claims=(
-        "star.fig5.stream_full", "star.fig5.mt_four", "star.fig5.st_half",
+        "star.fig5.stream_full",
+        "star.fig5.mt_four",
+        "star.fig5.st_half",
         "star.fig5.no_evictions",
     ),
     sweeps=(ALONE_SWEEP,),
@@ -73,7 +75,7 @@ FIGURE = Figure(
     draw=draw,
     measure=measure,
     cell="{:.3g}",
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

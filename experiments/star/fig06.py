@@ -88,7 +88,10 @@ FIGURE = Figure(
     about="Shares of the L3 TLB's evictions with at most 1 to 16 sub-entries in use, baseline; "
     "alone is on an instance of the same size; – without evictions.",
     claims=(
-        "star.fig6.corun_lower", "star.fig6.atax_w1", "star.fig6.st_w2", "star.fig6.st_s_w4_w7",
+        "star.fig6.corun_lower",
+        "star.fig6.atax_w1",
+        "star.fig6.st_w2",
+        "star.fig6.st_s_w4_w7",
         "star.sec5.over_half_underused",
     ),
     sweeps=(BASE_SWEEP,),
@@ -96,7 +99,7 @@ FIGURE = Figure(
     draw=draw,
     measure=measure,
     cell="{:.3g}",
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

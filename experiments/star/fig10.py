@@ -66,14 +66,18 @@ FIGURE = Figure(
     about="Performance with STAR relative to the same workload on the baseline: of each "
     "application, and harmonic means of the workloads.",
     claims=(
-        "star.fig10.avg", "star.fig10.max", "star.fig10.class_order", "star.fig10.fir_w10",
-        "star.fig10.mt_s", "star.fig10.no_harm",
+        "star.fig10.avg",
+        "star.fig10.max",
+        "star.fig10.class_order",
+        "star.fig10.fir_w10",
+        "star.fig10.mt_s",
+        "star.fig10.no_harm",
     ),
     sweeps=(STAR_SWEEP,),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

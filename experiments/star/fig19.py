@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 SHOWN = {name: WORKLOADS[name] for name in ("W1", "W2", "W3", "W5")}
 HUGE, STAR_HUGE = "huge pages", "STAR, huge pages"
 DESIGNS = {
-    "baseline": BASELINE, "STAR": "star", HUGE: "huge-pages", STAR_HUGE: "huge-pages+star",
+    "baseline": BASELINE,
+    "STAR": "star",
+    HUGE: "huge-pages",
+    STAR_HUGE: "huge-pages+star",
     "static, huge pages": "huge-pages+static-ways",
-}  # fmt: skip
+}
 OVER = "STAR / baseline, huge pages"
 
 

@@ -42,9 +42,14 @@ def collect(docs: Path) -> list[Evidence]:
     """
     validation, hardware = docs / "validation.md", docs / "hardware.md"
     return [
-        _dram(validation), _mgpusim(validation), _accel_sim(validation), _plateaus(hardware),
-        _steps(hardware), _bandwidth(hardware), _programs(hardware),
-    ]  # fmt: skip
+        _dram(validation),
+        _mgpusim(validation),
+        _accel_sim(validation),
+        _plateaus(hardware),
+        _steps(hardware),
+        _bandwidth(hardware),
+        _programs(hardware),
+    ]
 
 
 def _dram(page: Path) -> Evidence:
@@ -57,14 +62,15 @@ def _dram(page: Path) -> Evidence:
     )
     inside = sum(row["within"] == "yes" for row in rows)
     return Evidence(
-        "DRAM", "Ramulator 1 and 2.1, request streams on GDDR5 and HBM2",
+        "DRAM",
+        "Ramulator 1 and 2.1, request streams on GDDR5 and HBM2",
         f"{exact} of {isolated} isolated latencies to the clock; of {runs} streams bandwidth "
         f"within {bandwidth:g} % and latency within {latency:g} %; {inside} of {len(rows)} groups "
         "within their bounds",
         "[validation.md](validation.md#result)",
         f"{exact} of {isolated} isolated DRAM latencies are exact, and bandwidths of {runs} "
         f"streams within {bandwidth:g} % of Ramulator's",
-    )  # fmt: skip
+    )
 
 
 def _mgpusim(page: Path) -> Evidence:
@@ -72,12 +78,13 @@ def _mgpusim(page: Path) -> Evidence:
     total, right, explained, wrong = found.groups()
     traces = len(tables(page, "trace | L1 TLB hits"))
     return Evidence(
-        "TLBs, caches, walks, DRAM accesses", f"MGPUSim 4.2, {traces} traces on `r9-nano`",
+        "TLBs, caches, walks, DRAM accesses",
+        f"MGPUSim 4.2, {traces} traces on `r9-nano`",
         f"of {total} counts {right} within 10 %, {explained} after differences that are named and "
         f"computed, {wrong} out; cycles are not matched",
         "[validation.md](validation.md#validation-of-the-machine-against-mgpusim)",
         f"of {total} counts of MGPUSim {right} are within 10 %, {explained} explained, {wrong} out",
-    )  # fmt: skip
+    )
 
 
 def _accel_sim(page: Path) -> Evidence:
@@ -88,11 +95,12 @@ def _accel_sim(page: Path) -> Evidence:
         f"{name} within {value:g} %" for name, value in worst.items() if name != "L1 accesses"
     )
     return Evidence(
-        "SASS traces", f"Accel-Sim, {len(rows)} traces on `rtx3070`",
+        "SASS traces",
+        f"Accel-Sim, {len(rows)} traces on `rtx3070`",
         f"L1 accesses equal in {equal} of {len(rows)}; {others}; no cycles are compared",
         "[validation.md](validation.md#validation-of-the-machine-against-accel-sim)",
         f"L1 accesses of {equal} of {len(rows)} traces are Accel-Sim's",
-    )  # fmt: skip
+    )
 
 
 def _difference(cell: str) -> float:
@@ -114,24 +122,26 @@ def _plateaus(page: Path) -> Evidence:
     found = [(model, error) for model, name, error in _held(page) if " to " in name]
     errors = [error for _, error in found if error is not None]
     return Evidence(
-        "latency by footprint, plateaus", f"chases on {_products(found)}",
+        "latency by footprint, plateaus",
+        f"chases on {_products(found)}",
         f"{len(errors)} plateaus within {median(errors):.1f} % in the median, {max(errors):.1f} % "
         "at most; a latency or two of each model were chosen by them",
         "[hardware.md](hardware.md#latency)",
-    )  # fmt: skip
+    )
 
 
 def _steps(page: Path) -> Evidence:
     found = [(model, error) for model, name, error in _held(page) if name == "step"]
     errors = [error for _, error in found if error is not None]
     return Evidence(
-        "latency by footprint, steps and ends of TLBs", f"chases on {_products(found)}",
+        "latency by footprint, steps and ends of TLBs",
+        f"chases on {_products(found)}",
         f"{len(errors)} of {len(found)} steps are there, within {median(errors):.1f} % in the "
         f"median; {_beyond(errors)}; ends of TLBs follow from reaches that models were given, "
         "all else is predicted",
         "[hardware.md](hardware.md#latency)",
         f"steps in latency of {_products(found)} lie within {median(errors):.1f} % in the median",
-    )  # fmt: skip
+    )
 
 
 def _products(found: Iterable[tuple[str, float | None]]) -> str:
@@ -152,11 +162,12 @@ def _bandwidth(page: Path) -> Evidence:
         if "calibrated" not in [*row.values()][-1]
     ]
     return Evidence(
-        "bandwidth", "published streams",
+        "bandwidth",
+        "published streams",
         f"{len(errors)} numbers that nothing was calibrated on: {median(errors):g} % off in the "
         f"median, {max(errors):g} % at most, {_beyond(errors)}",
         "[hardware.md](hardware.md#bandwidth)",
-    )  # fmt: skip
+    )
 
 
 def _programs(page: Path) -> Evidence:
@@ -164,8 +175,9 @@ def _programs(page: Path) -> Evidence:
     ratios = {row["program"].split()[0]: float(row["gpusim"]) for row in rows}
     close = sum(abs(100 * ratio - 100) <= CLOSE for ratio in ratios.values())
     return Evidence(
-        "cycles of whole programs", "a Quadro V100",
+        "cycles of whole programs",
+        "a Quadro V100",
         f"{close} of {len(rows)} within {CLOSE:g} %; from {min(ratios.values()):g} to "
         f"{max(ratios.values()):g} times the hardware's: arithmetic and barriers are rough",
         "[hardware.md](hardware.md#whole-programs)",
-    )  # fmt: skip
+    )

@@ -93,9 +93,11 @@ def find(docs: Path) -> Findings:
     not_modelled = section(docs / "guide.md", "What is not modelled")
     bullets = not_modelled[not_modelled.index("\n- ") : not_modelled.rindex("\n\n")]
     return Findings(
-        collect(docs), [judgement(paper, docs / "reproduction") for paper in papers()],
-        bullets.strip(), section(docs / "validation.md", "What is left out"),
-    )  # fmt: skip
+        collect(docs),
+        [judgement(paper, docs / "reproduction") for paper in papers()],
+        bullets.strip(),
+        section(docs / "validation.md", "What is left out"),
+    )
 
 
 def page(found: Findings) -> str:
@@ -196,7 +198,13 @@ def _intervals(judgements: Iterable[Judgement]) -> Iterator[str]:
                 low, high = told
                 sign = "inside" if low <= 0 <= high else "outside"
                 rows.append(
-                    (_link(one), row["main result"], row["here"], f"{low:g} to {high:g}",
-                     f"{(high - low) / 2:.2g}", sign)
-                )  # fmt: skip
+                    (
+                        _link(one),
+                        row["main result"],
+                        row["here"],
+                        f"{low:g} to {high:g}",
+                        f"{(high - low) / 2:.2g}",
+                        sign,
+                    )
+                )
     yield from markdown(("paper", "main result", "here", "interval", "half-width", "0 is"), rows)

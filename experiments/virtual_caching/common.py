@@ -48,14 +48,20 @@ AVERAGE_ALL = "Average (all)"
 
 
 def sweep(
-    variants: Iterable[str], programs: Iterable[str] = PROGRAMS, *, record: Iterable[str] = (),
+    variants: Iterable[str],
+    programs: Iterable[str] = PROGRAMS,
+    *,
+    record: Iterable[str] = (),
     axes: Mapping[str, object] | None = None,
-) -> Sweep:  # fmt: skip
+) -> Sweep:
     """Some programs on some designs."""
     return Sweep(
-        models=MODEL, workloads=[PROGRAMS[name] for name in programs], variants=list(variants),
-        record=list(record), set=axes or {},
-    )  # fmt: skip
+        models=MODEL,
+        workloads=[PROGRAMS[name] for name in programs],
+        variants=list(variants),
+        record=list(record),
+        set=axes or {},
+    )
 
 
 WATCHED = sweep([SMALL], record=["tlb_misses", "lifetimes"])
@@ -90,9 +96,11 @@ def cycles(
 
 
 def recorded(
-    material: Material, reading: Callable[[Result], Mapping[str, float]],
-    programs: Mapping[str, str], variant: str,
-) -> pd.DataFrame:  # fmt: skip
+    material: Material,
+    reading: Callable[[Result], Mapping[str, float]],
+    programs: Mapping[str, str],
+    variant: str,
+) -> pd.DataFrame:
     """Numbers of what runs of a design recorded: a row a program; NaN where there is no run."""
     import pandas as pd
 
@@ -110,16 +118,25 @@ def bars_of_windows(
         highest = max(highest, most.max())
     figure = new_figure("page", height=2.4)
     axes = bar_groups(
-        means, geomean=False, limit=1.05 * highest, ylabel="lookups per cycle",
+        means,
+        geomean=False,
+        limit=1.05 * highest,
+        ylabel="lookups per cycle",
         ax=figure.subplots(),
-    )  # fmt: skip
+    )
     apart = GROUP / means.shape[1]
     for number, name in enumerate(means.columns):
         middles = np.arange(len(means)) + (number - (means.shape[1] - 1) / 2) * apart
         axes.errorbar(
-            middles, means[name], deviations.iloc[:, number], fmt="none", ecolor="black",
-            elinewidth=0.8, capsize=2, label="" if number else "one standard deviation",
-        )  # fmt: skip
+            middles,
+            means[name],
+            deviations.iloc[:, number],
+            fmt="none",
+            ecolor="black",
+            elinewidth=0.8,
+            capsize=2,
+            label="" if number else "one standard deviation",
+        )
     if most is not None:
         axes.plot(range(len(most)), most, "o", color=PALETTE[1], markersize=3, label="most")
     legend_above(axes)

@@ -114,17 +114,25 @@ FIGURE = Figure(
     "those that wait for one under way among them, relative to lookups, by where the line "
     "was in that cycle.",
     claims=(
-        "vc.fig2.miss_ratio", "vc.fig2.breakdown", "vc.fig2.filterable", "vc.fig2.filterable_128",
-        "vc.fig2.size_monotone", "vc.fig2.large_still_miss", "vc.fig2.fw_divergence",
-        "vc.fig2.scratchpad_apps", "vc.fig2.pannotia_more", "vc.fig2.l2_larger_share",
+        "vc.fig2.miss_ratio",
+        "vc.fig2.breakdown",
+        "vc.fig2.filterable",
+        "vc.fig2.filterable_128",
+        "vc.fig2.size_monotone",
+        "vc.fig2.large_still_miss",
+        "vc.fig2.fw_divergence",
+        "vc.fig2.scratchpad_apps",
+        "vc.fig2.pannotia_more",
+        "vc.fig2.l2_larger_share",
     ),
     sweeps=(
-        WATCHED, sweep([name for name in SIZES.values() if name != SMALL], record=["tlb_misses"]),
+        WATCHED,
+        sweep([name for name in SIZES.values() if name != SMALL], record=["tlb_misses"]),
     ),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -53,14 +53,17 @@ FIGURE = Figure(
     "IOMMU TLB that answers any number of lookups a cycle; bars: one standard deviation, "
     "dots: the highest window.",
     claims=(
-        "vc.fig3.mean_rate", "vc.fig3.bursts", "vc.fig3.peak", "vc.fig3.color_max_windows",
+        "vc.fig3.mean_rate",
+        "vc.fig3.bursts",
+        "vc.fig3.peak",
+        "vc.fig3.color_max_windows",
         "vc.fig3.graph_more",
     ),
     sweeps=(RATES,),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

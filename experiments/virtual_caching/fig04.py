@@ -64,9 +64,12 @@ def draw(table: pd.DataFrame) -> Picture:
     figure = new_figure("column", height=2.4)
     colours = dict(zip((WALKS, TURNS), PALETTE, strict=False))
     stacked_bars(
-        _average(table).clip(lower=0), shares=False, colours=colours,
-        ylabel="overhead over IDEAL MMU", ax=figure.subplots(),
-    )  # fmt: skip
+        _average(table).clip(lower=0),
+        shares=False,
+        colours=colours,
+        ylabel="overhead over IDEAL MMU",
+        ax=figure.subplots(),
+    )
     return figure
 
 
@@ -90,13 +93,15 @@ FIGURE = Figure(
     "a cycle in the IOMMU TLB is that of page walks (and of the ways there), the rest is "
     "serialisation. Arithmetic means.",
     claims=(
-        "vc.fig4.overhead", "vc.fig4.large_tlb_little", "vc.fig4.serialisation_dominates",
+        "vc.fig4.overhead",
+        "vc.fig4.large_tlb_little",
+        "vc.fig4.serialisation_dominates",
     ),
     sweeps=(WATCHED, RATES, BASELINES, sweep([SMALL_UNLIMITED])),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

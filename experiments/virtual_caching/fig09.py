@@ -89,14 +89,19 @@ FIGURE = Figure(
     "ten programs of high translation bandwidth, and over all fifteen; the picture leaves "
     "out those of low bandwidth.",
     claims=(
-        "vc.fig9.base512_high", "vc.fig9.base16k_no_help", "vc.fig9.avg_all",
-        "vc.fig9.vc_near_ideal", "vc.fig9.noopt_most", "vc.fig9.fw_bfs_walks", "vc.fig9.low_bw",
+        "vc.fig9.base512_high",
+        "vc.fig9.base16k_no_help",
+        "vc.fig9.avg_all",
+        "vc.fig9.vc_near_ideal",
+        "vc.fig9.noopt_most",
+        "vc.fig9.fw_bfs_walks",
+        "vc.fig9.low_bw",
     ),
     sweeps=(WATCHED, RATES, BASELINES, sweep([VC])),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

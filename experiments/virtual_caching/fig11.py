@@ -51,14 +51,16 @@ FIGURE = Figure(
     "entries and a physical L2 cache, and of VC With OPT; programs of high translation "
     "bandwidth (the paper does not say which).",
     claims=(
-        "vc.fig11.l1only", "vc.fig11.whole_over_l1only", "vc.fig11.whole_total",
+        "vc.fig11.l1only",
+        "vc.fig11.whole_over_l1only",
+        "vc.fig11.whole_total",
         "vc.fig11.l1only_128_between",
     ),
     sweeps=(BASELINES, RATES, sweep(["l1-vc-32", "l1-vc-128"], HIGH)),
     table=table,
     draw=draw,
     measure=measure,
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     from gpusim.cli.script import script

@@ -64,8 +64,10 @@ def checkpoint(
     if as_json:
         print(json.dumps({"file": str(output), **asdict(kept)}))
         return
-    print(shown(
-        f"wrote {output}: {format_memory(kept.bytes)}, {kept.launches} launches, "
-        f"{kept.instructions:,} warp instructions, {kept.transactions:,} accesses, of which "
-        f"{kept.whole:,} in full"
-    ))  # fmt: skip
+    print(
+        shown(
+            f"wrote {output}: {format_memory(kept.bytes)}, {kept.launches} launches, "
+            f"{kept.instructions:,} warp instructions, {kept.transactions:,} accesses, of which "
+            f"{kept.whole:,} in full"
+        )
+    )

@@ -25,11 +25,12 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o",
+            "--output",
+            "-o",
             help="File, or folder of tables (default: FILE-csv/, FILE.nc, … beside FILE.h5).",
         ),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write a result's tables as CSV or Parquet, its numbers as JSON, or all of it as netCDF."""
     from gpusim.cli.console import stdout_console
     from gpusim.results.export import default_place

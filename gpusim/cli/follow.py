@@ -92,8 +92,14 @@ def _stages(life: Life) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for name, begin, end in _folded(life.stages):
-        cells = (name, f"{begin:,}", f"{end:,}", f"{end - begin:,}",
-                 f"{(end - begin) / life.cycles * 100:.1f} %", _bar(life, begin, end))  # fmt: skip
+        cells = (
+            name,
+            f"{begin:,}",
+            f"{end:,}",
+            f"{end - begin:,}",
+            f"{(end - begin) / life.cycles * 100:.1f} %",
+            _bar(life, begin, end),
+        )
         table.add_row(*map(Text, cells))
     return table
 

@@ -85,17 +85,20 @@ WORKLOADS, SWEEPS = begins(_workloads), begins(_sweeps)
 Variants = Annotated[
     list[str] | None,
     typer.Option(
-        "--variant", "-v", help="Variant of the model, recipe, or a recipe's file; they stack.",
+        "--variant",
+        "-v",
+        help="Variant of the model, recipe, or a recipe's file; they stack.",
         autocompletion=begins(_recipes),
     ),
-]  # fmt: skip
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", help="KEY=VALUE, such as tlb.L2.entries=1024; may be repeated.",
+        "--set",
+        help="KEY=VALUE, such as tlb.L2.entries=1024; may be repeated.",
         autocompletion=_setting_begins,
     ),
-]  # fmt: skip
+]
 SCALES, RECORDS = begins(_scales), _record_begins
 Scale = Annotated[str, typer.Option(help="smoke, quick or paper.", autocompletion=SCALES)]
 
@@ -114,17 +117,19 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Seeds = Annotated[
     int | None,
     typer.Option(
-        "--seeds", min=1, metavar="N",
+        "--seeds",
+        min=1,
+        metavar="N",
         help="Run with so many seeds, one after the other; tell means and 95 % intervals.",
     ),
-]  # fmt: skip
+]
 Shift = Annotated[
     str | None,
     typer.Option(
         metavar="KEY",
         help="With --seeds: shift this key by 0, +1, -1, +2, … run by run, such as l2.latency.",
     ),
-]  # fmt: skip
+]
 
 AllowCode = Annotated[
     bool,

@@ -86,9 +86,15 @@ def reproduce(
     left_out: list[Judged] = []
     for paper, figures in chosen:
         for outcome in run(
-            paper, figures, output, scale, jobs=jobs, dask=dask, retry_failed=retry_failed,
+            paper,
+            figures,
+            output,
+            scale,
+            jobs=jobs,
+            dask=dask,
+            retry_failed=retry_failed,
             progress=sweep_progress,
-        ):  # fmt: skip
+        ):
             picture = save_picture(outcome, docs / PICTURES, kind)
             write_page(paper, [outcome], docs, kind=kind)
             found.append(outcome)

@@ -26,10 +26,16 @@ if TYPE_CHECKING:
 
 
 def try_papers(
-    chosen: Iterable[tuple[Paper, list[Figure]]], runs: Path, docs: Path, scale: str,
-    kind: str, *,
-    jobs: int | None, dask: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    chosen: Iterable[tuple[Paper, list[Figure]]],
+    runs: Path,
+    docs: Path,
+    scale: str,
+    kind: str,
+    *,
+    jobs: int | None,
+    dask: str | None,
+    as_json: bool,
+) -> None:
     """Try the choices of papers by some of their figures; print and write what comes out.
 
     Raises:

@@ -16,9 +16,11 @@ from gpusim.studies.reproduce.run import Judged, Outcome
 from gpusim.studies.reproduce.verdict import Verdict
 
 _STYLES = {
-    Verdict.AGREES: "green", Verdict.DIRECTION: "yellow", Verdict.DIFFERS: "red",
+    Verdict.AGREES: "green",
+    Verdict.DIRECTION: "yellow",
+    Verdict.DIFFERS: "red",
     Verdict.NOT_MEASURED: "dim",
-}  # fmt: skip
+}
 
 
 def print_outcome(found: Outcome, picture: Path | None) -> None:
@@ -70,6 +72,8 @@ def _claims(claims: Iterable[Judged], title: str | None = None) -> Table:
         here = ours(one.claim, one.measured).replace("**", "")
         table.add_row(
             Text(one.claim.id, style="bold" if one.claim.headline else ""),
-            Text(told(one.claim)), Text(here), Text(one.verdict, style=_STYLES[one.verdict]),
-        )  # fmt: skip
+            Text(told(one.claim)),
+            Text(here),
+            Text(one.verdict, style=_STYLES[one.verdict]),
+        )
     return table

@@ -108,16 +108,31 @@ def run(
     of_model, of_workload = split_settings(settings)
     if seeds is not None:
         _refuse_with_seeds(
-            log=log, log_every=log_every, events=events, serve=serve,
-            serve_address=serve_address, sample=sample, **{"from": start},
-        )  # fmt: skip
+            log=log,
+            log_every=log_every,
+            events=events,
+            serve=serve,
+            serve_address=serve_address,
+            sample=sample,
+            **{"from": start},
+        )
         run_seeds(
             Repeated(
-                model, variant or (), of_model, workload, scale, of_workload,
-                range(seed, seed + seeds), shift or "", records, output, until or (), skip,
+                model,
+                variant or (),
+                of_model,
+                workload,
+                scale,
+                of_workload,
+                range(seed, seed + seeds),
+                shift or "",
+                records,
+                output,
+                until or (),
+                skip,
             ),
             as_json,
-        )  # fmt: skip
+        )
         return
     if shift is not None:
         raise UserError(f"--shift {shift}: needs several runs, --seeds N")
@@ -128,11 +143,20 @@ def run(
     title = f"{machine.name} · {program.name}"
     with served_run(title, serve, serve_address) as live, live_progress(title) as progress:
         result = simulate(
-            machine, program, record=records, output=output, progress=progress,
-            log=log, log_every=LOG_EVERY if log_every is None else log_every, events=events,
-            attach=None if live is None else live.attach, until=until or (), skip=skip,
-            sample=sample, start=start,
-        )  # fmt: skip
+            machine,
+            program,
+            record=records,
+            output=output,
+            progress=progress,
+            log=log,
+            log_every=LOG_EVERY if log_every is None else log_every,
+            events=events,
+            attach=None if live is None else live.attach,
+            until=until or (),
+            skip=skip,
+            sample=sample,
+            start=start,
+        )
     with result, kept(output):
         if as_json:
             print(json.dumps(result.to_json()))

@@ -85,9 +85,14 @@ def _run(what: Repeated, number: int) -> Result:
     title = f"{model.name} · {workload.name} · seed {seed} ({number + 1} of {len(what.seeds)})"
     with live_progress(title) as progress:
         return simulate(
-            model, workload, record=what.record, output=output, progress=progress,
-            until=what.until, skip=what.skip,
-        )  # fmt: skip
+            model,
+            workload,
+            record=what.record,
+            output=output,
+            progress=progress,
+            until=what.until,
+            skip=what.skip,
+        )
 
 
 def _beside(output: Path, ending: str) -> Path:
@@ -109,8 +114,9 @@ def _print(what: Repeated, results: Sequence[Result], table: pd.DataFrame) -> No
     console.print(shown)
     if len(results) > 1 and len({result.summary["cycles"] for result in results}) == 1:
         hint = "" if what.shift else ": --shift l2.latency shifts a latency that should not matter"
-        console.print(Text(f"warning: all runs took the same number of cycles{hint}",
-                           style="yellow"))  # fmt: skip
+        console.print(
+            Text(f"warning: all runs took the same number of cycles{hint}", style="yellow")
+        )
     if what.output is not None:
         files = f"{_beside(what.output, 'seed-*.h5')} and {_beside(what.output, 'seeds.csv')}"
         console.print(Text(f"written to {files}"))

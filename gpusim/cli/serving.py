@@ -17,24 +17,30 @@ if TYPE_CHECKING:
 Serve = Annotated[
     int | None,
     typer.Option(
-        "--serve", min=0, max=65535, metavar="PORT",
+        "--serve",
+        min=0,
+        max=65535,
+        metavar="PORT",
         help="Show it in a browser while it goes, on this port of this machine (0: a free one).",
     ),
-]  # fmt: skip
+]
 ServeAddress = Annotated[
     str | None,
     typer.Option(
-        "--serve-address", metavar="ADDRESS",
+        "--serve-address",
+        metavar="ADDRESS",
         help="Let others see it at this address, too; they need the token that is printed.",
     ),
-]  # fmt: skip
+]
 
 
 @contextmanager
 def serving(
-    port: int | None, address: str | None, state: Callable[[], dict[str, Any]],
+    port: int | None,
+    address: str | None,
+    state: Callable[[], dict[str, Any]],
     command: Callable[[str, int], None] | None = None,
-) -> Iterator[None]:  # fmt: skip
+) -> Iterator[None]:
     """Serve a page meanwhile, if a port is given.
 
     Raises:

@@ -107,7 +107,7 @@ def _amounts(result: Result, names: Sequence[str]) -> tuple[list[str], str]:
 
 def _told_number(
     result: Result, name: str, spans: Mapping[str, tuple[float, float]]
-) -> tuple[str, str]:  # fmt: skip
+) -> tuple[str, str]:
     """A number and its unit; two empty texts if there is none."""
     if name not in result.summary:
         return "", ""

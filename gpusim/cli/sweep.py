@@ -104,10 +104,15 @@ def sweep(
         sweep_progress(title) as progress,
     ):
         results = run_sweep(
-            wanted, output, jobs=jobs, dask=dask, retry_failed=retry_failed,
-            limits=_limits(time_limit, hang_limit), progress=watched.also(progress),
+            wanted,
+            output,
+            jobs=jobs,
+            dask=dask,
+            retry_failed=retry_failed,
+            limits=_limits(time_limit, hang_limit),
+            progress=watched.also(progress),
             brake=watched.brake,
-        )  # fmt: skip
+        )
     if len(wanted.seeds) > 1:
         results.write_bands()
     try:

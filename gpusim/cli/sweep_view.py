@@ -73,8 +73,11 @@ class WatchedSweep:
         """What there is to show, in plain JSON types."""
         seconds = self._clock() - self._began
         state = {
-            "title": self._title, "kind": "sweep", "paused": self.brake.paused, "seconds": seconds,
-        }  # fmt: skip
+            "title": self._title,
+            "kind": "sweep",
+            "paused": self.brake.paused,
+            "seconds": seconds,
+        }
         progress = self._last
         if progress is None:
             return {**state, "total": 0, "finished": 0, "done": False}
@@ -124,8 +127,9 @@ class _Lines:
         print(
             f"{finished}/{progress.total} runs ({_counts(progress)}), "
             f"{clock_text(now - self._started)}, {_left(progress)} left",
-            file=sys.stderr, flush=True,
-        )  # fmt: skip
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _counts(progress: SweepProgress) -> str:

@@ -68,7 +68,9 @@ def timeline(
     bin_cycles: Annotated[
         int | None,
         typer.Option(
-            "--bin", parser=whole_cycles, metavar="CYCLES",
+            "--bin",
+            parser=whole_cycles,
+            metavar="CYCLES",
             help="Cycles of a bin; by default such that there are 400 (in the terminal 20).",
         ),
     ] = None,
@@ -82,7 +84,7 @@ def timeline(
         Path | None, typer.Option(help="Trace for Perfetto, such as run.pftrace.")
     ] = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Show where the cycles went over time, and how busy walkers, DRAM and TLBs were."""
     from gpusim.views.timelines import Selection, window_of
     from gpusim.views.timelines import timeline as timeline_of
@@ -115,9 +117,7 @@ def timeline(
                 print(visible(f"written to {path}"))
 
 
-def _draw(
-    result: Result, window: Window, selection: Selection, warps: bool, path: Path
-) -> None:  # fmt: skip
+def _draw(result: Result, window: Window, selection: Selection, warps: bool, path: Path) -> None:
     """The picture; what else could be in it is told on stderr."""
     from gpusim.results import DRAWN, RECORDS
     from gpusim.views.plots import save

@@ -62,11 +62,23 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
 def _check_sm(config: GpuConfig) -> Iterator[Problem]:
     sm = config.sm
     yield from _at_least(
-        1, sm, ("sm",), (
-            "count", "max_threads", "max_warps", "max_blocks", "registers", "shared_memory",
-            "lsu_width", "lsu_interval", "lsu_queue", "max_loads", "store_credits",
+        1,
+        sm,
+        ("sm",),
+        (
+            "count",
+            "max_threads",
+            "max_warps",
+            "max_blocks",
+            "registers",
+            "shared_memory",
+            "lsu_width",
+            "lsu_interval",
+            "lsu_queue",
+            "max_loads",
+            "store_credits",
         ),
-    )  # fmt: skip
+    )
     if not sm.block_start.cycles(config.clock):
         yield Problem(("sm", "block_start"), "must be at least one cycle")
     if sm.simd_lanes < 1 or sm.warp_size % sm.simd_lanes:
@@ -149,9 +161,10 @@ def _check_hash(config: GpuConfig) -> Iterator[Problem]:
     if config.mig is None or config.mig.slices < 1:
         return
     whole, sizes = config.mig.slices, config.mig.sizes
-    dealt_out = ("l2", config.l2.hash, config.l2.banks), (
-        "dram", config.dram.hash, config.dram.channels
-    )  # fmt: skip
+    dealt_out = (
+        ("l2", config.l2.hash, config.l2.banks),
+        ("dram", config.dram.hash, config.dram.channels),
+    )
     for table, name, parts in dealt_out:
         refusals = {size: hash_refusal(name or "", parts * size // whole) for size in sizes}
         if size := next((size for size in sizes if refusals[size]), 0):
@@ -238,9 +251,10 @@ def _check_misses(config: GpuConfig, name: str, tlb: TlbConfig, key: Key) -> Ite
         yield Problem(key, 'must be "mshr" but for the first level, of scope "sm"')
     if tlb.misses == "lsu-blocking" and config.l1.translation not in ("before", "parallel"):
         yield Problem(
-            key, 'must not be "lsu-blocking" unless l1.translation is "before" or "parallel": '
+            key,
+            'must not be "lsu-blocking" unless l1.translation is "before" or "parallel": '
             "a virtual L1 cache is asked before the TLB",
-        )  # fmt: skip
+        )
 
 
 def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
@@ -291,8 +305,12 @@ def _check_mig(config: GpuConfig, mig: MigConfig) -> Iterator[Problem]:
             f'must be sizes from "1g" to "{mig.slices}g", each once, the smallest first',
         )
     for table, name in (
-        ("sm", "count"), ("l2", "banks"), ("l2", "size"), ("dram", "channels"), ("walk", "walkers"),
-    ):  # fmt: skip
+        ("sm", "count"),
+        ("l2", "banks"),
+        ("l2", "size"),
+        ("dram", "channels"),
+        ("walk", "walkers"),
+    ):
         if getattr(getattr(config, table), name) % mig.slices:
             yield Problem((table, name), f"must be a multiple of mig.slices, {mig.slices}")
     memory = config.memory

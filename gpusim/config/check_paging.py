@@ -29,14 +29,16 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
     for name, tlb in config.tlb.items():
         if tlb.ideal:
             yield Problem(
-                ("tlb", name, "ideal"), "must be false where pages come on demand: an ideal TLB "
+                ("tlb", name, "ideal"),
+                "must be false where pages come on demand: an ideal TLB "
                 "knows pages that nobody has brought",
-            )  # fmt: skip
+            )
     if config.memory.frames.policy in LARGE_PAGES:
         yield Problem(
-            ("memory", "frames"), f"{config.memory.frames.policy!r} has pages of several sizes; "
+            ("memory", "frames"),
+            f"{config.memory.frames.policy!r} has pages of several sizes; "
             "on demand they come one by one",
-        )  # fmt: skip
+        )
 
 
 def _room(paging: PagingConfig, page: int) -> Iterator[Problem]:
@@ -45,9 +47,7 @@ def _room(paging: PagingConfig, page: int) -> Iterator[Problem]:
             ("paging", "oversubscription"), "contradicts paging.capacity: only one of them"
         )
     if paging.capacity is not None and paging.capacity < page:
-        yield Problem(
-            ("paging", "capacity"), f"must be at least memory.page, {format_bytes(page)}"
-        )  # fmt: skip
+        yield Problem(("paging", "capacity"), f"must be at least memory.page, {format_bytes(page)}")
     if paging.oversubscription is not None and paging.oversubscription <= 0:
         yield Problem(("paging", "oversubscription"), "must be above 0")
 
@@ -59,15 +59,16 @@ def _senseless(paging: PagingConfig) -> Iterator[Problem]:
         yield Problem(("paging", "free"), "must be 0 or more and below 1")
     elif paging.free and not limited:
         yield Problem(
-            ("paging", "free"), "must be 0 without paging.capacity or paging.oversubscription: "
+            ("paging", "free"),
+            "must be 0 without paging.capacity or paging.oversubscription: "
             "there is room for all arrays",
-        )  # fmt: skip
+        )
     if paging.migration == "never" and limited:
         key = "oversubscription" if paging.capacity is None else "capacity"
         yield Problem(
-            ("paging", key), 'must be left out with paging.migration = "never": nothing comes to '
-            "the device",
-        )  # fmt: skip
+            ("paging", key),
+            'must be left out with paging.migration = "never": nothing comes to the device',
+        )
     if paging.migration != "fault":
         remote = f"with paging.migration = {paging.migration!r}: all arrays are with the host"
         if paging.arrays == "device":
@@ -79,6 +80,6 @@ def _senseless(paging: PagingConfig) -> Iterator[Problem]:
 def _block(key: str, size: Bytes, page: int) -> Iterator[Problem]:
     if size < page or size & (size - 1):
         yield Problem(
-            ("paging", key), "must be a power of two, and at least memory.page, "
-            f"{format_bytes(page)}",
-        )  # fmt: skip
+            ("paging", key),
+            f"must be a power of two, and at least memory.page, {format_bytes(page)}",
+        )

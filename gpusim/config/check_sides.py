@@ -27,9 +27,10 @@ def check_sides(config: GpuConfig) -> Iterator[Problem]:
                 yield Problem((name, "tlb"), f"there is another stage that is called {name!r}")
         if config.l1.translation == "after-l2":
             yield Problem(
-                (name,), 'must be left out with l1.translation = "after-l2": a virtual L2 cache '
+                (name,),
+                'must be left out with l1.translation = "after-l2": a virtual L2 cache '
                 "names lines as its L1 caches do",
-            )  # fmt: skip
+            )
 
 
 def _check_cache(config: GpuConfig, key: Key, cache: SideCacheConfig) -> Iterator[Problem]:
@@ -52,9 +53,9 @@ def _check_tlb(key: Key, tlb: SideTlbConfig) -> Iterator[Problem]:
     sets, rest = divmod(tlb.entries, tlb.ways)
     if rest or sets & (sets - 1):
         yield Problem(
-            (*key, "entries"), f"{tlb.entries} entries in {tlb.ways} ways: sets must be a power of "
-            "two",
-        )  # fmt: skip
+            (*key, "entries"),
+            f"{tlb.entries} entries in {tlb.ways} ways: sets must be a power of two",
+        )
 
 
 def _at_least_one(table: object, key: Key, names: Iterable[str]) -> Iterator[Problem]:

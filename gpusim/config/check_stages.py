@@ -19,9 +19,9 @@ def check_stages(config: GpuConfig) -> Iterator[Problem]:
     for name in dict.fromkeys(names):
         if name not in known:
             yield Problem(
-                _KEY, f"there is no stage {name!r}{nearest(name, known)}; allowed: "
-                f"{', '.join(known)}",
-            )  # fmt: skip
+                _KEY,
+                f"there is no stage {name!r}{nearest(name, known)}; allowed: {', '.join(known)}",
+            )
         elif names.count(name) > 1:
             yield Problem(_KEY, f"{name!r} is there twice")
     for table, tables in (("tlb", config.tlb), ("stage", config.stage)):

@@ -32,14 +32,19 @@ _QUANTITIES: Mapping[Any, tuple[str, str]] = {
     Duration: (_NUMBER + "(cycles?|ps|ns|us)$", "10 cycles"),
 }
 _PLAIN: Mapping[Any, Schema] = {
-    int: {"type": "integer"}, float: {"type": "number"}, str: {"type": "string"},
-    bool: {"type": "boolean"}, Any: {},
-}  # fmt: skip
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    Any: {},
+}
 
 _TIMES: Schema = {
-    "type": "object", "properties": {"times": {"type": "number"}}, "required": ["times"],
+    "type": "object",
+    "properties": {"times": {"type": "number"}},
+    "required": ["times"],
     "additionalProperties": False,
-}  # fmt: skip
+}
 
 Names = Callable[[Slot], tuple[str, ...]]
 """The policies that there are for a slot."""
@@ -80,9 +85,11 @@ class Schemas:
             if not self._layer and one.default is attrs.NOTHING:
                 required.append(one.name)
         return {
-            "type": "object", "properties": properties, "required": required,
+            "type": "object",
+            "properties": properties,
+            "required": required,
             "additionalProperties": False,
-        }  # fmt: skip
+        }
 
     def _of(self, kind: Any, metadata: Mapping[Any, Any]) -> Schema:
         """A value of a kind, with the metadata of its attribute."""
@@ -127,9 +134,11 @@ class Schemas:
         name = {"anyOf": [{"enum": names}, {"type": "string", "pattern": r"^[\w.]+:\w+$"}]}
         options = {"type": ["integer", "number", "string", "boolean"]}
         table = {
-            "type": "object", "properties": {"policy": name}, "additionalProperties": options,
+            "type": "object",
+            "properties": {"policy": name},
+            "additionalProperties": options,
             "required": [] if self._layer else ["policy"],
-        }  # fmt: skip
+        }
         return {"anyOf": [*name["anyOf"], table]}
 
 

@@ -52,11 +52,28 @@ DEFAULT = "default"
 
 OPTIONAL = (
     "dispatch",
-    "fbt", "fbt.remapping", "tlb.*", "tlb.*.hash", "tlb.*.victims", "stage.*", "walk.cache",
-    "dram.hash", "dram.partition", "dram.refresh", "dram.trip", "l2.entry", "l2.hash",
-    "l2.sector", "l2.byte_masks", "l2.far", "l2.copies", "l1.unified", "l1.carve_outs", "l1.hash",
+    "fbt",
+    "fbt.remapping",
+    "tlb.*",
+    "tlb.*.hash",
+    "tlb.*.victims",
+    "stage.*",
+    "walk.cache",
+    "dram.hash",
+    "dram.partition",
+    "dram.refresh",
+    "dram.trip",
+    "l2.entry",
+    "l2.hash",
+    "l2.sector",
+    "l2.byte_masks",
+    "l2.far",
+    "l2.copies",
+    "l1.unified",
+    "l1.carve_outs",
+    "l1.hash",
     *(key for name in SIDE_CACHES for key in (name, f"{name}.tlb")),
-)  # fmt: skip
+)
 """Tables and keys that a machine may do without: `NONE` takes them away."""
 
 Check = Callable[[GpuConfig], Iterable[Problem]]
@@ -94,9 +111,11 @@ class LoadedModel:
 
 
 def read_model(
-    name_or_path: str, variants: Iterable[str], overrides: Mapping[str, object] | None,
+    name_or_path: str,
+    variants: Iterable[str],
+    overrides: Mapping[str, object] | None,
     check: Check,
-) -> LoadedModel:  # fmt: skip
+) -> LoadedModel:
     """Read a model, lay variants and recipes over it in the given order, then overrides.
 
     Args:
@@ -116,9 +135,11 @@ def read_model(
 
 
 def _read_model(
-    name_or_path: str, variants: Iterable[str], overrides: Mapping[str, object] | None,
+    name_or_path: str,
+    variants: Iterable[str],
+    overrides: Mapping[str, object] | None,
     check: Check,
-) -> LoadedModel:  # fmt: skip
+) -> LoadedModel:
     path = find_data("models", name_or_path)
     document = read_document(path)
     names = stacked(document, (variants,) if isinstance(variants, str) else variants)

@@ -41,17 +41,14 @@ class Role:
 
 
 ROLES: Mapping[str, Role] = {
-    "first": Role(
-        "a first TLB level", False, lambda levels: [name for name, _ in levels[:1]]
-    ),
+    "first": Role("a first TLB level", False, lambda levels: [name for name, _ in levels[:1]]),
     "second": Role(
         "a TLB level behind the first", False, lambda levels: [name for name, _ in levels[1:2]]
     ),
-    "last": Role(
-        "a last TLB level", False, lambda levels: [name for name, _ in levels[-1:]]
-    ),
+    "last": Role("a last TLB level", False, lambda levels: [name for name, _ in levels[-1:]]),
     "shared": Role(
-        "a TLB that all SMs share", False,
+        "a TLB that all SMs share",
+        False,
         lambda levels: [name for name, scope in levels if scope in _WIDE][-1:],
     ),
     "all": Role("a TLB level", True, lambda levels: [name for name, _ in levels]),
@@ -59,10 +56,11 @@ ROLES: Mapping[str, Role] = {
         "a TLB level behind the first", True, lambda levels: [name for name, _ in levels[1:]]
     ),
     "private": Role(
-        "a TLB level that not all SMs share", True,
+        "a TLB level that not all SMs share",
+        True,
         lambda levels: [name for name, scope in levels if scope not in _WIDE],
     ),
-}  # fmt: skip
+}
 """By name, as the documentation of models explains them."""
 
 

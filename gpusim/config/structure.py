@@ -84,9 +84,7 @@ def unstructure(config: attrs.AttrsInstance) -> dict[str, Any]:
     return tables
 
 
-def attributes_of(
-    config: Any, key: Key = ()
-) -> Iterator[tuple[Key, attrs.Attribute[Any], Any]]:  # fmt: skip
+def attributes_of(config: Any, key: Key = ()) -> Iterator[tuple[Key, attrs.Attribute[Any], Any]]:
     """Every attribute of a machine, or of one of its tables, with its key and its value."""
     if isinstance(config, Mapping):
         for name, table in config.items():
@@ -142,8 +140,11 @@ def _unknown(name: str, allowed: Iterable[str]) -> str:
 
 
 _QUANTITIES: Mapping[Any, Callable[[Any], str]] = {
-    Bytes: format_bytes, Hertz: format_hertz, Bandwidth: format_bandwidth, Duration: str,
-}  # fmt: skip
+    Bytes: format_bytes,
+    Hertz: format_hertz,
+    Bandwidth: format_bandwidth,
+    Duration: str,
+}
 """How values with a unit are written."""
 
 

@@ -51,9 +51,15 @@ class Behind:
         raise NotImplementedError
 
     def warm_lines(
-        self, lines: list[int], first: int, end: int, shift: int, sectors: list[int],
-        kinds: list[int], app: int,
-    ) -> None:  # fmt: skip
+        self,
+        lines: list[int],
+        first: int,
+        end: int,
+        shift: int,
+        sectors: list[int],
+        kinds: list[int],
+        app: int,
+    ) -> None:
         """Likewise for many, one after the other.
 
         Args:

@@ -20,9 +20,12 @@ def pieces_of(chunk: LaneChunk, rows: int) -> Iterator[LaneChunk]:
         last = min(first + rows, len(chunk.kind))
         accesses = slice(int(memory[first]), int(memory[last]))
         yield LaneChunk(
-            chunk.kind[first:last], chunk.arg[first:last], chunk.active[first:last],
-            chunk.address[accesses], chunk.size[accesses],
-        )  # fmt: skip
+            chunk.kind[first:last],
+            chunk.arg[first:last],
+            chunk.active[first:last],
+            chunk.address[accesses],
+            chunk.size[accesses],
+        )
 
 
 def part_of(chunk: LaneChunk, number: int, count: int) -> LaneChunk:
@@ -33,6 +36,9 @@ def part_of(chunk: LaneChunk, number: int, count: int) -> LaneChunk:
     used: NDArray[np.bool_] = np.logical_or.reduce(active, axis=1)
     accesses = used[_IS_ACCESS[chunk.kind]]
     return LaneChunk(
-        chunk.kind[used], chunk.arg[used], active[used],
-        chunk.address[accesses, own], chunk.size[accesses],
-    )  # fmt: skip
+        chunk.kind[used],
+        chunk.arg[used],
+        active[used],
+        chunk.address[accesses, own],
+        chunk.size[accesses],
+    )

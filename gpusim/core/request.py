@@ -163,9 +163,19 @@ class MemoryRequest(Traveller):
     __slots__ = ("access", "address", "depth", "sectors", "vline")
 
     def __init__(
-        self, kind: int, app: int, asid: int, sm: int, tag: int, address: int, vline: int,
-        sectors: int, depth: int, access: Access | None, trail: list[int],
-    ) -> None:  # fmt: skip
+        self,
+        kind: int,
+        app: int,
+        asid: int,
+        sm: int,
+        tag: int,
+        address: int,
+        vline: int,
+        sectors: int,
+        depth: int,
+        access: Access | None,
+        trail: list[int],
+    ) -> None:
         # Traveller.__init__ written out: this is the most frequent object of a run.
         self.app = app
         self.asid = asid
@@ -202,12 +212,20 @@ class VirtualRequest(MemoryRequest):
     __slots__ = ("cached_writable", "leading", "line", "name", "page", "writable")
 
     def __init__(
-        self, kind: int, app: int, asid: int, sm: int, tag: int, address: int, vline: int,
-        sectors: int, depth: int, access: Access | None, trail: list[int],
-    ) -> None:  # fmt: skip
-        super().__init__(
-            kind, app, asid, sm, tag, address, vline, sectors, depth, access, trail
-        )  # fmt: skip
+        self,
+        kind: int,
+        app: int,
+        asid: int,
+        sm: int,
+        tag: int,
+        address: int,
+        vline: int,
+        sectors: int,
+        depth: int,
+        access: Access | None,
+        trail: list[int],
+    ) -> None:
+        super().__init__(kind, app, asid, sm, tag, address, vline, sectors, depth, access, trail)
         self.line = self.name = asid << ASID_SHIFT | vline
         self.leading = -1
         self.writable = True
@@ -258,9 +276,17 @@ class Translation(Traveller, Requester):
     __slots__ = ("access", "slot", "warp_slot")
 
     def __init__(
-        self, app: int, asid: int, sm: int, tag: int, slot: int, warp_slot: int, trail: list[int],
-        access: Access | None = None, kind: int = _DEMAND,
-    ) -> None:  # fmt: skip
+        self,
+        app: int,
+        asid: int,
+        sm: int,
+        tag: int,
+        slot: int,
+        warp_slot: int,
+        trail: list[int],
+        access: Access | None = None,
+        kind: int = _DEMAND,
+    ) -> None:
         super().__init__(app, asid, sm, tag, trail, kind)
         self.slot = slot
         self.warp_slot = warp_slot

@@ -34,9 +34,7 @@ class SignalBoard:
         find: the mapping that covers a tagged page now, or None.
     """
 
-    def __init__(
-        self, env: EventLoop, apps: int, find: Callable[[int], Mapping | None]
-    ) -> None:  # fmt: skip
+    def __init__(self, env: EventLoop, apps: int, find: Callable[[int], Mapping | None]) -> None:
         self.env = env
         self.apps = apps
         self.find = find
@@ -47,9 +45,7 @@ class SignalBoard:
         """Make a probe known; `sms`: of which SMs it tells, None: not of single SMs."""
         self.probes.setdefault(name, []).append((sms, probe))
 
-    def at(
-        self, sms: Collection[int], announce: Callable[..., None] | None = None
-    ) -> Signals:  # fmt: skip
+    def at(self, sms: Collection[int], announce: Callable[..., None] | None = None) -> Signals:
         """The signals for a policy that belongs to these SMs.
 
         Args:

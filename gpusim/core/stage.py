@@ -110,9 +110,7 @@ class Stage(Component):
         warm_below: the next stage for `warm`, where something is skipped.
     """
 
-    def __init__(
-        self, name: str, path: str, instance: int, requests: Port[Translation]
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, path: str, instance: int, requests: Port[Translation]) -> None:
         self.name = name
         self.path = path
         self.instance = instance
@@ -275,9 +273,15 @@ class StageProcess(Stage):
             return False
         self.counters[cause.app].prefetches += 1
         wanted = Translation(
-            cause.app, cause.asid, cause.sm, tag, cause.slot, cause.warp_slot,
-            [self.site.state, self.env.now], kind=int(Purpose.PREFETCH),
-        )  # fmt: skip
+            cause.app,
+            cause.asid,
+            cause.sm,
+            tag,
+            cause.slot,
+            cause.warp_slot,
+            [self.site.state, self.env.now],
+            kind=int(Purpose.PREFETCH),
+        )
         self._send(wanted, delay)
         return True
 

@@ -52,9 +52,11 @@ NO_INSTRUCTION = (Op.WAIT, Op.PACE, Op.FETCH)
 """Operations that take no issue cycle, and count as no instruction."""
 
 SIDE_OPS = {
-    "scalar": Op.SCALAR, "constant": Op.CONSTANT, "read_only": Op.READ_ONLY,
+    "scalar": Op.SCALAR,
+    "constant": Op.CONSTANT,
+    "read_only": Op.READ_ONLY,
     "instruction": Op.FETCH,
-}  # fmt: skip
+}
 """What goes to which side cache; a program states these operations only if it is asked for them
 (`LaunchBeside`).  They are the last ones in `Op`."""
 

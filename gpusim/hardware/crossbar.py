@@ -201,11 +201,21 @@ class Network(Component):
     """
 
     def __init__(
-        self, env: EventLoop, name: str, config: CrossbarConfig, clock: Hertz, sources: int,
-        links: int, link_of: Callable[[MemoryRequest], int], size: Callable[[MemoryRequest], int],
-        path: str = "crossbar", instance: int = 0, more: int = 0,
-        longer: list[list[int]] | None = None, ahead: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        name: str,
+        config: CrossbarConfig,
+        clock: Hertz,
+        sources: int,
+        links: int,
+        link_of: Callable[[MemoryRequest], int],
+        size: Callable[[MemoryRequest], int],
+        path: str = "crossbar",
+        instance: int = 0,
+        more: int = 0,
+        longer: list[list[int]] | None = None,
+        ahead: int = 0,
+    ) -> None:
         self.env = env
         self.name = name
         self.path = path

@@ -33,8 +33,11 @@ from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wron
 from gpusim.machine.trial import SOME_FRAMES, SOME_PAGE, trial_site
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
-    "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
-}  # fmt: skip
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+}
 
 
 def check_policies(config: GpuConfig) -> Iterator[Problem]:
@@ -70,10 +73,10 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     if config.paging is not None:
         yield from _check_made(
             own, ("paging", "prefetch"), Slot.PAGE_PREFETCH, config.paging.prefetch, SOME_PAGE
-        )  # fmt: skip
+        )
         yield from _check_made(
             own, ("paging", "eviction"), Slot.EVICTION, config.paging.eviction, 0
-        )  # fmt: skip
+        )
     for key, replacement, ways in _replaced(config):
         yield from _check_replacement(own, key, replacement, ways)
     yield from _check_dram(config, own)
@@ -154,9 +157,7 @@ def _type_name(parameter: inspect.Parameter) -> str:
     return annotation if isinstance(annotation, str) else annotation.__name__
 
 
-def _check_tlb(
-    own: Collection[str], key: Key, tlb: TlbConfig, sms: int
-) -> Iterator[Problem]:  # fmt: skip
+def _check_tlb(own: Collection[str], key: Key, tlb: TlbConfig, sms: int) -> Iterator[Problem]:
     """What a TLB array cannot be made of, or cannot serve; `sms` share it."""
     array: type[TlbArray] = find_policy(Slot.TLB_ARRAY, tlb.array.policy)
     yield from _check_replaces(key, tlb, array)
@@ -221,7 +222,7 @@ def _check_replacement(
 
 def _check_made(
     own: Collection[str], key: Key, slot: Slot, policy: PolicyConfig, *args: object
-) -> Iterator[Problem]:  # fmt: skip
+) -> Iterator[Problem]:
     """Make a policy as the machine does: it refuses options that it cannot work with."""
     cls = find_policy(slot, policy.policy)
     yield from _refusals(own, key, cls, partial(make_policy, slot, policy, *args))

@@ -161,9 +161,12 @@ def divide(config: GpuConfig, tenants: Sequence[Tenant]) -> list[Domain]:
 
 
 def _domain(
-    index: int, config: GpuConfig, apps: Iterable[int], before: Domain | None,
+    index: int,
+    config: GpuConfig,
+    apps: Iterable[int],
+    before: Domain | None,
     partitions: Partitions,
-) -> Domain:  # fmt: skip
+) -> Domain:
     """A domain of which everything is numbered after the one before it."""
     sm, bank, channel = (
         (before.sms.stop, before.banks.stop, before.channels.stop) if before else (0, 0, 0)

@@ -20,10 +20,11 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     """From the SMs to DRAM: what a component was asked for is what those before it sent."""
     beside = "".join(f" + {name}.lookups" for name in _side_caches(machine, but="instruction"))
     yield Law(
-        "sm.transactions", f"l1.lookups + l1.stores{beside}",
+        "sm.transactions",
+        f"l1.lookups + l1.stores{beside}",
         "transactions",
         "L1 lookups + stores and atomics" + (" + lookups of side caches" if beside else ""),
-    )  # fmt: skip
+    )
     yield from _translations(machine)
     yield from _data(machine)
     yield from _page_table_reads(machine)
@@ -33,9 +34,11 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     far = paging is not None and paging.host is not None
     far_reads, far_writes = (" + host.reads", " + host.writes") if far else ("", "")
     yield Law(
-        f"dram.data_reads + dram.walk_reads{far_reads}", f"l2.fills{copied}{past_l2}",
-        "DRAM reads", "L2 fills from DRAM + page-table reads that went past the L2 cache",
-    )  # fmt: skip
+        f"dram.data_reads + dram.walk_reads{far_reads}",
+        f"l2.fills{copied}{past_l2}",
+        "DRAM reads",
+        "L2 fills from DRAM + page-table reads that went past the L2 cache",
+    )
     yield Law(f"dram.writes{far_writes}", "l2.writebacks", "DRAM writes", "L2 write-backs")
     if paging is not None:
         yield from _moved(machine.config.memory.page, far=far)
@@ -49,13 +52,17 @@ def _moved(page: int, *, far: bool) -> Iterator[Law]:
     reads = " + host.read_bytes" if far else ""
     writes = f" + host.write_bytes + {HEADER_BYTES} * host.reads" if far else ""
     yield Law(
-        "link.bytes_to_device", " + ".join(f"{page} * paging.{one}" for one in came) + reads,
-        "bytes moved to the device", "those of its pages" + (" and lines" if far else ""),
-    )  # fmt: skip
+        "link.bytes_to_device",
+        " + ".join(f"{page} * paging.{one}" for one in came) + reads,
+        "bytes moved to the device",
+        "those of its pages" + (" and lines" if far else ""),
+    )
     yield Law(
-        "link.bytes_to_host", f"{page} * paging.pages_written_back{writes}",
-        "bytes moved to the host", "those of pages that were stored to" + (" and lines" * far),
-    )  # fmt: skip
+        "link.bytes_to_host",
+        f"{page} * paging.pages_written_back{writes}",
+        "bytes moved to the host",
+        "those of pages that were stored to" + (" and lines" * far),
+    )
 
 
 def _sectors(past_l2: str, *, far: bool) -> Iterator[Law]:
@@ -65,12 +72,15 @@ def _sectors(past_l2: str, *, far: bool) -> Iterator[Law]:
     yield Law(
         f"dram.data_read_bytes + dram.walk_read_bytes{far_reads}",
         f"{SECTOR_BYTES} * l2.sectors_fetched{past}",
-        "bytes read from DRAM", "those of the sectors that were fetched, or read past the L2 cache",
-    )  # fmt: skip
+        "bytes read from DRAM",
+        "those of the sectors that were fetched, or read past the L2 cache",
+    )
     yield Law(
-        f"dram.write_bytes{far_writes}", f"{SECTOR_BYTES} * l2.sectors_written_back",
-        "bytes written to DRAM", "those of the sectors that were written back",
-    )  # fmt: skip
+        f"dram.write_bytes{far_writes}",
+        f"{SECTOR_BYTES} * l2.sectors_written_back",
+        "bytes written to DRAM",
+        "those of the sectors that were written back",
+    )
 
 
 def _translations(machine: Machine) -> Iterator[Law]:
@@ -81,15 +91,19 @@ def _translations(machine: Machine) -> Iterator[Law]:
     for above, below in pairwise(stages):
         sent = above.sent(_paths(machine, above))
         yield Law(
-            below.received(_paths(machine, below)), sent + beside if above is stages[0] else sent,
-            f"translations that came to {below.path}", f"those that {above.path} sent",
-        )  # fmt: skip
+            below.received(_paths(machine, below)),
+            sent + beside if above is stages[0] else sent,
+            f"translations that came to {below.path}",
+            f"those that {above.path} sent",
+        )
     if machine.fbt is not None:
         first = next(iter(machine.tlbs))
         yield Law(
-            f"tlb/{first}.lookups", "fbt.leading + fbt.synonyms + fbt.asked_again",
-            "lookups of the shared TLB", "misses that were let through + asked again",
-        )  # fmt: skip
+            f"tlb/{first}.lookups",
+            "fbt.leading + fbt.synonyms + fbt.asked_again",
+            "lookups of the shared TLB",
+            "misses that were let through + asked again",
+        )
 
 
 def _data(machine: Machine) -> Iterator[Law]:
@@ -97,16 +111,19 @@ def _data(machine: Machine) -> Iterator[Law]:
     again = " + l1.sent_again" if isinstance(machine.l1s[0], RemappingL1Cache) else ""
     beside = "".join(f" + {name}.misses - {name}.merged" for name in _side_caches(machine))
     yield Law(
-        "l2.lookups - l2.translation_lookups", f"l1.misses - l1.merged + l1.stores{again}{beside}",
+        "l2.lookups - l2.translation_lookups",
+        f"l1.misses - l1.merged + l1.stores{again}{beside}",
         "data lookups of the L2 cache",
         "L1 misses that were not merged + stores and atomics + loads sent again"
         + (", and misses of side caches" if beside else ""),
-    )  # fmt: skip
+    )
     if machine.fbt is not None:
         yield Law(
-            "fbt.leading + fbt.synonyms", "l2.misses - l2.merged",
-            "misses that were let through", "L2 misses that were not merged",
-        )  # fmt: skip
+            "fbt.leading + fbt.synonyms",
+            "l2.misses - l2.merged",
+            "misses that were let through",
+            "L2 misses that were not merged",
+        )
 
 
 def _side_caches(machine: Machine, but: str = "") -> list[str]:
@@ -121,14 +138,18 @@ def _page_table_reads(machine: Machine) -> Iterator[Law]:
         yield Law("l2.translation_lookups", "0 * l2.lookups", other="0: no walk reads the L2 cache")
         return
     yield Law(
-        _walk_reads(machine), f"l2.translation_lookups{_past_the_cache(machine)}",
-        "page-table reads", "their L2 lookups + those that went past",
-    )  # fmt: skip
+        _walk_reads(machine),
+        f"l2.translation_lookups{_past_the_cache(machine)}",
+        "page-table reads",
+        "their L2 lookups + those that went past",
+    )
     for what in ("lookups", "hits"):
         yield Law(
-            f"l2.translation_{what}", " + ".join(f"{path}.l2_{what}" for path in paths),
-            f"translation {what} of the L2 cache", "those of all levels",
-        )  # fmt: skip
+            f"l2.translation_{what}",
+            " + ".join(f"{path}.l2_{what}" for path in paths),
+            f"translation {what} of the L2 cache",
+            "those of all levels",
+        )
 
 
 def _walk_reads(machine: Machine) -> str:

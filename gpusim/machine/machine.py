@@ -71,9 +71,12 @@ class Machine:
     """
 
     def __init__(
-        self, config: GpuConfig, tenants: Sequence[Tenant], seed: int,
+        self,
+        config: GpuConfig,
+        tenants: Sequence[Tenant],
+        seed: int,
         pace: Pace | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.config = config
         self.tenants = tenants
         self.names = tuple(tenant.name for tenant in tenants)
@@ -107,9 +110,12 @@ class Machine:
         self._own_states: list[str] = []
         self._take_in()
         self.watchdog = Watchdog(
-            self.env, config.watchdog.cycles(config.clock), self.in_flight, self._progress,
+            self.env,
+            config.watchdog.cycles(config.clock),
+            self.in_flight,
+            self._progress,
             self._report,
-        )  # fmt: skip
+        )
 
     # -- wiring ----------------------------------------------------------------------------------
 
@@ -127,9 +133,15 @@ class Machine:
         if self.config.paging is not None:
             check_pinned(self.config.paging, self.tenants)
             self.paging = Paging(
-                self.env, self.config, self.tenants, in_order, self.page_table, self.pages,
-                self._drop, seed,
-            )  # fmt: skip
+                self.env,
+                self.config,
+                self.tenants,
+                in_order,
+                self.page_table,
+                self.pages,
+                self._drop,
+                seed,
+            )
         for asid, tenant in enumerate(self.tenants):
             self.page_table.begin(asid, tenant.application.buffers)
 
@@ -163,9 +175,14 @@ class Machine:
 
     def _build_translation(self) -> None:
         self._stages = TranslationStages(
-            self.env, self.config, self.system_of, self.page_table, self.pages, len(self.tenants),
+            self.env,
+            self.config,
+            self.system_of,
+            self.page_table,
+            self.pages,
+            len(self.tenants),
             self.fbt,
-        )  # fmt: skip
+        )
         self.tlbs = self._stages.levels
         self.stages = self._stages.in_order
         self.prefetches = bool(self.config.stage)
@@ -204,17 +221,26 @@ class Machine:
             own = index - system.domain.sms.start
             ledger = Ledger(index, apps, len(self.states), self.on_interval)
             sm = Sm(
-                env, index, config, apps, ledger,
+                env,
+                index,
+                config,
+                apps,
+                ledger,
                 lambda: make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler),
-            )  # fmt: skip
+            )
             l1 = self._l1(index)
             out: Sink = system.requests.entrances[own]
             if self.paging is not None:
                 out = self.paging.watched(out)
             sm.lsu = LoadStoreUnit(
-                env, sm, config, self._stages.of(first, index), l1, out,
+                env,
+                sm,
+                config,
+                self._stages.of(first, index),
+                l1,
+                out,
                 system.replies.links[own],
-            )  # fmt: skip
+            )
             if isinstance(l1, RemappingL1Cache):
                 l1.connect(sm.lsu.send_again)
             self.sms.append(sm)
@@ -238,10 +264,17 @@ class Machine:
             placement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
             placement.attach(board.at(tenant.sms))
             scheduler = self._kind_of_scheduler(
-                self.env, app, app, tenant.application, self.config.sm, placement,
-                self._number_warps, self._run_ended,
-                self.config.launch_overhead.cycles(self.config.clock), self.config.dispatch,
-            )  # fmt: skip
+                self.env,
+                app,
+                app,
+                tenant.application,
+                self.config.sm,
+                placement,
+                self._number_warps,
+                self._run_ended,
+                self.config.launch_overhead.cycles(self.config.clock),
+                self.config.dispatch,
+            )
             if isinstance(scheduler, SkippingScheduler) and self._pace is not None:
                 scheduler.pace = self._pace
             scheduler.start([self.sms[index] for index in tenant.sms])

@@ -36,16 +36,20 @@ class Snapshot:
         values = [row.value for row in machine.counter_rows()]
         sums = [sm.ledger.sums for sm in machine.sms]
         return cls(
-            machine.env.now, np.array(counted, dtype=np.int64).sum(axis=0),
-            np.array(values, dtype=np.int64), np.array(sums, dtype=np.int64),
-        )  # fmt: skip
+            machine.env.now,
+            np.array(counted, dtype=np.int64).sum(axis=0),
+            np.array(values, dtype=np.int64),
+            np.array(sums, dtype=np.int64),
+        )
 
     def since(self, other: Snapshot) -> Snapshot:
         """What was added since an earlier one; its `cycle` is how many have passed."""
         return Snapshot(
-            self.cycle - other.cycle, self.issued - other.issued, self.values - other.values,
+            self.cycle - other.cycle,
+            self.issued - other.issued,
+            self.values - other.values,
             self.sums - other.sums,
-        )  # fmt: skip
+        )
 
 
 @frozen(eq=False)

@@ -77,9 +77,14 @@ class MemorySystem:
     """
 
     def __init__(
-        self, env: Environment, domain: Domain, several: bool, table: PageTable, levels: Levels,
+        self,
+        env: Environment,
+        domain: Domain,
+        several: bool,
+        table: PageTable,
+        levels: Levels,
         beyond: Callable[[Route], Route],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.env = env
         self.domain = domain
         self._apps = apps = len(levels)
@@ -94,20 +99,33 @@ class MemorySystem:
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
         self.hashing = _bank_hash(config.l2)
         self.requests = Network(
-            env, f"crossbar.requests{self._suffix}", config.crossbar, config.clock, len(sms), banks,
+            env,
+            f"crossbar.requests{self._suffix}",
+            config.crossbar,
+            config.clock,
+            len(sms),
+            banks,
             self._link_of(),
             request_bytes_beside_covered if config.knows_covered else request_bytes,
-            path="crossbar/requests", instance=domain.index,
+            path="crossbar/requests",
+            instance=domain.index,
             more=0 if config.l2.entry is None else config.l2.entry.cycles(config.clock),
             longer=domain.partitions.ways_there(sms, domain.banks),
-        )  # fmt: skip
+        )
         self.replies = Network(
-            env, f"crossbar.replies{self._suffix}", config.crossbar, config.clock, banks, len(sms),
-            by_return(first_sm) if domain.sides else by_sm(first_sm), reply_bytes,
-            path="crossbar/replies", instance=domain.index,
+            env,
+            f"crossbar.replies{self._suffix}",
+            config.crossbar,
+            config.clock,
+            banks,
+            len(sms),
+            by_return(first_sm) if domain.sides else by_sm(first_sm),
+            reply_bytes,
+            path="crossbar/replies",
+            instance=domain.index,
             longer=domain.partitions.ways_back(sms, domain.banks),
             ahead=config.l2.latency.cycles(config.clock),
-        )  # fmt: skip
+        )
         make, misses = self._kind_of_bank(channel)
         self.banks = [
             make(env, number, config.l2, config.clock, domain.apps, levels, link, entrance, misses)
@@ -117,9 +135,11 @@ class MemorySystem:
         ]
         if config.l2.copies is not None:
             join_partitions(
-                self.banks, config.l2.partitions,
-                lambda address: self._number_of_bank(address >> line_shift), domain.partitions.far,
-            )  # fmt: skip
+                self.banks,
+                config.l2.partitions,
+                lambda address: self._number_of_bank(address >> line_shift),
+                domain.partitions.far,
+            )
         way = way_to_dram(to_dram)
         if config.walk.memory == "l2":
             way = self._past_the_cache(levels, self._way_to_banks(), way)

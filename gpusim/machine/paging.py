@@ -45,10 +45,16 @@ class Paging:
     """
 
     def __init__(
-        self, env: Environment, config: GpuConfig, tenants: Sequence[Tenant],
-        memories: Sequence[Memory], table: PageTable, pages: Pages,
-        drop: Callable[[Mapping], None], seed: int,
-    ) -> None:  # fmt: skip
+        self,
+        env: Environment,
+        config: GpuConfig,
+        tenants: Sequence[Tenant],
+        memories: Sequence[Memory],
+        table: PageTable,
+        pages: Pages,
+        drop: Callable[[Mapping], None],
+        seed: int,
+    ) -> None:
         assert config.paging is not None
         self._env = env
         self._config = config
@@ -60,15 +66,27 @@ class Paging:
         self._pinned = [frozenset(self._pinned_pages(tenant)) for tenant in tenants]
         remote = paging.migration != "fault"
         self.placement = Placement(
-            pages, lambda tag: table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping,
-            self._memory_of, HOST_BASE // page, self._stays, remote, drop,
-        )  # fmt: skip
+            pages,
+            lambda tag: table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping,
+            self._memory_of,
+            HOST_BASE // page,
+            self._stays,
+            remote,
+            drop,
+        )
         self.link = Link(env, paging.link, config.clock, len(tenants))
         self.stages: list[PageFaults] = []
         self.driver = Driver(
-            env, paging, config.clock, page, self._memory_of, self.placement,
-            make_policy(Slot.PAGE_PREFETCH, paging.prefetch, page), self.link, self._replay,
-        )  # fmt: skip
+            env,
+            paging,
+            config.clock,
+            page,
+            self._memory_of,
+            self.placement,
+            make_policy(Slot.PAGE_PREFETCH, paging.prefetch, page),
+            self.link,
+            self._replay,
+        )
         self.host = self._host_memory() if remote or any(self._pinned) else None
         table.on_demand = True
 
@@ -100,13 +118,21 @@ class Paging:
         accessed = None
         if paging.migration == "accesses":
             accessed = AccessCounters(
-                self.placement, paging.threshold, paging.migration_block // self._page,
-                self._page.bit_length() - 1, self.driver.migrate,
-            ).accessed  # fmt: skip
+                self.placement,
+                paging.threshold,
+                paging.migration_block // self._page,
+                self._page.bit_length() - 1,
+                self.driver.migrate,
+            ).accessed
         return HostMemory(
-            self._env, self.link, paging.host_latency.cycles(self._config.clock), l2.line,
-            l2.sectored, len(self._tenants), accessed,
-        )  # fmt: skip
+            self._env,
+            self.link,
+            paging.host_latency.cycles(self._config.clock),
+            l2.line,
+            l2.sectored,
+            len(self._tenants),
+            accessed,
+        )
 
     def begin(self) -> None:
         """Put pages where they are at first: on the device as far as there is room, or remote."""
@@ -131,9 +157,15 @@ class Paging:
         """The stage in front of the walkers of a domain."""
         name = f"faults[{instance}]" if several else "faults"
         stage = PageFaults(
-            self._env, name, instance, walkers, self._config.walk.queue, len(self._tenants),
-            self.driver.buffer, self.driver.wake,
-        )  # fmt: skip
+            self._env,
+            name,
+            instance,
+            walkers,
+            self._config.walk.queue,
+            len(self._tenants),
+            self.driver.buffer,
+            self.driver.wake,
+        )
         self.stages.append(stage)
         return stage
 

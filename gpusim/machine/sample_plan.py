@@ -198,9 +198,7 @@ class SamplePlan:
         return counts
 
 
-def _kinds(
-    launches: Sequence[int], signatures: Sequence[Signature]
-) -> dict[Signature, list[int]]:  # fmt: skip
+def _kinds(launches: Sequence[int], signatures: Sequence[Signature]) -> dict[Signature, list[int]]:
     """Launches that execute something, by signature."""
     kinds: dict[Signature, list[int]] = {}
     for launch, instructions in enumerate(launches):
@@ -237,9 +235,12 @@ def parse_sample(text: str) -> SamplePlan:
         )
     try:
         return SamplePlan(
-            _whole(given["windows"], LEAST_WINDOWS, MOST_WINDOWS), _extent(given["length"]),
-            None if whole else _extent(given["warm"]), by, _whole(given.get("seed", "0"), 0),
-        )  # fmt: skip
+            _whole(given["windows"], LEAST_WINDOWS, MOST_WINDOWS),
+            _extent(given["length"]),
+            None if whole else _extent(given["warm"]),
+            by,
+            _whole(given.get("seed", "0"), 0),
+        )
     except ValueError as error:
         raise UserError(f"--sample {text}: {error}") from error
 

@@ -54,9 +54,13 @@ class SidePath:
 
 
 def build_sides(
-    env: Environment, config: GpuConfig, systems: Sequence[MemorySystem],
-    stages: TranslationStages, sms: Sequence[Sm], apps: int,
-) -> list[SidePath]:  # fmt: skip
+    env: Environment,
+    config: GpuConfig,
+    systems: Sequence[MemorySystem],
+    stages: TranslationStages,
+    sms: Sequence[Sm],
+    apps: int,
+) -> list[SidePath]:
     """The side caches of all systems; the SMs that they serve get to know them."""
     paths = []
     for system in systems:
@@ -69,9 +73,14 @@ def build_sides(
 
 
 def _build(
-    env: Environment, config: GpuConfig, system: MemorySystem, stages: TranslationStages,
-    side: Side, number: int, apps: int,
-) -> SidePath:  # fmt: skip
+    env: Environment,
+    config: GpuConfig,
+    system: MemorySystem,
+    stages: TranslationStages,
+    side: Side,
+    number: int,
+    apps: int,
+) -> SidePath:
     """A side cache, to which the entrance and the link of a number belong."""
     l1 = _as_l1(side.config)
     first_sm = side.sms.start
@@ -80,20 +89,34 @@ def _build(
     asked = tlb or stages.of(next(iter(config.tlb)), first_sm)
     cache = SideCache(env, side.name, side.index, l1, config.clock, apps)
     unit = SideUnit(
-        env, side.name, side.index, _as_machine(config, side.config, l1), config.l1.line,
-        first_sm, asked, cache, OwnReturn(system.requests.entrances[number], number),
+        env,
+        side.name,
+        side.index,
+        _as_machine(config, side.config, l1),
+        config.l1.line,
+        first_sm,
+        asked,
+        cache,
+        OwnReturn(system.requests.entrances[number], number),
         system.replies.links[number],
         side.config.ahead if isinstance(side.config, InstructionCacheConfig) else 0,
-    )  # fmt: skip
+    )
     return SidePath(side, tlb, cache, unit)
 
 
 def _as_l1(cache: SideCacheConfig) -> L1Config:
     return L1Config(
-        size=cache.size, ways=cache.ways, line=cache.line, sector=cache.line,
-        latency=cache.latency, mshrs=cache.mshrs, mshr_merge=cache.mshr_merge,
-        translation=cache.translation, at_launch=cache.at_launch, replacement=cache.replacement,
-    )  # fmt: skip
+        size=cache.size,
+        ways=cache.ways,
+        line=cache.line,
+        sector=cache.line,
+        latency=cache.latency,
+        mshrs=cache.mshrs,
+        mshr_merge=cache.mshr_merge,
+        translation=cache.translation,
+        at_launch=cache.at_launch,
+        replacement=cache.replacement,
+    )
 
 
 def _as_machine(config: GpuConfig, cache: SideCacheConfig, l1: L1Config) -> GpuConfig:
@@ -107,6 +130,11 @@ def _own_tlb(cache: SideCacheConfig) -> TlbConfig | None:
     if tlb is None:
         return None
     return TlbConfig(
-        cache.scope, tlb.entries, tlb.ways, ports=tlb.ports, latency=tlb.latency,
-        mshrs=tlb.mshrs, replacement=tlb.replacement,
-    )  # fmt: skip
+        cache.scope,
+        tlb.entries,
+        tlb.ways,
+        ports=tlb.ports,
+        latency=tlb.latency,
+        mshrs=tlb.mshrs,
+        replacement=tlb.replacement,
+    )

@@ -86,8 +86,10 @@ def _takes(found: Any, expected: Any) -> bool:
 
 
 def _arguments(method: Any) -> str:
-    names = [str(one.replace(annotation=inspect.Parameter.empty)) for one in
-             signature(method).parameters.values()]  # fmt: skip
+    names = [
+        str(one.replace(annotation=inspect.Parameter.empty))
+        for one in signature(method).parameters.values()
+    ]
     return f"({', '.join(names)})"
 
 

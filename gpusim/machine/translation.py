@@ -55,9 +55,15 @@ class TranslationStages:
     """
 
     def __init__(
-        self, env: Environment, config: GpuConfig, system_of: Mapping[int, MemorySystem],
-        page_table: PageTable, pages: Pages, apps: int, fbt: Fbt | None,
-    ) -> None:  # fmt: skip
+        self,
+        env: Environment,
+        config: GpuConfig,
+        system_of: Mapping[int, MemorySystem],
+        page_table: PageTable,
+        pages: Pages,
+        apps: int,
+        fbt: Fbt | None,
+    ) -> None:
         self._env = env
         self._config = config
         self._system_of = system_of
@@ -77,8 +83,9 @@ class TranslationStages:
         self._stages = {name: self._stages[name] for name in names}
         self.levels: dict[str, list[TlbLevel]] = {
             name: [one for one in stages if isinstance(one, TlbLevel)]
-            for name, stages in self._stages.items() if name in self._configs
-        }  # fmt: skip
+            for name, stages in self._stages.items()
+            if name in self._configs
+        }
         walkers = {id(system): system.walkers for system in system_of.values()}
         pages.holders += [*(one for all_ in self._stages.values() for one in all_)]
         pages.holders += walkers.values()
@@ -97,10 +104,18 @@ class TranslationStages:
         below = list(self._stages)[1] if len(self._stages) > 1 else WALK_STAGE
         level = tlb_states(self._config).index(name)
         tlb = TlbLevel(
-            self._env, name, level, instance, config, self._config.clock,
-            self._array(name, config), self._apps, self._below(below, sms), self._states[below],
+            self._env,
+            name,
+            level,
+            instance,
+            config,
+            self._config.clock,
+            self._array(name, config),
+            self._apps,
+            self._below(below, sms),
+            self._states[below],
             self._pages,
-        )  # fmt: skip
+        )
         self._pages.holders.append(tlb)
         return tlb
 
@@ -149,19 +164,38 @@ class TranslationStages:
         self, name: str, index: int, tlb: TlbConfig, below: Sink, below_state: int
     ) -> TlbLevel:
         return MISS_RULES[tlb.misses](
-            self._env, name, list(self._configs).index(name), index, tlb, self._config.clock,
-            self._array(name, tlb), self._apps, below, below_state, self._pages,
+            self._env,
+            name,
+            list(self._configs).index(name),
+            index,
+            tlb,
+            self._config.clock,
+            self._array(name, tlb),
+            self._apps,
+            below,
+            below_state,
+            self._pages,
             self._fill_policy(tlb),
-        )  # fmt: skip
+        )
 
     def _own(
         self, name: str, index: int, sms: Sequence[int], below: Sink, below_state: int
     ) -> Stage:
         table = self._config.stage[name]
         site = StageSite(
-            self._env, f"{name}[{index}]", name, index, below, self._states[name], below_state,
-            self._apps, tuple(sms), self._pages, table.queue, table.trip.cycles(self._config.clock),
-        )  # fmt: skip
+            self._env,
+            f"{name}[{index}]",
+            name,
+            index,
+            below,
+            self._states[name],
+            below_state,
+            self._apps,
+            tuple(sms),
+            self._pages,
+            table.queue,
+            table.trip.cycles(self._config.clock),
+        )
         stage: Stage = make_policy(Slot.STAGE, table.kind, site)
         return stage
 

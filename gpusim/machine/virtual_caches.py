@@ -16,9 +16,12 @@ from gpusim.machine.pages import Holder
 
 
 def build_fbt(
-    env: Environment, config: GpuConfig, page_table: PageTable, apps: int,
+    env: Environment,
+    config: GpuConfig,
+    page_table: PageTable,
+    apps: int,
     channel: Callable[[int], Port[MemoryRequest]],
-) -> Fbt | None:  # fmt: skip
+) -> Fbt | None:
     """The table, if a machine has one; messages to L1 caches go through the crossbar, too."""
     fbt, clock = config.fbt, config.clock
     if fbt is None:
@@ -26,16 +29,29 @@ def build_fbt(
     page, line = config.memory.page, config.l2.line
     crossbar = 0 if config.crossbar.ideal else config.crossbar.latency.cycles(clock)
     return Fbt(
-        env, fbt, clock, make_table(fbt, config), page_lines_shift(fbt, page, line),
-        page.bit_length() - line.bit_length(), line, page_table, apps, channel,
-        fbt.trip.cycles(clock) + crossbar, State.TLB, State.TLB + len(config.tlb),
-    )  # fmt: skip
+        env,
+        fbt,
+        clock,
+        make_table(fbt, config),
+        page_lines_shift(fbt, page, line),
+        page.bit_length() - line.bit_length(),
+        line,
+        page_table,
+        apps,
+        channel,
+        fbt.trip.cycles(clock) + crossbar,
+        State.TLB,
+        State.TLB + len(config.tlb),
+    )
 
 
 def connect_fbt(
-    fbt: Fbt, holders: Sequence[Holder], first: TlbLevel, banks: Iterable[L2Bank],
+    fbt: Fbt,
+    holders: Sequence[Holder],
+    first: TlbLevel,
+    banks: Iterable[L2Bank],
     l1s: Iterable[L1Cache],
-) -> None:  # fmt: skip
+) -> None:
     """Introduce the table to what holds translations, to the first TLB, and to the caches."""
     fbt.connect(
         holders,

@@ -51,11 +51,15 @@ def prepare_warming(machine: Machine) -> None:
         assert isinstance(scheduler, SkippingScheduler)
         points = [machine.sms[sm].lsu.point for sm in tenant.sms]
         scheduler.passage = Passage(
-            scheduler.app, scheduler.asid, points, [_next_tlb(point.tlb) for point in points],
+            scheduler.app,
+            scheduler.asid,
+            points,
+            [_next_tlb(point.tlb) for point in points],
             behind[id(machine.system_of[tenant.sms[0]])],
-            lambda asid, page: table.walk(asid, page).mapping, by_slot,
+            lambda asid, page: table.walk(asid, page).mapping,
+            by_slot,
             machine.config.l1.at_launch == "keep",
-        )  # fmt: skip
+        )
 
 
 def _next_tlb(first: FirstTlb) -> int:

@@ -31,9 +31,14 @@ def watch_tlb_misses(
 
     def missed(request: MemoryRequest) -> None:
         record(
-            request.app, request.sm, request.asid, request.vline, request.kind,
-            _place(machine, request), machine.env.now,
-        )  # fmt: skip
+            request.app,
+            request.sm,
+            request.asid,
+            request.vline,
+            request.kind,
+            _place(machine, request),
+            machine.env.now,
+        )
 
     for tlb in next(iter(machine.tlbs.values())):
         tlb.on_request_miss.listen(missed)
@@ -73,9 +78,12 @@ class _Sharing:
     """What one TLB did to bases in shared entries until its last fill."""
 
     def __init__(
-        self, machine: Machine, level: int, tlb: TlbLevel,
+        self,
+        machine: Machine,
+        level: int,
+        tlb: TlbLevel,
         record: Callable[[int, int, int, int, int, int, int, int], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._machine = machine
         self._level = level
         self._tlb = tlb
@@ -86,9 +94,7 @@ class _Sharing:
         now = self._now()
         if now != self._before:
             added = (new - old for new, old in zip(now, self._before, strict=True))
-            self._record(
-                self._level, instance, tag >> ASID_SHIFT, self._machine.env.now, *added
-            )  # fmt: skip
+            self._record(self._level, instance, tag >> ASID_SHIFT, self._machine.env.now, *added)
             self._before = now
 
     def _now(self) -> tuple[int, int, int, int]:

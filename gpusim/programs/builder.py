@@ -119,9 +119,14 @@ class ApplicationBuilder(ABC):
         """
         start, origin = self._start(seed)
         return ApplicationSpec(
-            self.name, start, self._share, self._slices, origin, tuple(self._inputs),
+            self.name,
+            start,
+            self._share,
+            self._slices,
+            origin,
+            tuple(self._inputs),
             self._warp_size,
-        )  # fmt: skip
+        )
 
     @abstractmethod
     def _start(self, seed: int) -> tuple[Callable[[], Application], dict[str, object]]:

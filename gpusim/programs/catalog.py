@@ -44,9 +44,19 @@ class ProgramKind:
 
 _PROGRAMS: dict[str, ProgramKind] = {}
 _SUITES = (
-    "amd_sdk", "cuda_sdk", "dnn_mark", "hetero_mark", "ispass", "micro", "pannotia", "parboil",
-    "polybench", "proxy_apps", "rodinia", "shoc",
-)  # fmt: skip
+    "amd_sdk",
+    "cuda_sdk",
+    "dnn_mark",
+    "hetero_mark",
+    "ispass",
+    "micro",
+    "pannotia",
+    "parboil",
+    "polybench",
+    "proxy_apps",
+    "rodinia",
+    "shoc",
+)
 """Packages of `gpusim.programs` with a module a program."""
 
 

@@ -56,9 +56,23 @@ class LaneRecord:
     """
 
     __slots__ = (
-        "_arg", "_arrays", "_blocks", "_dense", "_elements", "_few", "_few_accesses", "_few_lanes",
-        "_index", "_kind", "_masks", "_own", "_padded", "_partial", "_threads", "_warp_size",
-    )  # fmt: skip
+        "_arg",
+        "_arrays",
+        "_blocks",
+        "_dense",
+        "_elements",
+        "_few",
+        "_few_accesses",
+        "_few_lanes",
+        "_index",
+        "_kind",
+        "_masks",
+        "_own",
+        "_padded",
+        "_partial",
+        "_threads",
+        "_warp_size",
+    )
 
     def __init__(self, threads: int, blocks: int, warp_size: int) -> None:
         self._threads = threads

@@ -12,10 +12,24 @@ SCALES = ("smoke", "quick", "paper")
 """Sizes of a workload: a simulation of seconds, of minutes, and the papers' sizes."""
 
 PATTERNS = (
-    "streaming", "strided", "stencil", "tiled dense", "separable filter", "layered stream",
-    "butterfly", "wavefront", "reduction", "histogram scatter", "uniform random", "graph gather",
-    "tree gather", "unstructured gather", "sparse matrix", "clustering scan", "pointer chase",
-)  # fmt: skip
+    "streaming",
+    "strided",
+    "stencil",
+    "tiled dense",
+    "separable filter",
+    "layered stream",
+    "butterfly",
+    "wavefront",
+    "reduction",
+    "histogram scatter",
+    "uniform random",
+    "graph gather",
+    "tree gather",
+    "unstructured gather",
+    "sparse matrix",
+    "clustering scan",
+    "pointer chase",
+)
 """Classes of access patterns."""
 
 RELAUNCH_RULES = ("never", "until-all-have-run")

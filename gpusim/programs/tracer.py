@@ -91,8 +91,19 @@ class BlockTracer:
     """
 
     __slots__ = (
-        "_record", "blocks", "bx", "by", "bz", "t", "threads", "tid", "tx", "ty", "tz", "which",
-    )  # fmt: skip
+        "_record",
+        "blocks",
+        "bx",
+        "by",
+        "bz",
+        "t",
+        "threads",
+        "tid",
+        "tx",
+        "ty",
+        "tz",
+        "which",
+    )
 
     which: Any
     bx: Any
@@ -104,9 +115,12 @@ class BlockTracer:
         self._place(shape, _in_grid(shape, block), _threads(shape.block), warp_size)
 
     def _place(
-        self, shape: Shape, block: tuple[Any, Any, Any],
-        threads: tuple[Lanes, Lanes, Lanes, Lanes], warp_size: int,
-    ) -> None:  # fmt: skip
+        self,
+        shape: Shape,
+        block: tuple[Any, Any, Any],
+        threads: tuple[Lanes, Lanes, Lanes, Lanes],
+        warp_size: int,
+    ) -> None:
         """Say who the threads are, and of which block; of several blocks: for each thread."""
         self.tid, self.tx, self.ty, self.tz = threads
         self.threads = len(self.tid)

@@ -109,8 +109,10 @@ def _by_waits(
         told = ", ".join(
             f"{percent(one / gross)} {place.name}" for place, one, *_ in places[:_SHOWN]
         )
-        return Cause(f"No single cause stands out. Of the warp-cycles that {grew}, by what "
-                     f"warps wait for: {told}.")  # fmt: skip
+        return Cause(
+            f"No single cause stands out. Of the warp-cycles that {grew}, by what "
+            f"warps wait for: {told}."
+        )
     hot = tuple(uneven_loads(a, b, slower))
     numbers = tuple(_numbers(summary, place, slower))
     waits = f"{before:,} → {after:,} warp-cycles, {percent(part)} of all that {grew}"
@@ -119,8 +121,10 @@ def _by_waits(
     why = "; ".join(texts) or "none of the numbers that could tell why changed much"
     return Cause(
         f"Likely cause: waits for {place.name}{held} ({waits}): {why}.",
-        place.name, part, (*(one for _, one in hot), *numbers),
-    )  # fmt: skip
+        place.name,
+        part,
+        (*(one for _, one in hot), *numbers),
+    )
 
 
 def _changes(stalls: pd.DataFrame, slower: bool) -> list[tuple[Place, int, int, int]]:

@@ -105,7 +105,11 @@ LAST = Table(
 )
 
 STREAMS = {
-    "pieces": PIECES, "pages": PAGES, "changes": CHANGES, "values": VALUES, "whole": WHOLE,
+    "pieces": PIECES,
+    "pages": PAGES,
+    "changes": CHANGES,
+    "values": VALUES,
+    "whole": WHOLE,
     "last": LAST,
-}  # fmt: skip
+}
 """Tables of each application, in a group that is named by its index."""

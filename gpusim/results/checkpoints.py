@@ -104,9 +104,10 @@ def _write(file: h5py.File, kept: Checkpoint) -> None:
     write_table(file.create_group("applications"), APPLICATIONS, applications)
     rows = [(number, one) for number, app in enumerate(kept.applications) for one in app.launches]
     write_table(
-        file.create_group("launches"), LAUNCHES,
+        file.create_group("launches"),
+        LAUNCHES,
         {name: [_launch_row(*row)[name] for row in rows] for name in _names(LAUNCHES)},
-    )  # fmt: skip
+    )
     for number, app in enumerate(kept.applications):
         group = file.create_group(str(number))
         for name, columns in _streams(app).items():
@@ -222,9 +223,10 @@ def _read(file: h5py.File) -> Checkpoint:
         facts_of_app = {name: column[number] for name, column in rows.items()}
         applications.append(_application(facts_of_app, mine, streams, line_bytes))
     return Checkpoint(
-        **facts, requires=dict(zip(*requires.values(), strict=True)),
+        **facts,
+        requires=dict(zip(*requires.values(), strict=True)),
         applications=tuple(applications),
-    )  # fmt: skip
+    )
 
 
 def _columns(group: h5py.Group, table: Table) -> dict[str, NDArray[Any]]:
@@ -265,12 +267,14 @@ def _application(
     launches = tuple(
         SkippedLaunch(
             Shape(rows["kernel"][number], *(int(rows[name][number]) for name in _GEOMETRY)),
-            int(rows["begun"][number]), int(rows["instructions"][number]),
-            pieces[cuts["pieces"][number]], pages[cuts["pages"][number]],
+            int(rows["begun"][number]),
+            int(rows["instructions"][number]),
+            pieces[cuts["pieces"][number]],
+            pages[cuts["pages"][number]],
             _changes(changes, cuts["changes"][number], values[cuts["values"][number]]),
         )
         for number in range(len(rows["kernel"]))
-    )  # fmt: skip
+    )
     whole, last = streams["whole"], streams["last"]
     found = SkippedApplication(
         facts["name"],

@@ -88,9 +88,13 @@ class Shares:
         weights = np.where(alike, self.weights * (self.weights[alike].sum() / left), self.weights)
         kept = np.arange(len(self)) != gone
         return Shares(
-            self.cycles[kept], self.issued[kept], self.values[kept], self.sums[kept],
-            weights[kept], self.strata[kept],
-        )  # fmt: skip
+            self.cycles[kept],
+            self.issued[kept],
+            self.values[kept],
+            self.sums[kept],
+            weights[kept],
+            self.strata[kept],
+        )
 
 
 @frozen(eq=False)
@@ -131,9 +135,12 @@ def whole_of(shares: Shares, instructions: Sequence[int], owners: NDArray[np.int
 
 
 def estimates_of(
-    shares: Shares, halves: tuple[Shares, Shares] | None, instructions: Sequence[int],
-    headline: Callable[[Shares], Sequence[SummaryValue]], refusal: Callable[[str], str],
-) -> list[EstimateFacts]:  # fmt: skip
+    shares: Shares,
+    halves: tuple[Shares, Shares] | None,
+    instructions: Sequence[int],
+    headline: Callable[[Shares], Sequence[SummaryValue]],
+    refusal: Callable[[str], str],
+) -> list[EstimateFacts]:
     """What is known of each headline number.
 
     Args:
@@ -155,11 +162,16 @@ def estimates_of(
     trends = {name: late[name] - early[name] for name in early.keys() & late.keys()}
     found = [
         _facts(
-            value, without, trends.get(value.name, 0.0), len(shares), refusal(value.name),
-            0.0 if shares.complete else scale, max(LARGEST_PART, _largest_by_chance(freedom + 1)),
+            value,
+            without,
+            trends.get(value.name, 0.0),
+            len(shares),
+            refusal(value.name),
+            0.0 if shares.complete else scale,
+            max(LARGEST_PART, _largest_by_chance(freedom + 1)),
         )
         for value in headline(shares)
-    ]  # fmt: skip
+    ]
     errors = [
         (one.high - one.value) / one.value
         for one in found
@@ -176,9 +188,14 @@ def _without_interval(one: EstimateFacts, why: str) -> EstimateFacts:
 
 
 def _facts(
-    value: SummaryValue, without: Sequence[Mapping[str, int | float]], trend: float, count: int,
-    refusal: str, scale: float, largest: float,
-) -> EstimateFacts:  # fmt: skip
+    value: SummaryValue,
+    without: Sequence[Mapping[str, int | float]],
+    trend: float,
+    count: int,
+    refusal: str,
+    scale: float,
+    largest: float,
+) -> EstimateFacts:
     """The interval of a number, or why it has none.
 
     `scale` is half of it in standard errors; 0: windows leave nothing out.  One window may make up

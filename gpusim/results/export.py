@@ -105,9 +105,12 @@ def _frames(result: Result) -> Iterator[tuple[str, Iterator[pd.DataFrame]]]:
     applications = result.applications
     applications["sms"] = [" ".join(map(str, one)) for one in applications["sms"]]
     small = {
-        "summary": pd.DataFrame(numbers), "counters": result.counters, "stalls": result.stalls,
-        "launches": result.launches, "applications": applications,
-    }  # fmt: skip
+        "summary": pd.DataFrame(numbers),
+        "counters": result.counters,
+        "stalls": result.stalls,
+        "launches": result.launches,
+        "applications": applications,
+    }
     for name, frame in small.items():
         yield name, iter([frame])
     for name in result.tables:

@@ -191,9 +191,14 @@ def _read(path: Path) -> _Run:
     with open_result(path) as result:
         run = result.provenance
         identifying = (
-            run.model, "+".join(run.variants), ", ".join(run.overrides), run.workload, run.scale,
-            run.seed, str(path),
-        )  # fmt: skip
+            run.model,
+            "+".join(run.variants),
+            ", ".join(run.overrides),
+            run.workload,
+            run.scale,
+            run.seed,
+            str(path),
+        )
         return _Run(path, {**dict(zip(_IDENTIFYING, identifying, strict=True)), **result.summary})
 
 

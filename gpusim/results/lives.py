@@ -91,9 +91,13 @@ class Life:
 
 
 def slowest_requests(
-    result: Result, count: int = 10, *,
-    app: str | None = None, sm: int | None = None, warp: int | None = None,
-) -> pd.DataFrame:  # fmt: skip
+    result: Result,
+    count: int = 10,
+    *,
+    app: str | None = None,
+    sm: int | None = None,
+    warp: int | None = None,
+) -> pd.DataFrame:
     """The transactions that took longest, the longest first, of equals the one answered first.
 
     The table is read in chunks: memory does not grow with it.
@@ -197,9 +201,11 @@ def _walk(result: Result, asid: int, vpn: int, sm: int, stages: pd.DataFrame) ->
     begin, end = int(waits.begin.min()), int(waits.end.max())
     for walks in result.chunks("walks"):
         found = walks[
-            (walks.asid == asid) & (walks.vpn == vpn)
-            & (walks.requested < end) & (walks.finished > begin)
-        ]  # fmt: skip
+            (walks.asid == asid)
+            & (walks.vpn == vpn)
+            & (walks.requested < end)
+            & (walks.finished > begin)
+        ]
         for row, walk in zip(found.index.tolist(), found.to_dict("records"), strict=True):
             late = walk["sm"] != sm or begin > walk["requested"]
             return WalkWait(

@@ -13,10 +13,17 @@ if TYPE_CHECKING:
     from gpusim.results.result import Result
 
 _SECTIONS = {
-    "tlb_": "translation", "walk": "translation", "concurrent_walks": "translation",
-    "l1_": "caches", "l2_": "caches", "fbt_": "caches", "probes_": "caches",
-    "dram_": "DRAM", "warp_cycles": "warps", "share_": "warps",
-}  # fmt: skip
+    "tlb_": "translation",
+    "walk": "translation",
+    "concurrent_walks": "translation",
+    "l1_": "caches",
+    "l2_": "caches",
+    "fbt_": "caches",
+    "probes_": "caches",
+    "dram_": "DRAM",
+    "warp_cycles": "warps",
+    "share_": "warps",
+}
 _SCALES = (
     ("Hz", 1e6, "MHz"),
     ("s", 1.0, "s"),

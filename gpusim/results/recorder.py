@@ -82,9 +82,15 @@ class Recorder:
         access = cast("WarpAccess | None", request.access)
         pieces = resolve_trail(request, begin, end)
         self._tables["requests"].append(
-            request.app, request.sm, -1 if access is None else access.warp.uid, request.kind,
-            request.vline, begin, end, self._stages,
-        )  # fmt: skip
+            request.app,
+            request.sm,
+            -1 if access is None else access.warp.uid,
+            request.kind,
+            request.vline,
+            begin,
+            end,
+            self._stages,
+        )
         self._tables["stages"].append_pieces(self._requests, pieces)
         self._requests += 1
         self._stages += len(pieces)
@@ -126,6 +132,10 @@ class Recorder:
     def synonym_fault(self, cycle: int, app: int, line: int, leading: int) -> None:
         """Listener: a read-write synonym, with both tagged lines."""
         self._tables["synonym_faults"].append(
-            cycle, app, line >> ASID_SHIFT, line & VPN_MASK, leading >> ASID_SHIFT,
+            cycle,
+            app,
+            line >> ASID_SHIFT,
+            line & VPN_MASK,
+            leading >> ASID_SHIFT,
             leading & VPN_MASK,
-        )  # fmt: skip
+        )

@@ -71,9 +71,11 @@ class Result:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -246,9 +248,12 @@ class Result:
         return {name: next(iter(rows.values())) for name, rows in self._columns.items()}
 
     def table(
-        self, name: str, start: int | None = None, stop: int | None = None,
+        self,
+        name: str,
+        start: int | None = None,
+        stop: int | None = None,
         columns: Sequence[str] | None = None,
-    ) -> pd.DataFrame:  # fmt: skip
+    ) -> pd.DataFrame:
         """Rows ``[start, stop)`` of an event table; negative numbers count from the end.
 
         Raises:
@@ -360,8 +365,9 @@ class Result:
     def _expect(self, what: str, name: str, present: Iterable[str]) -> None:
         if name not in present:
             names = ", ".join(present) or "none was recorded"
-            raise UserError(f"{self.name} has no {what} {name!r}{nearest(name, present)}; "
-                            f"there is: {names}")  # fmt: skip
+            raise UserError(
+                f"{self.name} has no {what} {name!r}{nearest(name, present)}; there is: {names}"
+            )
 
 
 def _with_text_keys(tree: dict[Any, Any]) -> dict[str, JsonValue]:

@@ -65,9 +65,11 @@ class RunLog:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         with suppress(OSError):  # what could not be written has been told by then
             self._file.close()
 

@@ -23,9 +23,7 @@ SCHEMA_VERSION = 2
 """
 
 
-def _text(
-    name: str, description: str, many: bool = False, older: str | None = None
-) -> Column:  # fmt: skip
+def _text(name: str, description: str, many: bool = False, older: str | None = None) -> Column:
     return Column(name, TEXT, "", description, many, older)
 
 
@@ -183,9 +181,12 @@ STATE_SUMS = Column(
 
 _APP = Column("app", "u1", "1", "application")
 _KIND = Column(
-    "kind", "u1", "1", "0 load, 1 store, 2 atomic, 3 reduce, 4 walk, 5 write-back",
+    "kind",
+    "u1",
+    "1",
+    "0 load, 1 store, 2 atomic, 3 reduce, 4 walk, 5 write-back",
     flags=("load", "store", "atomic", "reduce", "walk", "write-back"),
-)  # fmt: skip
+)
 _SM = Column("sm", "i2", "1", "SM; -1 for a request that comes from none")
 
 EVENTS: Mapping[str, Table] = {
@@ -248,8 +249,12 @@ EVENTS: Mapping[str, Table] = {
             Column("vline", "i8", "1", "virtual line number"),
             Column("begin", "i8", "cycle", "its instruction was issued"),
             Column("end", "i8", "cycle", "it was answered"),
-            Column("first_stage", "i8", "1", "its first row in stages; they end where the next "
-                   "request's begin"),
+            Column(
+                "first_stage",
+                "i8",
+                "1",
+                "its first row in stages; they end where the next request's begin",
+            ),
         ),
     ),
     "stages": Table(
@@ -306,16 +311,26 @@ EVENTS: Mapping[str, Table] = {
             Column("asid", "u2", "1", "address space"),
             Column("vline", "i8", "1", "virtual line number"),
             _KIND,
-            Column("place", "u1", "1", "0 in the L1 cache of its SM, 1 in the L2 cache, 2 neither",
-                   flags=("l1", "l2", "neither")),
+            Column(
+                "place",
+                "u1",
+                "1",
+                "0 in the L1 cache of its SM, 1 in the L2 cache, 2 neither",
+                flags=("l1", "l2", "neither"),
+            ),
             Column("cycle", "i8", "cycle", "cycle of the lookup"),
         ),
     ),
     "lifetimes": Table(
         "A stay of a translation in a first TLB, or of a line in a cache.",
         (
-            Column("structure", "u1", "1", "0 first TLB, 1 L1 cache, 2 L2 cache",
-                   flags=("first_tlb", "l1", "l2")),
+            Column(
+                "structure",
+                "u1",
+                "1",
+                "0 first TLB, 1 L1 cache, 2 L2 cache",
+                flags=("first_tlb", "l1", "l2"),
+            ),
             Column("instance", "u2", "1", "which of them"),
             Column("place", "i8", "1", "page or line number, as the structure is tagged"),
             Column("begin", "i8", "cycle", "it was filled"),
@@ -356,7 +371,7 @@ EVENTS: Mapping[str, Table] = {
             Column("leading_vline", "i8", "1", "virtual line number under which it is cached"),
         ),
     ),
-}  # fmt: skip
+}
 """Event tables, which `gpusim.results.recorder` fills."""
 
 RECORDS: Mapping[str, tuple[str, ...]] = {

@@ -19,10 +19,14 @@ from gpusim.results.run_data import ApplicationFacts, SummaryValue
 
 
 def headline(
-    metrics: Sequence[Metric], counters: Iterable[CounterRow], state_sums: NDArray[np.int64],
-    states: Mapping[str, str], applications: Sequence[ApplicationFacts], cycles: int,
+    metrics: Sequence[Metric],
+    counters: Iterable[CounterRow],
+    state_sums: NDArray[np.int64],
+    states: Mapping[str, str],
+    applications: Sequence[ApplicationFacts],
+    cycles: int,
     core_hertz: int,
-) -> list[SummaryValue]:  # fmt: skip
+) -> list[SummaryValue]:
     """The headline numbers of a run, and, if several applications share the GPU, of each.
 
     Args:
@@ -72,14 +76,18 @@ def _states(sums: NDArray[np.int64], states: Mapping[str, str]) -> Iterator[Summ
     cycles_of = dict(zip(states, sums.tolist(), strict=True))
     translation = sum(cycles_of[state] for state in states if states[state] == "translation")
     yield from _if_any(
-        "share_translation", ratio(translation, total), FRACTION,
+        "share_translation",
+        ratio(translation, total),
+        FRACTION,
         "share of warp-cycles waiting for translation",
-    )  # fmt: skip
+    )
     for state, cycles in cycles_of.items():
         yield from _if_any(
-            f"share_{state}", ratio(cycles, total), FRACTION,
+            f"share_{state}",
+            ratio(cycles, total),
+            FRACTION,
             f"share of warp-cycles in the state {state!r}",
-        )  # fmt: skip
+        )
 
 
 def _if_any(name: str, value: Number, unit: str, description: str) -> Iterator[SummaryValue]:

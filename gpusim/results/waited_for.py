@@ -9,9 +9,15 @@ from attrs import frozen
 from gpusim.core.states import TLB_PREFIX
 
 _BELOW = (
-    "transactions_per_instruction", "l1_hit_rate", "tlb_*_hit_rate", "walks", "walk_queueing",
-    "walk_latency", "l2_data_hit_rate", "dram_data_latency",
-)  # fmt: skip
+    "transactions_per_instruction",
+    "l1_hit_rate",
+    "tlb_*_hit_rate",
+    "walks",
+    "walk_queueing",
+    "walk_latency",
+    "l2_data_hit_rate",
+    "dram_data_latency",
+)
 
 
 @frozen

@@ -37,7 +37,11 @@ def with_walks(waits: pd.DataFrame, walks: pd.DataFrame, until: str) -> pd.DataF
     import pandas as pd
 
     found = pd.merge_asof(
-        waits.sort_values(until, kind="stable"), walks, by=["asid", "vpn"],
-        left_on=until, right_on="requested", allow_exact_matches=False,
-    )  # fmt: skip
+        waits.sort_values(until, kind="stable"),
+        walks,
+        by=["asid", "vpn"],
+        left_on=until,
+        right_on="requested",
+        allow_exact_matches=False,
+    )
     return found[found.finished > found.since].astype({"walk": np.int64})

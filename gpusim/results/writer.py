@@ -158,9 +158,11 @@ class ResultWriter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._discard()
 
     def _discard(self) -> None:
@@ -219,16 +221,19 @@ def _write_run(file: h5py.File, run: RunData) -> None:
     write_table(config, CONFIG, {"toml": [run.config_toml]})
     origins = sorted(run.origins.items())
     write_table(
-        config.create_group("origins"), ORIGINS,
+        config.create_group("origins"),
+        ORIGINS,
         {"key": [key for key, _ in origins], "origin": [origin for _, origin in origins]},
-    )  # fmt: skip
+    )
     write_table(file.create_group("workload"), WORKLOAD, {"toml": [run.workload_toml]})
     whole = [isinstance(value.value, int) for value in run.summary]
     _write_rows(file.create_group("summary"), SUMMARY, run.summary, whole=np.array(whole, "u1"))
     _write_rows(
-        file.create_group("counters"), COUNTERS, run.counters,
+        file.create_group("counters"),
+        COUNTERS,
+        run.counters,
         counter=[row.name for row in run.counters],
-    )  # fmt: skip
+    )
     _write_stalls(file.create_group("stalls"), run)
     _write_rows(file.create_group("applications"), APPLICATIONS, run.applications)
     sms = np.zeros((len(run.applications), run.state_sums.shape[0]), np.uint8)

@@ -39,9 +39,10 @@ def _model() -> Schema:
     inside = {f"Layer{name}": one for name, one in layer.pop("definitions").items()}
     layer["properties"]["based_on"] = _NAMES
     model["properties"]["variants"] = {
-        "type": "object", "description": "other machines, each by what differs",
+        "type": "object",
+        "description": "other machines, each by what differs",
         "additionalProperties": layer,
-    }  # fmt: skip
+    }
     return {**model, "definitions": {**whole.definitions, **inside}}
 
 

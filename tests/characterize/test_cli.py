@@ -62,8 +62,9 @@ def test_several_applications(tmp_path):
     picture = tmp_path / "two.svg"
     found = json.loads(characterize(file, "--scale", "smoke", "--plot", picture, "--json").stdout)
     assert [(one["name"], one["sms"]) for one in found["applications"]] == [
-        ("atax", 8), ("bicg", 8),
-    ]  # fmt: skip
+        ("atax", 8),
+        ("bicg", 8),
+    ]
     assert "<svg" in picture.read_text()
 
 

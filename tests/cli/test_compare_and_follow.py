@@ -153,7 +153,10 @@ def test_stages_that_take_turns_are_one_line():
     begins = list(range(0, 90, 10))
     stages = pd.DataFrame({"stage": names, "begin": begins, "end": [b + 10 for b in begins]})
     assert list(_folded(stages)) == [
-        ("lsu, tlb_L1 (3 times)", 0, 60), ("lsu", 60, 70), ("tlb_L2", 70, 80), ("walk", 80, 90),
-    ]  # fmt: skip
+        ("lsu, tlb_L1 (3 times)", 0, 60),
+        ("lsu", 60, 70),
+        ("tlb_L2", 70, 80),
+        ("walk", 80, 90),
+    ]
     twice = stages.iloc[:4]
     assert [name for name, _, _ in _folded(twice)] == names[:4]

@@ -67,8 +67,11 @@ def command(tmp_path, monkeypatch):
         }
         done = subprocess.run(
             [sys.executable, "-m", "gpusim", *arguments],
-            capture_output=True, text=True, check=False, env=environment,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+        )
         assert done.returncode == 130, done.stderr
         assert "Traceback" not in done.stderr
         return TRACKER.sub("", done.stderr)

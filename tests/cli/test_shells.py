@@ -28,19 +28,24 @@ from gpusim.cli.main import app
 )
 def test_names_are_completed(words: str, number: int, found: str) -> None:
     env = {
-        "_GPUSIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(number),
-    }  # fmt: skip
+        "_GPUSIM_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(number),
+    }
     done = CliRunner().invoke(app, [], prog_name="gpusim", env=env)
     assert done.output.split() == found.split()
 
 
 def test_what_cannot_be_completed_is_silent() -> None:
     for words, number in (
-        ("gpusim run no-model nw --set tlb", 5), ("gpusim trace record nw --set tlb", 5),
-    ):  # fmt: skip
+        ("gpusim run no-model nw --set tlb", 5),
+        ("gpusim trace record nw --set tlb", 5),
+    ):
         env = {
-            "_GPUSIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(number),
-        }  # fmt: skip
+            "_GPUSIM_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(number),
+        }
         done = CliRunner().invoke(app, [], prog_name="gpusim", env=env)
         assert not done.output.strip()
 

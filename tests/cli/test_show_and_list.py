@@ -8,9 +8,22 @@ from gpusim.core.version import __version__, form
 from gpusim.machine.load import load_model
 
 MODELS = [
-    "a100", "a100-mig", "apu-hsa", "fermi", "h100", "integrated", "k80", "kepler-uvm",
-    "maxwell-mask", "mi210", "p100", "r9-nano", "rtx3070", "tiny", "v100",
-]  # fmt: skip
+    "a100",
+    "a100-mig",
+    "apu-hsa",
+    "fermi",
+    "h100",
+    "integrated",
+    "k80",
+    "kepler-uvm",
+    "maxwell-mask",
+    "mi210",
+    "p100",
+    "r9-nano",
+    "rtx3070",
+    "tiny",
+    "v100",
+]
 
 
 def gpusim(*arguments, code=0):

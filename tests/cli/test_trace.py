@@ -49,9 +49,15 @@ def test_info_counts(kernel):
     assert one["memory_instructions"] == {"global": 4, "local": 2, "shared": 2}
     assert one["without_active_lane"] == {"global": 2, "local": 0, "shared": 0}
     assert one["global"] == {
-        "loads": 2, "stores": 0, "atomics": 0, "reduces": 0, "sectors": 4, "distinct_sectors": 2,
-        "footprint_bytes": 64, "pages": {"4 KiB": 2, "64 KiB": 1, "2 MiB": 1},
-    }  # fmt: skip
+        "loads": 2,
+        "stores": 0,
+        "atomics": 0,
+        "reduces": 0,
+        "sectors": 4,
+        "distinct_sectors": 2,
+        "footprint_bytes": 64,
+        "pages": {"4 KiB": 2, "64 KiB": 1, "2 MiB": 1},
+    }
     assert (one["local"]["stores"], one["local"]["sectors"]) == (2, 2)
 
 

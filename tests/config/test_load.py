@@ -124,9 +124,12 @@ def test_a_variant_builds_on_another(model):
 
 def test_overrides_come_last_and_keep_their_type(model):
     overrides = {
-        "tlb.L2.entries": "256", "l1.size": "8KiB", "l1.latency": '"7 cycles"',
-        "crossbar.ideal": "true", "dram.drain_high": 0.9,
-    }  # fmt: skip
+        "tlb.L2.entries": "256",
+        "l1.size": "8KiB",
+        "l1.latency": '"7 cycles"',
+        "crossbar.ideal": "true",
+        "dram.drain_high": 0.9,
+    }
     config = load_model(model, ["small"], overrides).config
     assert config.tlb["L2"].entries == 256
     assert config.l1.size == 8192

@@ -10,9 +10,22 @@ from gpusim.machine.load import load_model
 from tests.config.citations import SOURCE
 
 MODELS = (
-    "a100", "a100-mig", "apu-hsa", "fermi", "h100", "integrated", "k80", "kepler-uvm",
-    "maxwell-mask", "mi210", "p100", "r9-nano", "rtx3070", "tiny", "v100",
-)  # fmt: skip
+    "a100",
+    "a100-mig",
+    "apu-hsa",
+    "fermi",
+    "h100",
+    "integrated",
+    "k80",
+    "kepler-uvm",
+    "maxwell-mask",
+    "mi210",
+    "p100",
+    "r9-nano",
+    "rtx3070",
+    "tiny",
+    "v100",
+)
 CASES = [
     (model, variant)
     for model in MODELS
@@ -104,14 +117,18 @@ def test_numbers_of_the_papers():
         for level, tlb in other.tlb.items():
             of_mask = mask.tlb[level]
             assert (tlb.entries, tlb.ways, tlb.ports) == (
-                of_mask.entries, of_mask.ways, of_mask.ports
-            )  # fmt: skip
+                of_mask.entries,
+                of_mask.ways,
+                of_mask.ports,
+            )
         assert (other.walk.cost, other.walk.memory, other.memory.levels) == ("memory", "l2", 4)
 
     star = load_model("a100-mig").config
     assert [(t.scope, t.entries, t.sub_entries) for t in star.tlb.values()] == [
-        ("tpc", 16, 1), ("slices", 896, 16), ("gpu", 1024, 16),
-    ]  # fmt: skip
+        ("tpc", 16, 1),
+        ("slices", 896, 16),
+        ("gpu", 1024, 16),
+    ]
     assert star.l2.size == 7 * (2 << 20)
     assert (star.mig.slices, star.mig.sizes) == (7, (1, 2, 3, 4, 7))
     assert star.instance(1).sm.count == 14

@@ -136,9 +136,10 @@ def test_mask_is_its_parts():
     changed = {key.rpartition(".")[2] for key in whole if quick[key] != whole[key]}
     assert changed == {"epoch", "min_accesses"}
     for small, large in (
-        ("mask-tokens", "mask-tlb"), ("translation-aware-bypass", "mask-cache"),
+        ("mask-tokens", "mask-tlb"),
+        ("translation-aware-bypass", "mask-cache"),
         ("golden-silver-normal", "mask-dram"),
-    ):  # fmt: skip
+    ):
         assert set(plain("tiny", small)) < set(plain("tiny", large)) | set(plain("tiny"))
 
 
@@ -257,8 +258,14 @@ def test_a_recipe_puts_a_stage_behind_a_level(recipe):
     after = recipe(f'[stage.farther]\n{KIND}behind = "far"\n', "farther")
     assert stages("tiny", last) == ("L1", "L2", "far", "walk")
     assert stages("a100-mig", last, first, after) == (
-        "L1", "near", "L2", "L3", "far", "farther", "walk",
-    )  # fmt: skip
+        "L1",
+        "near",
+        "L2",
+        "L3",
+        "far",
+        "farther",
+        "walk",
+    )
     assert stages("tiny", last, after, "ideal-tlb") == ("L1", "far", "farther", "walk")
     (value,) = (one for one in load_model("a100-mig", [first]).values if one.key == "stages")
     assert (value.origin, value.citation) == ("recipe near.toml", "here")
@@ -412,7 +419,7 @@ def test_a_variant_says_what_its_recipe_lacks(model):
         ("l2.ways = 5\n", ["l2.size = '64KiB': must be a multiple of 5 ways"]),
         ("l2.ways\n", ["is not a TOML file"]),
     ],
-)  # fmt: skip
+)
 def test_wrong_recipes(recipe, body, words):
     told = refusal("tiny", recipe(body))
     for word in words:

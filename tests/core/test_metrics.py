@@ -62,8 +62,10 @@ def test_what_is_no_sum(text: str) -> None:
 
 def test_sums_are_read() -> None:
     assert sum_of("hits - 2 * tlb/L1.misses + walks").terms == (
-        Term(1, "", "hits"), Term(-2, "tlb/L1", "misses"), Term(1, "", "walks"),
-    )  # fmt: skip
+        Term(1, "", "hits"),
+        Term(-2, "tlb/L1", "misses"),
+        Term(1, "", "walks"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,8 +120,10 @@ def test_one_for_each_path_or_one_for_all() -> None:
     )
     told = scope(rows("door/front", knocks=4, opened=1), rows("door/back", knocks=2, opened=2))
     assert [(one.name, one.value(told)) for one in placed] == [
-        ("door_front_rate", 0.25), ("knocks", 6), ("door_back_rate", 1),
-    ]  # fmt: skip
+        ("door_front_rate", 0.25),
+        ("knocks", 6),
+        ("door_back_rate", 1),
+    ]
     assert placed[0].description == "doors of front that opened"
 
 

@@ -39,9 +39,16 @@ class Board:
 
 @pytest.mark.parametrize(
     ("sms", "everywhere", "heard"),
-    [([0], False, [0]), ([1], False, [1]), ([0, 1], False, [0, 1]), ([7], False, []),
-     (range(4), False, [0, 1]), ([0], True, [0, 1]), ([], True, [0, 1])],
-)  # fmt: skip
+    [
+        ([0], False, [0]),
+        ([1], False, [1]),
+        ([0, 1], False, [0, 1]),
+        ([7], False, []),
+        (range(4), False, [0, 1]),
+        ([0], True, [0, 1]),
+        ([], True, [0, 1]),
+    ],
+)
 def test_a_policy_hears_of_its_own_sms(sms: Any, everywhere: bool, heard: list[int]) -> None:
     found: list[int] = []
     board = Board()
@@ -205,8 +212,12 @@ def test_everywhere_is_everywhere() -> None:
     names = [name for name, *_ in heard[0]]
     counted = {name: names.count(name) for name in OfEverything.names}
     assert counted == {
-        "l1.miss": 2, "l1.hit": 2, "walk.done": 1, "kernel.begin": 2, "block.end": 2,
-    }  # fmt: skip
+        "l1.miss": 2,
+        "l1.hit": 2,
+        "walk.done": 1,
+        "kernel.begin": 2,
+        "block.end": 2,
+    }
     assert [now for _, now, _ in heard[0]] == sorted(now for _, now, _ in heard[0])
 
 

@@ -144,22 +144,37 @@ class Clocked:
         """Clocks between a command and another one of the same rank."""
         gaps = [0]
         pair = (before.name, name)
-        gaps.append({
-            ("ACT", "ACT"): t.RRDS, ("RD", "RD"): t.CCDS, ("WR", "WR"): t.CCDS,
-            ("RD", "WR"): t.CL + t.CCDS + 2 - t.CWL, ("WR", "RD"): t.CWL + t.BL + t.WTRS,
-            ("PRE", "PRE"): t.PPD,
-        }.get(pair, 0))  # fmt: skip
+        gaps.append(
+            {
+                ("ACT", "ACT"): t.RRDS,
+                ("RD", "RD"): t.CCDS,
+                ("WR", "WR"): t.CCDS,
+                ("RD", "WR"): t.CL + t.CCDS + 2 - t.CWL,
+                ("WR", "RD"): t.CWL + t.BL + t.WTRS,
+                ("PRE", "PRE"): t.PPD,
+            }.get(pair, 0)
+        )
         if before.group == request.group:
-            gaps.append({
-                ("ACT", "ACT"): t.RRDL, ("RD", "RD"): t.CCDL, ("WR", "WR"): t.CCDL,
-                ("WR", "RD"): t.CWL + t.BL + t.WTRL,
-            }.get(pair, 0))  # fmt: skip
+            gaps.append(
+                {
+                    ("ACT", "ACT"): t.RRDL,
+                    ("RD", "RD"): t.CCDL,
+                    ("WR", "WR"): t.CCDL,
+                    ("WR", "RD"): t.CWL + t.BL + t.WTRL,
+                }.get(pair, 0)
+            )
         if before.bank == request.bank:
-            gaps.append({
-                ("ACT", "RD"): t.RCDRD, ("ACT", "WR"): t.RCDWR, ("ACT", "PRE"): t.RAS,
-                ("ACT", "ACT"): t.RC, ("PRE", "ACT"): t.RP, ("RD", "PRE"): t.RTP,
-                ("WR", "PRE"): t.CWL + t.BL + t.WR,
-            }.get(pair, 0))  # fmt: skip
+            gaps.append(
+                {
+                    ("ACT", "RD"): t.RCDRD,
+                    ("ACT", "WR"): t.RCDWR,
+                    ("ACT", "PRE"): t.RAS,
+                    ("ACT", "ACT"): t.RC,
+                    ("PRE", "ACT"): t.RP,
+                    ("RD", "PRE"): t.RTP,
+                    ("WR", "PRE"): t.CWL + t.BL + t.WR,
+                }.get(pair, 0)
+            )
         return max(gaps)
 
     def issue(self, request: Request, queue: list[Request], clock: int) -> None:

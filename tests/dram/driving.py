@@ -26,17 +26,25 @@ class Driven:
     """
 
     def __init__(
-        self, config: DramConfig, stream: list[tuple[int, int, bool]], core: int = 0,
-        listen: bool = True, request_bytes: int = 0,
-        depths: Sequence[int] = (), apps: Sequence[int] = (),
-    ) -> None:  # fmt: skip
+        self,
+        config: DramConfig,
+        stream: list[tuple[int, int, bool]],
+        core: int = 0,
+        listen: bool = True,
+        request_bytes: int = 0,
+        depths: Sequence[int] = (),
+        apps: Sequence[int] = (),
+    ) -> None:
         self.env = Environment()
         self.apps = max(apps, default=0) + 1
         self.channels: list[DramChannel | IdealDramChannel]
         self.channels, self.mapping = build_dram(
-            self.env, config, Hertz(core or config.clock), request_bytes=request_bytes,
+            self.env,
+            config,
+            Hertz(core or config.clock),
+            request_bytes=request_bytes,
             apps=self.apps,
-        )  # fmt: skip
+        )
         signals = self._board().at(range(1))
         for channel in self.channels:
             for queue in channel.queues:
@@ -49,13 +57,22 @@ class Driven:
                 channel.on_request.listen(lambda *all: self.heard.append(all))
         self.requests = [
             MemoryRequest(
-                Kind.WRITEBACK if write else Kind.LOAD, app, 0, 0, 0, address, number, 1,
-                0 if write else depth, None, [State.L2, 0],
+                Kind.WRITEBACK if write else Kind.LOAD,
+                app,
+                0,
+                0,
+                0,
+                address,
+                number,
+                1,
+                0 if write else depth,
+                None,
+                [State.L2, 0],
             )
             for number, ((_, address, write), depth, app) in enumerate(
                 zip(stream, depths or [0] * len(stream), apps or [0] * len(stream), strict=True)
             )
-        ]  # fmt: skip
+        ]
         self._cycles = [cycle for cycle, _, _ in stream]
         self._source = self.env.start(self._send())
         self.answers.connect(self.env.start(self._collect()))

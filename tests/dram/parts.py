@@ -45,9 +45,14 @@ class Parts:
             self.plan, self.queues, self.bus, self.refresh, self.ranks, self.banks, 1
         )
         self.issuer = Issuer(
-            self.plan, self.bus, self.refresh, self.banks, self.timing,
-            activate_clocks=1, closed_page=closed_page,
-        )  # fmt: skip
+            self.plan,
+            self.bus,
+            self.refresh,
+            self.banks,
+            self.timing,
+            activate_clocks=1,
+            closed_page=closed_page,
+        )
 
     def accept(self, *requests: Waiting) -> None:
         """Put requests into their queues and the plan."""

@@ -17,9 +17,13 @@ from tests.examples import examples
 
 SMALL = evolve(GDDR5, read_queue=6, write_queue=5, timing=evolve(GDDR5.timing, REFI=cycles(0)))
 PSEUDO = evolve(
-    HBM2, read_queue=6, write_queue=5, row_bus=False, activate_clocks=1,
+    HBM2,
+    read_queue=6,
+    write_queue=5,
+    row_bus=False,
+    activate_clocks=1,
     timing=evolve(HBM2.timing, REFI=cycles(0), RRDL=cycles(7)),
-)  # fmt: skip
+)
 
 
 @st.composite

@@ -155,9 +155,7 @@ def test_a_line_of_two_bursts_takes_two_columns() -> None:
 
 def test_trails_tell_queue_and_service() -> None:
     driven = Driven(GDDR5, [(10, 0, False), (10, ROW, False)])
-    assert driven.requests[1].trail == [
-        State.L2, 0, State.DRAM_QUEUE, 10, State.DRAM, 57
-    ]  # fmt: skip
+    assert driven.requests[1].trail == [State.L2, 0, State.DRAM_QUEUE, 10, State.DRAM, 57]
     assert driven.counter("queue_cycles") == 1 + 47
 
 
@@ -207,10 +205,14 @@ def test_nothing_is_lost_and_probes_change_nothing(
     stream: list[tuple[int, int, bool]], scheduler: str, page: str, core: int, channels: int
 ) -> None:
     config = evolve(
-        GDDR5, scheduler=PolicyConfig(scheduler), page_policy=page, channels=channels,
-        read_queue=5, write_queue=4,
+        GDDR5,
+        scheduler=PolicyConfig(scheduler),
+        page_policy=page,
+        channels=channels,
+        read_queue=5,
+        write_queue=4,
         timing=evolve(GDDR5.timing, REFI=cycles(400)),
-    )  # fmt: skip
+    )
     driven = Driven(config, stream, core)
     assert set(driven.answered) == {n for n, one in enumerate(stream) if not one[2]}
     assert driven.counter("writes") == sum(one[2] for one in stream)

@@ -31,9 +31,14 @@ class Naive:
     """One list of ``(request, its queue)`` by arrival, and the rules as they are written."""
 
     def __init__(
-        self, apps: int, thresh_max: int, idle: int, patience: int, golden_order: str = "queue",
+        self,
+        apps: int,
+        thresh_max: int,
+        idle: int,
+        patience: int,
+        golden_order: str = "queue",
         row_hits: str = "in-queue",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.golden_order, self.row_hits = golden_order, row_hits
         self.all: list[tuple[Waiting, str]] = []
         self.apps, self.thresh_max, self.idle, self.patience = apps, thresh_max, idle, patience
@@ -92,17 +97,25 @@ class Naive:
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["add", "add", "serve"]), st.integers(0, 3), st.integers(0, 2),
-        st.integers(0, 2), st.sampled_from([0, 0, 0, 4]), st.sampled_from([0, 1, 5, 30]),
-    ), max_size=80,
-)  # fmt: skip
+        st.sampled_from(["add", "add", "serve"]),
+        st.integers(0, 3),
+        st.integers(0, 2),
+        st.integers(0, 2),
+        st.sampled_from([0, 0, 0, 4]),
+        st.sampled_from([0, 1, 5, 30]),
+    ),
+    max_size=80,
+)
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(
-    STEPS, st.integers(1, 9), st.sampled_from([0, 0, 1, 10]), st.sampled_from(GOLDEN),
+    STEPS,
+    st.integers(1, 9),
+    st.sampled_from([0, 0, 1, 10]),
+    st.sampled_from(GOLDEN),
     st.sampled_from(ROW_HITS),
-)  # fmt: skip
+)
 def test_it_chooses_as_a_naive_one(
     steps: list[Any], thresh_max: int, patience: int, golden_order: str, row_hits: str
 ) -> None:

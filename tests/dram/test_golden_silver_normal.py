@@ -30,9 +30,7 @@ ALONE = 43
 def config(policy: str = "golden-silver-normal", **options: Any) -> Any:
     """256 reads, no refresh."""
     timing = evolve(GDDR5.timing, REFI=cycles(0))
-    return evolve(
-        GDDR5, scheduler=PolicyConfig(policy, options), read_queue=256, timing=timing
-    )  # fmt: skip
+    return evolve(GDDR5, scheduler=PolicyConfig(policy, options), read_queue=256, timing=timing)
 
 
 def rows(count: int, start: int = 10) -> list[tuple[int, int, bool]]:
@@ -74,9 +72,7 @@ def test_golden_closes_a_row_that_data_still_wants() -> None:
 
 
 def test_golden_is_first_come_first_served_and_others_work_meanwhile() -> None:
-    stream = [
-        (0, 0, False), (1, ROW, False), (2, BANK * 2, False), (3, BANK * 1, False)
-    ]  # fmt: skip
+    stream = [(0, 0, False), (1, ROW, False), (2, BANK * 2, False), (3, BANK * 1, False)]
     driven = Driven(config(), stream, depths=[0, 4, 4, 0])
     # r0 ACT 1; r1, the head, waits for its bank: PRE 47, ACT 67, RD 87, data 109; r2 behind it
     # may start after that ACT: + RRD 9 = 76; data in another bank goes at once: RRD 9 after r0
@@ -157,9 +153,12 @@ def test_full_data_queues_stall_the_port_and_nothing_is_lost() -> None:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(
-    streams(), st.randoms(use_true_random=False), st.integers(1, 3), st.integers(1, 3),
+    streams(),
+    st.randoms(use_true_random=False),
+    st.integers(1, 3),
+    st.integers(1, 3),
     st.sampled_from([0, 60]),
-)  # fmt: skip
+)
 def test_full_queues_never_stand_still(
     stream: list[tuple[int, int, bool]], random: Random, size: int, thresh_max: int, patience: int
 ) -> None:

@@ -15,8 +15,9 @@ from tests.dram.driving import Driven
 
 PARTS = {"HBM2": HBM2, "HBM2E": HBM2E, "HBM3": HBM3, "GDDR6": GDDR6, "GDDR6X": GDDR6X}
 INTERLEAVED = {
-    2: "row bank column bank-group pseudo-channel channel", 1: "row bank column bank-group channel",
-}  # fmt: skip
+    2: "row bank column bank-group pseudo-channel channel",
+    1: "row bank column bank-group channel",
+}
 """By pseudo channels: neighbouring bursts in other bank groups."""
 
 

@@ -59,10 +59,14 @@ def test_pages_that_a_deeper_tlb_had_count_for_nothing() -> None:
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["begin", "wait", "end"]), st.integers(0, 1), st.integers(0, 4),
-        st.integers(0, 6), st.integers(0, 40),
-    ), max_size=80,
-)  # fmt: skip
+        st.sampled_from(["begin", "wait", "end"]),
+        st.integers(0, 1),
+        st.integers(0, 4),
+        st.integers(0, 6),
+        st.integers(0, 40),
+    ),
+    max_size=80,
+)
 
 
 @settings(max_examples=examples(150), deadline=None)

@@ -25,14 +25,17 @@ SIZES = Dimensions(page_bits=36, frame_bits=20, sms=16, block_slots=16, page_tab
 STEPS = st.lists(
     st.one_of(
         st.tuples(
-            st.just("add"), st.integers(0, 1), st.integers(0, 2), st.integers(0, APPS - 1),
+            st.just("add"),
+            st.integers(0, 1),
+            st.integers(0, 2),
+            st.integers(0, APPS - 1),
             st.integers(0, 15),
         ),
         st.tuples(st.just("serve"), st.integers(0, 1), st.integers(-1, 2)),
         st.tuples(st.just("rank"), st.permutations(range(APPS))),
     ),
     max_size=80,
-)  # fmt: skip
+)
 """A read comes: bank, row, application, cycles since the last one; a bank serves; new ranks."""
 
 
@@ -110,9 +113,11 @@ def test_options_that_cannot_be(make: Any, options: dict[str, float], message: s
 def test_what_they_keep() -> None:
     atlas = {one.name: one.bits for one in Atlas(32, 8, quantum=1000).storage(SIZES)}
     assert atlas == {
-        "read queue": 32 * 32, "owners of requests": 32 * 5, "ranks of applications": 16 * 4,
+        "read queue": 32 * 32,
+        "owners of requests": 32 * 5,
+        "ranks of applications": 16 * 4,
         "attained service": 16 * 13,  # up to 8,000
-    }  # fmt: skip
+    }
     tcm = {one.name: one.bits for one in Tcm(32, 8, quantum=1000).storage(SIZES)}
     assert tcm["behaviour of applications"] == 16 * (10 + 10 + 10 + 3 + 13)
     assert tcm["shadow rows"] == 16 * 8 * 20

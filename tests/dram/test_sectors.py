@@ -32,10 +32,11 @@ def test_bursts_are_those_that_a_sector_lies_in(burst: int, sectors: int) -> Non
 @pytest.mark.parametrize(
     ("kind", "depth", "counter"),
     [
-        (Kind.LOAD, 0, "data_read_bytes"), (Kind.WALK, 2, "walk_read_bytes"),
+        (Kind.LOAD, 0, "data_read_bytes"),
+        (Kind.WALK, 2, "walk_read_bytes"),
         (Kind.WRITEBACK, 0, "write_bytes"),
     ],
-)  # fmt: skip
+)
 def test_bytes_are_counted_apart(kind: Kind, depth: int, counter: str) -> None:
     counters = DramCounters()
     SectorBursts(32).take_in(request(kind, 0, 0b101, depth), counters)

@@ -12,11 +12,14 @@ QUANTUM, SHUFFLE, SHARE, APPS = 1000, 100, 0.25, 4
 
 EVENTS = st.lists(
     st.tuples(
-        st.integers(0, APPS - 1), st.integers(0, 2), st.integers(0, 2), st.integers(1, 50),
+        st.integers(0, APPS - 1),
+        st.integers(0, 2),
+        st.integers(0, 2),
+        st.integers(1, 50),
         st.integers(0, 3),
     ),
     max_size=60,
-)  # fmt: skip
+)
 """A read comes and others go: application, bank, row, cycles of its bank, reads of it that wait."""
 
 

@@ -12,10 +12,26 @@ import pytest
 from experiments.validate_dram import main
 
 TIMING = {
-    "nBL": 2, "nCL": 20, "nCWL": 5, "nRCDRD": 20, "nRCDWR": 17, "nRP": 20, "nRAS": 46, "nRC": 66,
-    "nRTP": 2, "nWR": 20, "nWTR": 9, "nCCDS": 2, "nCCDL": 3, "nRRD": 9, "nFAW": 38, "n32AW": 299,
-    "nPPD": 2, "nRFC": 147, "nREFI": 6338,
-}  # fmt: skip
+    "nBL": 2,
+    "nCL": 20,
+    "nCWL": 5,
+    "nRCDRD": 20,
+    "nRCDWR": 17,
+    "nRP": 20,
+    "nRAS": 46,
+    "nRC": 66,
+    "nRTP": 2,
+    "nWR": 20,
+    "nWTR": 9,
+    "nCCDS": 2,
+    "nCCDL": 3,
+    "nRRD": 9,
+    "nFAW": 38,
+    "n32AW": 299,
+    "nPPD": 2,
+    "nRFC": 147,
+    "nREFI": 6338,
+}
 COUNT = 64
 MAKESPAN = 21 + 3 * (COUNT - 1) + 22
 """One row: ACT 1, RD 21, then one every tCCD_L, and CL + BL to the end of the data."""
@@ -31,12 +47,18 @@ def _folder(path: Path, **run: Any) -> Path:
     accepted = [0] * 32 + [1] + [21 + 3 * n for n in range(1, COUNT - 32)]
     latencies = [43 + 3 * n - accepted[n] for n in range(COUNT)]
     figures = {
-        "simulator": "ramulator1", "dram": "gddr5", "config": "frfcfs_priorhit", "stream": "row",
-        "load": "sat", "channels": 1, "n": COUNT, "n_reads": COUNT,
+        "simulator": "ramulator1",
+        "dram": "gddr5",
+        "config": "frfcfs_priorhit",
+        "stream": "row",
+        "load": "sat",
+        "channels": 1,
+        "n": COUNT,
+        "n_reads": COUNT,
         "bw_frac_overall": COUNT * 2 / MAKESPAN,
         "read_lat_accept_mean": sum(latencies) / COUNT,
         **run,
-    }  # fmt: skip
+    }
     micro = {"label": "closed", "arrival": 10, "address": 0, "is_write": 0, "finish": 53}
     data = {
         "configs": {"gddr5": {"timing_cycles": TIMING, "peak_request_interval_cycles": 2}},

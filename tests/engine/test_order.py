@@ -31,11 +31,10 @@ plain_step = st.one_of(
 )
 programs = st.lists(st.lists(plain_step, max_size=8), min_size=1, max_size=5)
 interrupting = st.lists(
-    st.lists(
-        st.one_of(plain_step, st.tuples(st.just("interrupt"), st.integers(0, 4))), max_size=8
-    ),
-    min_size=2, max_size=5,
-)  # fmt: skip
+    st.lists(st.one_of(plain_step, st.tuples(st.just("interrupt"), st.integers(0, 4))), max_size=8),
+    min_size=2,
+    max_size=5,
+)
 
 
 class Play:

@@ -76,9 +76,11 @@ def test_a_port_does_what_the_naive_one_does(
 
 @settings(max_examples=examples(150), deadline=None)
 @given(
-    st.integers(0, 5), st.integers(1, 3), st.integers(1, 4),
+    st.integers(0, 5),
+    st.integers(1, 3),
+    st.integers(1, 4),
     st.lists(st.integers(0, 3), min_size=1, max_size=30),
-)  # fmt: skip
+)
 def test_a_sender_and_a_receiver_with_back_pressure(
     latency: int, bandwidth: int, depth: int, gaps: list[int]
 ) -> None:

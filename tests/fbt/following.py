@@ -145,8 +145,11 @@ class Follower:
         misses, answer = bank.misses, bank.answer
         assert isinstance(misses, TranslatedMisses)
         fill, store, leave, written_back = (
-            misses.fill, misses._store, misses._leave, misses.written_back,
-        )  # fmt: skip
+            misses.fill,
+            misses._store,
+            misses._leave,
+            misses.written_back,
+        )
 
         def follow_fill(filled: VirtualRequest) -> None:
             line = filled.address >> self.line_shift

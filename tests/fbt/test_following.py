@@ -14,9 +14,10 @@ from tests.sm.test_random import Program
 from tests.sm.tiny_machines import programs
 
 thorough = settings(
-    max_examples=examples(60), deadline=None,
+    max_examples=examples(60),
+    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)
 
 
 @thorough

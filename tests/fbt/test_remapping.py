@@ -25,7 +25,7 @@ from tests.fbt.test_latency import (
     loads,
     synonyms,
     with_tlb,
-)  # fmt: skip
+)
 from tests.fbt.virtual_machines import IOMMU, VIRTUAL, followed
 from tests.machine.bench import change
 from tests.machine.test_latency import CROSSBAR, DRAM, ISSUE, L1, L2, WALK
@@ -109,7 +109,7 @@ steps = st.lists(
         st.tuples(st.just("forget"), st.sets(st.integers(0, 9), max_size=2)),
         st.just(("forget", None)),
     )
-)  # fmt: skip
+)
 
 
 @given(st.integers(1, 4), steps)

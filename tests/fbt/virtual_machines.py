@@ -22,9 +22,7 @@ from tests.sm.tiny_machines import BASE, few, some
 
 IOMMU = TlbConfig("gpu", entries=64, ways=16, latency=cycles(5), trip=cycles(10))
 FBT = FbtConfig(entries=64, ways=8, latency=cycles(5), trip=cycles(10))
-VIRTUAL = attrs.evolve(
-    change(SMALL, l1={"translation": "after-l2"}), tlb={"L2": IOMMU}, fbt=FBT
-)  # fmt: skip
+VIRTUAL = attrs.evolve(change(SMALL, l1={"translation": "after-l2"}), tlb={"L2": IOMMU}, fbt=FBT)
 """`bench.SMALL` without TLBs at the SM, with virtual caches: IOMMU TLB 5, table 5, trip 10."""
 
 PAGES = 10
@@ -37,9 +35,12 @@ events = st.lists(
         st.sampled_from(
             ["remap", "remap", "synonym", "synonym", "protect", "allow", "probe", "probe", "all"]
         ),
-        st.integers(0, PAGES - 1), st.integers(0, PAGES - 1), st.integers(0, 1),
-    ), max_size=25,
-)  # fmt: skip
+        st.integers(0, PAGES - 1),
+        st.integers(0, PAGES - 1),
+        st.integers(0, 1),
+    ),
+    max_size=25,
+)
 
 
 @st.composite
@@ -73,51 +74,67 @@ def machines(draw: Any) -> GpuConfig:
     config = change(
         VIRTUAL,
         sm={
-            "count": draw(st.integers(1, 3)), "lsu_width": draw(st.integers(1, 2)),
-            "lsu_queue": draw(some), "max_loads": draw(some), "store_credits": draw(some),
+            "count": draw(st.integers(1, 3)),
+            "lsu_width": draw(st.integers(1, 2)),
+            "lsu_queue": draw(some),
+            "max_loads": draw(some),
+            "store_credits": draw(some),
         },
         l1={
             "size": Bytes(draw(st.sampled_from([4, 16])) * 128),
-            "ways": draw(st.sampled_from([1, 2, 4])), "mshrs": draw(some), "mshr_merge": draw(some),
+            "ways": draw(st.sampled_from([1, 2, 4])),
+            "mshrs": draw(some),
+            "mshr_merge": draw(some),
         },
         l2={
             "size": Bytes(draw(st.sampled_from([8, 64])) * 128),
-            "ways": draw(st.sampled_from([1, 2])), "banks": draw(st.sampled_from([1, 2, 4])),
-            "mshrs": draw(some), "mshr_merge": draw(some), "ports": draw(few),
+            "ways": draw(st.sampled_from([1, 2])),
+            "banks": draw(st.sampled_from([1, 2, 4])),
+            "mshrs": draw(some),
+            "mshr_merge": draw(some),
+            "ports": draw(few),
         },
         crossbar={
-            "queue": draw(few), "latency": cycles(draw(few)),
+            "queue": draw(few),
+            "latency": cycles(draw(few)),
             "bytes_per_cycle": draw(st.sampled_from([1, 8, 32])),
         },
         dram={
             "ideal_latency": cycles(draw(st.sampled_from([1, 30, 300]))),
-            "channels": 2, "partition": draw(st.sampled_from([None, "channels"])),
+            "channels": 2,
+            "partition": draw(st.sampled_from([None, "channels"])),
         },
         memory={
             "page": Bytes(draw(st.sampled_from([4 << 10, 4 << 10, 64 << 10]))),
             "frames": PolicyConfig(draw(st.sampled_from(["first-touch", "scattered"]))),
             "size": Bytes(64 << 20),
         },
-    )  # fmt: skip
+    )
     ways = draw(st.sampled_from([1, 2, 4]))
     counters = draw(st.booleans())
     remapping = RemappingConfig(draw(st.sampled_from([1, 2, 8])), cycles(draw(st.integers(0, 1))))
     fbt = FbtConfig(
-        entries=draw(st.sampled_from([ways, 4 * ways])), ways=ways,
+        entries=draw(st.sampled_from([ways, 4 * ways])),
+        ways=ways,
         latency=cycles(draw(st.sampled_from([1, 5]))),
         trip=cycles(draw(st.sampled_from([0, 1, 10]))),
         large_pages="counter" if counters else "sub-pages",
         second_level=draw(st.booleans()) and (counters or config.memory.page == 4096),
         remapping=draw(st.sampled_from([None, remapping, remapping])),
-    )  # fmt: skip
+    )
     tokens = PolicyConfig(
         "mask-tokens", {"epoch": draw(st.sampled_from([50, 500])), "bypass_entries": draw(few)}
     )
     tlb = TlbConfig(
-        "gpu", entries=draw(st.sampled_from([2, 16])), ways=2, mshrs=draw(some), queue=draw(few),
-        latency=cycles(draw(few)), trip=cycles(draw(st.sampled_from([0, 10]))),
+        "gpu",
+        entries=draw(st.sampled_from([2, 16])),
+        ways=2,
+        mshrs=draw(some),
+        queue=draw(few),
+        latency=cycles(draw(few)),
+        trip=cycles(draw(st.sampled_from([0, 10]))),
         fill=draw(st.sampled_from([PolicyConfig("always"), tokens])),
-    )  # fmt: skip
+    )
     walk = WalkConfig(draw(few), "fixed", cycles(draw(st.sampled_from([1, 50, 300]))), queue=4)
     return attrs.evolve(config, fbt=fbt, tlb={"L2": tlb}, walk=walk, watchdog=cycles(20_000))
 

@@ -24,9 +24,13 @@ def test_a_run_whose_printing_fails_leaves_its_result_or_an_error(tmp_path: Path
         more = [] if output is None else ["-o", str(output)]
         with Path("/dev/full").open("w") as full:
             done = subprocess.run(
-                [sys.executable, "-m", "gpusim", *RUN, *more], cwd=ROOT, stdout=full,
-                stderr=subprocess.PIPE, text=True, check=False,
-            )  # fmt: skip
+                [sys.executable, "-m", "gpusim", *RUN, *more],
+                cwd=ROOT,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
         assert "Traceback" not in done.stderr
         assert "Exception ignored" not in done.stderr
         if output is None:
@@ -41,9 +45,10 @@ def test_a_run_whose_printing_fails_leaves_its_result_or_an_error(tmp_path: Path
 def test_partial_tables_of_a_killed_sweep_are_removed(tmp_path: Path):
     folder = RunFolder(tmp_path / "runs", create=True)
     remains = [
-        folder.path / ".s.parquet.0a1b2c3d.partial", folder.path / ".s.toml.0a1b2c3d.partial",
+        folder.path / ".s.parquet.0a1b2c3d.partial",
+        folder.path / ".s.toml.0a1b2c3d.partial",
         folder.path / "failures" / ".k.json.0a1b2c3d.partial",
-    ]  # fmt: skip
+    ]
     for path in remains:
         path.touch()
     with Claims(folder.claims) as own, Claims(folder.claims) as other:

@@ -148,11 +148,16 @@ def test_memory_is_bound(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     "text",
     [
-        "a = " + "[" * 50_000 + "]" * 50_000, "a." * 50_000 + "a = 1", "a = " + "9" * 5_000,
-        "a = 0x" + "f" * 5_000, "a = 9223372036854775808", "\0", "a = [" + "{a = [" * 40,
+        "a = " + "[" * 50_000 + "]" * 50_000,
+        "a." * 50_000 + "a = 1",
+        "a = " + "9" * 5_000,
+        "a = 0x" + "f" * 5_000,
+        "a = 9223372036854775808",
+        "\0",
+        "a = [" + "{a = [" * 40,
         "x" * (1 << 20),
     ],
-)  # fmt: skip
+)
 def test_documents_that_nobody_means(tmp_path: Path, text: str):
     path = tmp_path / "x.toml"
     path.write_text(text)
@@ -168,19 +173,27 @@ def test_notes_are_found_in_linear_time_where_values_span_lines(tmp_path: Path):
     )
     notes = {key: (note.line, note.comment) for key, note in read_document(path).notes.items()}
     assert notes == {
-        ("a",): (1, "end"), ("t", "x#y"): (20_003, "head"), ("t", "x#y", "b"): (20_004, "yes"),
+        ("a",): (1, "end"),
+        ("t", "x#y"): (20_003, "head"),
+        ("t", "x#y", "b"): (20_004, "yes"),
         ("t", "x#y", "c"): (20_006, "c"),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
     "overrides",
     [
-        {"l1.line": "0B"}, {"tlb.L1.entries": 2, "tlb.L1.ways": 4}, {"sm.count": 10**30},
-        {"clock": "9" * 5000 + "MHz"}, {"clock": "9" * 30 + "GHz"}, {"tlb.L 1.ways": 1},
-        {"l2.line": "0B"}, {"sm.max_threads": "9" * 5000}, {"a." * 100 + "a": 1},
+        {"l1.line": "0B"},
+        {"tlb.L1.entries": 2, "tlb.L1.ways": 4},
+        {"sm.count": 10**30},
+        {"clock": "9" * 5000 + "MHz"},
+        {"clock": "9" * 30 + "GHz"},
+        {"tlb.L 1.ways": 1},
+        {"l2.line": "0B"},
+        {"sm.max_threads": "9" * 5000},
+        {"a." * 100 + "a": 1},
     ],
-)  # fmt: skip
+)
 def test_values_that_cannot_be_give_no_traceback(overrides: dict[str, object]):
     with pytest.raises(UserError):
         gpusim.load_model("tiny", overrides=overrides)

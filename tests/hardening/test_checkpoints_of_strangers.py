@@ -24,9 +24,14 @@ from tests.hardening.test_results_of_strangers import (
 WORKLOAD = gpusim.load_workload("mvt", "smoke", overrides={"n": 64, "iterations": 2})
 
 COLUMNS = [
-    "applications/name", "launches/pieces", "requires/key", "0/pieces/transactions",
-    "0/values/value", "0/whole/line", "0/last/home",
-]  # fmt: skip
+    "applications/name",
+    "launches/pieces",
+    "requires/key",
+    "0/pieces/transactions",
+    "0/values/value",
+    "0/whole/line",
+    "0/last/home",
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +58,34 @@ def test_wrong_structure_is_an_error_of_the_user(
 
 
 WRONG = [
-    ("launches/app", 0, 7), ("launches/blocks", 0, 9), ("launches/begun", 0, 0),
-    ("launches/begun", 0, 1 << 40), ("launches/pieces", 0, 1 << 61),
-    ("0/pieces/transactions", 0, -1), ("0/pieces/transactions", 0, -2),
-    ("0/pieces/transactions", 0, -3), ("0/pieces/transactions", -1, -2),
-    ("0/pieces/transactions", 0, 1 << 61), ("0/pieces/transactions", -1, 5),
-    ("0/pages/page", 0, 1 << 60), ("0/changes/array", 0, 99), ("0/changes/start", 0, 1 << 60),
-    ("0/changes/count", 0, 0), ("0/whole/line", 0, 1 << 60), ("0/whole/line", 0, -(1 << 40)),
-    ("0/whole/kind", 0, 4), ("0/last/line", 0, 1 << 60), ("0/last/home", 0, 2),
-    ("0/last/slot", 0, 4), ("0/last/kind", 0, 9), ("requires/value", 0, b"none"),
-    ("applications/arrays", 0, b"00"), ("applications/sms", 0, 3),
-    ("facts/parameters", 0, b"x = = 1"), ("facts/parameters", 0, b"applications = 3"),
-]  # fmt: skip
+    ("launches/app", 0, 7),
+    ("launches/blocks", 0, 9),
+    ("launches/begun", 0, 0),
+    ("launches/begun", 0, 1 << 40),
+    ("launches/pieces", 0, 1 << 61),
+    ("0/pieces/transactions", 0, -1),
+    ("0/pieces/transactions", 0, -2),
+    ("0/pieces/transactions", 0, -3),
+    ("0/pieces/transactions", -1, -2),
+    ("0/pieces/transactions", 0, 1 << 61),
+    ("0/pieces/transactions", -1, 5),
+    ("0/pages/page", 0, 1 << 60),
+    ("0/changes/array", 0, 99),
+    ("0/changes/start", 0, 1 << 60),
+    ("0/changes/count", 0, 0),
+    ("0/whole/line", 0, 1 << 60),
+    ("0/whole/line", 0, -(1 << 40)),
+    ("0/whole/kind", 0, 4),
+    ("0/last/line", 0, 1 << 60),
+    ("0/last/home", 0, 2),
+    ("0/last/slot", 0, 4),
+    ("0/last/kind", 0, 9),
+    ("requires/value", 0, b"none"),
+    ("applications/arrays", 0, b"00"),
+    ("applications/sms", 0, 3),
+    ("facts/parameters", 0, b"x = = 1"),
+    ("facts/parameters", 0, b"applications = 3"),
+]
 
 
 @pytest.mark.parametrize(("name", "row", "value"), WRONG)

@@ -122,9 +122,11 @@ def test_an_export_replaces_no_result_and_names_no_other_folder(tmp_path: Path):
 @pytest.mark.parametrize("count", ["9" * 30, "9" * 5000])
 def test_counts_that_nothing_has(count: str):
     for parse, text in (
-        (parse_rule, f"{count}cycles"), (parse_rule, f"ipc-stable(1 %, {count} windows)"),
-        (parse_skip, f"{count}launches"), (whole_cycles, count),
-    ):  # fmt: skip
+        (parse_rule, f"{count}cycles"),
+        (parse_rule, f"ipc-stable(1 %, {count} windows)"),
+        (parse_skip, f"{count}launches"),
+        (whole_cycles, count),
+    ):
         with pytest.raises(UserError):
             parse(text)
 

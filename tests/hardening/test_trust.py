@@ -51,11 +51,13 @@ def test_what_only_looks_imports_nothing(stranger: Path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        (*RUN, "--variant", "./recipe.toml"), ("cost", "tiny", "--variant", "./recipe.toml"),
-        ("run", "tiny", "./work.toml", "--scale", "smoke"), ("sweep", "./sweep.toml", "-o", "runs"),
+        (*RUN, "--variant", "./recipe.toml"),
+        ("cost", "tiny", "--variant", "./recipe.toml"),
+        ("run", "tiny", "./work.toml", "--scale", "smoke"),
+        ("sweep", "./sweep.toml", "-o", "runs"),
         ("characterize", "./work.toml", "--scale", "smoke"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_names_code_is_refused(stranger: Path, arguments: tuple[str, ...]):
     refused = command(*arguments, code=2)
     assert "give --allow-code if you trust" in refused.output

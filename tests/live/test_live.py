@@ -133,10 +133,20 @@ def test_a_sweep_tells_how_far_it_is() -> None:
     watched.also(told.append)(progress)
     assert told == [progress]
     assert watched.state() == {
-        "title": "study", "kind": "sweep", "paused": False, "seconds": 30.0, "total": 10,
-        "finished": 6, "reused": 2, "failed": 1, "failures": failures, "running": [["bfs", 4.3]],
-        "runs_a_minute": 8.0, "seconds_left": 60.0, "done": False,
-    }  # fmt: skip
+        "title": "study",
+        "kind": "sweep",
+        "paused": False,
+        "seconds": 30.0,
+        "total": 10,
+        "finished": 6,
+        "reused": 2,
+        "failed": 1,
+        "failures": failures,
+        "running": [["bfs", 4.3]],
+        "runs_a_minute": 8.0,
+        "seconds_left": 60.0,
+        "done": False,
+    }
 
 
 def test_a_brake_lets_so_many_runs_begin() -> None:
@@ -169,9 +179,12 @@ class Sweeps:
 
     def _run(self) -> None:
         sizes = gpusim.Sweep(
-            name="sizes", models="tiny", workloads="nw", scale="smoke",
+            name="sizes",
+            models="tiny",
+            workloads="nw",
+            scale="smoke",
             set={"workload.n": [32, 48, 64]},
-        )  # fmt: skip
+        )
         report = self.watched.also(lambda _: None)
         run_sweep(sizes, self.folder, jobs=1, progress=report, brake=self.watched.brake)
 

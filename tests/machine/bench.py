@@ -69,9 +69,12 @@ def _chunk(operation: tuple[Any, ...], warp: int, warps: int, lanes: int) -> Lan
         address[0, warp, : len(operation) - 1] = operation[1:]
     arg = 0 if memory or len(operation) < 2 else operation[1]
     return LaneChunk(
-        np.array([op], dtype=np.uint8), np.array([arg]), active, address,
+        np.array([op], dtype=np.uint8),
+        np.array([arg]),
+        active,
+        address,
         np.full(int(memory), 4, dtype=np.int64),
-    )  # fmt: skip
+    )
 
 
 @attrs.define
@@ -98,12 +101,15 @@ SMALL = GpuConfig(
     walk=WalkConfig(walkers=8, cost="fixed", latency=cycles(500)),
     l2=L2Config(size=Bytes(128 << 10), ways=8, banks=1, latency=cycles(10)),
     dram=attrs.evolve(
-        GDDR5, clock=Hertz(1_000_000_000), ideal=True, ideal_latency=cycles(100),
+        GDDR5,
+        clock=Hertz(1_000_000_000),
+        ideal=True,
+        ideal_latency=cycles(100),
         mapping="row bank bank-group column channel column:1",
     ),
     crossbar=CrossbarConfig(latency=cycles(8), bytes_per_cycle=32),
     memory=MemoryConfig(size=Bytes(1 << 30), frames=PolicyConfig("first-touch")),
-)  # fmt: skip
+)
 """One SM: L1 TLB 1, L1 4, crossbar 8, L2 TLB 10, L2 10, DRAM 100 (no bank timing), walk 500."""
 
 
@@ -129,9 +135,11 @@ class Run:
 
     @classmethod
     def of(
-        cls, config: GpuConfig, tenants: Sequence[Tenant],
+        cls,
+        config: GpuConfig,
+        tenants: Sequence[Tenant],
         attach: Callable[[Machine], None] | None = None,
-    ) -> Run:  # fmt: skip
+    ) -> Run:
         """A run of whole applications; `attach` is given the machine before its first cycle."""
         made = cls.__new__(cls)
         made._run(config, tenants, attach)
@@ -147,9 +155,11 @@ class Run:
         return cls.of(config, [Tenant("scripted", application, range(config.sm.count))], attach)
 
     def _run(
-        self, config: GpuConfig, tenants: Sequence[Tenant],
+        self,
+        config: GpuConfig,
+        tenants: Sequence[Tenant],
         attach: Callable[[Machine], None] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         finished: list[tuple[int, int, MemoryRequest]] = []
         self.machine = Machine(config, tenants, seed=0)
         for sm in self.machine.sms:

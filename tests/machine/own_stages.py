@@ -98,9 +98,13 @@ class Loses(StageProcess):
 
 
 def with_stage(
-    config: GpuConfig, kind: str, *stages: str, scope: str = "gpu", queue: int = 64,
+    config: GpuConfig,
+    kind: str,
+    *stages: str,
+    scope: str = "gpu",
+    queue: int = 64,
     **options: Option,
-) -> GpuConfig:  # fmt: skip
+) -> GpuConfig:
     """A machine with a stage named "own" of a class of this file; `stages` is the order of all."""
     policy = PolicyConfig(f"{__name__}:{kind}", options)
     own: dict[str, Any] = {"own": StageConfig(policy, scope, queue)}

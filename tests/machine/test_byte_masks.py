@@ -54,8 +54,9 @@ def test_a_load_of_bytes_that_are_there_fetches_their_sector_all_the_same() -> N
 def test_what_was_evicted_begins_anew() -> None:
     """One set of one way: another line comes between the halves."""
     config = change(MASKED, l2={"size": Bytes(128), "ways": 1})
-    run = launches(config, ("store", *FIRST), ("load", BASE + 128), ("store", *SECOND),
-                   ("load", BASE))  # fmt: skip
+    run = launches(
+        config, ("store", *FIRST), ("load", BASE + 128), ("store", *SECOND), ("load", BASE)
+    )
     assert (sectors(run), completed(run)) == ((2, 1), 0)
 
 
@@ -114,10 +115,12 @@ def stores(draw: Any) -> LaneChunk:
     place = st.one_of(st.just(INACTIVE), st.integers(0, 511 // size).map(lambda at: at * size))
     lanes = draw(st.lists(place, min_size=count * 2 * 32, max_size=count * 2 * 32))
     return LaneChunk(
-        np.full(count, Op.STORE, dtype=np.uint8), np.zeros(count, dtype=np.int64),
-        np.ones((count, 2), dtype=bool), np.array(lanes).reshape(count, 2, 32),
+        np.full(count, Op.STORE, dtype=np.uint8),
+        np.zeros(count, dtype=np.int64),
+        np.ones((count, 2), dtype=bool),
+        np.array(lanes).reshape(count, 2, 32),
         np.full(count, size),
-    )  # fmt: skip
+    )
 
 
 @given(stores(), st.sampled_from([32, 64, 128, 256]))

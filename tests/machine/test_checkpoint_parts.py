@@ -61,8 +61,8 @@ def test_the_log_keeps_the_last_accesses_in_full_and_sums_up_the_others(
 
 
 def test_no_more_lines_are_kept_than_the_largest_machine_can_use(
-    monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(access_log, "MOST_LAST", 10)
     log = AccessLog(0, 128)
     log.add(0, 0, touches([(line, 15, 0) for line in range(40)]))

@@ -35,9 +35,12 @@ def machine(frames: str = "mosaic", walk: WalkConfig | None = None, **options: A
 
 
 def run(
-    config: GpuConfig, *pages: int, of: int = RANGE * RANGES * PAGE, base: int = BASE,
+    config: GpuConfig,
+    *pages: int,
+    of: int = RANGE * RANGES * PAGE,
+    base: int = BASE,
     attach: Any = None,
-) -> Run:  # fmt: skip
+) -> Run:
     """One warp loads from pages of an array of so many bytes, one after the other."""
     script = []
     for number, page in enumerate(pages):
@@ -56,8 +59,11 @@ def test_a_range_that_is_mapped_ahead_becomes_a_page_when_it_is_first_walked() -
     assert coalesced(found) == 2
     assert found.count("walk", "walks") == 3, "0 as a small page, 1 as a large one, which has 31"
     assert [request.mapping.pages for request in found.requests if request.mapping] == [
-        1, RANGE, RANGE, 1,
-    ]  # fmt: skip
+        1,
+        RANGE,
+        RANGE,
+        1,
+    ]
     pages = [request.address // PAGE for request in found.requests]
     assert pages == [0, 1, 31, 32], "nothing moves"
 
@@ -142,8 +148,11 @@ def test_a_translation_is_right_as_a_part_of_a_larger_page_only() -> None:
     small, large = Mapping(5, 105), Mapping(0, 100, 8)
     assert became_part(small, large, 5)
     for other in (
-        None, Mapping(5, 105), Mapping(0, 108, 8), Mapping(0, 100, 8, writable=False),
-    ):  # fmt: skip
+        None,
+        Mapping(5, 105),
+        Mapping(0, 108, 8),
+        Mapping(0, 100, 8, writable=False),
+    ):
         assert not became_part(small, other, 5)
     assert not became_part(small, large, 6)
 
@@ -180,14 +189,17 @@ events = st.lists(
         st.integers(1, 2000), st.sampled_from(["remap", "unmap", "shoot_down", "protect"]), pages
     ),
     max_size=10,
-)  # fmt: skip
+)
 WALKS = (WalkConfig(2, "per-level", cycles(20)), WalkConfig(2, "memory"))
 
 
 @given(
-    programs, events, st.booleans(), st.sampled_from(WALKS),
+    programs,
+    events,
+    st.booleans(),
+    st.sampled_from(WALKS),
     st.sampled_from(["set-associative", "sub-entry", "colt"]),
-)  # fmt: skip
+)
 def test_whatever_happens_nothing_is_lost(
     programs: Any, events: Any, ahead: bool, walk: WalkConfig, array: str
 ) -> None:

@@ -62,9 +62,11 @@ def test_all_violations_are_told(machine: Machine) -> None:
     more(machine.systems[0].walkers.counters[0], "requests")
     with pytest.raises(ConservationError) as caught:
         check_conservation(machine)
-    for words in ("scripted: tlb/L1: lookups = 2, but hits + misses = 3",
-                  "scripted: walk: requests = 3, but walks + merged = 2",
-                  "translations that came to walk = 3, but those that tlb/L2 sent"):  # fmt: skip
+    for words in (
+        "scripted: tlb/L1: lookups = 2, but hits + misses = 3",
+        "scripted: walk: requests = 3, but walks + merged = 2",
+        "translations that came to walk = 3, but those that tlb/L2 sent",
+    ):
         assert words in str(caught.value)
 
 

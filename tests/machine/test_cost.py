@@ -108,9 +108,10 @@ def test_tokens_of_mask_have_706_bytes():
 
 def test_a_core_of_mask_keeps_104_bits():
     of_a_core = next(
-        part.storage for part in storage(load_model("maxwell-mask", ["mask-tlb"]))
+        part.storage
+        for part in storage(load_model("maxwell-mask", ["mask-tlb"]))
         if part.storage and part.storage.name == "counters of the cores"
-    )  # fmt: skip
+    )
     assert (of_a_core.count, of_a_core.entry_bits) == (30, 2 * 16 + 8 + 64)
 
 
@@ -198,9 +199,11 @@ def test_half_of_the_sub_entries_double_the_bases():
 def test_sub_entries_promoted_to_entries_need_a_page_number_each():
     # and 16 times the comparators, which are no bits: STAR §IV-B has 17.2 times the area
     promoted = PAGES | {
-        "tlb.L3.array": "set-associative", "tlb.L3.sub_entries": 1,
-        "tlb.L3.entries": 16 * 1024, "tlb.L3.ways": 16 * 8,
-    }  # fmt: skip
+        "tlb.L3.array": "set-associative",
+        "tlb.L3.sub_entries": 1,
+        "tlb.L3.entries": 16 * 1024,
+        "tlb.L3.ways": 16 * 8,
+    }
     shown = added_bytes(load_model("a100-mig", (), promoted), load_model("a100-mig", (), PAGES))
     assert shown == {"tlb.L3: entries": 1024 * (16 * 25 - (2 + 21)) / 8}
 

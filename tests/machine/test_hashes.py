@@ -18,11 +18,12 @@ from tests.machine.test_latency import BASE
 BANKS = 8
 CONFIG = attrs.evolve(
     change(
-        SMALL, l2={"banks": BANKS, "hash": "ipoly"},
+        SMALL,
+        l2={"banks": BANKS, "hash": "ipoly"},
         dram={"channels": 4, "hash": "ipoly"},
     ),
     walk=WalkConfig(8, "memory"),
-)  # fmt: skip
+)
 STRIDE = 128 * BANKS
 """Bytes between lines that lie in one bank without a hash."""
 

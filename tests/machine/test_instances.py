@@ -136,9 +136,10 @@ def trace_of(machine: Machine, app: int) -> Any:
 
 
 few = settings(
-    max_examples=15, deadline=None,
+    max_examples=15,
+    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)
 mixes = st.sampled_from([(1, 1), (1, 2), (2, 1), (1, 1, 1)])
 
 

@@ -98,9 +98,12 @@ class NaiveL1:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(
-    accesses(), st.sampled_from([32, 64, 128]), st.sampled_from([1, 2, 3]),
-    st.sampled_from(["update", "allocate", "evict"]), st.booleans(),
-)  # fmt: skip
+    accesses(),
+    st.sampled_from([32, 64, 128]),
+    st.sampled_from([1, 2, 3]),
+    st.sampled_from(["update", "allocate", "evict"]),
+    st.booleans(),
+)
 def test_against_the_naive_cache(
     steps: list[tuple[str, list[int]]], size: int, ways: int, writes: str, both: bool
 ) -> None:
@@ -108,7 +111,7 @@ def test_against_the_naive_cache(
         KEEPS,
         l1={"writes": writes, "sector": Bytes(size), "ways": ways, "size": Bytes(128 * ways)},
         l2={"sector": Bytes(32) if both else None},
-    )  # fmt: skip
+    )
     run = launches(config, *[(kind, *where) for kind, where in steps])
     naive = NaiveL1(ways, size, writes)
     for kind, where in steps:

@@ -85,9 +85,14 @@ def test_the_policy_hears_of_every_lookup_of_a_bank() -> None:
     # Two walks, of which two levels look; a load and a store to another line than the first load's.
     kinds = [(depth, app, hit) for depth, app, hit, _ in FromLevel.heard]
     assert kinds == [
-        (1, 0, False), (2, 0, False), (0, 0, False), (1, 0, True), (2, 0, True),
-        (0, 0, False), (0, 0, False),
-    ]  # fmt: skip
+        (1, 0, False),
+        (2, 0, False),
+        (0, 0, False),
+        (1, 0, True),
+        (2, 0, True),
+        (0, 0, False),
+        (0, 0, False),
+    ]
     assert [cycle for *_, cycle in FromLevel.heard] == sorted(c for *_, c in FromLevel.heard)
 
 

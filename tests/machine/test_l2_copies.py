@@ -21,12 +21,18 @@ HOME, FAR = BASE, BASE + 128
 
 def copying(far: int = 30, banks: int = 2, **l2: object) -> GpuConfig:
     config = change(
-        SMALL, sm={"count": SMS},
+        SMALL,
+        sm={"count": SMS},
         l2={
-            "banks": banks, "partitions": 2, "far": cycles(far), "copies": "reads",
-            "sector": Bytes(32), "size": Bytes(banks << 16), **l2,
+            "banks": banks,
+            "partitions": 2,
+            "far": cycles(far),
+            "copies": "reads",
+            "sector": Bytes(32),
+            "size": Bytes(banks << 16),
+            **l2,
         },
-    )  # fmt: skip
+    )
     return attrs.evolve(config, tpcs_per_gpc=2)
 
 

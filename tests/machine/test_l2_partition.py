@@ -29,8 +29,9 @@ class NaiveWays:
     """One set: each way belongs to an application and holds a line of it; times of last use."""
 
     def __init__(self, ways: int, apps: int) -> None:
-        self.owner = [next(a for a in range(apps) if w < ways * (a + 1) // apps)
-                      for w in range(ways)]  # fmt: skip
+        self.owner = [
+            next(a for a in range(apps) if w < ways * (a + 1) // apps) for w in range(ways)
+        ]
         self.line: list[tuple[int, int] | None] = [None] * ways
         self.dirty = [False] * ways
         self.used = [-1] * ways
@@ -46,8 +47,10 @@ class NaiveWays:
 
     def fill(self, app: int, line: int, dirty: bool) -> tuple[int, bool] | None:
         self.now += 1
-        way = min((w for w, owner in enumerate(self.owner) if owner == app),
-                  key=lambda way: self.used[way])  # fmt: skip
+        way = min(
+            (w for w, owner in enumerate(self.owner) if owner == app),
+            key=lambda way: self.used[way],
+        )
         victim = self.line[way]
         was_dirty = self.dirty[way]
         self.line[way], self.dirty[way], self.used[way] = (app, line), dirty, self.now

@@ -16,18 +16,23 @@ from tests.machine.test_latency import BASE, CROSSBAR, DRAM, ISSUE, L1, L2, LINE
 
 def parted(sms: int, banks: int, parts: int, far: int, sms_of_gpc: int = 1) -> GpuConfig:
     config = change(
-        SMALL, sm={"count": sms},
+        SMALL,
+        sm={"count": sms},
         l2={"banks": banks, "partitions": parts, "far": cycles(far), "size": Bytes(banks << 17)},
-    )  # fmt: skip
+    )
     return attrs.evolve(config, tpcs_per_gpc=sms_of_gpc)
 
 
 def latencies(config: GpuConfig, sm: int, line: int) -> list[int]:
     """Of a load that misses the L2 cache and of an atomic that hits it, after the page is known."""
     script = [
-        ("load", BASE + 2048), ("wait",), ("load", BASE + 128 * line), ("wait",),
-        ("atomic", BASE + 128 * line), ("wait",),
-    ]  # fmt: skip
+        ("load", BASE + 2048),
+        ("wait",),
+        ("load", BASE + 128 * line),
+        ("wait",),
+        ("atomic", BASE + 128 * line),
+        ("wait",),
+    ]
     scripts = [[[("compute", 1)]] for _ in range(config.sm.count)]
     scripts[sm] = [script]
     application = ScriptedApplication([ScriptedLaunch(scripts)])
@@ -43,8 +48,9 @@ def test_the_way_to_another_partition_is_longer(far: int) -> None:
         for line in (0, 1):
             longer = far if sm != line else 0
             assert latencies(config, sm, line) == [
-                hit + DRAM + LINE_FLITS - 1 + longer, hit + longer
-            ]  # fmt: skip
+                hit + DRAM + LINE_FLITS - 1 + longer,
+                hit + longer,
+            ]
 
 
 def test_gpcs_and_banks_are_dealt_out_in_their_order() -> None:

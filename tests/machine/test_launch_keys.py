@@ -45,9 +45,7 @@ def test_virtual_caches_keep_lines_too() -> None:
 def test_the_first_block_of_each_launch_waits_for_the_overhead() -> None:
     kernels = [launch(SMALL, [[("compute", 10)]]), launch(SMALL, [LOAD], [LOAD])]
     plain = Observed(SMALL, tenant(SMALL, *kernels))
-    late = Observed(
-        attrs.evolve(SMALL, launch_overhead=cycles(5000)), tenant(SMALL, *kernels)
-    )  # fmt: skip
+    late = Observed(attrs.evolve(SMALL, launch_overhead=cycles(5000)), tenant(SMALL, *kernels))
     for number, warp in enumerate([0, 1, 2]):
         later = 5000 * (1 if number == 0 else 2)
         assert late.life(warp) == tuple(cycle + later for cycle in plain.life(warp))
@@ -69,8 +67,9 @@ def test_each_instance_pays_for_its_own_launches() -> None:
     ends = [scheduler.finished_at for scheduler in run.machine.schedulers]
     plain = Run.of(attrs.evolve(config, launch_overhead=cycles(0)), tenants)
     assert [scheduler.finished_at for scheduler in plain.machine.schedulers] == [
-        ends[0] - 700, ends[1] - 1400
-    ]  # fmt: skip
+        ends[0] - 700,
+        ends[1] - 1400,
+    ]
 
 
 def test_each_block_takes_its_time_to_begin() -> None:
@@ -91,9 +90,10 @@ def stored(config: GpuConfig, *blocks: Script) -> tuple[Observed, list[int], int
     one = tenant(config, launch(config, *([block] for block in blocks)))
     run = Run.of(config, [one])
     answered = [
-        end for (_, end), request in zip(run.loads, run.requests, strict=True)
+        end
+        for (_, end), request in zip(run.loads, run.requests, strict=True)
         if request.kind == Kind.STORE
-    ]  # fmt: skip
+    ]
     return Observed(config, one), sorted(answered), run.machine.schedulers[0].records[0].end
 
 

@@ -50,18 +50,20 @@ def warmed_by(first: tuple[Any, ...], *then: tuple[Any, ...]) -> list[tuple[Any,
 def three_warps(**first: Any) -> Run:
     """Page 9 is warm; then warps miss on pages 0 and 1, and a third one hits page 9, in turn."""
     return Run(
-        small(**first), warmed_by(load(9), ("barrier",), load(0)),
+        small(**first),
+        warmed_by(load(9), ("barrier",), load(0)),
         [("barrier",), ("compute", 4), load(1), ("wait",)],
         [("barrier",), ("compute", 8), load(9), ("wait",)],
-    )  # fmt: skip
+    )
 
 
 def two_warps(**first: Any) -> Run:
     """Page 9 is warm; then one warp misses on page 0, and another one hits page 9."""
     return Run(
-        small(**first), warmed_by(load(9), ("barrier",), load(0)),
+        small(**first),
+        warmed_by(load(9), ("barrier",), load(0)),
         [("barrier",), ("compute", 8), load(9), ("wait",)],
-    )  # fmt: skip
+    )
 
 
 def test_as_many_misses_as_mshrs() -> None:
@@ -135,16 +137,16 @@ def test_without_merging_every_miss_takes_an_mshr() -> None:
     assert run.count("tlb/L1", "stalls") == 1
 
 
-PAGES = st.lists(
-    st.lists(st.integers(0, 20), min_size=1, max_size=3), min_size=1, max_size=6
-)  # fmt: skip
+PAGES = st.lists(st.lists(st.integers(0, 20), min_size=1, max_size=3), min_size=1, max_size=6)
 
 
 @settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(PAGES, min_size=1, max_size=4),
-    st.sampled_from(["mshr", "hit-under-miss", "lsu-blocking"]), st.booleans(), st.integers(1, 4),
-)  # fmt: skip
+    st.sampled_from(["mshr", "hit-under-miss", "lsu-blocking"]),
+    st.booleans(),
+    st.integers(1, 4),
+)
 def test_all_rules_translate_the_same(
     warps: list[list[list[int]]], rule: str, merging: bool, mshrs: int
 ) -> None:

@@ -82,8 +82,9 @@ def test_one_entry_of_a_tlb_maps_all_of_a_page() -> None:
     assert run.count("walk", "walks") == 2
     assert [run.count("tlb/L1", name) for name in ("lookups", "hits", "misses")] == [6, 4, 2]
     assert [request.mapping.pages for request in run.requests if request.mapping] == [512] * 4 + [
-        16, 16,
-    ]  # fmt: skip
+        16,
+        16,
+    ]
     assert [one.address for one in run.requests[:4]] == offsets, "frames follow one another"
     assert run.machine.page_table.mapped_pages == 2
 
@@ -106,9 +107,11 @@ def test_large_pages_and_small_ones_take_entries_alike() -> None:
     """17 pages of 64 KiB do not fit into an L1 TLB of 16 entries."""
     array = Buffer("a", BASE, 17 * KIB64)
     script = [
-        step for turn in range(2) for page in range(17)
+        step
+        for turn in range(2)
+        for page in range(17)
         for step in (("load", BASE + KIB64 * page + 128 * turn), ("wait",))
-    ]  # fmt: skip
+    ]
     application = ScriptedApplication([ScriptedLaunch([[script]])], buffers=(array,))
     run = Run.of(mixed(), [Tenant("app", application, range(1))])
     assert run.count("tlb/L1", "misses") == 2 * 17
@@ -196,10 +199,11 @@ def test_parts_of_memory_begin_where_large_pages_may() -> None:
     tenants = [
         Tenant(
             f"app{sm}",
-            ScriptedApplication([ScriptedLaunch([[[("load", HUGE)]]])], buffers=(ARRAY,)), [sm],
+            ScriptedApplication([ScriptedLaunch([[[("load", HUGE)]]])], buffers=(ARRAY,)),
+            [sm],
         )
         for sm in range(2)
-    ]  # fmt: skip
+    ]
     run = Run.of(attrs.evolve(config, memory=memory), tenants)
     assert [mapping.pages for one in run.requests if (mapping := one.mapping)] == [512, 512]
     assert all(one.address % MIB2 == 0 for one in run.requests)

@@ -152,9 +152,10 @@ def test_stages_of_ones_own_lose_nothing(kind: str, place: tuple[str, ...]) -> N
     back = (514, 516, 518) if kind == "PassOn" else ()
     for cycle in (4, 8, 100, *back):
         run = Run.meanwhile(
-            with_stage(SMALL, kind, *place), at(cycle, lambda m: m.pages.remap(VPN)),
+            with_stage(SMALL, kind, *place),
+            at(cycle, lambda m: m.pages.remap(VPN)),
             then(BASE + 128),
-        )  # fmt: skip
+        )
         mapping = run.machine.pages.find(VPN)
         assert [request.mapping for request in run.requests] == [mapping, mapping]
 
@@ -179,8 +180,9 @@ loads = st.lists(
         st.lists(st.tuples(pages, st.integers(0, 4)), min_size=1, max_size=3),
         st.sampled_from([0, 0, 3, 200]),
     ),
-    min_size=1, max_size=5,
-)  # fmt: skip
+    min_size=1,
+    max_size=5,
+)
 events = st.lists(
     st.tuples(
         st.integers(1, 400),
@@ -188,7 +190,7 @@ events = st.lists(
         pages,
     ),
     max_size=12,
-)  # fmt: skip
+)
 TINY = attrs.evolve(
     change(SMALL, sm={"count": 2}, l1={"mshrs": 2}),
     tlb={
@@ -241,10 +243,13 @@ def happen(machine: Machine, what: str, tag: int, frames: int) -> None:
 
 
 @given(
-    st.sampled_from(TRANSLATIONS), st.sampled_from(WALKS), st.sampled_from(ARRAYS),
-    st.lists(st.lists(loads, min_size=2, max_size=2), min_size=1, max_size=3), events,
+    st.sampled_from(TRANSLATIONS),
+    st.sampled_from(WALKS),
+    st.sampled_from(ARRAYS),
+    st.lists(st.lists(loads, min_size=2, max_size=2), min_size=1, max_size=3),
+    events,
     st.sampled_from([None, "PassOn", "NextPage"]),
-)  # fmt: skip
+)
 def test_whatever_happens_to_pages_nothing_is_lost(
     translation: str, walk: WalkConfig, array: str, blocks: Any, events: Any, kind: str | None
 ) -> None:

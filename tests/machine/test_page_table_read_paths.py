@@ -47,9 +47,12 @@ def test_reads_of_sms_are_packets_of_the_network() -> None:
 def cycles_of(order: str) -> int:
     """A walk beside 60 loads of other lines, of a page that is known, at a bank of one port."""
     config = change(
-        SMALL, walk={"cost": "memory"}, l2={"page_table_reads": order},
-        sm={"max_loads": 64, "lsu_queue": 64}, l1={"mshrs": 64},
-    )  # fmt: skip
+        SMALL,
+        walk={"cost": "memory"},
+        l2={"page_table_reads": order},
+        sm={"max_loads": 64, "lsu_queue": 64},
+        l1={"mshrs": 64},
+    )
     known = [("load", BASE), ("wait",), ("barrier",)]
     loads = [("load", BASE + 128 * line) for line in range(1, 25)]
     run = Run(config, [*known, *loads, ("wait",)], [("barrier",), ("load", BASE + 4096), ("wait",)])
@@ -65,8 +68,9 @@ def test_without_other_requests_the_order_does_not_matter() -> None:
         config = change(SMALL, walk={"cost": "memory"}, l2={"page_table_reads": order})
         run = Run(config, [("load", BASE), ("wait",), ("load", BASE + 4096), ("wait",)])
         assert [latency - ISSUE - L1_TLB - L2_TLB - FETCHED for latency in run.latencies] == [
-            4 * (L2 + DRAM), 4 * L2,
-        ]  # fmt: skip
+            4 * (L2 + DRAM),
+            4 * L2,
+        ]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,7 @@ def test_without_other_requests_the_order_does_not_matter() -> None:
         ("a100-mig", {"tlb.L1.misses": "lsu-blocking"}, ["l1.translation", "virtual L1"]),
         ("maxwell-mask", {"tlb.L1.misses": "blocking"}, ["did you mean 'lsu-blocking'"]),
     ],
-)  # fmt: skip
+)
 def test_refused(model: str, changes: dict[str, object], words: list[str]) -> None:
     with pytest.raises(UserError) as caught:
         load_model(model, [], changes)

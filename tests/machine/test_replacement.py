@@ -61,8 +61,10 @@ def scene(config: Any) -> Run:
 def test_each_policy_in_each_place_conserves_and_repeats(place: str, name: str) -> None:
     config = change(
         model(place, name).config,
-        l1={"size": Bytes(1 << 10)}, l2={"size": Bytes(8 << 10)}, sm={"count": 1},
-    )  # fmt: skip
+        l1={"size": Bytes(1 << 10)},
+        l2={"size": Bytes(8 << 10)},
+        sm={"count": 1},
+    )
     first, again = scene(config), scene(config)  # checked for conservation at their end
     assert first.loads == again.loads
     assert [*first.machine.counter_rows()] == [*again.machine.counter_rows()]
@@ -83,8 +85,10 @@ def test_a_program_with_one_policy_everywhere(name: str) -> None:
 def test_a_policy_of_ones_own_is_told_of_everything(place: str) -> None:
     config = change(
         model(place, OWN).config,
-        l1={"size": Bytes(1 << 10)}, l2={"size": Bytes(8 << 10)}, sm={"count": 1},
-    )  # fmt: skip
+        l1={"size": Bytes(1 << 10)},
+        l2={"size": Bytes(8 << 10)},
+        sm={"count": 1},
+    )
     scene(config)
     heard = MostRecent.heard
     assert min(heard[what] for what in ("touch", "insert", "victim", "forget")) > 0

@@ -109,8 +109,15 @@ def test_dram_moves_the_bursts_of_sectors() -> None:
     whole = launches(change(config, l2={"sector": None}), ("load", BASE))
     assert whole.count("dram", "walk_read_bytes") == 4 * 128
     quick, slow = (one.machine.systems[0].channels for one in (run, whole))
-    clocks = [sum(row.value for c in one for row in c.counter_rows(["scripted"])
-                  if row.name == "data_clocks") for one in (quick, slow)]  # fmt: skip
+    clocks = [
+        sum(
+            row.value
+            for c in one
+            for row in c.counter_rows(["scripted"])
+            if row.name == "data_clocks"
+        )
+        for one in (quick, slow)
+    ]
     assert clocks[0] == 2 * 7  # bursts of two clocks
     assert clocks[1] == 2 * 4 * 5
 
@@ -184,9 +191,7 @@ def accesses(draw: Any) -> list[tuple[str, list[int]]]:
 @settings(max_examples=examples(60), deadline=None)
 @given(accesses(), st.sampled_from([32, 64]), st.sampled_from([1, 2]))
 def test_against_the_naive_cache(steps: list[tuple[str, list[int]]], size: int, ways: int) -> None:
-    config = change(
-        SECTORED, l2={"sector": Bytes(size), "ways": ways, "size": Bytes(128 * ways)}
-    )  # fmt: skip
+    config = change(SECTORED, l2={"sector": Bytes(size), "ways": ways, "size": Bytes(128 * ways)})
     run = launches(config, *[(kind, *where) for kind, where in steps])
     naive = NaiveL2(ways, size)
     for kind, where in steps:

@@ -27,13 +27,18 @@ FETCH = 8 + 10 + 100 + 8 + 2 - 1
 FROM_L2 = FETCH - 100
 
 SCALAR = SideCacheConfig(
-    Bytes(1 << 10), ways=2, latency=cycles(CACHE),
+    Bytes(1 << 10),
+    ways=2,
+    latency=cycles(CACHE),
     tlb=SideTlbConfig(entries=4, ways=4, latency=cycles(TLB)),
-)  # fmt: skip
+)
 INSTRUCTION = InstructionCacheConfig(
-    Bytes(1 << 10), ways=2, latency=cycles(CODE), translation="after",
+    Bytes(1 << 10),
+    ways=2,
+    latency=cycles(CODE),
+    translation="after",
     tlb=SideTlbConfig(entries=4, ways=4, latency=cycles(CODE_TLB)),
-)  # fmt: skip
+)
 BESIDE = attrs.evolve(SMALL, scalar=SCALAR, instruction=INSTRUCTION)
 
 

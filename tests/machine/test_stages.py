@@ -39,9 +39,7 @@ def machine(kind: str, place: str, config: GpuConfig = SMALL, **options: int) ->
 
 def pages(*numbers: int) -> Script:
     """Loads from pages, one after the other, each from another line of the L1 cache."""
-    return [
-        step for page in numbers for step in (("load", BASE + (PAGE + 128) * page), ("wait",))
-    ]  # fmt: skip
+    return [step for page in numbers for step in (("load", BASE + (PAGE + 128) * page), ("wait",))]
 
 
 def with_pages(count: int, *scripts: Script, config: GpuConfig) -> Run:
@@ -119,9 +117,10 @@ def test_each_sm_may_have_its_own() -> None:
     )
     run = Run(config, pages(0, 1), blocks=2)
     rows = [
-        (row.instance, row.value) for row in run.machine.counter_rows()
+        (row.instance, row.value)
+        for row in run.machine.counter_rows()
         if (row.component, row.name) == ("stage/own", "received")
-    ]  # fmt: skip
+    ]
     assert rows == [(0, 2), (1, 2)]
 
 

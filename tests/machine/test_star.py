@@ -27,9 +27,13 @@ A, B, C, D, E = range(0, 80, 16)
 def machine(policy: str = "star", entries: int = 1, ways: int = 1, **options: Any) -> GpuConfig:
     first = attrs.evolve(SMALL.tlb["L1"], entries=1, ways=1)
     second = attrs.evolve(
-        SMALL.tlb["L2"], entries=entries, ways=ways, sub_entries=16, latency=cycles(LOOKUP),
+        SMALL.tlb["L2"],
+        entries=entries,
+        ways=ways,
+        sub_entries=16,
+        latency=cycles(LOOKUP),
         array=PolicyConfig(policy, options),
-    )  # fmt: skip
+    )
     return attrs.evolve(SMALL, tlb={"L1": first, "L2": second})
 
 
@@ -52,11 +56,15 @@ def miss(comparisons: int = 0, line: int = FETCH) -> int:
 def test_the_second_base_is_compared_ten_cycles_later() -> None:
     run = Run(machine(), touch(A, B, A, B, A + 1, B + 8, C, A))
     assert run.latencies == [
-        miss(), miss(),  # no entry is shared yet
-        hit(), hit(1),  # 46 and 56: 40 and 50 cycles in the L2 TLB
-        miss(), miss(1),  # the base is there, the page is not
-        miss(1), miss(line=L1),  # nothing matches in a set with a shared entry; C has evicted both
-    ]  # fmt: skip
+        miss(),
+        miss(),  # no entry is shared yet
+        hit(),
+        hit(1),  # 46 and 56: 40 and 50 cycles in the L2 TLB
+        miss(),
+        miss(1),  # the base is there, the page is not
+        miss(1),
+        miss(line=L1),  # nothing matches in a set with a shared entry; C has evicted both
+    ]
     assert (hit(), hit(1)) == (46, 56)
     assert run.count("tlb/L2", "evictions") == 1
     assert run.count("tlb/L2", "evicted_with_3", "scripted") == 1  # A, A + 1, B + 8 for B
@@ -72,8 +80,16 @@ def test_one_base_costs_what_the_plain_array_costs() -> None:
 def test_four_bases_take_up_to_seventy_cycles() -> None:
     run = Run(machine(bases=4), touch(A, B, C, D, A, B, C, D, E))
     assert run.latencies == [
-        miss(), miss(), miss(1), miss(2), hit(), hit(1), hit(2), hit(3), miss(3),
-    ]  # fmt: skip
+        miss(),
+        miss(),
+        miss(1),
+        miss(2),
+        hit(),
+        hit(1),
+        hit(2),
+        hit(3),
+        miss(3),
+    ]
     assert hit(3) - hit() == 70 - LOOKUP
 
 
@@ -97,8 +113,15 @@ def test_ways_compared_in_two_groups() -> None:
     # B that of A.
     run = Run(machine("sub-entry-groups", entries=2, ways=2), touch(A, B, A, B, A + 1, C, B, C))
     assert run.latencies == [
-        miss(1), miss(1), hit(), hit(1), miss(), miss(1), miss(1, line=L1), hit(1),
-    ]  # fmt: skip
+        miss(1),
+        miss(1),
+        hit(),
+        hit(1),
+        miss(),
+        miss(1),
+        miss(1, line=L1),
+        hit(1),
+    ]
 
 
 def tenants(number: int) -> list[Tenant]:

@@ -37,9 +37,7 @@ def with_l1(config: GpuConfig, **keys: Any) -> GpuConfig:
 
 def touch(pages: int) -> Script:
     """Loads from pages, one after the other, each from another line of the L1 cache."""
-    return [
-        step for page in range(pages) for step in (("load", address(page)), ("wait",))
-    ]  # fmt: skip
+    return [step for page in range(pages) for step in (("load", address(page)), ("wait",))]
 
 
 def address(page: int) -> int:
@@ -98,9 +96,7 @@ def test_a_search_holds_the_port_of_a_deeper_level_too() -> None:
     level = attrs.evolve(
         SMALL.tlb["L2"], scope="sm", array=PolicyConfig("tb-partitioned")
     )  # 64 entries, 16 ways, 10 cycles a set
-    config = attrs.evolve(
-        change(SMALL, sm={"max_blocks": 1}), tlb={**SMALL.tlb, "L2": level}
-    )  # fmt: skip
+    config = attrs.evolve(change(SMALL, sm={"max_blocks": 1}), tlb={**SMALL.tlb, "L2": level})
     run = Run(config, [("load", BASE, BASE + 4096 + 128), ("wait",)])
     search = 3 * L2_TLB
     # The second one arrives a cycle later and waits until the port is free.
@@ -130,8 +126,11 @@ def test_a_translation_that_two_blocks_wait_for(policy: str, fill: str, misses: 
 def test_a_further_stage_delays_all_lookups_but_holds_no_port() -> None:
     sets = PolicyConfig("base-delta", {"extra_cycles": 1})
     lines = (BASE, BASE + 128)
-    script = [*[step for line in lines for step in (("load", line), ("wait",))],
-              ("load", *lines), ("wait",)]  # fmt: skip
+    script = [
+        *[step for line in lines for step in (("load", line), ("wait",))],
+        ("load", *lines),
+        ("wait",),
+    ]
     run = Run(with_l1(SMALL, sets=sets), script)
     assert run.latencies[0] == MISS_EVERYWHERE + 1
     assert run.latencies[-2:] == [ISSUE + L1 + 1, ISSUE + 1 + L1 + 1]

@@ -131,8 +131,9 @@ def test_what_it_is_told_in_a_deeper_level() -> None:
     cycle = first[4]
     assert second[4] == cycle + 1, "the L2 TLB has one port"
     assert [fill[1:] for fill in told.fills] == [
-        (cycle + L2_TLB + WALK, [(0, 0)]), (cycle + 1 + L2_TLB + WALK, [(1, 0)])
-    ]  # fmt: skip
+        (cycle + L2_TLB + WALK, [(0, 0)]),
+        (cycle + 1 + L2_TLB + WALK, [(1, 0)]),
+    ]
 
 
 def test_all_whose_misses_merged_are_told_the_first_one_first() -> None:

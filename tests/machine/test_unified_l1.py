@@ -16,9 +16,10 @@ from tests.machine.test_latency import BASE
 from tests.sm.observed import tenant
 
 UNIFIED = change(
-    SMALL, l1={"unified": Bytes(64 << 10), "carve_outs": "0KiB 16KiB 48KiB"},
+    SMALL,
+    l1={"unified": Bytes(64 << 10), "carve_outs": "0KiB 16KiB 48KiB"},
     memory={"page": Bytes(64 << 10)},
-)  # fmt: skip
+)
 """32 sets of 128 bytes, so a way is 4 KiB: 16, 12 or 4 ways."""
 
 

@@ -132,9 +132,10 @@ def test_a_page_that_is_no_longer_mapped(level: str) -> None:
     script = [("load", BASE), ("wait",), ("compute", 1000), ("load", BASE + 128), ("wait",)]
     with pytest.raises(WrongMappingError, match="the page table says: it is not mapped"):
         Run.meanwhile(
-            with_array("Remembers", level), at(1000, lambda machine: machine.pages.unmap(VPN)),
+            with_array("Remembers", level),
+            at(1000, lambda machine: machine.pages.unmap(VPN)),
             script,
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.parametrize("level", ["L1", "L2"])
@@ -142,7 +143,8 @@ def test_a_page_that_was_shot_down_but_did_not_change_may_stay(level: str) -> No
     """Nobody is wrong who keeps it: the page table says the same."""
     script = [("load", BASE), ("wait",), ("compute", 1000), ("load", BASE + 128), ("wait",)]
     run = Run.meanwhile(
-        with_array("Remembers", level), at(1000, lambda machine: machine.pages.shoot_down(VPN)),
+        with_array("Remembers", level),
+        at(1000, lambda machine: machine.pages.shoot_down(VPN)),
         script,
-    )  # fmt: skip
+    )
     assert run.count("walk", "walks") == 1

@@ -39,9 +39,11 @@ def paged(machine: GpuConfig = SMALL, **keys: Any) -> GpuConfig:
 
 
 def run(
-    config: GpuConfig, *scripts: Script, pages: int = 64,
+    config: GpuConfig,
+    *scripts: Script,
+    pages: int = 64,
     attach: Callable[[Machine], None] | None = None,
-) -> Run:  # fmt: skip
+) -> Run:
     """Scripted warps over one array of so many pages, each on an SM of its own, or all on one."""
     blocks = [list(scripts)] if config.sm.count == 1 else [[script] for script in scripts]
     launch = ScriptedLaunch(blocks, warp_size=config.sm.warp_size)

@@ -40,8 +40,10 @@ def accesses(events: Sequence[Event], block: int, most: int) -> int:
 
 
 RANK: dict[str, Callable[[Sequence[Event], int, int], int]] = {
-    "lru": last_came, "lru-accesses": last_used, "access-counter": accesses,
-}  # fmt: skip
+    "lru": last_came,
+    "lru-accesses": last_used,
+    "access-counter": accesses,
+}
 """By policy: the block with the least of it goes, of equals the one that has been there longest."""
 
 
@@ -52,7 +54,7 @@ def victim(policy: str, events: Sequence[Event], blocks: Collection[int], most: 
 
 def densest(
     page: int, there: Collection[int], array: Collection[int], node: range, per_cent: int, leaf: int
-) -> range:  # fmt: skip
+) -> range:
     """The tree of a node, from the root down: the first one on the way to a page that is dense.
 
     Args:

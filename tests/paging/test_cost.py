@@ -29,8 +29,9 @@ def test_a_fault_buffer_is_all_that_the_driver_needs() -> None:
 def test_what_counts_accesses_of_blocks(policy: str, name: str, bits: int) -> None:
     """2 GiB have 1024 blocks of 2 MiB."""
     assert added("demand-paging", eviction=policy) == {
-        "paging: fault buffer": BUFFER, f"paging.eviction: {name}": 1024 * bits / 8,
-    }  # fmt: skip
+        "paging: fault buffer": BUFFER,
+        f"paging.eviction: {name}": 1024 * bits / 8,
+    }
 
 
 def test_access_counters() -> None:

@@ -130,7 +130,7 @@ WRONG = [
     ({"pinned": ["B"]}, "no application has an array 'B'.*allowed: .*A"),
     ({"link.bandwidth": "0GB/s"}, "not a whole number of bytes a second above zero"),
     ({"link.bandwidth": "12GB"}, "bandwidth"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("options", "told"), WRONG, ids=[" ".join(one) for one, _ in WRONG])

@@ -19,8 +19,10 @@ RECORDS = ("intervals", "fault_batches", "transfers")
 def result() -> Iterator[Result]:
     """A run whose pages are evicted and written back, one array of which stays with the host."""
     overrides = {
-        "paging.oversubscription": 2, "paging.eviction_block": "4KiB", "paging.pinned": ["x"],
-    }  # fmt: skip
+        "paging.oversubscription": 2,
+        "paging.eviction_block": "4KiB",
+        "paging.pinned": ["x"],
+    }
     model = gpusim.load_model("tiny", ["demand-paging"], overrides)
     workload = gpusim.load_workload("atax", "smoke", overrides={"n": 128, "iterations": 1})
     with gpusim.simulate(model, workload, record=RECORDS) as made:

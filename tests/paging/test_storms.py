@@ -19,9 +19,12 @@ PAGE, EVENTS = 4096, 2000
 
 def run(machine: str, workload: Workload, events: Path | None = None) -> Result:
     overrides = {
-        "paging.oversubscription": 2, "paging.eviction_block": "4KiB", "paging.batch_time": "2us",
-        "paging.batch": 8, "paging.prefetch": "block",
-    }  # fmt: skip
+        "paging.oversubscription": 2,
+        "paging.eviction_block": "4KiB",
+        "paging.batch_time": "2us",
+        "paging.batch": 8,
+        "paging.prefetch": "block",
+    }
     model, *recipes = machine.split("+")
     loaded = gpusim.load_model(model, [*recipes, "demand-paging"], overrides)
     return gpusim.simulate(loaded, workload, events=events)

@@ -120,9 +120,14 @@ class ReadTrace:
         name = self._texts["event_names"][event.name_iid] if event.name_iid else event.name
         (category,) = event.category_iids
         return Slice(
-            track, name, self._texts["event_categories"][category], cycle,
-            stack[-1] if stack else None, arguments, flows=list(event.flow_ids),
-        )  # fmt: skip
+            track,
+            name,
+            self._texts["event_categories"][category],
+            cycle,
+            stack[-1] if stack else None,
+            arguments,
+            flows=list(event.flow_ids),
+        )
 
     def below(self, *path: str) -> list[Slice]:
         """Slices on tracks whose paths, without the root, begin with `path`."""

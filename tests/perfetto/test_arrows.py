@@ -50,16 +50,30 @@ def test_arrows_are_those_that_the_transactions_tell(recorded: Result, trace: Re
             walk = walks.loc[candidates.pop()]
             state = recorded.states[interval.state]
             expected.add(
-                (interval.warp, state, interval.begin, interval.end,
-                 walk.vpn, walk.requested, walk.finished)
-            )  # fmt: skip
+                (
+                    interval.warp,
+                    state,
+                    interval.begin,
+                    interval.end,
+                    walk.vpn,
+                    walk.requested,
+                    walk.finished,
+                )
+            )
     assert expected
     assert unsure < len(expected) / 20
     found = [
-        (int(warp.track[2].split()[1]), warp.name, warp.begin, warp.end,
-         walk.arguments["vpn"], walk.begin, walk.end)
+        (
+            int(warp.track[2].split()[1]),
+            warp.name,
+            warp.begin,
+            warp.end,
+            walk.arguments["vpn"],
+            walk.begin,
+            walk.end,
+        )
         for warp, walk in arrows(trace)
-    ]  # fmt: skip
+    ]
     assert len(found) == len(set(found))
     assert set(found) == expected
 
@@ -105,8 +119,10 @@ def test_a_part_has_the_arrows_between_what_is_in_it(tmp_path: Path) -> None:
     with simulate([LOAD]) as result:
         walk = result.table("walks").iloc[0]
         for begin, end, count in (
-            (0, walk.started, 0), (walk.started, walk.started + 1, 1), (walk.finished, None, 0),
-        ):  # fmt: skip
+            (0, walk.started, 0),
+            (walk.started, walk.started + 1, 1),
+            (walk.finished, None, 0),
+        ):
             export(result, tmp_path / "part.pftrace", begin=begin, end=end)
             assert len(arrows(ReadTrace(tmp_path / "part.pftrace"))) == count
         export(result, tmp_path / "part.pftrace", sms=[1])

@@ -27,8 +27,10 @@ def test_equal_runs_give_equal_files(small: Result, tmp_path: Path) -> None:
     export(small, tmp_path / "once.pftrace")
     assert (tmp_path / "once.pftrace").read_bytes() == (tmp_path / "again.pftrace").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "again.pftrace", "once.pftrace", "run.h5",
-    ]  # fmt: skip
+        "again.pftrace",
+        "once.pftrace",
+        "run.h5",
+    ]
 
 
 def test_a_run_without_intervals(tmp_path: Path) -> None:
@@ -80,9 +82,13 @@ def _defect(*_: object) -> None:
     ],
 )
 def test_a_failure_leaves_the_old_file(
-    small: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    place: str, failure: Callable[..., None], error: type[Exception],
-) -> None:  # fmt: skip
+    small: Result,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    failure: Callable[..., None],
+    error: type[Exception],
+) -> None:
     path = tmp_path / "run.pftrace"
     path.write_bytes(b"old")
     monkeypatch.setattr(place, failure)

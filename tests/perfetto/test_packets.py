@@ -34,8 +34,12 @@ def test_slices_that_touch_stay_apart(tmp_path: Path) -> None:
     writer.flush()
     trace = read(stream, tmp_path)
     assert [(one.track[-1], one.begin, one.end, one.name) for one in trace.slices] == [
-        ("a", 0, 1, "x"), ("b", 0, 2, "x"), ("a", 1, 3, "y"), ("b", 2, 3, "x"), ("a", 3, 4, "y"),
-    ]  # fmt: skip
+        ("a", 0, 1, "x"),
+        ("b", 0, 2, "x"),
+        ("a", 1, 3, "y"),
+        ("b", 2, 3, "x"),
+        ("a", 3, 4, "y"),
+    ]
     assert all(one.parent is None for one in trace.slices)
     assert writer.packets == trace.packets == 1 + 3 + 3 + 2 * 5
 

@@ -30,10 +30,15 @@ def of_warps(trace: ReadTrace) -> list[Slice]:
 def test_every_interval_is_on_the_track_of_its_warp(recorded: Result, trace: ReadTrace) -> None:
     apps, rows = recorded.applications.name, recorded.table("intervals").itertuples()
     expected = Counter(
-        (f"SM {row.sm}", f"warp {row.warp} (slot {row.slot}, {apps[row.app]})",
-         recorded.states[row.state], row.begin, row.end)
+        (
+            f"SM {row.sm}",
+            f"warp {row.warp} (slot {row.slot}, {apps[row.app]})",
+            recorded.states[row.state],
+            row.begin,
+            row.end,
+        )
         for row in rows
-    )  # fmt: skip
+    )
     found = of_warps(trace)
     assert expected == Counter(
         (one.track[1], one.track[2], one.name, one.begin, one.end) for one in found
@@ -83,10 +88,11 @@ def test_a_walk_is_queued_and_then_runs(recorded: Result, trace: ReadTrace) -> N
         (f"vpn {row.vpn:#x}", name, begin, end)
         for row in walks.itertuples()
         for name, begin, end in (
-            ("queued", row.requested, row.started), ("running", row.started, row.finished),
+            ("queued", row.requested, row.started),
+            ("running", row.started, row.finished),
         )
         if begin < end
-    )  # fmt: skip
+    )
     assert found == expected
 
 

@@ -72,9 +72,10 @@ def test_dots_beyond_the_axis_tell_their_values():
 
 
 ROWS = [
-    Stated("gain", "%", 57.8, -2.8), Stated("bytes", "B", 13.0, 1300.0),
+    Stated("gain", "%", 57.8, -2.8),
+    Stated("bytes", "B", 13.0, 1300.0),
     Stated("most", "%", 3, NAN),
-]  # fmt: skip
+]
 
 
 def test_pairs_stand_below_the_picture(tmp_path):

@@ -133,11 +133,15 @@ def test_other_numbers_have_a_plain_axis(values):
 @pytest.mark.parametrize(
     ("first", "name", "of_bytes"),
     [
-        (2**16, "64K", "64 KiB"), (2**13, "8K", "8 KiB"), (64, "64", "64 B"),
-        (2**21, "2M", "2 MiB"), (2**34, "16G", "16 GiB"), (2**-3, "1/8", "1/8"),
+        (2**16, "64K", "64 KiB"),
+        (2**13, "8K", "8 KiB"),
+        (64, "64", "64 B"),
+        (2**21, "2M", "2 MiB"),
+        (2**34, "16G", "16 GiB"),
+        (2**-3, "1/8", "1/8"),
         (2**-11, "$2^{-11}$", "$2^{-11}$"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("label", ["entries", "footprint in bytes", "line [B]"])
 def test_powers_are_written_as_sizes(first, name, of_bytes, label):
     axes = sweep_lines(pd.DataFrame({"a": [1, 2]}, index=[first, 2 * first]), xlabel=label)
@@ -177,9 +181,7 @@ def test_names_keep_their_order():
     assert line(axes, "bfs").get_ydata().tolist() == [1, 2, 3]
 
 
-SEEDS = pd.DataFrame(
-    {"entries": [16, 16, 32, 32], "seed": [0, 1, 0, 1], "bfs": [1.0, 3, 4, 8]}
-)  # fmt: skip
+SEEDS = pd.DataFrame({"entries": [16, 16, 32, 32], "seed": [0, 1, 0, 1], "bfs": [1.0, 3, 4, 8]})
 
 
 def band(axes):
@@ -195,12 +197,13 @@ def band(axes):
         SEEDS.set_index(["entries", "seed"]),
         SEEDS.set_index(["entries", "seed"]).to_xarray().bfs,
         SEEDS.set_index(["entries", "seed"]).to_xarray().bfs.transpose(),
-        SEEDS.set_index(["entries", "seed"]).to_xarray().to_dataarray("program").transpose(
-            "entries", "program", "seed"
-        ),
+        SEEDS.set_index(["entries", "seed"])
+        .to_xarray()
+        .to_dataarray("program")
+        .transpose("entries", "program", "seed"),
     ],
     ids=["column", "level", "one line", "seeds first", "lines"],
-)  # fmt: skip
+)
 def test_seeds_make_bands(data):
     axes = sweep_lines(data)
     assert axes.lines[0].get_label() == "bfs"
@@ -212,9 +215,11 @@ def test_seeds_make_bands(data):
 def test_labels_of_an_array():
     data = xr.DataArray(
         [1.0, 2.0],
-        {"size": ("size", [1, 3], {"long_name": "L2 size", "units": "MiB"})}, ("size",),
-        name="hits", attrs={"units": "fraction"},
-    )  # fmt: skip
+        {"size": ("size", [1, 3], {"long_name": "L2 size", "units": "MiB"})},
+        ("size",),
+        name="hits",
+        attrs={"units": "fraction"},
+    )
     axes = sweep_lines(data)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("L2 size [MiB]", "hits")
     assert axes.get_legend() is None

@@ -13,16 +13,22 @@ NAN = float("nan")
 def over_cycles(values, cycles, **attrs):
     return xr.DataArray(
         np.array(values),
-        {"cycle": ("cycle", cycles, {"units": "cycle", "long_name": "cycle"}),
-         "state": ["issuing", "lsu", "walk"]},
-        ("cycle", "state"), attrs=attrs,
-    )  # fmt: skip
+        {
+            "cycle": ("cycle", cycles, {"units": "cycle", "long_name": "cycle"}),
+            "state": ["issuing", "lsu", "walk"],
+        },
+        ("cycle", "state"),
+        attrs=attrs,
+    )
 
 
 STALLS = over_cycles(
-    [[1, 0, 3], [2, 0, 2], [0, 0, 4]], [10, 11, 12],
-    units="warp-cycles", long_name="stalls", bin_cycles=1,
-)  # fmt: skip
+    [[1, 0, 3], [2, 0, 2], [0, 0, 4]],
+    [10, 11, 12],
+    units="warp-cycles",
+    long_name="stalls",
+    bin_cycles=1,
+)
 
 
 def steps(axes):
@@ -85,8 +91,10 @@ def test_every_pixel_of_a_stack_shows_its_state():
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     seen = np.asarray(canvas.buffer_rgba())[::-1, :, :3]
-    colours = {name: np.array([int(STATE_COLOURS[name][i : i + 2], 16) for i in (1, 3, 5)])
-               for name in ("issuing", "walk")}  # fmt: skip
+    colours = {
+        name: np.array([int(STATE_COLOURS[name][i : i + 2], 16) for i in (1, 3, 5)])
+        for name in ("issuing", "walk")
+    }
     below = np.arange(height)[:, None] < cut[None, :]
     expected = np.where(below[..., None], colours["issuing"], colours["walk"])
     assert seen.shape == expected.shape
@@ -140,9 +148,10 @@ def test_what_cannot_be_stacked(data, message):
 def test_a_map_over_cycles():
     data = xr.DataArray(
         [[0.5, NAN], [0.0, 1.0], [1.0, 0.25]],
-        {"cycle": [0, 100, 200], "SM": [0, 1]}, ("cycle", "SM"),
+        {"cycle": [0, 100, 200], "SM": [0, 1]},
+        ("cycle", "SM"),
         attrs={"long_name": "hit rate", "units": "%", "bin_cycles": 50},
-    )  # fmt: skip
+    )
     axes = heat_map(data, low=0, high=1)
     (mesh,) = axes.collections
     np.testing.assert_array_equal(mesh.get_array().filled(NAN), data.to_numpy().T)

@@ -23,9 +23,15 @@ class FlatTlb:
     """Every entry in one list; sharing is switched on by its rules."""
 
     def __init__(
-        self, config: TlbConfig, *, parallel_compare: bool = False, flush_on_kernel: bool = False,
-        empty_rule: str = "", shared_alloc: str = "", wrap: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        config: TlbConfig,
+        *,
+        parallel_compare: bool = False,
+        flush_on_kernel: bool = False,
+        empty_rule: str = "",
+        shared_alloc: str = "",
+        wrap: bool = True,
+    ) -> None:
         self.sets = config.entries // config.ways
         self.ways = config.ways
         self.step = 0 if parallel_compare else int(config.latency.amount)

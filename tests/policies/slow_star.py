@@ -41,9 +41,16 @@ class SlowStar:
     """The same options as the array; `sub_entries` 2, 4, 8 or 16."""
 
     def __init__(
-        self, sets: int, ways: int, sub_entries: int, *, bases: int = 2, layouts: str = "both",
-        stride: int = 1, relocate: str = "eager",
-    ) -> None:  # fmt: skip
+        self,
+        sets: int,
+        ways: int,
+        sub_entries: int,
+        *,
+        bases: int = 2,
+        layouts: str = "both",
+        stride: int = 1,
+        relocate: str = "eager",
+    ) -> None:
         self.ways = ways
         self.size = sub_entries
         self.bits = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}[sub_entries]
@@ -55,9 +62,19 @@ class SlowStar:
         self.clock = 0
         self.extra = 0
         self.counts = dict.fromkeys(
-            ("sequential_shares", "stride_shares", "promotions", "conversion_losses", "conflicts",
-             "reverts", "demotions", "dropped_bases", "dropped_pages"), 0,
-        )  # fmt: skip
+            (
+                "sequential_shares",
+                "stride_shares",
+                "promotions",
+                "conversion_losses",
+                "conflicts",
+                "reverts",
+                "demotions",
+                "dropped_bases",
+                "dropped_pages",
+            ),
+            0,
+        )
         self.evicted: list[tuple[int, int]] = []
 
     # -- where a page is -------------------------------------------------------------------------

@@ -44,14 +44,18 @@ DENSE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 """Likewise, of several sets, and of more pages."""
 CLASSES = {
-    "star of four": "star", "lazy star": "star", "base-delta": "set-associative",
-}  # fmt: skip
+    "star of four": "star",
+    "lazy star": "star",
+    "base-delta": "set-associative",
+}
 
 
 def made(
-    which: dict[str, tuple[dict[str, Any], dict[str, Any]]], name: str, entries: int,
+    which: dict[str, tuple[dict[str, Any], dict[str, Any]]],
+    name: str,
+    entries: int,
     replacement: PolicyConfig,
-) -> tuple[TlbArray, TlbConfig]:  # fmt: skip
+) -> tuple[TlbArray, TlbConfig]:
     changes, options = which[name]
     keys: dict[str, Any] = {"entries": entries, "ways": WAYS, "replacement": replacement} | changes
     config = TlbConfig("sm", **keys)
@@ -84,11 +88,13 @@ def test_one_set_replaces_as_the_policy_says(name: str, policy: str, ops: Any) -
 tags = st.builds(lambda asid, vpn: asid << ASID_SHIFT | vpn, st.integers(0, 1), st.integers(0, 60))
 ops = st.lists(
     st.tuples(
-        st.sampled_from(["lookup"] * 4 + ["insert"] * 7 + ["invalidate", "flush"]), tags,
+        st.sampled_from(["lookup"] * 4 + ["insert"] * 7 + ["invalidate", "flush"]),
+        tags,
         st.integers(0, 400),
     ),
-    min_size=40, max_size=120,
-)  # fmt: skip
+    min_size=40,
+    max_size=120,
+)
 
 
 @pytest.mark.parametrize("policy", policy_names(Slot.REPLACEMENT))

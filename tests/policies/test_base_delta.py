@@ -33,10 +33,17 @@ class Naive:
     """Two lists a set, least recently used first, and a base."""
 
     def __init__(
-        self, entries: int, ways: int, *, rebase: int = 16, partitioned: bool = True,
-        delta_vpn_bits: int = 13, delta_pfn_bits: int = 9, restore: bool = False,
+        self,
+        entries: int,
+        ways: int,
+        *,
+        rebase: int = 16,
+        partitioned: bool = True,
+        delta_vpn_bits: int = 13,
+        delta_pfn_bits: int = 9,
+        restore: bool = False,
         overflow: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.overflow = overflow
         self.count = entries // ways
         self.plain_size = ways // 2 if partitioned else 0
@@ -122,11 +129,13 @@ pages = st.builds(
 )
 calls = st.lists(
     st.tuples(
-        st.sampled_from(["lookup"] * 4 + ["insert"] * 6 + ["invalidate", "flush"]), pages,
+        st.sampled_from(["lookup"] * 4 + ["insert"] * 6 + ["invalidate", "flush"]),
+        pages,
         st.integers(0, 40),
     ),
-    min_size=20, max_size=120,
-)  # fmt: skip
+    min_size=20,
+    max_size=120,
+)
 options = st.fixed_dictionaries(
     {
         "rebase": st.integers(0, 5),
@@ -242,10 +251,15 @@ def test_a_rebase_forgets_the_compressed_and_the_next_page_sets_the_base() -> No
     assert all(array.insert(far + page, far + page, 0) == 0 for page in range(2, 6))
     counters = attrs.asdict(array._kind.counters()[0])
     assert counters == {
-        "compressed_inserts": 6, "plain_inserts": 2, "dropped_inserts": 0,
-        "compressed_evictions": 0, "overflows": 0, "plain_evictions": 0, "rebases": 1,
+        "compressed_inserts": 6,
+        "plain_inserts": 2,
+        "dropped_inserts": 0,
+        "compressed_evictions": 0,
+        "overflows": 0,
+        "plain_evictions": 0,
+        "rebases": 1,
         "rebase_evictions": 2,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,12 @@ class Naive:
 calls = st.lists(
     st.tuples(
         st.sampled_from(["lookup"] * 4 + ["insert"] * 6 + ["invalidate", "flush"]),
-        st.integers(0, 40), st.integers(0, 24),
+        st.integers(0, 40),
+        st.integers(0, 24),
     ),
-    min_size=20, max_size=120,
-)  # fmt: skip
+    min_size=20,
+    max_size=120,
+)
 
 
 @settings(max_examples=examples(300))

@@ -97,17 +97,18 @@ def chunks(draw: Any) -> LaneChunk:
 
 @settings(max_examples=examples(250), deadline=None)
 @given(chunks(), st.sampled_from(LINES), st.booleans())
-def test_against_the_lane_by_lane_oracle(
-    chunk: LaneChunk, line_bytes: int, covered: bool
-) -> None:  # fmt: skip
+def test_against_the_lane_by_lane_oracle(chunk: LaneChunk, line_bytes: int, covered: bool) -> None:
     assert coalesced(chunk, line_bytes, covered) == naive(chunk, line_bytes, covered)
 
 
 def load(*addresses: int) -> LaneChunk:
     return LaneChunk(
-        np.array([Op.LOAD], dtype=np.uint8), np.zeros(1, dtype=np.int64),
-        np.ones((1, 1), dtype=bool), np.array([[addresses]], dtype=np.int64), np.array([4]),
-    )  # fmt: skip
+        np.array([Op.LOAD], dtype=np.uint8),
+        np.zeros(1, dtype=np.int64),
+        np.ones((1, 1), dtype=bool),
+        np.array([[addresses]], dtype=np.int64),
+        np.array([4]),
+    )
 
 
 @pytest.mark.parametrize(("line_bytes", "lines"), [(32, 4), (64, 2), (128, 1), (256, 1)])
@@ -120,10 +121,12 @@ def test_a_unit_stride_warp(line_bytes: int, lines: int) -> None:
 
 def test_a_chunk_without_a_memory_operation_needs_no_lanes() -> None:
     chunk = LaneChunk(
-        np.array([Op.COMPUTE, Op.BARRIER], dtype=np.uint8), np.array([7, 0]),
-        np.array([[True, False], [True, True]]), np.zeros((0, 2, 0), dtype=np.int64),
+        np.array([Op.COMPUTE, Op.BARRIER], dtype=np.uint8),
+        np.array([7, 0]),
+        np.array([[True, False], [True, True]]),
+        np.zeros((0, 2, 0), dtype=np.int64),
         np.zeros(0, dtype=np.int64),
-    )  # fmt: skip
+    )
     assert coalesced(chunk, 128) == [
         ([Op.COMPUTE, Op.BARRIER], [7, 0], [], []),
         ([Op.BARRIER], [0], [], []),

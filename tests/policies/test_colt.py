@@ -86,10 +86,12 @@ class Naive:
 calls = st.lists(
     st.tuples(
         st.sampled_from(["lookup"] * 6 + ["map"] * 3 + ["unmap", "protect", "flush"]),
-        st.integers(0, 24), st.integers(0, 2),
+        st.integers(0, 24),
+        st.integers(0, 2),
     ),
-    min_size=20, max_size=150,
-)  # fmt: skip
+    min_size=20,
+    max_size=150,
+)
 
 
 @settings(max_examples=examples(200))

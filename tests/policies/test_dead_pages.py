@@ -65,10 +65,12 @@ class Naive:
 steps = st.lists(
     st.tuples(
         st.sampled_from(["fill"] * 4 + ["evict"] * 3 + ["use", "use", "shoot", "flush"]),
-        st.integers(0, 1), st.integers(0, 40),
+        st.integers(0, 1),
+        st.integers(0, 40),
     ),
-    min_size=30, max_size=200,
-)  # fmt: skip
+    min_size=30,
+    max_size=200,
+)
 
 
 @settings(max_examples=examples(200))

@@ -94,8 +94,10 @@ def test_a_region_keeps_the_order_of_one_applications_pages(
 def test_regions_are_handed_out_from_the_lowest_and_again() -> None:
     allocator = regions(64)
     assert [allocator.allocate(0, 5), allocator.allocate(1, 40), allocator.allocate(0, 0)] == [
-        5, 40, 0,
-    ]  # fmt: skip
+        5,
+        40,
+        0,
+    ]
     with pytest.raises(UserError, match=r"memory\.size"):
         allocator.allocate(1, 64)
     allocator.free(0, 5, 5, 1)

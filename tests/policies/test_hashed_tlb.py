@@ -36,18 +36,20 @@ def tables(draw: Any, sub_entries: tuple[int, ...], array: PolicyConfig) -> TlbC
     ways = draw(st.integers(1, 3))
     sets = draw(st.sampled_from([2, 4, 8]))
     return TlbConfig(
-        "sm", entries=ways * sets, ways=ways, sub_entries=draw(st.sampled_from(sub_entries)),
-        array=array, hash="xor",
-    )  # fmt: skip
+        "sm",
+        entries=ways * sets,
+        ways=ways,
+        sub_entries=draw(st.sampled_from(sub_entries)),
+        array=array,
+        hash="xor",
+    )
 
 
 def _page(asid: int, low: int, middle: int, high: int) -> int:
     return asid << ASID_SHIFT | high << 32 | middle << 9 | low
 
 
-tags = st.builds(
-    _page, st.integers(0, 1), st.integers(0, 12), st.integers(0, 3), st.integers(0, 2)
-)  # fmt: skip
+tags = st.builds(_page, st.integers(0, 1), st.integers(0, 12), st.integers(0, 3), st.integers(0, 2))
 
 
 @st.composite

@@ -30,9 +30,13 @@ class Answers(Access):
 
 def make(sector: int, line: int = 128, mshrs: int = 32, merge: int = 64) -> L1Cache:
     config = L1Config(
-        Bytes(1 << 16), ways=4, line=Bytes(line), sector=Bytes(sector), mshrs=mshrs,
+        Bytes(1 << 16),
+        ways=4,
+        line=Bytes(line),
+        sector=Bytes(sector),
+        mshrs=mshrs,
         mshr_merge=merge,
-    )  # fmt: skip
+    )
     return L1Cache(Environment(), 0, config, Hertz(10**9), apps=1)
 
 

@@ -73,13 +73,15 @@ class Naive:
 
 
 tags = st.builds(
-    lambda asid, vpn: asid << ASID_SHIFT | vpn, st.sampled_from([0, 0, 1]),
+    lambda asid, vpn: asid << ASID_SHIFT | vpn,
+    st.sampled_from([0, 0, 1]),
     st.integers(0, PAGES - 1),
-)  # fmt: skip
+)
 calls = st.lists(
     st.tuples(st.sampled_from(["lookup"] * 5 + ["insert"] * 5 + ["invalidate", "flush"]), tags),
-    min_size=20, max_size=120,
-)  # fmt: skip
+    min_size=20,
+    max_size=120,
+)
 
 
 @given(st.sampled_from([1, 2, 4]), st.integers(1, 3), calls)
@@ -170,9 +172,10 @@ def test_these_say_otherwise() -> None:
     assert SetAssociativeArray(config).large_pages == "whole"
     assert IdealArray(lambda asid, vpn: Mapping(vpn, vpn)).large_pages == "whole"
     dealt: TlbArray = make_policy(
-        Slot.TLB_ARRAY, PolicyConfig("static-ways", {"ways_of": "2/2", "of": "set-associative"}),
+        Slot.TLB_ARRAY,
+        PolicyConfig("static-ways", {"ways_of": "2/2", "of": "set-associative"}),
         config,
-    )  # fmt: skip
+    )
     assert dealt.large_pages == "whole"
     dealt.insert(1 << ASID_SHIFT | 9, mapping := Mapping(1 << ASID_SHIFT, 0, 16), 0)
     assert dealt.lookup(1 << ASID_SHIFT | 15, 0) is mapping

@@ -126,9 +126,11 @@ options = st.fixed_dictionaries(
     }
 )
 accesses = st.tuples(
-    st.integers(0, 1), st.integers(0, 7), st.integers(0, 9),
+    st.integers(0, 1),
+    st.integers(0, 7),
+    st.integers(0, 9),
     st.lists(st.tuples(st.integers(0, 1), st.integers(0, WARPS - 1)), min_size=1, max_size=3),
-)  # fmt: skip
+)
 changes = st.tuples(st.sampled_from(["invalidate", "flush"]), st.integers(0, 7))
 
 

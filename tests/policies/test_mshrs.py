@@ -12,9 +12,10 @@ from tests.examples import examples
 
 @settings(max_examples=examples(200), deadline=None)
 @given(
-    st.integers(1, 4), st.integers(1, 3),
+    st.integers(1, 4),
+    st.integers(1, 3),
     st.lists(st.tuples(st.booleans(), st.integers(0, 6)), max_size=60),
-)  # fmt: skip
+)
 def test_against_a_list(capacity: int, merge: int, calls: list[tuple[bool, int]]) -> None:
     mshrs: Mshrs[int] = Mshrs(capacity, merge)
     waiting: list[tuple[int, int]] = []

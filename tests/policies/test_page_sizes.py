@@ -120,9 +120,10 @@ def changes(draw: Any) -> tuple[int, list[tuple[Any, ...]]]:
     sizes = SIZES[page]
     largest = sizes[-1]
     vpns = st.one_of(
-        st.integers(0, 2 * largest + 3), st.integers(0, 3),
+        st.integers(0, 2 * largest + 3),
+        st.integers(0, 3),
         st.sampled_from([largest - 1, largest, 2 * largest]),
-    )  # fmt: skip
+    )
     wrong = st.sampled_from([*sizes] * 6 + [2, 3, 2 * largest])
     frames = st.tuples(st.sampled_from([1, *sizes]), st.integers(0, 1))
     action = st.one_of(

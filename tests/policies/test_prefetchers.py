@@ -114,8 +114,13 @@ def test_a_pattern_of_distances_is_known_when_it_comes_again() -> None:
     prefetcher = DistancePrefetcher(site())
     walked = [0, 1, 3, 4, 6, 7]
     assert [list(prefetcher.predicted(page, (0, 0, 0))) for page in walked] == [
-        [], [], [], [6], [7], [9]
-    ]  # fmt: skip
+        [],
+        [],
+        [],
+        [6],
+        [7],
+        [9],
+    ]
 
 
 # -- the buffer ----------------------------------------------------------------------------------
@@ -157,11 +162,10 @@ class NaiveBuffer:
 
 
 steps = st.lists(
-    st.tuples(
-        st.sampled_from(["ask", "ask", "come", "come", "forget"]), st.integers(0, PAGES - 1)
-    ),
-    min_size=20, max_size=150,
-)  # fmt: skip
+    st.tuples(st.sampled_from(["ask", "ask", "come", "come", "forget"]), st.integers(0, PAGES - 1)),
+    min_size=20,
+    max_size=150,
+)
 
 
 @settings(max_examples=examples(100))

@@ -41,10 +41,13 @@ bursts = st.lists(
         st.sampled_from(["insert"] * 6 + ["lookup"] * 5 + ["invalidate"] * 2 + ["flush"]),
         st.sampled_from([0, 0, 0, 1]),  # address space
         st.integers(0, 3),  # page base
-        st.integers(0, 15), st.integers(1, 4), st.sampled_from([1, 1, 2, 3, 5, 11]),  # indices
+        st.integers(0, 15),
+        st.integers(1, 4),
+        st.sampled_from([1, 1, 2, 3, 5, 11]),  # indices
     ),
-    min_size=40, max_size=80,
-)  # fmt: skip
+    min_size=40,
+    max_size=80,
+)
 
 
 def calls_of(burst: tuple[str, int, int, int, int, int], size: int) -> list[tuple[str, int]]:

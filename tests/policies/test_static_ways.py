@@ -30,10 +30,12 @@ CONFIG = TlbConfig("gpu", 32, 8, sub_entries=4)
 calls = st.lists(
     st.tuples(
         st.sampled_from(["insert"] * 5 + ["lookup"] * 5 + ["invalidate", "flush"]),
-        st.integers(0, 2), st.integers(0, 150),
+        st.integers(0, 2),
+        st.integers(0, 150),
     ),
-    min_size=20, max_size=150,
-)  # fmt: skip
+    min_size=20,
+    max_size=150,
+)
 
 
 def call(array: Numbered, what: str, tag: int, pfn: int) -> Any:
@@ -48,8 +50,10 @@ def call(array: Numbered, what: str, tag: int, pfn: int) -> Any:
 @given(st.sampled_from(["sub-entry", "star", "sub-entry-groups"]), calls)
 def test_each_application_has_a_tlb_of_its_own(of: str, calls: Any) -> None:
     classes: dict[str, type[TlbArray]] = {
-        "sub-entry": SubEntryArray, "star": StarArray, "sub-entry-groups": GroupedSubEntryArray,
-    }  # fmt: skip
+        "sub-entry": SubEntryArray,
+        "star": StarArray,
+        "sub-entry-groups": GroupedSubEntryArray,
+    }
     ways = (4, 2, 2)
     array = Numbered(StaticWaysArray(CONFIG, ways_of="4/2/2", of=of))
     make: Any = classes[of]
@@ -214,10 +218,14 @@ def test_the_group_that_holds_the_base_tells_the_cycles() -> None:
         array.insert(8 * base, base, 0)
     found = [call(array, "lookup", page, 0) for page in (0, 8, 16, 24, 32, 1, 17)]
     assert found == [
-        (0, 0, 0), (1, 0, 0), (2, 10, 0), (3, 10, 0), (NO_PAGE, 10, 0),
+        (0, 0, 0),
+        (1, 0, 0),
+        (2, 10, 0),
+        (3, 10, 0),
+        (NO_PAGE, 10, 0),
         (NO_PAGE, 0, 0),  # its base is in the first group
         (NO_PAGE, 10, 0),
-    ]  # fmt: skip
+    ]
 
 
 def test_groups_that_cannot_be() -> None:

@@ -49,8 +49,9 @@ def programs(draw: Any) -> list[Event]:
 
 shapes = st.builds(
     lambda ways, sets: TlbConfig("sm", ways * sets, ways, latency=cycles(LATENCY)),
-    st.integers(1, 3), st.sampled_from([1, 2, 4, 8]),
-)  # fmt: skip
+    st.integers(1, 3),
+    st.sampled_from([1, 2, 4, 8]),
+)
 partitions = {"parallel_compare": st.booleans(), "flush_on_kernel": st.booleans()}
 sharings = partitions | {
     "empty_rule": st.sampled_from(["invalid", "stale"]),

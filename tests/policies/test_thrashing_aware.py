@@ -18,9 +18,7 @@ from tests.policies.test_schedulers import Placed
 SMS = 4
 LAUNCH = Placed()
 
-lookups = st.tuples(
-    st.just("lookup"), st.integers(0, SMS - 1), st.booleans(), st.integers(0, 3)
-)  # fmt: skip
+lookups = st.tuples(st.just("lookup"), st.integers(0, SMS - 1), st.booleans(), st.integers(0, 3))
 placements = st.tuples(st.just("place"), st.sets(st.integers(0, SMS - 1)))
 events = st.lists(st.one_of(lookups, lookups, lookups, placements), max_size=120)
 options = st.fixed_dictionaries(

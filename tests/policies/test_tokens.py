@@ -152,8 +152,10 @@ def test_all_tokens_are_dealt_out(seen: dict[int, set[int]], initial: float) -> 
     epoch = tokens.advance(EPOCH)
     assert epoch is not None
     assert len(seen) <= epoch.tokens <= epoch.warps == sum(map(len, seen.values()))
-    own = {sm: [slot for slot in sorted(slots) if tokens.held_by(sm, slot)]
-           for sm, slots in seen.items()}  # fmt: skip
+    own = {
+        sm: [slot for slot in sorted(slots) if tokens.held_by(sm, slot)]
+        for sm, slots in seen.items()
+    }
     assert sum(map(len, own.values())) == epoch.tokens
     for sm, slots in seen.items():
         assert own[sm] == sorted(slots)[: len(own[sm])] != []

@@ -17,11 +17,14 @@ from tests.examples import examples
 depths = st.sampled_from([0, 0, 1, 4, 6, 7, 9])
 events = st.lists(
     st.tuples(
-        st.sampled_from(["lookup", "lookup", "lookup", "ask"]), depths, st.booleans(),
-        st.integers(0, 30), st.integers(0, 9),
+        st.sampled_from(["lookup", "lookup", "lookup", "ask"]),
+        depths,
+        st.booleans(),
+        st.integers(0, 30),
+        st.integers(0, 9),
     ),
     max_size=150,
-)  # fmt: skip
+)
 options = st.fixed_dictionaries(
     {
         "epoch": st.integers(1, 40),
@@ -91,8 +94,14 @@ def filled(**options: int) -> TranslationAwareBypass:
 def test_a_level_that_hits_less_often_than_data_goes_past() -> None:
     policy = filled()
     assert [policy.bypasses(depth, 0, 1, 0) for depth in range(1, 8)] == [
-        False, False, True, False, False, False, False,
-    ]  # fmt: skip
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_levels_beyond_six_count_as_one() -> None:

@@ -54,8 +54,11 @@ shapes = st.sampled_from([(1, 0), (2, 1), (4, 2), (4, 0), (8, 4), (16, 0)])
 # Few distinct values at each level, so that walks share parts of their paths.
 vpns = st.builds(
     lambda *parts: sum(part << shift for part, shift in zip(parts, SHIFTS, strict=True)),
-    st.integers(0, 1), st.integers(0, 1), st.integers(0, 2), st.integers(0, 1),
-)  # fmt: skip
+    st.integers(0, 1),
+    st.integers(0, 1),
+    st.integers(0, 2),
+    st.integers(0, 1),
+)
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -79,9 +82,10 @@ def test_levels(shape: tuple[int, int], walks: list[tuple[int, int]]) -> None:
 
 @settings(max_examples=examples(200), deadline=None)
 @given(
-    shapes, st.sampled_from([32, 64, 128]),
+    shapes,
+    st.sampled_from([32, 64, 128]),
     st.lists(st.tuples(st.booleans(), st.integers(0, 11)), max_size=80),
-)  # fmt: skip
+)
 def test_lines(shape: tuple[int, int], line: int, calls: list[tuple[bool, int]]) -> None:
     entries, ways = shape
     cache = LineWalkCache(

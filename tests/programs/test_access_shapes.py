@@ -73,9 +73,16 @@ def test_order_and_count_of_the_strided_kernel() -> None:
     ],
 )
 def test_every_matrix_vector_kernel(
-    program: type[Atax | Bicg | Mvt], number: int, name: str, first: str, matrix: str,
-    vector: str, result: str, registers: int, strided: bool,
-) -> None:  # fmt: skip
+    program: type[Atax | Bicg | Mvt],
+    number: int,
+    name: str,
+    first: str,
+    matrix: str,
+    vector: str,
+    result: str,
+    registers: int,
+    strided: bool,
+) -> None:
     application = program(MatrixParameters(n=512), 0)
     kernel = launch(application, number)
     assert (kernel.name, kernel.registers_per_thread, kernel.blocks) == (name, registers, 2)
@@ -208,8 +215,10 @@ def test_pagerank_pushes_in_the_order_of_the_compiled_kernel() -> None:
     start = launch(program, 0)
     assert (start.name, start.blocks, start.registers_per_thread) == ("inibuffer", 3, 14)
     assert [op[:2] for op in warp_operations(start, program)] == [
-        ("COMPUTE", 8), ("STORE", "pr1"), ("STORE", "pr2"),
-    ]  # fmt: skip
+        ("COMPUTE", 8),
+        ("STORE", "pr1"),
+        ("STORE", "pr2"),
+    ]
     push = launch(program, 1)
     assert (push.threads_per_block, push.registers_per_thread) == (256, 24)
     assert warp_operations(push, program) == [
@@ -234,9 +243,13 @@ def test_pagerank_pushes_in_the_order_of_the_compiled_kernel() -> None:
     update = launch(program, 2)
     assert update.registers_per_thread == 21
     assert [op[:2] for op in warp_operations(update, program)] == [
-        ("COMPUTE", 8), ("LOAD", "pr2"), ("WAIT", 0), ("COMPUTE", 10), ("STORE", "pr1"),
+        ("COMPUTE", 8),
+        ("LOAD", "pr2"),
+        ("WAIT", 0),
+        ("COMPUTE", 10),
+        ("STORE", "pr1"),
         ("STORE", "pr2"),
-    ]  # fmt: skip
+    ]
 
 
 def test_memory_operations_have_a_row_of_addresses_each() -> None:

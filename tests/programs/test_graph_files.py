@@ -225,8 +225,9 @@ def as_rodinia(lists: list[list[int]]) -> str:
 
 
 @given(adjacency(), st.booleans())
-def test_round_trips(tmp_path_factory: pytest.TempPathFactory, lists: list[list[int]],
-                     packed: bool) -> None:  # fmt: skip
+def test_round_trips(
+    tmp_path_factory: pytest.TempPathFactory, lists: list[list[int]], packed: bool
+) -> None:
     folder = tmp_path_factory.mktemp("graphs")
     ending = ".gz" if packed else ""
     writers = {".graph": as_metis, ".mtx": as_matrix, ".gr": as_dimacs, ".txt": as_rodinia}

@@ -18,9 +18,12 @@ def test_what_two_warps_issue() -> None:
     active = np.ones((6, 2), dtype=bool)
     active[4, 1] = False
     chunk = LaneChunk(
-        np.array(kinds, dtype=np.uint8), np.array([7, 0, 0, 3, 0, 0]), active, address,
+        np.array(kinds, dtype=np.uint8),
+        np.array([7, 0, 0, 3, 0, 0]),
+        active,
+        address,
         np.array([4, 4]),
-    )  # fmt: skip
+    )
     # Each warp: 7 + load + shared + barrier; the first one also a store.
     assert mix_of_chunk(chunk) == Mix(21, 3, 4)
 

@@ -35,9 +35,13 @@ INSTRUCTIONS = st.lists(
     st.builds(
         Instruction,
         st.sampled_from([Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE, Op.COMPUTE, Op.WAIT]),
-        st.none() | st.sampled_from(SHARES), st.booleans(), st.integers(0, 2**32),
-    ), min_size=1, max_size=9,
-)  # fmt: skip
+        st.none() | st.sampled_from(SHARES),
+        st.booleans(),
+        st.integers(0, 2**32),
+    ),
+    min_size=1,
+    max_size=9,
+)
 
 
 class Threads:
@@ -85,10 +89,15 @@ class Threads:
         uniform = one.uniform and one.op in (Op.LOAD, Op.STORE)
         accesses = one.op not in (Op.COMPUTE, Op.WAIT)
         elements = [element if uniform else int(place) for place in index]
-        self.rows.append((one.op, [
-            None if not active else place if accesses else -1
-            for active, place in zip(every.tolist(), elements, strict=True)
-        ]))  # fmt: skip
+        self.rows.append(
+            (
+                one.op,
+                [
+                    None if not active else place if accesses else -1
+                    for active, place in zip(every.tolist(), elements, strict=True)
+                ],
+            )
+        )
 
 
 def check(chunk: LaneChunk | None, threads: Threads, warp: int) -> None:

@@ -24,9 +24,12 @@ def to_networkx(graph: Graph) -> nx.DiGraph:
 
 
 SIZES = [
-    MatrixParameters(n=256), MatrixParameters(n=300, iterations=70), MatrixParameters(n=5),
-    MatrixParameters(n=40, rows=300), MatrixParameters(n=280, rows=90, iterations=33),
-]  # fmt: skip
+    MatrixParameters(n=256),
+    MatrixParameters(n=300, iterations=70),
+    MatrixParameters(n=5),
+    MatrixParameters(n=40, rows=300),
+    MatrixParameters(n=280, rows=90, iterations=33),
+]
 
 
 def halves(program: Atax | Bicg | Mvt) -> tuple[np.ndarray, np.ndarray]:

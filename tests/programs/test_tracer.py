@@ -136,8 +136,11 @@ def test_leaving_an_array_is_an_error(index: int) -> None:
             k.load(array, np.where(k.tid == 9, index, 0))
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-9, 9), st.booleans()), min_size=64,
-                max_size=64))  # fmt: skip
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(-9, 9), st.booleans()), min_size=64, max_size=64
+    )
+)
 def test_atomics_add_in_thread_order(lanes: list[tuple[int, int, bool]]) -> None:
     memory = AddressSpace()
     atomic = memory.allocate("a", np.arange(6))

@@ -153,22 +153,30 @@ BAD = [
     (GOOD.replace("n = 16", "m = 16"), "toml:10: applications.0.quick.m = 16: unknown key; allow"),
     (GOOD.replace("n = 16", 'n = "16"'), "applications.0.quick.n = '16': must be a whole number"),
     (GOOD.replace("n = 16", "n = 0"), "applications.0.quick.n = 0: .*>= 1"),
-    (GOOD.replace("n = 16", "n = 16\niterations = 17"),
-     "'iterations' must be from 1 to n = 16: 17"),
+    (
+        GOOD.replace("n = 16", "n = 16\niterations = 17"),
+        "'iterations' must be from 1 to n = 16: 17",
+    ),
     (GOOD.replace('"atax"', '"atacks"'), "no program named 'atacks'; did you mean 'atax'"),
     (GOOD.replace('"atax"', '"no.module:X"'), "cannot load the program 'no.module:X'"),
     (GOOD.replace('"atax"', '"pathlib:Path"'), "Path is no program: mark it with @gpusim.program"),
     (GOOD.replace("program =", "programme ="), "programme: unknown key; did you mean 'program'"),
-    (GOOD.replace("[applications.quick]\nn = 16\n", ""),
-     "applications.0: has no table 'quick'; there are: smoke, paper"),
+    (
+        GOOD.replace("[applications.quick]\nn = 16\n", ""),
+        "applications.0: has no table 'quick'; there are: smoke, paper",
+    ),
     (GOOD.replace('"atax"', '"atax"\nworkload = "bfs"'), "exactly one of the keys program, workl"),
     (GOOD.replace('program = "atax"', ""), "exactly one of the keys program, workload, trace"),
-    (GOOD.replace('program = "atax"', 'workload = "atacks"'),
-     "applications.0.workload: there is no workload named 'atacks'; did you mean 'atax'"),
+    (
+        GOOD.replace('program = "atax"', 'workload = "atacks"'),
+        "applications.0.workload: there is no workload named 'atacks'; did you mean 'atax'",
+    ),
     (GOOD.replace('program = "atax"', 'workload = "mine.toml"'), "refers to itself"),
     (GOOD.replace('program = "atax"', 'workload = "HISTO_GUP"'), "'HISTO_GUP': has 2 applications"),
-    (GOOD.replace('program = "atax"', 'workload = "bfs"'),
-     "applications.0.quick.n = 16: unknown key; allowed: source"),
+    (
+        GOOD.replace('program = "atax"', 'workload = "bfs"'),
+        "applications.0.quick.n = 16: unknown key; allowed: source",
+    ),
     (GOOD.replace('"atax"', '"atax"\ninstance = "8g"'), "'instance' must match regex"),
     (GOOD.replace('"atax"', '"atax"\ninstance = "3g"\nshare = 0.5'), "at most one of the keys sha"),
     ('pattern = "stream"\n' + GOOD, "pattern: must be one of 'streaming'"),
@@ -178,14 +186,20 @@ BAD = [
     (GOOD + GOOD[GOOD.index("[[app") :], "two applications 'atax'"),
     (GOOD.replace('"atax"', '"atax"\nshare = 1.5'), "applications.0: 'share' must be <= 1: 1.5"),
     (GOOD.replace('"atax"', '"bfs"').replace("n = 16", ""), "graph = None: must be the path"),
-    (GOOD.replace('"atax"', '"bfs"').replace("n = 16", 'graph = {generator = "grit"}'),
-     r"graph.generator = 'grit': unknown; did you mean 'grid'"),
-    (GOOD.replace('"atax"', '"bfs"').replace("n = 16", 'graph = {generator = "grid", with = 5}'),
-     "graph.with = 5: unknown key; did you mean 'width'"),
-    (GOOD.replace('"atax"', '"bfs"').replace("n = 16", 'graph = "none.graph"'),
-     "cannot read graph file .*none.graph"),
+    (
+        GOOD.replace('"atax"', '"bfs"').replace("n = 16", 'graph = {generator = "grit"}'),
+        r"graph.generator = 'grit': unknown; did you mean 'grid'",
+    ),
+    (
+        GOOD.replace('"atax"', '"bfs"').replace("n = 16", 'graph = {generator = "grid", with = 5}'),
+        "graph.with = 5: unknown key; did you mean 'width'",
+    ),
+    (
+        GOOD.replace('"atax"', '"bfs"').replace("n = 16", 'graph = "none.graph"'),
+        "cannot read graph file .*none.graph",
+    ),
     ("x = [", "is not a TOML file"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD)

@@ -31,14 +31,28 @@ def browse(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
     profile.mkdir()
     return subprocess.run(
         [
-            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-            "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-            "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-            "--enable-logging=stderr", f"--user-data-dir={profile}", "--virtual-time-budget=2000",
-            *options, page.as_uri(),
+            str(CHROMIUM),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+            "--enable-logging=stderr",
+            f"--user-data-dir={profile}",
+            "--virtual-time-budget=2000",
+            *options,
+            page.as_uri(),
         ],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
 
 
 def test_the_browser_finds_all_headings(page: Path) -> None:

@@ -55,11 +55,14 @@ def test_the_result_is_never_replaced(run: Path) -> None:
     assert run.read_bytes() == before
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["absent.h5"], "there is no such file"),
-    (["run.h5", "-o", "no/folder.html"], "there is no folder no"),
-    (["run.h5", "-o", "."], "cannot write .: it is not a file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.h5"], "there is no such file"),
+        (["run.h5", "-o", "no/folder.html"], "there is no folder no"),
+        (["run.h5", "-o", "."], "cannot write .: it is not a file"),
+    ],
+)
 def test_mistakes_are_told(
     run: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:

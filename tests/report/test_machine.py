@@ -14,9 +14,17 @@ def facts(model: str, *variants: str) -> dict[str, str]:
 
 def test_a_model_from_the_inside_out() -> None:
     assert list(facts("apu-hsa")) == [
-        "SMs", "L1 TLB", "L2 TLB", "page walks", "walk cache", "L1 cache", "L2 cache", "crossbar",
-        "DRAM", "memory",
-    ]  # fmt: skip
+        "SMs",
+        "L1 TLB",
+        "L2 TLB",
+        "page walks",
+        "walk cache",
+        "L1 cache",
+        "L2 cache",
+        "crossbar",
+        "DRAM",
+        "memory",
+    ]
 
 
 KEPLER = """
@@ -41,16 +49,34 @@ def test_a_whole_model() -> None:
     assert told.split() == KEPLER.split()
 
 
-@pytest.mark.parametrize(("model", "variants", "name", "text"), [
-    ("maxwell-mask", [], "L1 TLB", "one for each SM, 64 entries, fully associative, 1 lookup a"),
-    ("maxwell-mask", [], "page walks", "may queue, a read for each level, through the L2 cache"),
-    ("a100-mig", [], "L3 TLB", "8 ways, 16 sub-entries, sub-entry array, 2 lookups a cycle"),
-    ("apu-hsa", [], "SMs", "16 SMs at 700 MHz, 1 scheduler of warps (lrr), 48 warps at most"),
-    ("apu-hsa", [], "walk cache", "8 KiB in lines of 128 B"),
-    ("maxwell-mask", ["mask-cache"], "L2 cache", "64 MSHRs, translation-aware (epoch 100000, samp"),
-    ("kepler-uvm", ["ideal-dram"], "DRAM", "ideal, latency 42 cycles"),
-    ("kepler-uvm", ["ideal-crossbar"], "crossbar", "ideal"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "variants", "name", "text"),
+    [
+        (
+            "maxwell-mask",
+            [],
+            "L1 TLB",
+            "one for each SM, 64 entries, fully associative, 1 lookup a",
+        ),
+        (
+            "maxwell-mask",
+            [],
+            "page walks",
+            "may queue, a read for each level, through the L2 cache",
+        ),
+        ("a100-mig", [], "L3 TLB", "8 ways, 16 sub-entries, sub-entry array, 2 lookups a cycle"),
+        ("apu-hsa", [], "SMs", "16 SMs at 700 MHz, 1 scheduler of warps (lrr), 48 warps at most"),
+        ("apu-hsa", [], "walk cache", "8 KiB in lines of 128 B"),
+        (
+            "maxwell-mask",
+            ["mask-cache"],
+            "L2 cache",
+            "64 MSHRs, translation-aware (epoch 100000, samp",
+        ),
+        ("kepler-uvm", ["ideal-dram"], "DRAM", "ideal, latency 42 cycles"),
+        ("kepler-uvm", ["ideal-crossbar"], "crossbar", "ideal"),
+    ],
+)
 def test_components(model: str, variants: list[str], name: str, text: str) -> None:
     assert text in facts(model, *variants)[name]
 

@@ -177,8 +177,10 @@ def test_walks_are_the_slowest(result: Result, page: Element) -> None:
     for row, walk in zip(body, expected.itertuples(), strict=True):
         assert row[:3] == [f"{walk.vpn:#x}", f"{walk.vpn * 4096:#x}", apps_of(result)[walk.app]]
         assert [as_int(one) for one in row[3:6]] == [
-            walk.cycles, walk.started - walk.requested, walk.finished - walk.started,
-        ]  # fmt: skip
+            walk.cycles,
+            walk.started - walk.requested,
+            walk.finished - walk.started,
+        ]
         assert [as_int(one) for one in row[6:]] == [walk.levels, walk.sm, walk.requested]
 
 

@@ -45,8 +45,10 @@ def test_nothing_is_loaded(html: str, page: Element) -> None:
         if one.attributes.get("http-equiv") == "Content-Security-Policy"
     )
     assert policy.split("; ")[:3] == [
-        "default-src 'none'", "style-src 'unsafe-inline'", "img-src data:",
-    ]  # fmt: skip
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+    ]
 
 
 def test_it_can_be_read_without_eyes(page: Element) -> None:
@@ -101,11 +103,14 @@ def test_no_hint_where_nothing_is_missing(everything: Result, report_of: Report)
     assert "--record" not in section(read(report_of(everything)), "time").text
 
 
-@pytest.mark.parametrize(("record", "missing"), [
-    (["walks", "tlb"], "intervals,dram,requests"),
-    (["requests", "dram"], "intervals,walks,tlb"),
-    (["intervals"], "walks,dram,requests,tlb"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("record", "missing"),
+    [
+        (["walks", "tlb"], "intervals,dram,requests"),
+        (["requests", "dram"], "intervals,walks,tlb"),
+        (["intervals"], "walks,dram,requests,tlb"),
+    ],
+)
 def test_what_was_recorded_is_shown(record: list[str], missing: str) -> None:
     with run(record) as result:
         page = read(html_report(result))

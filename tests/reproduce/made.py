@@ -24,16 +24,35 @@ from gpusim.studies.sweep.point import as_text
 from gpusim.studies.sweep.spec import Sweep
 
 NUMBERS = (
-    "cycles", "warp_cycles", "ipc", "tlb_L1_hit_rate_mean", "tlb_L2_hit_rate", "tlb_L2_mpki",
+    "cycles",
+    "warp_cycles",
+    "ipc",
+    "tlb_L1_hit_rate_mean",
+    "tlb_L2_hit_rate",
+    "tlb_L2_mpki",
     "tlb_L3_hit_rate",
-    "tlb_L2_bypass_hit_rate", "tlb_L1_stalled_warps", "tlb_L1_stalled_warps_max",
-    "tlb_L1_long_misses", "concurrent_walks", "concurrent_walks_max", "l2_translation_hit_rate",
-    "l2_bypassed", *(f"l2_level{level}_hit_rate" for level in range(1, 5)), "dram_bandwidth",
-    "dram_data_bandwidth", "dram_translation_bandwidth", "dram_data_latency",
-    "dram_translation_latency", "transactions_per_instruction", "tlb_L2_queueing",
-    "tlb_FBT_hit_rate", "l1_hit_rate", "fbt_synonyms", "fbt_evictions",
+    "tlb_L2_bypass_hit_rate",
+    "tlb_L1_stalled_warps",
+    "tlb_L1_stalled_warps_max",
+    "tlb_L1_long_misses",
+    "concurrent_walks",
+    "concurrent_walks_max",
+    "l2_translation_hit_rate",
+    "l2_bypassed",
+    *(f"l2_level{level}_hit_rate" for level in range(1, 5)),
+    "dram_bandwidth",
+    "dram_data_bandwidth",
+    "dram_translation_bandwidth",
+    "dram_data_latency",
+    "dram_translation_latency",
+    "transactions_per_instruction",
+    "tlb_L2_queueing",
+    "tlb_FBT_hit_rate",
+    "l1_hit_rate",
+    "fbt_synonyms",
+    "fbt_evictions",
     "l1_invalidations_filtered",
-)  # fmt: skip
+)
 Place = Mapping[str, str]
 
 applications = cache(read_applications)
@@ -115,9 +134,18 @@ class MadeRun:
         ]
         names = {
             "tlb": ["level", "asid", "vpn", "hit", "cycle"],
-            "sharing": ["level", "asid", "", "instance", "cycle", "shares", "reverts", "conflicts",
-                        "evictions"],
-        }[name]  # fmt: skip
+            "sharing": [
+                "level",
+                "asid",
+                "",
+                "instance",
+                "cycle",
+                "shares",
+                "reverts",
+                "conflicts",
+                "evictions",
+            ],
+        }[name]
         found = pd.DataFrame([row[: len(names)] for row in rows], columns=names)
         return found[list(columns or names)]
 
@@ -152,9 +180,10 @@ def application(
 
 
 def material(
-    figure: Figure, value: Callable[[Place, str], float] = some_number,
+    figure: Figure,
+    value: Callable[[Place, str], float] = some_number,
     characterized: Callable[[str], ApplicationCharacterization] = lambda _: application(),
-) -> Material:  # fmt: skip
+) -> Material:
     """Everything that a figure needs."""
     surveys = tuple(
         {name: characterized(name) for name in survey.workloads} for survey in figure.surveys

@@ -113,7 +113,7 @@ reading = [
         ("[[claim]]", 'machines.quik = "a"\n[[claim]]', "machines: 'quik'; did you mean 'quick'"),
         ("[[claim]]", f"[[claim]]{GOOD.partition('[[claim]]')[2]}[[claim]]", "several claims"),
     ],
-)  # fmt: skip
+)
 def test_wrong_claims(tmp_path, old, new, message):
     path = tmp_path / "mine.toml"
     path.write_text(GOOD.replace(old, new))
@@ -141,8 +141,10 @@ def test_ids():
     assert ids(choose(["orch.fig11.full"])) == ["orch.fig11"]
     assert ids(choose(["orch.fig3_4"])) == ["orch.fig4"]
     assert ids(choose(["comp.char", "orch.fig12"])) == [
-        "comp.char.tlbs", "comp.char.pages", "orch.fig12",
-    ]  # fmt: skip
+        "comp.char.tlbs",
+        "comp.char.pages",
+        "orch.fig12",
+    ]
     (chosen,) = choose(["comp.design.latency_hidden"])  # no figure, but it says why
     assert chosen[0].paper == "comp"
     assert chosen[1] == []

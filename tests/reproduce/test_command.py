@@ -115,8 +115,10 @@ def test_check_looks_at_the_direction_of_main_results(mine):
     assert reproduce("mine.fig1.faster", "--check").exit_code == 1
     assert reproduce("mine.fig1").exit_code == 0
     assert reproduce("mine.fig2", "--check").exit_code == 0
-    mine('headline = true\ndirection = "higher"\nvalues = [1.0]',
-         'direction = "higher"\nvalues = [-1.0]')  # fmt: skip
+    mine(
+        'headline = true\ndirection = "higher"\nvalues = [1.0]',
+        'direction = "higher"\nvalues = [-1.0]',
+    )
     assert reproduce("mine.fig1", "--check").exit_code == 0
 
 
@@ -189,10 +191,22 @@ def test_from_python(mine, tmp_path):
 
 def test_a_module_is_a_command(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "experiments.orchestrated.table2", "--scale", "smoke",
-         "-o", str(tmp_path / "runs"), "--docs", str(tmp_path / "pages")],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "experiments.orchestrated.table2",
+            "--scale",
+            "smoke",
+            "-o",
+            str(tmp_path / "runs"),
+            "--docs",
+            str(tmp_path / "pages"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "orch.table2.footprint_order" in done.stdout
     assert (tmp_path / "pages" / "pictures" / "orch.table2.png").exists()
@@ -213,8 +227,11 @@ def test_an_installed_gpusim_finds_its_figures(tmp_path):
     code = "from gpusim.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code, "reproduce", "orch.table2", "--scale", "smoke"],
-        cwd=empty, capture_output=True, text=True, check=False,
+        cwd=empty,
+        capture_output=True,
+        text=True,
+        check=False,
         env={"PYTHONPATH": str(tmp_path / "site"), "PATH": "", "HOME": str(tmp_path)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert (empty / "gpusim-pages" / "orchestrated.md").exists()

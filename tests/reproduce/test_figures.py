@@ -85,9 +85,12 @@ def test_execution_times_like_the_paper():
     assert numbers("orch.fig11", like)["full"] == pytest.approx((12.5,))
     assert numbers("orch.fig11", like)["partition_only"] == pytest.approx((14.3,))
     assert verdicts("orch.fig11", like) == {
-        "sched_only": "agrees", "partition_only": "agrees", "full": "agrees",
-        "partition_helps_perf": "differs", "nw_no_speedup": "differs",
-    }  # fmt: skip
+        "sched_only": "agrees",
+        "partition_only": "agrees",
+        "full": "agrees",
+        "partition_helps_perf": "differs",
+        "nw_no_speedup": "differs",
+    }
 
 
 def test_execution_times_unlike_the_paper():
@@ -95,9 +98,12 @@ def test_execution_times_unlike_the_paper():
         baseline=1000.0, scheduling=1010.0, partitioning=990.0, partitioning_sharing=999.0
     )
     assert verdicts("orch.fig11", unlike) == {
-        "sched_only": "differs", "partition_only": "differs", "full": "same direction",
-        "partition_helps_perf": "agrees", "nw_no_speedup": "agrees",
-    }  # fmt: skip
+        "sched_only": "differs",
+        "partition_only": "differs",
+        "full": "same direction",
+        "partition_helps_perf": "agrees",
+        "nw_no_speedup": "agrees",
+    }
 
 
 def rates(baseline, partitioning, sharing, time=900.0):
@@ -111,13 +117,19 @@ def rates(baseline, partitioning, sharing, time=900.0):
 
 def test_hit_rates_of_the_designs():
     assert verdicts("orch.fig10", rates(0.5, 0.4, 0.6)) == {
-        "partition_degrades": "agrees", "partition_helps_four": "differs",
-        "full_hit_up": "agrees", "share_beats_partition": "agrees", "gemm_no_harm": "agrees",
-    }  # fmt: skip
+        "partition_degrades": "agrees",
+        "partition_helps_four": "differs",
+        "full_hit_up": "agrees",
+        "share_beats_partition": "agrees",
+        "gemm_no_harm": "agrees",
+    }
     assert verdicts("orch.fig10", rates(0.5, 0.6, 0.4)) == {
-        "partition_degrades": "differs", "partition_helps_four": "agrees",
-        "full_hit_up": "differs", "share_beats_partition": "differs", "gemm_no_harm": "differs",
-    }  # fmt: skip
+        "partition_degrades": "differs",
+        "partition_helps_four": "agrees",
+        "full_hit_up": "differs",
+        "share_beats_partition": "differs",
+        "gemm_no_harm": "differs",
+    }
     slower = verdicts("orch.fig10", rates(0.5, 0.4, 0.6, time=1100.0))
     assert slower["share_beats_partition"] == "differs"
 
@@ -129,13 +141,17 @@ def test_entries():
         )
 
     assert verdicts("orch.fig2", entries(0.6, 0.7)) == {
-        "low_hit": "agrees", "larger_tlb_helps": "agrees", "nw_stays_low": "agrees",
+        "low_hit": "agrees",
+        "larger_tlb_helps": "agrees",
+        "nw_stays_low": "agrees",
         "gemm_high": "differs",
-    }  # fmt: skip
+    }
     assert verdicts("orch.fig2", entries(0.9, 0.905)) == {
-        "low_hit": "differs", "larger_tlb_helps": "differs", "nw_stays_low": "differs",
+        "low_hit": "differs",
+        "larger_tlb_helps": "differs",
+        "nw_stays_low": "differs",
         "gemm_high": "agrees",
-    }  # fmt: skip
+    }
 
 
 def test_large_pages():
@@ -180,24 +196,31 @@ def test_readings_stand_side_by_side():
 
 
 LIKE_ORCH = application(
-    [0, 51, 48, 18, 82], [87, 13, 0, 0, 0], distance_alone=[3, 64, 64, 64],
+    [0, 51, 48, 18, 82],
+    [87, 13, 0, 0, 0],
+    distance_alone=[3, 64, 64, 64],
     distance_interleaved=[3, 65, 65, 65],
-)  # fmt: skip
+)
 UNLIKE_ORCH = application(
-    [10, 0, 0, 0, 0], [0, 0, 0, 0, 9], distance_alone=[3, 65, 65, 3],
+    [10, 0, 0, 0, 0],
+    [0, 0, 0, 0, 9],
+    distance_alone=[3, 65, 65, 3],
     distance_interleaved=[3, 3, 3, 65],
-)  # fmt: skip
+)
 LONE = application([0, 0, 0, 0, 1], [0, 0, 0, 0, 0])
 
 
 @pytest.mark.parametrize(
     ("name", "claim"),
     [
-        ("orch.fig3", "bfs_inter_b1"), ("orch.fig3", "matrix_inter"),
-        ("orch.fig4", "intra_gt_inter"), ("orch.fig4", "irregular_varied"),
-        ("orch.fig5", "distance_exceeds_tlb"), ("orch.fig6", "isolation_shrinks"),
+        ("orch.fig3", "bfs_inter_b1"),
+        ("orch.fig3", "matrix_inter"),
+        ("orch.fig4", "intra_gt_inter"),
+        ("orch.fig4", "irregular_varied"),
+        ("orch.fig5", "distance_exceeds_tlb"),
+        ("orch.fig6", "isolation_shrinks"),
     ],
-)  # fmt: skip
+)
 def test_characterizations_like_and_unlike_the_paper(name, claim):
     assert verdicts(name, by_variant(), lambda _: LIKE_ORCH)[claim] == "agrees"
     assert verdicts(name, by_variant(), lambda _: UNLIKE_ORCH)[claim] == "differs"
@@ -257,13 +280,17 @@ def test_design_points():
 
 def test_pages_in_clusters():
     clustered = application(
-        stride=[0, 1, 2, 300, 5], accesses_between=[70, 80, 1], shared_page_bits=[20, 20, 2],
+        stride=[0, 1, 2, 300, 5],
+        accesses_between=[70, 80, 1],
+        shared_page_bits=[20, 20, 2],
         shared_frame_bits=[12],
-    )  # fmt: skip
+    )
     apart = application(
-        stride=[4096, 4096, 4096, 1], accesses_between=[1, 1, 100], shared_page_bits=[3],
+        stride=[4096, 4096, 4096, 1],
+        accesses_between=[1, 1, 100],
+        shared_page_bits=[3],
         shared_frame_bits=[2],
-    )  # fmt: skip
+    )
     assert set(verdicts("comp.char.pages", by_variant(), lambda _: clustered).values()) == {
         "agrees"
     }

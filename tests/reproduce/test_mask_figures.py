@@ -52,8 +52,9 @@ def test_weighted_speedups():
     assert found["by_hmr"] == pytest.approx((60, 60, 60))
     assert found["gap_to_ideal"] == pytest.approx((20,))
     assert (found["mask_cache"], found["mask_dram"]) == (
-        pytest.approx((40,)), pytest.approx((10,)),
-    )  # fmt: skip
+        pytest.approx((40,)),
+        pytest.approx((10,)),
+    )
     told = verdicts("mask.fig11", ipcs)
     assert (told["components_order"], told["best_baseline"]) == ("agrees", "agrees")
     table = FIGURES["mask.fig11"].table(material(FIGURES["mask.fig11"], ipcs))

@@ -33,8 +33,10 @@ def test_designs_lie_on_the_machine_of_the_scale(tmp_path):
     assert Laid().over(sweep) == (sweep,)
     (laid,) = Laid(machine="ideal-crossbar").over(sweep)
     assert laid.variants == (
-        "ideal-crossbar", "ideal-crossbar+ideal-tlb", "ideal-crossbar+fixed-walk+ideal-dram",
-    )  # fmt: skip
+        "ideal-crossbar",
+        "ideal-crossbar+ideal-tlb",
+        "ideal-crossbar+fixed-walk+ideal-dram",
+    )
     results = make_up(tmp_path / "runs", laid, lambda p: {"cycles": float(len(p.variant))})
     runs = _rows([results], Laid(machine="ideal-crossbar"))
     assert list(runs["variant"]) == designs

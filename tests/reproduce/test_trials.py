@@ -24,9 +24,15 @@ from gpusim.views.plots import save
 
 def claim(name: str, role: Role, headline: bool = False) -> Claim:
     return Claim(
-        id=f"p.{name}", role=role, where="w", statement=name, direction="equal", values=(10.0,),
-        headline=headline, measured="m",
-    )  # fmt: skip
+        id=f"p.{name}",
+        role=role,
+        where="w",
+        statement=name,
+        direction="equal",
+        values=(10.0,),
+        headline=headline,
+        measured="m",
+    )
 
 
 CLAIMS = (claim("rate", Role.CALIBRATION), claim("gain", Role.OUTCOME, True))
@@ -37,11 +43,17 @@ def reading(name: str, value: int, taken: bool = False) -> Reading:
 
 
 PAPER = Paper(
-    name="p", paper="p", title="P", model="tiny", programs="orchestrated", figures=(), intro="",
+    name="p",
+    paper="p",
+    title="P",
+    model="tiny",
+    programs="orchestrated",
+    figures=(),
+    intro="",
     claim=CLAIMS,
     choice=(Choice(name="c", about="a", reading=(reading("one", 1, True), reading("two", 2))),),
     study=Study(key="y", values=("1", "2", "3", "4")),
-)  # fmt: skip
+)
 
 
 def tried() -> tuple[Trials, list[dict[str, Any]]]:
@@ -126,13 +138,18 @@ def test_what_is_taken_is_what_the_model_says(paper: Paper) -> None:
 
 def test_what_is_laid_over_a_sweep_leaves_the_names_of_designs() -> None:
     sweep = Sweep(
-        models="tiny", workloads=["nw", "mis"], variants=["baseline", "ideal-tlb"],
-        alone=["same", "ideal-tlb"], set={"l2.ways, l2.size": [[4, "64KiB"]]},
-    )  # fmt: skip
+        models="tiny",
+        workloads=["nw", "mis"],
+        variants=["baseline", "ideal-tlb"],
+        alone=["same", "ideal-tlb"],
+        set={"l2.ways, l2.size": [[4, "64KiB"]]},
+    )
     laid = Laid(
-        machine="ideal-dram", settings={"l2.ways": 8, "l2.latency": "9 cycles"},
-        variants={"ideal-tlb": "ideal-tlb+fixed-walk"}, workloads=["mis", "bfs"],
-    )  # fmt: skip
+        machine="ideal-dram",
+        settings={"l2.ways": 8, "l2.latency": "9 cycles"},
+        variants={"ideal-tlb": "ideal-tlb+fixed-walk"},
+        workloads=["mis", "bfs"],
+    )
     (found,) = laid.over(sweep)
     assert found.workloads == ("mis",)
     assert found.set == {"l2.ways, l2.size": ((4, "64KiB"),), "l2.latency": ("9 cycles",)}

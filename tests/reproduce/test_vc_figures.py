@@ -19,10 +19,16 @@ from tests.reproduce.made import material, some_run
 FIGURES = {figure.id: figure for figure in figures_of(VC)}
 
 TIMES = {
-    "ideal-mmu": 100, "vc-opt": 102, "vc": 104, "bandwidth-inf": 110,
-    "bandwidth-inf+baseline-512": 120, "baseline-16k": 190, "baseline-512": 200,
-    "l1-vc-32": 150, "l1-vc-128": 130,
-}  # fmt: skip
+    "ideal-mmu": 100,
+    "vc-opt": 102,
+    "vc": 104,
+    "bandwidth-inf": 110,
+    "bandwidth-inf+baseline-512": 120,
+    "baseline-16k": 190,
+    "baseline-512": 200,
+    "l1-vc-32": 150,
+    "l1-vc-128": 130,
+}
 
 
 def cycles(place, number):

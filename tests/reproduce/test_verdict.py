@@ -10,9 +10,14 @@ from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
 
 def claim(direction, *values, **more):
     return Claim(
-        id="x.y", role=Role.OUTCOME, where="", statement="", direction=direction, values=values,
+        id="x.y",
+        role=Role.OUTCOME,
+        where="",
+        statement="",
+        direction=direction,
+        values=values,
         **more,
-    )  # fmt: skip
+    )
 
 
 def verdict(said, *ours):

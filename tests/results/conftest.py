@@ -56,15 +56,24 @@ def make_run(**changes: Any) -> RunData:
     applications = (ApplicationFacts("atax", 0, (0, 1), 2, 8, 16, 1000),)
     run = RunData(
         provenance=Provenance(
-            gpusim="0.1", model="kepler-uvm", workload="atax", scale="smoke", seed=7,
-            variants=("l1-tlb-256",), form="compiled", python="3.11.7", numpy="2.0", simpy="4.1",
+            gpusim="0.1",
+            model="kepler-uvm",
+            workload="atax",
+            scale="smoke",
+            seed=7,
+            variants=("l1-tlb-256",),
+            form="compiled",
+            python="3.11.7",
+            numpy="2.0",
+            simpy="4.1",
             command_line=("gpusim", "run", "kepler-uvm", "atax"),
         ),
         config_toml=CONFIG,
         workload_toml='name = "atax"\n',
         origins={"sm.count": "kepler-uvm.toml", "tlb.L1.entries": "[variants.l1-tlb-256]"},
         summary=headline(
-            metrics_of_rows(COUNTERS), COUNTERS, make_sums(), FAMILY_OF, applications, 1000, 10**9),
+            metrics_of_rows(COUNTERS), COUNTERS, make_sums(), FAMILY_OF, applications, 1000, 10**9
+        ),
         counters=COUNTERS,
         states=STATES,
         state_sums=make_sums(),
@@ -74,7 +83,7 @@ def make_run(**changes: Any) -> RunData:
             LaunchFacts("atax", 1, "atax_kernel2", 400, 1000, 4),
         ),
         wall=WallClock(1.5, "2024-05-01T12:00:00+00:00", "host", "Linux", 2),
-    )  # fmt: skip
+    )
     return evolve(run, **changes)
 
 

@@ -77,8 +77,10 @@ def test_a_killed_run_leaves_no_result(tmp_path: Path, number: signal.Signals) -
     path = tmp_path / "run.h5"
     with subprocess.Popen(
         [sys.executable, "-c", _ENDLESS, str(path)],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[2],
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=Path(__file__).parents[2],
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"running\n"
         process.send_signal(number)
@@ -107,8 +109,11 @@ except UserError as error:
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _FULL_DISK, str(tmp_path / "run.h5")],
-        capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        check=False,
+    )
     assert f"UserError: cannot write {tmp_path / 'run.h5'}: File too large" in done.stderr
     assert done.returncode == 1
     assert list(tmp_path.iterdir()) == []

@@ -30,11 +30,19 @@ def read_all(path: Path) -> list[Any]:
     """Everything that a result tells."""
     with open_result(path) as result:
         return [
-            result.to_json(), result.provenance, result.config_toml, result.origins, result.wall,
-            result.summary_units, result.summary_descriptions, result.stall_sums.to_dict(),
-            result.counters.to_dict(), result.launches.to_dict(), result.applications.to_dict(),
+            result.to_json(),
+            result.provenance,
+            result.config_toml,
+            result.origins,
+            result.wall,
+            result.summary_units,
+            result.summary_descriptions,
+            result.stall_sums.to_dict(),
+            result.counters.to_dict(),
+            result.launches.to_dict(),
+            result.applications.to_dict(),
             {name: result.table(name).to_dict() for name in result.tables},
-        ]  # fmt: skip
+        ]
 
 
 def test_missing(tmp_path: Path) -> None:

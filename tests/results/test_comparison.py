@@ -78,8 +78,10 @@ def test_stalls_by_the_size_of_their_change(comparison: Comparison) -> None:
 def test_counters_by_how_much_they_moved(comparison: Comparison) -> None:
     rows = comparison.counters.set_index(["component", "counter"])
     assert rows.index[:3].tolist() == [
-        ("tlb/L1", "misses"), ("tlb/L1", "hits"), ("dram", "activations"),
-    ]  # fmt: skip
+        ("tlb/L1", "misses"),
+        ("tlb/L1", "hits"),
+        ("dram", "activations"),
+    ]
     hits = rows.loc["tlb/L1", "hits"]
     assert (hits.a, hits.b, hits.change) == (31, 70, 39)  # both instances together
     assert hits.ratio == pytest.approx(70 / 31)
@@ -89,8 +91,9 @@ def test_counters_by_how_much_they_moved(comparison: Comparison) -> None:
 
 def test_config_and_sentence(comparison: Comparison) -> None:
     assert comparison.config.to_numpy().tolist() == [
-        ["tlb.L1.entries", 64, 128], ["tlb.L1.ports", None, 2],
-    ]  # fmt: skip
+        ["tlb.L1.entries", 64, 128],
+        ["tlb.L1.ports", None, 2],
+    ]
     assert comparison.warning == ""
     assert comparison.sentence == (
         "B is 2.00× as fast as A (cycles 1,000 → 500); "
@@ -153,14 +156,22 @@ def test_other_states_clocks_and_applications(make: Make) -> None:
         read_back(run) as a,
         read_back(
             make(
-                states=states, state_sums=sums, applications=apps, counters=counters,
+                states=states,
+                state_sums=sums,
+                applications=apps,
+                counters=counters,
                 summary=headline(
-                    metrics_of_rows(counters), counters, sums, dict.fromkeys(states, "sm"), apps,
-                    1000, 2 * 10**9,
+                    metrics_of_rows(counters),
+                    counters,
+                    sums,
+                    dict.fromkeys(states, "sm"),
+                    apps,
+                    1000,
+                    2 * 10**9,
                 ),
             )
         ) as b,
-    ):  # fmt: skip
+    ):
         comparison = compare(a, b)
     assert comparison.speedup == 2
     assert comparison.sentence.startswith("B is 2.00× as fast as A (time 1 µs → 0.5 µs); ")
@@ -196,10 +207,17 @@ def test_whole_runs() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "text"),
     [
-        (100, 55, "-45.0 %"), (100, 999, "+899.0 %"), (2, 20, "10.0×"), (1, 123456, "123,456×"),
-        (0, 3, "from 0"), (0, 0, "0"), (7, 7, "0"), (3, 0, "-100.0 %"), (math.nan, 3, "–"),
+        (100, 55, "-45.0 %"),
+        (100, 999, "+899.0 %"),
+        (2, 20, "10.0×"),
+        (1, 123456, "123,456×"),
+        (0, 3, "from 0"),
+        (0, 0, "0"),
+        (7, 7, "0"),
+        (3, 0, "-100.0 %"),
+        (math.nan, 3, "–"),
         (3, math.nan, "–"),
     ],
-)  # fmt: skip
+)
 def test_changes_for_the_eye(a: float, b: float, text: str) -> None:
     assert format_change(a, b) == text

@@ -86,9 +86,15 @@ def test_what_does_not_count(run: RunData, change: str) -> None:
 def test_later_keys_are_those_of_the_schema_at_their_defaults() -> None:
     walk = WalkConfig(1, cache=WalkCacheConfig("levels"))
     bare = GpuConfig(
-        "bare", Hertz(1), SmConfig(1), L1Config(Bytes(1), 1), {"L1": TlbConfig("sm", 1, 1)},
-        walk, L2Config(Bytes(1), 1), GDDR5,
-    )  # fmt: skip
+        "bare",
+        Hertz(1),
+        SmConfig(1),
+        L1Config(Bytes(1), 1),
+        {"L1": TlbConfig("sm", 1, 1)},
+        walk,
+        L2Config(Bytes(1), 1),
+        GDDR5,
+    )
     for pattern, unused in LATER.items():
         found: Any = unstructure(bare)
         for name in pattern.split("."):
@@ -118,9 +124,12 @@ def test_the_same_in_other_processes(run: RunData) -> None:
             "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent)]),
         }
         done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
             check=True,
-        )  # fmt: skip
+        )
         assert done.stdout.strip() == digest(run)
 
 

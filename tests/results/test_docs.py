@@ -51,16 +51,14 @@ GROUPS = {
     "summary": SUMMARY,
     "counters": COUNTERS,
     "stalls": Table("Where the cycles of all warps went.", (STATES, STATE_FAMILIES, STATE_SUMS)),
-    "applications": Table(
-        APPLICATIONS.description, (*APPLICATIONS.columns, APPLICATION_SMS)
-    ),
+    "applications": Table(APPLICATIONS.description, (*APPLICATIONS.columns, APPLICATION_SMS)),
     "launches": LAUNCHES,
     "stops": STOPS,
     "estimates": ESTIMATES,
     "windows": WINDOWS,
     "warnings": WARNINGS,
     "wall": WALL,
-}  # fmt: skip
+}
 
 
 HEAD = ("dataset", "type", "unit", "what it tells")

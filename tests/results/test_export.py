@@ -37,8 +37,14 @@ def test_tables(path: Path, result: Result, tmp_path: Path, to: str) -> None:
     read = {"csv": pd.read_csv, "parquet": pd.read_parquet}[to]
     files = {one.stem: read(one) for one in export(path, to, tmp_path / "out")}
     assert set(files) == {
-        "summary", "counters", "stalls", "launches", "applications", "intervals", "walks",
-    }  # fmt: skip
+        "summary",
+        "counters",
+        "stalls",
+        "launches",
+        "applications",
+        "intervals",
+        "walks",
+    }
     numbers = files["summary"].set_index("name")
     assert numbers.value["cycles"] == result.summary["cycles"]
     assert numbers.unit["ipc"] == "1/cycle"

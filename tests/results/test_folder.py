@@ -51,8 +51,15 @@ def test_order_and_summary(folder: Path) -> None:
     assert repr(results) == "<3 results>"
     summary = results.summary
     assert summary.columns[:8].tolist() == [
-        "model", "variants", "overrides", "workload", "scale", "seed", "file", "cycles",
-    ]  # fmt: skip
+        "model",
+        "variants",
+        "overrides",
+        "workload",
+        "scale",
+        "seed",
+        "file",
+        "cycles",
+    ]
     assert summary.index.name == "run"
     assert summary.variants.tolist() == ["star+mask", "l1-tlb-256", ""]
     assert summary.overrides.tolist() == ["sm.count=4, l1.ways=2", "", ""]
@@ -112,8 +119,9 @@ def test_choosing(folder: Path) -> None:
         2,
     ]
     assert results.where(lambda run: run.seed > 1 and run.cycles == 1000).paths == (
-        results.paths[0], results.paths[2],
-    )  # fmt: skip
+        results.paths[0],
+        results.paths[2],
+    )
     assert results[1:].paths == results.paths[1:]
     assert results[1:].where(seed=2).summary.index.tolist() == [0]
 

@@ -97,8 +97,16 @@ def test_slowest(result: Result) -> None:
     assert found.index.name == "request"
     assert found.cycles.tolist() == cycles[expected[:7]].tolist()
     assert found.columns.tolist() == [
-        "app", "sm", "warp", "kind", "vline", "vpn", "begin", "end", "cycles",
-    ]  # fmt: skip
+        "app",
+        "sm",
+        "warp",
+        "kind",
+        "vline",
+        "vpn",
+        "begin",
+        "end",
+        "cycles",
+    ]
     life = follow(result, expected[0])
     assert (life.vpn, life.kind, life.app) == tuple(found.iloc[0][["vpn", "kind", "app"]])
     assert len(slowest_requests(result, 10**6)) == len(requests)

@@ -89,20 +89,35 @@ def test_numbers(old: Result) -> None:
     assert old.stalls.set_index("state").warp_cycles["walker"] == 124
     assert old.states[-2:] == ("tlb_L1", "tlb_L2")
     assert [old.states[state] for state in old.translation_states] == [
-        "walker", "walk", "tlb_L1", "tlb_L2",
-    ]  # fmt: skip
+        "walker",
+        "walk",
+        "tlb_L1",
+        "tlb_L2",
+    ]
     assert old.launches.kernel.tolist() == ["atax_kernel1", "atax_kernel2"]
     assert old.applications.to_dict("records") == [
-        {"name": "atax", "asid": 0, "launches": 2, "blocks": 2, "warps": 16, "end": 482,
-         "sms": (0, 1)}
-    ]  # fmt: skip
+        {
+            "name": "atax",
+            "asid": 0,
+            "launches": 2,
+            "blocks": 2,
+            "warps": 16,
+            "end": 482,
+            "sms": (0, 1),
+        }
+    ]
     assert json.loads(json.dumps(old.to_json()))["stalls"]["atax"]["walk"] == 22
 
 
 def test_event_tables(old: Result) -> None:
     assert old.tables == {
-        "dram": 39, "intervals": 42, "requests": 39, "stages": 307, "tlb": 45, "walks": 4,
-    }  # fmt: skip
+        "dram": 39,
+        "intervals": 42,
+        "requests": 39,
+        "stages": 307,
+        "tlb": 45,
+        "walks": 4,
+    }
     first = {name: old.table(name, 0, 1).to_numpy().tolist()[0] for name in old.tables}
     assert first["dram"] == [0, 7, 32767, 4, 0, 1, 37, 39, 66]
     assert first["tlb"] == [0, 0, 0, 1048579, 0, 10]

@@ -92,11 +92,13 @@ def test_the_mean_is_over_tlbs_not_over_applications() -> None:
 
 def test_waits_for_long_misses() -> None:
     found = numbers(
-        rows("tlb/L1", 0, long_misses=4, long_miss_cycles=6000, long_miss_warps=10,
-             most_miss_warps=7)
-        + rows("tlb/L1", 1, long_misses=1, long_miss_cycles=500, long_miss_warps=1,
-               most_miss_warps=1)
-    )  # fmt: skip
+        rows(
+            "tlb/L1", 0, long_misses=4, long_miss_cycles=6000, long_miss_warps=10, most_miss_warps=7
+        )
+        + rows(
+            "tlb/L1", 1, long_misses=1, long_miss_cycles=500, long_miss_warps=1, most_miss_warps=1
+        )
+    )
     assert found["tlb_L1_stalled_warps"] == 11 / 5
     assert found["tlb_L1_stalled_warps_max"] == 7
     assert found["tlb_L1_long_misses"] == 6500 / 2000
@@ -105,9 +107,17 @@ def test_waits_for_long_misses() -> None:
 
 def test_walks() -> None:
     found = numbers(
-        rows("walk", walks=10, walk_cycles=5000, queue_cycles=120, level_accesses=25,
-             cache_lookups=10, cache_hits=4) + rows("walk", 0, "", most_walks=6)
-    )  # fmt: skip
+        rows(
+            "walk",
+            walks=10,
+            walk_cycles=5000,
+            queue_cycles=120,
+            level_accesses=25,
+            cache_lookups=10,
+            cache_hits=4,
+        )
+        + rows("walk", 0, "", most_walks=6)
+    )
     assert found["concurrent_walks"] == 2.5
     assert found["concurrent_walks_max"] == 6
     assert found["walks"] == 10
@@ -143,10 +153,21 @@ def test_page_table_reads_by_level() -> None:
 
 def test_dram() -> None:
     found = numbers(
-        rows("dram", data_reads=6, walk_reads=4, writes=5, row_hits=6, row_misses=3,
-             row_conflicts=3, data_read_bytes=768, walk_read_bytes=512, write_bytes=640,
-             data_latency_cycles=600, walk_latency_cycles=800)
-    )  # fmt: skip
+        rows(
+            "dram",
+            data_reads=6,
+            walk_reads=4,
+            writes=5,
+            row_hits=6,
+            row_misses=3,
+            row_conflicts=3,
+            data_read_bytes=768,
+            walk_read_bytes=512,
+            write_bytes=640,
+            data_latency_cycles=600,
+            walk_latency_cycles=800,
+        )
+    )
     assert found["dram_reads"] == 10
     assert found["dram_data_reads"] == 6
     assert found["dram_translation_reads"] == 4
@@ -191,9 +212,15 @@ def test_what_does_not_exist_is_left_out() -> None:
         rows("tlb/L1", lookups=0, hits=0, misses=0) + rows("dram", data_reads=0, walk_reads=0)
     )
     assert set(found) == {
-        "cycles", "core_clock", "time", "tlb_L1_lookups", "dram_reads", "dram_data_reads",
-        "dram_translation_reads", "warp_cycles"
-    }  # fmt: skip
+        "cycles",
+        "core_clock",
+        "time",
+        "tlb_L1_lookups",
+        "dram_reads",
+        "dram_data_reads",
+        "dram_translation_reads",
+        "warp_cycles",
+    }
 
 
 def test_each_application_of_a_shared_gpu() -> None:

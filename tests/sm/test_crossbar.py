@@ -30,8 +30,9 @@ sends = st.lists(
         st.integers(1, 5),  # flits
         st.integers(0, 6),  # extra cycles
     ),
-    min_size=1, max_size=30,
-)  # fmt: skip
+    min_size=1,
+    max_size=30,
+)
 
 
 three = st.lists(st.integers(0, 9), min_size=3, max_size=3)
@@ -40,18 +41,26 @@ distances = st.none() | st.lists(three, min_size=3, max_size=3)
 
 @settings(max_examples=examples(200), deadline=None)
 @given(
-    st.integers(0, 9), st.booleans(), sends,
+    st.integers(0, 9),
+    st.booleans(),
+    sends,
     distances,
-)  # fmt: skip
+)
 def test_every_packet_comes_out_when_it_should(
     latency: int, ideal: bool, script: list[tuple[int, ...]], longer: list[list[int]] | None
 ) -> None:
     env = Environment()
     network = Network(
-        env, "network", CrossbarConfig(cycles(latency), 32, queue=1000, ideal=ideal), CLOCK, 3, 3,
-        lambda request: script[request.address][2], lambda request: 32 * script[request.address][3],
+        env,
+        "network",
+        CrossbarConfig(cycles(latency), 32, queue=1000, ideal=ideal),
+        CLOCK,
+        3,
+        3,
+        lambda request: script[request.address][2],
+        lambda request: 32 * script[request.address][3],
         longer=longer,
-    )  # fmt: skip
+    )
     out: list[list[tuple[int, int]]] = [[], [], []]
 
     def sender() -> Any:
@@ -99,9 +108,15 @@ def test_every_packet_comes_out_when_it_should(
 def test_a_source_waits_while_its_packets_fill_the_queue() -> None:
     env = Environment()
     network = Network(
-        env, "network", CrossbarConfig(cycles(5), 32, queue=2), CLOCK, 2, 1,
-        lambda _: 0, lambda _: 8,
-    )  # fmt: skip
+        env,
+        "network",
+        CrossbarConfig(cycles(5), 32, queue=2),
+        CLOCK,
+        2,
+        1,
+        lambda _: 0,
+        lambda _: 8,
+    )
     mine, other = network.entrances
     sent: list[int] = []
 
@@ -147,9 +162,16 @@ def test_a_pipelined_way_costs_no_bandwidth(pipelined: bool, flits: int, expecte
     """By Little's law: 2 packets in 12 cycles, 5 of them ahead and 7 in the network, or all."""
     env = Environment()
     network = Network(
-        env, "network", CrossbarConfig(cycles(7), 32, queue=2, pipelined=pipelined), CLOCK, 1, 1,
-        lambda _: 0, lambda _: 32 * flits, ahead=5,
-    )  # fmt: skip
+        env,
+        "network",
+        CrossbarConfig(cycles(7), 32, queue=2, pipelined=pipelined),
+        CLOCK,
+        1,
+        1,
+        lambda _: 0,
+        lambda _: 32 * flits,
+        ahead=5,
+    )
     source, link = network.entrances[0], network.links[0]
     taken: list[int] = []
 

@@ -24,8 +24,11 @@ def test_gto_does_not_leave_a_warp_for_an_older_one() -> None:
     # Warp 0 is back from shared memory in cycle 5 (issue 1-2, latency 3), but 1 computes until 8.
     seen = observe(GTO, [("shared", 1), ("compute", 2)], [("compute", 6)], [("compute", 1)])
     assert seen.of(0) == [
-        ("issuing", 1, 2), ("shared", 2, 5), ("ready", 5, 8), ("computing", 8, 10),
-    ]  # fmt: skip
+        ("issuing", 1, 2),
+        ("shared", 2, 5),
+        ("ready", 5, 8),
+        ("computing", 8, 10),
+    ]
     assert seen.of(1) == [("ready", 1, 2), ("computing", 2, 8)]
     assert seen.of(2) == [("ready", 1, 10), ("computing", 10, 11)]
 
@@ -34,27 +37,44 @@ def test_lrr_takes_turns() -> None:
     # A warp whose program is over is noticed at its next turn.
     seen = observe(LRR, [("compute", 3)], [("compute", 2)])
     assert seen.of(0) == [
-        ("computing", 1, 2), ("ready", 2, 3), ("computing", 3, 4), ("ready", 4, 5),
+        ("computing", 1, 2),
+        ("ready", 2, 3),
+        ("computing", 3, 4),
+        ("ready", 4, 5),
         ("computing", 5, 6),
-    ]  # fmt: skip
+    ]
     assert seen.of(1) == [
-        ("ready", 1, 2), ("computing", 2, 3), ("ready", 3, 4), ("computing", 4, 5),
+        ("ready", 1, 2),
+        ("computing", 2, 3),
+        ("ready", 3, 4),
+        ("computing", 4, 5),
         ("ready", 5, 6),
-    ]  # fmt: skip
+    ]
 
 
 def test_an_lrr_run_is_cut_when_another_warp_becomes_ready() -> None:
     seen = observe(LRR, [("compute", 10)], [("shared", 1), ("compute", 2)])
     # Alone from 3 on, warp 0 would compute until 12; warp 1 is back in cycle 6.
     assert seen.of(0) == [
-        ("computing", 1, 2), ("ready", 2, 3), ("computing", 3, 7), ("ready", 7, 8),
-        ("computing", 8, 9), ("ready", 9, 10), ("computing", 10, 14),
-    ]  # fmt: skip
+        ("computing", 1, 2),
+        ("ready", 2, 3),
+        ("computing", 3, 7),
+        ("ready", 7, 8),
+        ("computing", 8, 9),
+        ("ready", 9, 10),
+        ("computing", 10, 14),
+    ]
     # Its end is noticed at its next turn.
     assert seen.of(1) == [
-        ("ready", 1, 2), ("issuing", 2, 3), ("shared", 3, 6), ("ready", 6, 7),
-        ("computing", 7, 8), ("ready", 8, 9), ("computing", 9, 10), ("ready", 10, 11),
-    ]  # fmt: skip
+        ("ready", 1, 2),
+        ("issuing", 2, 3),
+        ("shared", 3, 6),
+        ("ready", 6, 7),
+        ("computing", 7, 8),
+        ("ready", 8, 9),
+        ("computing", 9, 10),
+        ("ready", 10, 11),
+    ]
     counters = seen.machine.sms[0].counters[0]
     assert counters.compute_instructions == 12
     assert counters.instructions == counters.issue_cycles == 13
@@ -65,8 +85,11 @@ def test_wide_warps_on_narrow_lanes_take_two_slots(config: object) -> None:
     wide = change(config, sm={"warp_size": 64})  # type: ignore[arg-type]
     seen = observe(wide, [("compute", 3), ("shared", 1), ("compute", 1)])
     assert seen.of(0) == [
-        ("computing", 1, 7), ("issuing", 7, 9), ("shared", 9, 12), ("computing", 12, 14),
-    ]  # fmt: skip
+        ("computing", 1, 7),
+        ("issuing", 7, 9),
+        ("shared", 9, 12),
+        ("computing", 12, 14),
+    ]
     assert seen.machine.sms[0].counters[0].issue_cycles == 10
 
 
@@ -75,9 +98,12 @@ def test_an_lrr_run_of_wide_warps_is_cut_between_instructions() -> None:
     seen = observe(wide, [("compute", 5)], [("shared", 1), ("compute", 1)])
     # Warp 1 issues 3-5 and is back in 8, in the midst of warp 0's instruction 7-9.
     assert seen.of(0) == [
-        ("computing", 1, 3), ("ready", 3, 5), ("computing", 5, 9), ("ready", 9, 11),
+        ("computing", 1, 3),
+        ("ready", 3, 5),
+        ("computing", 5, 9),
+        ("ready", 9, 11),
         ("computing", 11, 15),
-    ]  # fmt: skip
+    ]
     assert seen.of(1)[-3:] == [("ready", 8, 9), ("computing", 9, 11), ("ready", 11, 13)]
 
 

@@ -129,10 +129,19 @@ def test_counters_by_application_add_up() -> None:
     both = Run.of(config, [one("left", 0), one("right", 1)])
     alone = {name: Run.of(config, [one(name, sm)]) for sm, name in enumerate(scripts)}
     for component, counter in (
-        ("sm", "instructions"), ("sm", "transactions"), ("sm", "issue_cycles"), ("sm", "warps"),
-        ("tlb/L1", "lookups"), ("tlb/L2", "misses"), ("walk", "walks"), ("l1", "misses"),
-        ("l1", "stores"), ("l2", "lookups"), ("l2", "fills"), ("dram", "data_reads"),
-    ):  # fmt: skip
+        ("sm", "instructions"),
+        ("sm", "transactions"),
+        ("sm", "issue_cycles"),
+        ("sm", "warps"),
+        ("tlb/L1", "lookups"),
+        ("tlb/L2", "misses"),
+        ("walk", "walks"),
+        ("l1", "misses"),
+        ("l1", "stores"),
+        ("l2", "lookups"),
+        ("l2", "fills"),
+        ("dram", "data_reads"),
+    ):
         shares = {name: both.count(component, counter, name) for name in scripts}
         assert sum(shares.values()) == both.count(component, counter)
         assert shares == {name: alone[name].count(component, counter) for name in scripts}

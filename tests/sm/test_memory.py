@@ -55,9 +55,13 @@ def test_waiting_for_all_but_the_youngest(outstanding: int) -> None:
 def test_waiting_for_a_load_that_is_answered_out_of_order() -> None:
     # The second load hits long before the first is back: "all but the youngest" still waits.
     script = [
-        ("load", BASE), ("wait",), ("load", BASE + 7 * PAGE), ("load", BASE), ("wait", 1),
         ("load", BASE),
-    ]  # fmt: skip
+        ("wait",),
+        ("load", BASE + 7 * PAGE),
+        ("load", BASE),
+        ("wait", 1),
+        ("load", BASE),
+    ]
     run = Run(SMALL, script)
     _, slow, quick, last = by_issue(run)
     assert quick[1] < slow[1]
@@ -89,9 +93,16 @@ def test_a_store_of_many_lines_with_one_credit(translation: str) -> None:
 def test_atomics_bypass_the_l1_and_drop_its_copy(op: str) -> None:
     run = Run(
         SMALL,
-        [("load", BASE), ("wait",), (op, BASE), ("wait",), ("compute", 100), ("load", BASE),
-         ("wait",)],
-    )  # fmt: skip
+        [
+            ("load", BASE),
+            ("wait",),
+            (op, BASE),
+            ("wait",),
+            ("compute", 100),
+            ("load", BASE),
+            ("wait",),
+        ],
+    )
     assert run.latencies[1:] == [POSTED, TO_L2 + 10 + BACK] == [31, 34]
     assert run.count("l1", "hits") == 0
     assert run.count("l1", "lookups") == 2

@@ -26,9 +26,10 @@ from tests.sm.tiny_machines import machines, programs
 Program = list[list[list[list[tuple[Any, ...]]]]]
 
 thorough = settings(
-    max_examples=examples(80), deadline=None,
+    max_examples=examples(80),
+    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)
 
 
 def tenants(config: GpuConfig, *apps: Program) -> list[Tenant]:
@@ -74,9 +75,12 @@ def test_everything_is_done_once(config: GpuConfig, app: Program) -> None:
     assert sum(c.shared_instructions for c in counters) == count_ops(app, "shared")
     computed = sum(
         step[1]
-        for blocks in app for block in blocks for script in block for step in script
+        for blocks in app
+        for block in blocks
+        for script in block
+        for step in script
         if step[0] == "compute"
-    )  # fmt: skip
+    )
     assert sum(c.compute_instructions for c in counters) == computed
     expected: dict[int, int] = defaultdict(int)
     for blocks in app:

@@ -76,7 +76,9 @@ def test_waiting_for_the_load_store_unit() -> None:
     # the issue; then the second load issues, and the last of its transactions hits in 9.
     begin = seen.life(0)[1] - 12
     assert seen.of(0)[-5:] == [
-        ("issuing", begin, begin + 1), ("lsu", begin + 1, begin + 4),
-        ("issuing", begin + 4, begin + 5), ("lsu", begin + 5, begin + 8),
+        ("issuing", begin, begin + 1),
+        ("lsu", begin + 1, begin + 4),
+        ("issuing", begin + 4, begin + 5),
+        ("lsu", begin + 5, begin + 8),
         ("cache", begin + 8, begin + 12),
-    ]  # fmt: skip
+    ]

@@ -214,10 +214,12 @@ class Chunked:
         for count in self.chunks[block]:
             rows = abs(count)
             yield LaneChunk(
-                np.full(rows, Op.COMPUTE, dtype=np.uint8), np.ones(rows, dtype=np.int64),
-                np.full((rows, 2), count > 0), np.zeros((0, 2, 32), dtype=np.int64),
+                np.full(rows, Op.COMPUTE, dtype=np.uint8),
+                np.ones(rows, dtype=np.int64),
+                np.full((rows, 2), count > 0),
+                np.zeros((0, 2, 32), dtype=np.int64),
                 np.zeros(0, dtype=np.int64),
-            )  # fmt: skip
+            )
 
 
 @frozen

@@ -20,8 +20,10 @@ few = st.integers(1, 3)
 some = st.sampled_from([1, 2, 32])
 addresses = st.builds(
     lambda page, line, sector: BASE + 4096 * page + 128 * line + 32 * sector,
-    st.integers(0, 9), st.integers(0, 4), st.integers(0, 3),
-)  # fmt: skip
+    st.integers(0, 9),
+    st.integers(0, 4),
+    st.integers(0, 3),
+)
 lanes = st.lists(addresses, min_size=1, max_size=6)
 steps = st.one_of(
     lanes.map(lambda where: ("load", *where)),
@@ -71,10 +73,14 @@ def walks(draw: Any) -> WalkConfig:
     if cost == "fixed" and cache is not None and cache.kind == "lines":
         cost = "per-level"
     return WalkConfig(
-        draw(few), cost, cycles(draw(st.sampled_from([1, 20]))),
-        memory=draw(st.sampled_from(["l2", "dram"])), queue=draw(few), cache=cache,
+        draw(few),
+        cost,
+        cycles(draw(st.sampled_from([1, 20]))),
+        memory=draw(st.sampled_from(["l2", "dram"])),
+        queue=draw(few),
+        cache=cache,
         trip=cycles(draw(st.integers(0, 2))),
-    )  # fmt: skip
+    )
 
 
 fills = st.sampled_from(
@@ -95,15 +101,21 @@ def tlbs(draw: Any) -> dict[str, TlbConfig]:
 
     def level(scope: str, sub: int) -> TlbConfig:
         return TlbConfig(
-            scope, entries=4, ways=2, sub_entries=sub, ports=draw(few),
-            latency=cycles(draw(few)), mshrs=draw(some), queue=draw(few),
+            scope,
+            entries=4,
+            ways=2,
+            sub_entries=sub,
+            ports=draw(few),
+            latency=cycles(draw(few)),
+            mshrs=draw(some),
+            queue=draw(few),
             trip=cycles(draw(st.integers(0, 2))),
             array=PolicyConfig(draw(arrays[scope == "sm"]) if sub == 1 else "sub-entry"),
             sets=PolicyConfig(
                 draw(st.sampled_from(["plain", "base-delta"])) if sub == 1 else "plain"
             ),
             fill=draw(fills),
-        )  # fmt: skip
+        )
 
     scopes = draw(st.sampled_from([["sm"], ["sm", "gpu"], ["tpc", "gpu"], ["sm", "tpc", "gpu"]]))
     sub = draw(st.sampled_from([1, 1, 4]))
@@ -114,9 +126,7 @@ def tlbs(draw: Any) -> dict[str, TlbConfig]:
 
 
 @st.composite
-def real_caches(
-    draw: Any, config: GpuConfig, dram: DramConfig
-) -> tuple[GpuConfig, DramConfig]:  # fmt: skip
+def real_caches(draw: Any, config: GpuConfig, dram: DramConfig) -> tuple[GpuConfig, DramConfig]:
     """The same with what real caches have and papers do not name."""
     hashes = st.sampled_from([None, "xor"])  # "ipoly" is not for every number of slices
     config = change(
@@ -126,7 +136,7 @@ def real_caches(
             "writes": draw(st.sampled_from(["update", "allocate", "evict"])),
         },
         l2={"hash": draw(hashes), "sector": draw(st.sampled_from([None, Bytes(32), Bytes(64)]))},
-    )  # fmt: skip
+    )
     if config.l1.writes == "update":
         config = change(config, l1={"allocate": draw(st.sampled_from(["on-fill", "on-miss"]))})
     if config.l2.banks == 2 and config.sm.count > 1:
@@ -142,36 +152,57 @@ def machines(draw: Any) -> GpuConfig:
     config = change(
         SMALL,
         sm={
-            "count": draw(st.integers(1, 3)), "schedulers": draw(st.integers(1, 4)),
+            "count": draw(st.integers(1, 3)),
+            "schedulers": draw(st.integers(1, 4)),
             "scheduler": PolicyConfig(draw(st.sampled_from(["gto", "lrr"]))),
-            "lsu_width": draw(st.integers(1, 2)), "lsu_queue": draw(some),
-            "max_loads": draw(some), "store_credits": draw(some), "max_blocks": draw(few),
-            "warp_size": draw(st.sampled_from([32, 64])), "shared_latency": cycles(3),
+            "lsu_width": draw(st.integers(1, 2)),
+            "lsu_queue": draw(some),
+            "max_loads": draw(some),
+            "store_credits": draw(some),
+            "max_blocks": draw(few),
+            "warp_size": draw(st.sampled_from([32, 64])),
+            "shared_latency": cycles(3),
         },
         l1={
-            "size": Bytes(4 * 128), "ways": draw(st.sampled_from([1, 2, 4])),
-            "sector": Bytes(sector), "mshrs": draw(some), "mshr_merge": draw(some),
+            "size": Bytes(4 * 128),
+            "ways": draw(st.sampled_from([1, 2, 4])),
+            "sector": Bytes(sector),
+            "mshrs": draw(some),
+            "mshr_merge": draw(some),
             "translation": draw(st.sampled_from(["before", "parallel", "after"])),
         },
         l2={
-            "size": Bytes(8 * 128), "ways": draw(st.sampled_from([1, 2])),
-            "banks": draw(st.sampled_from([1, 2])), "mshrs": draw(some), "mshr_merge": draw(some),
-            "ports": draw(few), "queue": draw(few),
+            "size": Bytes(8 * 128),
+            "ways": draw(st.sampled_from([1, 2])),
+            "banks": draw(st.sampled_from([1, 2])),
+            "mshrs": draw(some),
+            "mshr_merge": draw(some),
+            "ports": draw(few),
+            "queue": draw(few),
         },
         crossbar={
-            "queue": draw(few), "bytes_per_cycle": draw(st.sampled_from([8, 32])),
-            "latency": cycles(draw(few)), "ideal": draw(st.integers(0, 4)) == 0,
+            "queue": draw(few),
+            "bytes_per_cycle": draw(st.sampled_from([8, 32])),
+            "latency": cycles(draw(few)),
+            "ideal": draw(st.integers(0, 4)) == 0,
         },
-    )  # fmt: skip
+    )
     real = attrs.evolve(
-        GDDR5, read_queue=draw(few), write_queue=draw(st.integers(1, 4)),
-        channels=draw(st.integers(1, 2)), mapping=SMALL.dram.mapping,
+        GDDR5,
+        read_queue=draw(few),
+        write_queue=draw(st.integers(1, 4)),
+        channels=draw(st.integers(1, 2)),
+        mapping=SMALL.dram.mapping,
         scheduler=draw(st.sampled_from(DRAM_QUEUES)),
         page_policy=draw(st.sampled_from(["open", "closed"])),
-    )  # fmt: skip
+    )
     if draw(st.booleans()):
         config, real = draw(real_caches(config, real))
     return attrs.evolve(
-        config, tlb=draw(tlbs()), walk=draw(walks()), sms_per_tpc=2, watchdog=cycles(20_000),
+        config,
+        tlb=draw(tlbs()),
+        walk=draw(walks()),
+        sms_per_tpc=2,
+        watchdog=cycles(20_000),
         dram=draw(st.sampled_from([SMALL.dram, real, real])),
-    )  # fmt: skip
+    )

@@ -37,17 +37,25 @@ SEEDS = range(6)
 def small_sweep(*arrays: str, seeds: Sequence[int] = SEEDS, name: str = "study") -> Sweep:
     """A sweep of runs that take a moment, with some policies."""
     return Sweep(
-        name=name, models="tiny", workloads="nw", scale="smoke", seeds=seeds,
+        name=name,
+        models="tiny",
+        workloads="nw",
+        scale="smoke",
+        seeds=seeds,
         set={"tlb.L2.array": arrays or GATED},
-    )  # fmt: skip
+    )
 
 
 def one_run(array: str) -> Sweep:
     """A sweep of a single run, which takes no time, with a policy."""
     return Sweep(
-        name="study", models="tiny", workloads="atax", scale="smoke", seeds=[0],
+        name="study",
+        models="tiny",
+        workloads="atax",
+        scale="smoke",
+        seeds=[0],
         set={"tlb.L2.array": array, "workload.n": 32},
-    )  # fmt: skip
+    )
 
 
 def write_spec(folder: Path, sweep: Sweep) -> str:
@@ -67,9 +75,14 @@ def started(
 ) -> Iterator[subprocess.Popen[str]]:
     """`gpusim sweep …` in a session of its own; nothing of it is left in the end."""
     process = subprocess.Popen(
-        [sys.executable, *program, *command], cwd=ROOT, env=environment(gate), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, *program, *command],
+        cwd=ROOT,
+        env=environment(gate),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         yield process
     finally:

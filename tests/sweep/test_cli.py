@@ -94,8 +94,13 @@ def test_a_sweep_from_dry_run_to_status(monkeypatch: pytest.MonkeyPatch) -> None
 
     text = run("--status", "runs").stdout
     assert [cell.strip() for cell in text.splitlines()[3].split("│")[1:7]] == [
-        "squares", "2", "2", "0", "0", "0"
-    ]  # fmt: skip
+        "squares",
+        "2",
+        "2",
+        "0",
+        "0",
+        "0",
+    ]
     (status,) = json.loads(run("--status", "runs", "--json").stdout)
     assert (status["name"], status["runs"], status["done"], status["causes"]) == (
         "squares",

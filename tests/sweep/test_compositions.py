@@ -11,10 +11,13 @@ from experiments.compositions import SHIFTED, parts
 from gpusim.studies.sweep.spec import Sweep
 
 SWEEP = Sweep(
-    name="made-up", models="tiny", workloads=["nw", "bfs"], pairs=True,
+    name="made-up",
+    models="tiny",
+    workloads=["nw", "bfs"],
+    pairs=True,
     variants=["baseline", "fixed-walk", "ideal-tlb", "ideal-dram"],
     plot={"value": "ipc", "x": "variant"},
-)  # fmt: skip
+)
 IPC = {
     "baseline": (1.0, 2.0),
     "fixed-walk": (2.0, 4.0),
@@ -28,11 +31,19 @@ IPC = {
 
 def results(numbers: dict[str, tuple[float, float]], **more: object) -> Any:
     rows = [
-        {"model": "tiny", "variant": variant, "workload": workload, "seed": 0, "state": "done",
-         "role": "run", "ipc": ipc, **more}
+        {
+            "model": "tiny",
+            "variant": variant,
+            "workload": workload,
+            "seed": 0,
+            "state": "done",
+            "role": "run",
+            "ipc": ipc,
+            **more,
+        }
         for variant, both in numbers.items()
         for workload, ipc in zip(SWEEP.workloads, both, strict=True)
-    ]  # fmt: skip
+    ]
     refused = {("tiny", "ideal-tlb+ideal-dram"): "both decide it"}
     return SimpleNamespace(name="made-up", table=pd.DataFrame(rows), refused=refused)
 

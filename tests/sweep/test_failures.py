@@ -47,9 +47,12 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> SweepResults:
     """A sweep in which most runs fail."""
     rows = [[name, NORMAL] for name in (*CASES, USUAL)] + [[USUAL, "1 cycles"]]
     sweep = Sweep(
-        name="study", models="tiny", workloads="nw", scale="smoke",
+        name="study",
+        models="tiny",
+        workloads="nw",
+        scale="smoke",
         set={"tlb.L2.array, watchdog": rows},
-    )  # fmt: skip
+    )
     folder = tmp_path_factory.mktemp("troubled") / "runs"
     return run_sweep(sweep, folder, jobs=2, limits=Limits(wall_seconds=12, hang_seconds=8))
 

@@ -74,9 +74,13 @@ def cluster(folder: Path, gate: Gate, *options: str, workers: int = 2) -> Iterat
     def start(program: str, *more: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.{program}", "--no-dashboard", *more]
         return subprocess.Popen(
-            command, cwd=folder, env=environment(gate), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command,
+            cwd=folder,
+            env=environment(gate),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     scheduler = start(
         "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(about)
@@ -163,9 +167,11 @@ def test_failures_are_those_of_the_run(folder: Path, gate: Gate, two: Cluster) -
     faults = {"Dies": "WorkerLost", "Loops": "Hang", "Raises": "KeyError", "Leaves": "SystemExit"}
     arrays = [f"tests.sweep.faulty:{name}" for name in faults]
     results = run_sweep(
-        small_sweep("set-associative", *arrays, seeds=[0]), folder, dask=two.address,
+        small_sweep("set-associative", *arrays, seeds=[0]),
+        folder,
+        dask=two.address,
         limits=Limits(hang_seconds=25),
-    )  # fmt: skip
+    )
     assert list(results.table["cause"][1:]) == list(faults.values())
     assert results.table["state"][0] == "done", [failed.failure for failed in results.failures]
     found = {failed.failure.cause: failed.failure for failed in results.failures}

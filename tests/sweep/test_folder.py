@@ -23,9 +23,13 @@ from gpusim.studies.sweep.status import look_ahead
 from gpusim.studies.sweep.worker import Facts, Failure
 
 SWEEP = Sweep(
-    name="pair", models="tiny", workloads="nw", scale="smoke",
-    variants=["baseline", "ideal-tlb"], set={"workload.n": 32},
-)  # fmt: skip
+    name="pair",
+    models="tiny",
+    workloads="nw",
+    scale="smoke",
+    variants=["baseline", "ideal-tlb"],
+    set={"workload.n": 32},
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +60,12 @@ def journal(runs: RunFolder) -> list[str]:
 
 def test_sweeps_run_together_find_their_runs(tmp_path: Path) -> None:
     other = Sweep(
-        name="other", models="tiny", workloads="nw", scale="smoke",
+        name="other",
+        models="tiny",
+        workloads="nw",
+        scale="smoke",
         set={"tlb.L1.misses": ["mshr", "hit-under-miss"]},
-    )  # fmt: skip
+    )
     run_together("both", [SWEEP, other], tmp_path / "runs", jobs=1)
     runs = RunFolder(tmp_path / "runs")
     made = set(runs.table("both")["key"])
@@ -150,8 +157,9 @@ def test_reading_makes_nothing(runs: RunFolder) -> None:
 
 def test_remains_of_runs_that_nobody_is_running(runs: RunFolder) -> None:
     remains = [
-        runs.path / "runs" / ".0123.h5.89abcdef.partial", runs.trace_path("0123", "host-1-2-1")
-    ]  # fmt: skip
+        runs.path / "runs" / ".0123.h5.89abcdef.partial",
+        runs.trace_path("0123", "host-1-2-1"),
+    ]
     for path in remains:
         path.touch()
     runs.remove_remains()

@@ -19,8 +19,10 @@ def test_sweeps_add_to_one_file(tmp_path: Path) -> None:
         one.tell("end")
     records = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(r["sweep"], r["event"]) for r in records] == [
-        ("one", "begin"), ("other", "done"), ("one", "end"),
-    ]  # fmt: skip
+        ("one", "begin"),
+        ("other", "done"),
+        ("one", "end"),
+    ]
     assert records[1]["seconds"] == 1.5
     assert all(record["timestamp"].endswith("Z") for record in records)
 

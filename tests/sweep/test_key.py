@@ -124,9 +124,13 @@ def test_keys_are_the_same_in_any_process(seed: str) -> None:
         "                  load_workload('bfs', 'smoke', 3, {'graph.vertices': 128})))\n"
     )
     found = subprocess.run(
-        [sys.executable, "-c", program_text], check=True, capture_output=True, text=True,
-        cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed},
-    ).stdout.strip()  # fmt: skip
+        [sys.executable, "-c", program_text],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+    ).stdout.strip()
     here = content_key(
         load_model("tiny", ["ideal-dram"], {"l1.mshrs": 4, "clock": "2GHz"}),
         load_workload("bfs", "smoke", 3, {"graph.vertices": 128}),
@@ -421,9 +425,13 @@ def test_classes_of_a_script_count(tmp_path: Path) -> None:
     def run(text: str) -> str:
         script.write_text(text)
         return subprocess.run(
-            [sys.executable, str(script)], check=True, capture_output=True, text=True, cwd=ROOT,
+            [sys.executable, str(script)],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-        ).stdout.strip()  # fmt: skip
+        ).stdout.strip()
 
     text = HELPERS + CLASS.replace("class OfNotebook", "@policy(Slot.TLB_ARRAY, 'mine')\nclass Own")
     text = (

@@ -54,9 +54,16 @@ def rows(table: Any, *names: str) -> list[tuple[Any, ...]]:
 def test_each_split_against_runs_alone_with_the_same_sms(tmp_path: Path) -> None:
     found = weighted_speedup(make_up(tmp_path, SPLITS, ipcs))
     assert list(found.columns) == [
-        "variant", "sms", "slowdown/NW", "slowdown/LPS",
-        "weighted_speedup", "unfairness", "harmonic_speedup", "ipc_throughput", "best_split",
-    ]  # fmt: skip
+        "variant",
+        "sms",
+        "slowdown/NW",
+        "slowdown/LPS",
+        "weighted_speedup",
+        "unfairness",
+        "harmonic_speedup",
+        "ipc_throughput",
+        "best_split",
+    ]
     assert rows(found, *found.columns) == [
         ("baseline", "1+3", 2.0, 4 / 3, 0.5 + 0.75, 2.0, 2 / (2 + 4 / 3), 3.25, True),
         ("baseline", "2+2", 2.0, 2.0, 0.5 + 0.5, 2.0, 0.5, 1.5, False),
@@ -81,8 +88,10 @@ def test_runs_alone_of_another_variant(tmp_path: Path) -> None:
     found = weighted_speedup(make_up(tmp_path, SPLITS, ipcs), alone_variant="ideal-tlb")
     assert rows(found, "slowdown/NW", "slowdown/LPS")[:3] == [(4.0, 2.0), (4.0, 4.0), (3.0, 4.0)]
     assert rows(found, "variant", "sms", "best_split")[:3] == [
-        ("baseline", "1+3", True), ("baseline", "2+2", False), ("baseline", "3+1", False)
-    ]  # fmt: skip
+        ("baseline", "1+3", True),
+        ("baseline", "2+2", False),
+        ("baseline", "3+1", False),
+    ]
     with pytest.raises(UserError, match="no run of 'NW' alone with the variant 'fixed-walk'"):
         weighted_speedup(open_sweep(tmp_path), alone_variant="fixed-walk")
 
@@ -111,9 +120,12 @@ def test_a_shared_run_that_is_not_there_has_no_row(tmp_path: Path) -> None:
 
 def test_mixes_beside_single_programs(tmp_path: Path) -> None:
     sweep = Sweep(
-        models="tiny", workloads=["nw", PAIR, "mask/HISTO_LPS"], scale="smoke", alone="same",
+        models="tiny",
+        workloads=["nw", PAIR, "mask/HISTO_LPS"],
+        scale="smoke",
+        alone="same",
         seeds=[0, 1],
-    )  # fmt: skip
+    )
     alone = {"NW": 1.0, "LPS": 3.0, "HISTO": 0.25}
     shared = {
         PAIR: {"NW": 0.5, "LPS": 1.0},
@@ -149,9 +161,13 @@ def test_sweeps_without_what_it_takes(tmp_path: Path) -> None:
 
 def test_a_real_pair(tmp_path: Path) -> None:
     sweep = Sweep(
-        name="pair", models="tiny", workloads=PAIR, scale="smoke", alone="same",
+        name="pair",
+        models="tiny",
+        workloads=PAIR,
+        scale="smoke",
+        alone="same",
         set={"workload.NW.n": 32},
-    )  # fmt: skip
+    )
     (row,) = weighted_speedup(run_sweep(sweep, tmp_path, jobs=1)).to_dict("records")
 
     model = load_model("tiny")

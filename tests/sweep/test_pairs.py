@@ -19,10 +19,14 @@ from gpusim.views.plots import PlotError, pair_matrix
 from tests.sweep.sweeping import write_spec
 
 SWEEP = Sweep(
-    name="pairs", models="tiny", workloads=["nw", "bfs"], scale="smoke", pairs=True,
+    name="pairs",
+    models="tiny",
+    workloads=["nw", "bfs"],
+    scale="smoke",
+    pairs=True,
     variants=["baseline", "ideal-dram", "fixed-walk", "ideal-tlb"],
     plot={"value": "ipc", "x": "variant"},
-)  # fmt: skip
+)
 
 
 def test_what_changes_a_key_in_two_ways_is_no_machine() -> None:

@@ -20,10 +20,15 @@ SIZES = {"tlb.L1.entries, tlb.L1.ways": [[16, 4], [32, 8]]}
 def sweep(plot: dict[str, Any], **fields: Any) -> Sweep:
     return Sweep(
         **{
-            "name": "drawn", "models": "tiny", "workloads": ["nw", "atax"], "scale": "smoke",
-            "set": SIZES, "plot": {"value": "cycles", **plot}, **fields,
+            "name": "drawn",
+            "models": "tiny",
+            "workloads": ["nw", "atax"],
+            "scale": "smoke",
+            "set": SIZES,
+            "plot": {"value": "cycles", **plot},
+            **fields,
         }
-    )  # fmt: skip
+    )
 
 
 def cycles(point: Point) -> dict[str, float]:

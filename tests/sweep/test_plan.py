@@ -177,8 +177,10 @@ def test_an_exclusion_that_excludes_nothing() -> None:
 
 def test_what_is_excluded_need_not_exist() -> None:
     fields: dict[str, Any] = {
-        "workloads": ["nw", "histo"], "set": {"workload.n": 32}, "exclude": {"workload": "histo"}
-    }  # fmt: skip
+        "workloads": ["nw", "histo"],
+        "set": {"workload.n": 32},
+        "exclude": {"workload": "histo"},
+    }
     assert [one.workload for one, _ in plan_of(**fields).points] == ["nw"]
 
 
@@ -292,7 +294,8 @@ def test_mig_instances_run_alone_but_cannot_be_split() -> None:
     fields: dict[str, Any] = {"models": "a100-mig", "workloads": "star/W1"}
     plan = plan_of(**fields, alone="same")
     assert [(one.role, one.application, one.sms) for one, _ in plan.points] == [
-        (SHARED, "", ()), *((ALONE, name, ()) for name in ("MT", "ATAX", "BICG"))
-    ]  # fmt: skip
+        (SHARED, "", ()),
+        *((ALONE, name, ()) for name in ("MT", "ATAX", "BICG")),
+    ]
     assert "MIG instances, which cannot be split otherwise" in refusal(**fields, split_step=1)
     assert "has MIG instances of 3g+2g+2g" in refusal(workloads="star/W1")

@@ -58,9 +58,13 @@ def test_the_table_opens_without_gpusim(results: SweepResults) -> None:
     about += ["role", "application", "sms"]
     assert list(table.columns) == [*about, *RUN_COLUMNS, *numbers]
     assert table.attrs["units"] == {
-        "seconds": "s", "size": "B", "modified_ns": "ns",
-        "cycles": "cycles", "ipc": "1/cycle", "tlb_L1_hit_rate": "fraction",
-    }  # fmt: skip
+        "seconds": "s",
+        "size": "B",
+        "modified_ns": "ns",
+        "cycles": "cycles",
+        "ipc": "1/cycle",
+        "tlb_L1_hit_rate": "fraction",
+    }
     assert len(table) == 2 * 2 * 3
     assert table["state"].value_counts().to_dict() == {"done": 9, "failed": 2, "missing": 1}
     assert set(table["cause"]) == {"", "Hang"}
@@ -169,9 +173,12 @@ def test_a_sweep_of_one_run(tmp_path: Path) -> None:
 
 def test_keys_that_change_together_are_one_dimension(tmp_path: Path) -> None:
     sweep = Sweep(
-        models="tiny", workloads="nw", scale="smoke", seeds=[0, 1],
+        models="tiny",
+        workloads="nw",
+        scale="smoke",
+        seeds=[0, 1],
         set={"tlb.L1.ways, tlb.L1.entries": [[2, 8], [4, 16], [2, 4]]},
-    )  # fmt: skip
+    )
     results = make_up(
         tmp_path, sweep, lambda point: {"cycles": int(str(point.values["tlb.L1.entries"]))}
     )
@@ -212,9 +219,13 @@ def test_which_sweep(results: SweepResults) -> None:
 
 def test_runs_themselves(tmp_path: Path) -> None:
     sweep = Sweep(
-        name="real", models="tiny", workloads="nw", scale="smoke",
-        variants=["baseline", "ideal-dram"], set={"dram.ideal": [False, True], "workload.n": 32},
-    )  # fmt: skip
+        name="real",
+        models="tiny",
+        workloads="nw",
+        scale="smoke",
+        variants=["baseline", "ideal-dram"],
+        set={"dram.ideal": [False, True], "workload.n": 32},
+    )
     results = gpusim.run_sweep(sweep, tmp_path / "runs", jobs=1)
     assert results.failures == []
     assert len(results.table) == 4
@@ -227,9 +238,19 @@ def test_runs_themselves(tmp_path: Path) -> None:
             assert row[name] == value
             assert results.table.attrs["units"][name] == result.summary_units[name]
         assert result.provenance.command_line == (
-            "gpusim", "run", "tiny", "nw", "--scale", "smoke", "--seed", "0",
-            "--set", "dram.ideal=false", "--set", "workload.n=32",
-        )  # fmt: skip
+            "gpusim",
+            "run",
+            "tiny",
+            "nw",
+            "--scale",
+            "smoke",
+            "--seed",
+            "0",
+            "--set",
+            "dram.ideal=false",
+            "--set",
+            "workload.n=32",
+        )
     direct = gpusim.simulate(
         gpusim.load_model("tiny"), gpusim.load_workload("nw", "smoke", overrides={"n": 32})
     )

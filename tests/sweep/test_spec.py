@@ -185,8 +185,10 @@ def test_paths_of_recipes_are_relative_to_the_folder_of_the_file(
     monkeypatch.chdir(elsewhere)
     sweep = read_sweep("../a+b/a.toml")
     assert sweep.variants == (
-        "baseline", "star+../a+b/my.toml+../a+b/sub/your.toml", "mask+ideal-dram",
-    )  # fmt: skip
+        "baseline",
+        "star+../a+b/my.toml+../a+b/sub/your.toml",
+        "mask+ideal-dram",
+    )
     assert sweep.alone == ("same", "../a+b/my.toml")
     absolute = to_plain(sweep)
     assert absolute["alone"] == ("same", f"{elsewhere}/../a+b/my.toml")

@@ -64,9 +64,10 @@ def _dram_counters(rows: Rows) -> list[CounterRow]:
         for channel in range(2)
         for kind, count in counts.items()
         for name, value, unit in (
-            (f"{kind}s", count, "1"), (f"{kind}_bytes", count * LINE_BYTES, "B"),
+            (f"{kind}s", count, "1"),
+            (f"{kind}_bytes", count * LINE_BYTES, "B"),
         )
-    ]  # fmt: skip
+    ]
 
 
 def spans(shortest: int = 0) -> st.SearchStrategy[tuple[int, int]]:

@@ -42,24 +42,32 @@ walks = st.lists(
 dram_requests = st.lists(
     st.builds(
         lambda kind, app, depth, when: (0, 0, 0, kind, app, depth if kind == 4 else 0, *when),
-        st.sampled_from([0, 1, 4, 5]), apps, st.integers(1, 4), three_cycles,
+        st.sampled_from([0, 1, 4, 5]),
+        apps,
+        st.integers(1, 4),
+        three_cycles,
     ),
     max_size=20,
-)  # fmt: skip
+)
 lookups = st.lists(
     st.builds(
         lambda level, app, hit, cycle: (level, 0, 10 + app, 9, hit, cycle),
-        st.integers(0, 1), apps, st.integers(0, 1), st.integers(0, CYCLES + 5),
+        st.integers(0, 1),
+        apps,
+        st.integers(0, 1),
+        st.integers(0, CYCLES + 5),
     ),
     max_size=40,
-)  # fmt: skip
+)
 requests = st.lists(
     st.tuples(
-        apps, sms, st.integers(-1, WARPS - 1),
+        apps,
+        sms,
+        st.integers(-1, WARPS - 1),
         st.lists(st.tuples(st.integers(0, len(STATES) - 1), spans(1)), min_size=1, max_size=4),
     ),
     max_size=12,
-)  # fmt: skip
+)
 
 
 def per_cycle(sums: np.ndarray, window: Window) -> np.ndarray:
@@ -135,9 +143,10 @@ def test_outstanding_transactions(
         own = [(number, state, begin, end) for state, (begin, end) in pieces]
         stages += own
         if (
-            selection.sm in (None, sm) and selection.warp in (None, warp)
+            selection.sm in (None, sm)
+            and selection.warp in (None, warp)
             and selection.app in (None, APPS[app])
-        ):  # fmt: skip
+        ):
             chosen += own
 
     def where(cycle: int) -> Counter[int]:
@@ -153,17 +162,21 @@ def test_outstanding_transactions(
 batches = st.lists(
     st.builds(
         lambda span, faults, came: (*span, faults, faults, came, 0),
-        spans(), st.integers(1, 256), st.integers(0, 600),
+        spans(),
+        st.integers(1, 256),
+        st.integers(0, 600),
     ),
     max_size=8,
-)  # fmt: skip
+)
 transfers = st.lists(
     st.builds(
         lambda app, to_host, span: (app, to_host, 4096, *span, span[1] + 3),
-        apps, st.integers(0, 1), spans(),
+        apps,
+        st.integers(0, 1),
+        spans(),
     ),
     max_size=15,
-)  # fmt: skip
+)
 
 
 @few

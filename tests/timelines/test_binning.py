@@ -27,11 +27,14 @@ from tests.timelines.made import (
 intervals = st.lists(
     st.builds(
         lambda sm, warp, app, state, span: (sm, warp, 0, app, state, *span),
-        st.integers(0, SMS - 1), st.integers(0, WARPS - 1), st.integers(0, len(APPS) - 1),
-        st.integers(0, len(STATES) - 1), spans(1),
+        st.integers(0, SMS - 1),
+        st.integers(0, WARPS - 1),
+        st.integers(0, len(APPS) - 1),
+        st.integers(0, len(STATES) - 1),
+        spans(1),
     ),
     max_size=25,
-)  # fmt: skip
+)
 
 
 def belongs(selection: Selection, sm: int, warp: int, app: int) -> bool:

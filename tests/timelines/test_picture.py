@@ -215,8 +215,10 @@ def test_the_title_tells_what_was_run_and_is_shown() -> None:
 
 def test_a_name_with_dollars_is_no_formula(tmp_path) -> None:
     own = tmp_path / "own.toml"
-    own.write_text('description = "a"\nsuite = "own"\npattern = "strided"\n[[applications]]\n'
-                   "name = '$\\x$'\nprogram = 'atax'\n[applications.smoke]\nn = 64\n")  # fmt: skip
+    own.write_text(
+        'description = "a"\nsuite = "own"\npattern = "strided"\n[[applications]]\n'
+        "name = '$\\x$'\nprogram = 'atax'\n[applications.smoke]\nn = 64\n"
+    )
     work = gpusim.load_workload(str(own), "smoke")
     with gpusim.simulate(gpusim.load_model("tiny"), work, record=["intervals"]) as result:
         assert result.applications.name.tolist() == ["$\\x$"]

@@ -97,9 +97,16 @@ def test_the_cycle_in_which_every_warp_waits_for_one_walk() -> None:
         assert found.values.tolist() == [[0, warp, "app0", "walk", 13, 513] for warp in range(3)]
         (walk,) = walks_at(result, 100).to_dict("records")
         assert walk == {
-            "asid": 0, "vpn": base // 4096, "sm": 0, "app": "app0", "state": "walk",
-            "requested": 13, "started": 13, "finished": 513, "levels": 4,
-        }  # fmt: skip
+            "asid": 0,
+            "vpn": base // 4096,
+            "sm": 0,
+            "app": "app0",
+            "state": "walk",
+            "requested": 13,
+            "started": 13,
+            "finished": 513,
+            "levels": 4,
+        }
         assert len(walks_at(result, 512)) == 1
         assert len(walks_at(result, 12)) == len(walks_at(result, 513)) == 0
         assert len(stalled_on(result, 0)) == 0, "the warps are born in cycle 1"

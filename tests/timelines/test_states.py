@@ -89,16 +89,26 @@ SCENARIOS = {
         change(SMALL, sm={"lsu_queue": 1}),
         (
             (
-                ("load", *LINES[:4]), ("wait",),
+                ("load", *LINES[:4]),
+                ("wait",),
                 ("load", *LINES[:4]),
                 ("load", *LINES[:4]),
             ),
         ),
         {
             0: [
-                ("issuing", 1), ("lsu", 3), ("tlb_L2", 8), ("walk", 500), ("lsu", 3),
-                *FETCH[:-1], ("interconnect", 11 + 12 - 3),
-                ("issuing", 1), ("lsu", 3), ("issuing", 1), ("lsu", 3), ("cache", 4),
+                ("issuing", 1),
+                ("lsu", 3),
+                ("tlb_L2", 8),
+                ("walk", 500),
+                ("lsu", 3),
+                *FETCH[:-1],
+                ("interconnect", 11 + 12 - 3),
+                ("issuing", 1),
+                ("lsu", 3),
+                ("issuing", 1),
+                ("lsu", 3),
+                ("cache", 4),
             ]
         },
     ),
@@ -112,9 +122,19 @@ SCENARIOS = {
         ((("load", *LINES), ("wait",), ("load", *LINES), ("wait",)),),
         {
             0: [
-                ("issuing", 1), ("lsu", 7), ("tlb_L2", 4), ("walk", 500), ("lsu", 1),
-                ("cache", 4), ("interconnect", 14), ("l2", 10), ("dram", 100),
-                ("interconnect", 32), ("issuing", 1), ("lsu", 7), ("cache", 4),
+                ("issuing", 1),
+                ("lsu", 7),
+                ("tlb_L2", 4),
+                ("walk", 500),
+                ("lsu", 1),
+                ("cache", 4),
+                ("interconnect", 14),
+                ("l2", 10),
+                ("dram", 100),
+                ("interconnect", 32),
+                ("issuing", 1),
+                ("lsu", 7),
+                ("cache", 4),
             ]
         },
     ),
@@ -126,8 +146,13 @@ SCENARIOS = {
         ((*WARM, ("store", BASE), ("store", BASE + 32)),),
         {
             0: [
-                *COLD, ("issuing", 2), ("credit", 29),
-                ("cache", 4), ("interconnect", 8), ("l2", 10), ("interconnect", 8),
+                *COLD,
+                ("issuing", 2),
+                ("credit", 29),
+                ("cache", 4),
+                ("interconnect", 8),
+                ("l2", 10),
+                ("interconnect", 8),
             ]
         },
     ),
@@ -153,7 +178,11 @@ SCENARIOS = {
         {
             0: COLD,
             1: [
-                ("ready", 1), ("issuing", 1), *TRANSLATE[:2], ("walker", 499), ("walk", 500),
+                ("ready", 1),
+                ("issuing", 1),
+                *TRANSLATE[:2],
+                ("walker", 499),
+                ("walk", 500),
                 *FETCH,
             ],
         },
@@ -172,8 +201,14 @@ SCENARIOS = {
         ((*WARM, ("load", BASE + LINE, BASE + 2 * LINE), ("wait",)),),
         {
             0: [
-                *COLD, ("issuing", 1), ("lsu", 1), ("cache", 4), ("interconnect", 8),
-                ("l2", 109 + 10), ("dram", 100), ("interconnect", 11),
+                *COLD,
+                ("issuing", 1),
+                ("lsu", 1),
+                ("cache", 4),
+                ("interconnect", 8),
+                ("l2", 109 + 10),
+                ("dram", 100),
+                ("interconnect", 11),
             ]
         },
     ),
@@ -188,26 +223,40 @@ SCENARIOS = {
         attrs.evolve(
             SMALL,
             dram=attrs.evolve(
-                GDDR5, clock=Hertz(1_000_000_000),
+                GDDR5,
+                clock=Hertz(1_000_000_000),
                 mapping="bank bank-group row column channel column:1",
             ),
         ),
         (
             (
-                ("load", BASE, BASE + PAGE + LINE), ("wait",), ("compute", 100),
-                ("load", BASE + 2 * LINE, BASE + PAGE + 3 * LINE), ("wait",),
+                ("load", BASE, BASE + PAGE + LINE),
+                ("wait",),
+                ("compute", 100),
+                ("load", BASE + 2 * LINE, BASE + PAGE + 3 * LINE),
+                ("wait",),
             ),
         ),
         {
             0: [
-                ("issuing", 1), ("lsu", 1), *TRANSLATE, *FETCH[:-2],
-                ("dram_queue", 46), ("dram", 65), ("interconnect", 11),
-                ("computing", 100), ("issuing", 1), ("lsu", 1), *FETCH[:-2],
-                ("dram_queue", 66), ("dram", 65), ("interconnect", 11),
+                ("issuing", 1),
+                ("lsu", 1),
+                *TRANSLATE,
+                *FETCH[:-2],
+                ("dram_queue", 46),
+                ("dram", 65),
+                ("interconnect", 11),
+                ("computing", 100),
+                ("issuing", 1),
+                ("lsu", 1),
+                *FETCH[:-2],
+                ("dram_queue", 66),
+                ("dram", 65),
+                ("interconnect", 11),
             ]
         },
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)

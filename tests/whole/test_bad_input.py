@@ -59,7 +59,7 @@ def refused(*arguments: str) -> str:
         ((*RUN, "-o", "missing/run.h5"), ["missing/run.h5: there is no folder"]),
         ((*RUN, "-o", "."), ["cannot write", "it is not a file"]),
     ],
-)  # fmt: skip
+)
 def test_messages(arguments: tuple[str, ...], words: list[str]) -> None:
     message = refused(*arguments)
     assert [word for word in words if word not in message] == []
@@ -99,11 +99,12 @@ GRAPHS = {
     "negative.graph": ("2 1\n2\n-1\n", ["line 3", "-1"]),
     "range.graph": ("2 1\n2\n3\n", ["line 3", "3"]),
     "range.mtx": (
-        "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 9\n", ["line 3", "9"]
+        "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 9\n",
+        ["line 3", "9"],
     ),
     "words.txt": ("0 1\n1 two\n", ["line 2", "two"]),
     "words.gr": ("p sp 2 1\na 1 x 1\n", ["line 2", "x"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", GRAPHS)

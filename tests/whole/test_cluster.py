@@ -41,9 +41,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def bash(text: str, folder: Path, **environment: str) -> str:
     done = subprocess.run(
-        ["bash", "-c", SHELL + text], cwd=folder, capture_output=True, text=True, check=False,
+        ["bash", "-c", SHELL + text],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
         env={"PYTHONPATH": str(DOCS.parent), "PATH": "/usr/bin:/bin", **environment},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -100,9 +104,12 @@ def test_snakemake_plans_it(here: Path) -> None:
     if snakemake is None:
         pytest.skip("snakemake is not installed")
     done = subprocess.run(
-        [snakemake, "--dry-run", "--cores", "1"], cwd=here, capture_output=True, text=True,
+        [snakemake, "--dry-run", "--cores", "1"],
+        cwd=here,
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     jobs = len(CONFIG["workloads"]) * len(CONFIG["designs"])
     assert re.search(rf"^run +{jobs}$", done.stdout, re.MULTILINE), done.stdout

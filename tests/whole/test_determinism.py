@@ -18,9 +18,10 @@ from tests.quick import quick
 from tests.whole.running import run
 
 RUNS = [
-    (model, workload) for model in ("tiny", "kepler-uvm") for workload in
-    ("bfs", "pagerank", "atax")
-]  # fmt: skip
+    (model, workload)
+    for model in ("tiny", "kepler-uvm")
+    for workload in ("bfs", "pagerank", "atax")
+]
 FEW = [("tiny", "atax"), ("tiny", "pagerank"), ("kepler-uvm", "bfs")]
 SHORTER: dict[str, dict[str, object]] = {"atax": {"iterations": 2}}
 """What would be most of the time."""
@@ -43,8 +44,10 @@ def digests_elsewhere(hash_seed: str, runs: list[tuple[str, str]]) -> dict[str, 
         [sys.executable, "-c", PROGRAM, *map("/".join, runs)],
         env={**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": "Pacific/Chatham"},
         cwd=Path(__file__).parents[2],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return dict(line.split() for line in done.stdout.splitlines())
 
 

@@ -63,9 +63,10 @@ def counter(result: gpusim.Result, name: str) -> int:
     ("variant", "settings"),
     quick(
         [("mask-dram", {}), ("mask-dram", TIGHT), ("app-aware-dram", {}), ("closed-row", {})],
-        ("mask-dram", TIGHT), ("app-aware-dram", {}),
+        ("mask-dram", TIGHT),
+        ("app-aware-dram", {}),
     ),
-)  # fmt: skip
+)
 def test_two_applications_lose_nothing(
     pair: gpusim.Workload, variant: str, settings: dict[str, object]
 ) -> None:

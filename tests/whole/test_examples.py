@@ -49,8 +49,14 @@ def test_prefetchers(kind: str, before: str) -> None:
     asked = total(result, "stage/pf", "prefetches")
     assert asked > 0
     assert total(result, "stage/pf", "buffer_hits") > 0
-    assert total(result, f"{'tlb/L2' if before == 'L2' else 'walk'}/prefetch",
-                 "lookups" if before == "L2" else "requests") == asked  # fmt: skip
+    assert (
+        total(
+            result,
+            f"{'tlb/L2' if before == 'L2' else 'walk'}/prefetch",
+            "lookups" if before == "L2" else "requests",
+        )
+        == asked
+    )
     for level in ("tlb/L1", "tlb/L2"):  # prefetches are in no counter of demand
         hits, misses = total(result, level, "hits"), total(result, level, "misses")
         assert hits + misses == total(result, level, "lookups")

@@ -29,8 +29,10 @@ HEADINGS = "gpu,test,footprint_bytes,stride_bytes,value,unit,p05,p95,clock_mhz,s
 def test_stairs_have_three_plateaus() -> None:
     levels = plateaus(STAIRS)
     assert [(level.first, level.last, level.value) for level in levels] == [
-        (KIB, 16 * KIB, 30.0), (17 * KIB, 256 * KIB, 200.0), (257 * KIB, 2048 * KIB, 500.0),
-    ]  # fmt: skip
+        (KIB, 16 * KIB, 30.0),
+        (17 * KIB, 256 * KIB, 200.0),
+        (257 * KIB, 2048 * KIB, 500.0),
+    ]
 
 
 def test_a_slope_is_no_plateau() -> None:
@@ -80,9 +82,7 @@ def write_reference(folder: Path, value: float) -> Path:
     return folder
 
 
-def test_a_model_is_held_against_its_gpu(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+def test_a_model_is_held_against_its_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.hardware.gpus.GPUS", {"tiny": {"": ("TINY",)}})
     own = measure("tiny", Point("latency", 2048))
     held = hold("tiny", ["latency"], write_reference(tmp_path, own * 1.25), jobs=1)
@@ -105,11 +105,15 @@ def test_a_model_is_held_against_its_gpu(
 @pytest.mark.parametrize(
     ("model", "gpu", "variant"),
     [
-        ("h100", "GH200", "gh200"), ("h100", "H100-PCIe", "pcie"), ("h100", "H800-PCIe", "pcie"),
-        ("h100", "NVIDIA H100 80GB HBM3", ""), ("h100", "A100", None), ("v100", "Tesla V100", ""),
+        ("h100", "GH200", "gh200"),
+        ("h100", "H100-PCIe", "pcie"),
+        ("h100", "H800-PCIe", "pcie"),
+        ("h100", "NVIDIA H100 80GB HBM3", ""),
+        ("h100", "A100", None),
+        ("v100", "Tesla V100", ""),
         ("tiny", "Tiny 1", ""),
     ],
-)  # fmt: skip
+)
 def test_cards_of_a_family_have_variants(model: str, gpu: str, variant: str | None) -> None:
     assert variant_for(model, gpu) == variant
 

@@ -108,9 +108,7 @@ def test_all_mixes_of_star_fit() -> None:
         [count // 14 for count in sm_counts(model, gpusim.load_workload(f"star/W{n}", "smoke"))]
         for n in range(1, 19)
     ]
-    assert slices == [
-        *[[3, 2, 2]] * 11, *[[2, 2, 2, 1]] * 5, [2, 2, 1, 1, 1], [2, 1, 1, 1, 1, 1]
-    ]  # fmt: skip
+    assert slices == [*[[3, 2, 2]] * 11, *[[2, 2, 2, 1]] * 5, [2, 2, 1, 1, 1], [2, 1, 1, 1, 1, 1]]
 
 
 def test_sweeps_run_each_application_alone_in_its_instance(tmp_path: Path) -> None:

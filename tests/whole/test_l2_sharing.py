@@ -110,9 +110,17 @@ def test_refused_when_loaded(settings: dict[str, object], words: list[str]) -> N
 
 def test_more_applications_than_ways(pair: str) -> None:
     outcome = command(
-        "run", "tiny", pair, "--scale", "smoke", "--set", "l2.partition=ways",
-        "--set", "l2.ways=1", code=2,
-    )  # fmt: skip
+        "run",
+        "tiny",
+        pair,
+        "--scale",
+        "smoke",
+        "--set",
+        "l2.partition=ways",
+        "--set",
+        "l2.ways=1",
+        code=2,
+    )
     assert "l2.partition" in outcome.stderr
     assert "at most one application a way" in outcome.stderr
 

@@ -67,8 +67,10 @@ def test_two_applications(fill: Fill, tmp_path: Path) -> None:
         assert told.hits.sum() <= own["hits"]
         assert told.misses.sum() <= own["misses"]
         assert (len(told), told.warps.sum(), told.tokens.sum()) == (
-            own["epochs"], own["epoch_warps"], own["epoch_tokens"]
-        )  # fmt: skip
+            own["epochs"],
+            own["epoch_warps"],
+            own["epoch_tokens"],
+        )
         assert told.end.is_monotonic_increasing
         hits, probes = hits + own["bypass_hits"], probes + own["bypass_probes"]
     assert hits > 0

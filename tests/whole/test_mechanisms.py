@@ -86,9 +86,10 @@ def test_a_cluster_of_one_page_is_none() -> None:
     "variant",
     quick(
         ["scheduling", "partitioning", "partitioning-sharing", "compression+orchestrated"],
-        "partitioning", "compression+orchestrated",
+        "partitioning",
+        "compression+orchestrated",
     ),
-)  # fmt: skip
+)
 def test_orchestrated_machines_do_the_same_work(variant: str) -> None:
     base, other = base_run("kepler-uvm", "bfs"), run("kepler-uvm", "bfs", variant)
     for what in ("instructions", "memory_instructions", "transactions"):
@@ -106,12 +107,27 @@ def test_orchestrated_machines_do_the_same_work(variant: str) -> None:
 @pytest.mark.parametrize(
     "variant",
     quick(
-        ["scheduling", "partitioning", "partitioning-sharing", "compression", "compression-l1",
-         "compression-unpartitioned", "compression-no-rebase", "compression+orchestrated",
-         "cluster-tlb", "ideal-l1-tlb", "ideal-l2-tlb", "l1-tlb-256", "one-block-at-a-time"],
-        "partitioning-sharing", "compression", "cluster-tlb", "ideal-l2-tlb",
+        [
+            "scheduling",
+            "partitioning",
+            "partitioning-sharing",
+            "compression",
+            "compression-l1",
+            "compression-unpartitioned",
+            "compression-no-rebase",
+            "compression+orchestrated",
+            "cluster-tlb",
+            "ideal-l1-tlb",
+            "ideal-l2-tlb",
+            "l1-tlb-256",
+            "one-block-at-a-time",
+        ],
+        "partitioning-sharing",
+        "compression",
+        "cluster-tlb",
+        "ideal-l2-tlb",
     ),
-)  # fmt: skip
+)
 def test_each_goes_with_huge_pages(variant: str) -> None:
     summary = short(variant, "huge-pages").summary
     assert summary["cycles"] > 0
@@ -122,8 +138,13 @@ def test_variants_build_on_each_other() -> None:
     def arrays(*variants: str) -> tuple[str, str, str, str, str]:
         config = load_model("kepler-uvm", variants).config
         levels = config.tlb
-        return (config.block_scheduler.policy, levels["L1"].array.policy, levels["L1"].sets.policy,
-                levels["L2"].array.policy, levels["L2"].sets.policy)  # fmt: skip
+        return (
+            config.block_scheduler.policy,
+            levels["L1"].array.policy,
+            levels["L1"].sets.policy,
+            levels["L2"].array.policy,
+            levels["L2"].sets.policy,
+        )
 
     plain = ("set-associative", "plain")
     assert arrays("scheduling") == ("thrashing-aware", *plain, *plain)

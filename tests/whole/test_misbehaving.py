@@ -29,9 +29,13 @@ CASES = [
 
 @pytest.mark.parametrize(("key", "policy", "code", "words"), CASES)
 def test_is_told(
-    key: str, policy: str, code: int, words: list[str], tmp_path: Path,
+    key: str,
+    policy: str,
+    code: int,
+    words: list[str],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     small = ("--set", "walk.cache.entries=1", "--set", "walk.cache.ways=1")
     setting = f"{key}={HOME}:{policy}"

@@ -14,8 +14,15 @@ from tests.whole.running import base_run, run
 PARAMETERS = {"atax": {"n": 512, "iterations": 4}, "bfs": {"graph.vertices": 128}}
 MODELS = data_names("models")
 OF_PAPERS = (
-    "tiny", "kepler-uvm", "maxwell-mask", "fermi", "a100-mig", "apu-hsa", "integrated", "r9-nano",
-)  # fmt: skip
+    "tiny",
+    "kepler-uvm",
+    "maxwell-mask",
+    "fermi",
+    "a100-mig",
+    "apu-hsa",
+    "integrated",
+    "r9-nano",
+)
 
 
 def variants(model: str) -> tuple[str, ...]:
@@ -66,9 +73,14 @@ def test_an_ideal_crossbar_takes_no_time() -> None:
 @pytest.mark.parametrize("workload", quick(["bfs", "atax", "pagerank"], "bfs"))
 def test_warp_schedulers_issue_the_same_instructions(workload: str) -> None:
     counts = (
-        "instructions", "compute_instructions", "memory_instructions", "shared_instructions",
-        "barriers", "transactions", "issue_cycles",
-    )  # fmt: skip
+        "instructions",
+        "compute_instructions",
+        "memory_instructions",
+        "shared_instructions",
+        "barriers",
+        "transactions",
+        "issue_cycles",
+    )
     issued = []
     for scheduler in ("gto", "lrr"):
         counters = run("tiny", workload, overrides={"sm.scheduler": scheduler}).counters

@@ -28,9 +28,10 @@ def records(path: Path) -> list[dict[str, Any]]:
     ("model", "workload"),
     quick(
         [("tiny", "bfs"), ("kepler-uvm", "atax"), ("apu-hsa", "bfs"), ("a100-mig", "pagerank")],
-        ("tiny", "bfs"), ("apu-hsa", "bfs"),
+        ("tiny", "bfs"),
+        ("apu-hsa", "bfs"),
     ),
-)  # fmt: skip
+)
 def test_a_log_adds_up_to_the_result(model: str, workload: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     reports: list[Progress] = []
@@ -90,9 +91,11 @@ def test_relaunched_applications_are_logged_until_all_first_runs_have_ended(
 ) -> None:
     path = tmp_path / "pair.jsonl"
     result = gpusim.simulate(
-        gpusim.load_model("tiny"), pair(tmp_path, "until-all-have-run"),
-        log=path, log_every=1000,
-    )  # fmt: skip
+        gpusim.load_model("tiny"),
+        pair(tmp_path, "until-all-have-run"),
+        log=path,
+        log_every=1000,
+    )
     log = records(path)
     assert log[-1]["cycle"] == result.summary["cycles"]
     assert all(0 <= later["cycle"] - one["cycle"] <= 1000 for one, later in pairwise(log))

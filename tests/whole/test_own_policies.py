@@ -76,8 +76,14 @@ def test_python_users_keep_the_cause() -> None:
 def test_a_standstill_is_reported_with_who_waits_for_whom(folder: Path) -> None:
     setting = f"dram.scheduler={HOME}:NeverPicks"
     outcome = command(*RUN, "--set", setting, "-o", "run.h5", code=3)
-    for words in ("deadlock at cycle", "warps", "MSHRs wait for walkers", "walks under way",
-                  "l2[", "dram"):  # fmt: skip
+    for words in (
+        "deadlock at cycle",
+        "warps",
+        "MSHRs wait for walkers",
+        "walks under way",
+        "l2[",
+        "dram",
+    ):
         assert words in outcome.stderr, words
     assert list(folder.iterdir()) == []
 

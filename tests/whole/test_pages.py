@@ -67,9 +67,13 @@ def run_block(language: str, text: str, folder: Path) -> str:
     if language == "python":
         started = [sys.executable, "-c", text]
     done = subprocess.run(
-        started, cwd=folder, capture_output=True, text=True, check=False,
+        started,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

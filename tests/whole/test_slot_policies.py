@@ -30,9 +30,11 @@ def with_own(key: str, name: str, workload: str = "atax", **more: object) -> Res
     """A run with a policy of one's own, whose option is set."""
     kind = f"{slot_policies.__name__}:{name}"
     return run(
-        "tiny", workload, overrides={f"{key}.policy": kind, f"{key}.level": 3, **more},
+        "tiny",
+        workload,
+        overrides={f"{key}.policy": kind, f"{key}.level": 3, **more},
         parameters={"n": 48},
-    )  # fmt: skip
+    )
 
 
 def with_shipped(key: str, name: str, **more: object) -> Result:

@@ -15,9 +15,13 @@ from tests.whole.running import command, run
 from tests.whole.test_mechanisms import assert_same, counters
 
 SMALL_TLBS: dict[str, object] = {
-    "memory.page": "4KiB", "tlb.L2.entries": 7, "tlb.L2.ways": 7, "tlb.L3.entries": 48,
-    "tlb.L3.ways": 6, "l1.hash": "none",
-}  # fmt: skip
+    "memory.page": "4KiB",
+    "tlb.L2.entries": 7,
+    "tlb.L2.ways": 7,
+    "tlb.L3.entries": 48,
+    "tlb.L3.ways": 6,
+    "l1.hash": "none",
+}
 """So small that the L3 TLB evicts, at smoke scale."""
 SHORT: dict[str, object] = {"iterations": 4}
 SHORTER: dict[str, dict[str, object]] = {"atax": SHORT, "matrix_transpose": {}}
@@ -41,9 +45,11 @@ ONE_BASE = {"policy": "star", "bases": 1}
 def test_one_base_is_the_plain_array(workload: str) -> None:
     base = run("a100-mig", workload, overrides=SMALL_TLBS, parameters=SHORTER[workload])
     one = run(
-        "a100-mig", workload, overrides=SMALL_TLBS | {"tlb.L3.array": ONE_BASE},
+        "a100-mig",
+        workload,
+        overrides=SMALL_TLBS | {"tlb.L3.array": ONE_BASE},
         parameters=SHORTER[workload],
-    )  # fmt: skip
+    )
     own = assert_same(base, one)
     assert not any(own.values())
     if workload == "atax":
@@ -55,9 +61,10 @@ def test_one_base_is_the_plain_array(workload: str) -> None:
     "variant",
     quick(
         ["star", "stride-only", "star-4-base", "sequential-only", "star-stride-2", "star-stride-4"],
-        "star", "star-4-base",
+        "star",
+        "star-4-base",
     ),
-)  # fmt: skip
+)
 def test_shared_entries_do_the_same_work(variant: str) -> None:
     base = short_base()
     shared = run("a100-mig", "atax", variant, overrides=SMALL_TLBS, parameters=SHORT)
@@ -78,11 +85,20 @@ def test_shared_entries_do_the_same_work(variant: str) -> None:
 @pytest.mark.parametrize(
     "variant",
     quick(
-        ["star", "star-4-base", "half-sub-double-set", "half-sub-double-way-para",
-         "half-sub-double-way-seq", "static-ways", "star+static"],
-        "star", "half-sub-double-way-para", "star+static",
+        [
+            "star",
+            "star-4-base",
+            "half-sub-double-set",
+            "half-sub-double-way-para",
+            "half-sub-double-way-seq",
+            "static-ways",
+            "star+static",
+        ],
+        "star",
+        "half-sub-double-way-para",
+        "star+static",
     ),
-)  # fmt: skip
+)
 def test_each_goes_with_huge_pages(variant: str) -> None:
     assert run("a100-mig", "matrix_transpose", variant, "huge-pages").summary["cycles"] > 0
 

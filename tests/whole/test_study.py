@@ -104,9 +104,12 @@ def test_a_study_runs_where_there_is_no_checkout(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = subprocess.run(
         [sys.executable, "-P", "-m", "gpusim", "study", "storms", "--program", "fir"],
-        cwd=tmp_path / "empty", env={"PYTHONPATH": str(tmp_path / "site"), "MPLBACKEND": "agg"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path / "empty",
+        env={"PYTHONPATH": str(tmp_path / "site"), "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "vc-opt-remapping" in done.stdout
     written = {path.name for path in (tmp_path / "empty" / FOLDER / "storms").iterdir()}

@@ -51,22 +51,36 @@ def test_every_claim_is_counted_once() -> None:
         judged = judgement(paper, DOCS / "reproduction")
         counts = sum(sum(judged.count(role).values()) for role in Role)
         assert counts == len(paper.claim)
-    assert {judgement(papers()[0], Path("nowhere")).verdicts[one.id] for one in papers()[0].claim
-            if not one.reason} == {NOT_MADE}  # fmt: skip
+    assert {
+        judgement(papers()[0], Path("nowhere")).verdicts[one.id]
+        for one in papers()[0].claim
+        if not one.reason
+    } == {NOT_MADE}
 
 
 def claim(name: str, cause: str = "") -> Claim:
     return Claim(
-        id=f"p.{name}", role="outcome", where="§1", statement=name, direction="higher",
-        measured="it", cause=cause,
-    )  # fmt: skip
+        id=f"p.{name}",
+        role="outcome",
+        where="§1",
+        statement=name,
+        direction="higher",
+        measured="it",
+        cause=cause,
+    )
 
 
 def judged(*claims: Claim, verdict: str = "differs") -> Judgement:
     paper = Paper(
-        name="paper", paper="p", title="P", model="tiny", programs="p", figures=(), intro="",
+        name="paper",
+        paper="p",
+        title="P",
+        model="tiny",
+        programs="p",
+        figures=(),
+        intro="",
         claim=claims,
-    )  # fmt: skip
+    )
     return Judgement(paper, {one.id: verdict for one in claims}, ())
 
 

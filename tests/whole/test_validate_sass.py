@@ -52,8 +52,11 @@ def test_counts_worked_out_by_hand(folder: Path, capsys: pytest.CaptureFixture[s
     assert run(folder, "--json") == 0
     (trace,) = json.loads(capsys.readouterr().out)["traces"]
     assert {row["name"]: row["ours"] for row in trace["rows"]} == {
-        "L1 accesses": 12, "L2 accesses": 8, "L2 hits": 0, "DRAM reads": 4
-    }  # fmt: skip
+        "L1 accesses": 12,
+        "L2 accesses": 8,
+        "L2 hits": 0,
+        "DRAM reads": 4,
+    }
     (folder / "counts.toml").write_text(TOLD.replace("l1_accesses = 12", "l1_accesses = 13"))
     assert run(folder) == 1
     assert capsys.readouterr().out.count("OUT") == 1

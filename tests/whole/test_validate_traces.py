@@ -28,38 +28,69 @@ def _table() -> dict[str, Any]:
     wavefront, inst, line = np.indices((2, 2, LINES)).reshape(3, -1)
     zero = np.zeros(len(line), dtype=np.int64)
     return {
-        "kernel": zero, "workgroup": wavefront, "wavefront": wavefront, "cu": wavefront,
-        "order": inst * LINES + line, "inst": inst, "inst_idx": 4 + 3 * inst,
-        "vaddr": (16 + 16 * inst + wavefront) * 4096 + 64 * line, "is_write": inst == 1,
-        "first_byte": zero, "last_byte": zero + 63, "used_bytes": zero + 64, "bytes": zero + 64,
-        "wait_vm": np.where(inst == 1, 0, 255), "wait_lgkm": zero + 255, "barriers": zero,
-        "issue_time": 1000 * inst + line, "pc": 64 * 4096 + 96 + 8 * inst,
-        "s_kernel": [0], "s_workgroup": [0], "s_wavefront": [0], "s_cu": [0], "s_inst_idx": [1],
-        "s_wait_vm": [255], "s_wait_lgkm": [255], "s_barriers": [0], "s_issue_time": [0],
-        "s_vaddr": [80 * 4096], "s_bytes": [16],
-        "wf_kernel": [0, 0], "wf_workgroup": [0, 1], "wf_in_wg": [0, 0], "wf_cu": [0, 1],
+        "kernel": zero,
+        "workgroup": wavefront,
+        "wavefront": wavefront,
+        "cu": wavefront,
+        "order": inst * LINES + line,
+        "inst": inst,
+        "inst_idx": 4 + 3 * inst,
+        "vaddr": (16 + 16 * inst + wavefront) * 4096 + 64 * line,
+        "is_write": inst == 1,
+        "first_byte": zero,
+        "last_byte": zero + 63,
+        "used_bytes": zero + 64,
+        "bytes": zero + 64,
+        "wait_vm": np.where(inst == 1, 0, 255),
+        "wait_lgkm": zero + 255,
+        "barriers": zero,
+        "issue_time": 1000 * inst + line,
+        "pc": 64 * 4096 + 96 + 8 * inst,
+        "s_kernel": [0],
+        "s_workgroup": [0],
+        "s_wavefront": [0],
+        "s_cu": [0],
+        "s_inst_idx": [1],
+        "s_wait_vm": [255],
+        "s_wait_lgkm": [255],
+        "s_barriers": [0],
+        "s_issue_time": [0],
+        "s_vaddr": [80 * 4096],
+        "s_bytes": [16],
+        "wf_kernel": [0, 0],
+        "wf_workgroup": [0, 1],
+        "wf_in_wg": [0, 0],
+        "wf_cu": [0, 1],
         "wf_insts": [9, 9],
         "page_vaddr": np.array([16, 17, 32, 33, 64, 80]) * 4096,
         "page_paddr": np.array([16, 17, 32, 33, 64, 80]) * 4096 + (1 << 32),
-    }  # fmt: skip
+    }
 
 
 def _counters() -> dict[str, dict[str, int]]:
     """With code on one line and a page of its own, and so the scalar load."""
     tlb = {"hit": 0, "miss": 1, "mshr-hit": 0}
-    cache = {"read-hit": 0, "read-miss": 1, "read-mshr-hit": 0,
-             "write-hit": 0, "write-miss": 0, "write-mshr-hit": 0}  # fmt: skip
+    cache = {
+        "read-hit": 0,
+        "read-miss": 1,
+        "read-mshr-hit": 0,
+        "write-hit": 0,
+        "write-miss": 0,
+        "write-mshr-hit": 0,
+    }
     moved = 2 * LINES
     return {
         "Driver": {"kernel_cycles_1GHz": 2000},
         "L1VTLB": {"hit": 0, "miss": 4, "mshr-hit": 2 * moved - 4},
-        "L1STLB": tlb, "L1ITLB": tlb,
+        "L1STLB": tlb,
+        "L1ITLB": tlb,
         "L2TLB": {**tlb, "miss": 4 + 2},
         "L1VCache": {**cache, "read-miss": moved, "write-miss": moved},
-        "L1SCache": cache, "L1ICache": cache,
+        "L1SCache": cache,
+        "L1ICache": cache,
         "L2Cache": {**cache, "read-miss": moved + 2, "write-miss": moved},
         "DRAM": {"read_trans_count": moved + 2 + moved, "write_trans_count": moved + moved},
-    }  # fmt: skip
+    }
 
 
 def _folder(path: Path, **changes: dict[str, int]) -> Path:
@@ -81,12 +112,26 @@ def _run(folder: Path, capsys: pytest.CaptureFixture[str], code: int) -> dict[st
 
 def test_counts_worked_out_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = _run(_folder(tmp_path), capsys, 0)
-    for name in ("L1 TLB hits", "L1 TLB misses", "L1 read hits", "L1 read misses", "L1 write hits",
-                 "L1 write misses", "L2 write hits", "L2 write misses"):  # fmt: skip
+    for name in (
+        "L1 TLB hits",
+        "L1 TLB misses",
+        "L1 read hits",
+        "L1 read misses",
+        "L1 write hits",
+        "L1 write misses",
+        "L2 write hits",
+        "L2 write misses",
+    ):
         assert rows[name]["ours"] == rows[name]["reference"], name
         assert rows[name]["verdict"] == "ok"
-    for name in ("L2 TLB misses", "page walks", "scalar TLB misses",
-                 "scalar misses", "instruction TLB misses", "scalar hits"):  # fmt: skip
+    for name in (
+        "L2 TLB misses",
+        "page walks",
+        "scalar TLB misses",
+        "scalar misses",
+        "instruction TLB misses",
+        "scalar hits",
+    ):
         assert (rows[name]["ours"], rows[name]["verdict"]) == (rows[name]["reference"], "ok"), name
     # The buffer of each wavefront holds four lines, of which MGPUSim's code, as made up, has one.
     code = rows["instruction misses"]
@@ -120,9 +165,13 @@ def test_counts_worked_out_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture
     ],
 )
 def test_what_nothing_explains_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], unit: str, counter: str, value: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    unit: str,
+    counter: str,
+    value: int,
     name: str,
-) -> None:  # fmt: skip
+) -> None:
     rows = _run(_folder(tmp_path, **{unit: {counter: value}}), capsys, 1)
     assert rows[name]["verdict"] == "OUT"
     out = sum(row["verdict"] == "OUT" for row in rows.values())
@@ -145,16 +194,23 @@ def test_an_empty_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
 BAD: dict[str, tuple[dict[str, Any] | None, str | None, str]] = {
     "alone": (_table(), None, "alone.json: No such file"),
     "cut": (None, json.dumps({"mgpusim_counters": _counters()}), "cut.npz: damaged, or without"),
-    "few": (_table(), '{"mgpusim_counters": {"Driver": {"kernel_cycles_1GHz": 1}}}',
-            "few.json: mgpusim_counters.L1VTLB has no number"),
-    "no_frame": ({name: values for name, values in _table().items() if name != "page_paddr"},
-              json.dumps({"mgpusim_counters": _counters()}),
-              "without a column of MGPUSim's: KeyError: 'page_paddr"),
+    "few": (
+        _table(),
+        '{"mgpusim_counters": {"Driver": {"kernel_cycles_1GHz": 1}}}',
+        "few.json: mgpusim_counters.L1VTLB has no number",
+    ),
+    "no_frame": (
+        {name: values for name, values in _table().items() if name != "page_paddr"},
+        json.dumps({"mgpusim_counters": _counters()}),
+        "without a column of MGPUSim's: KeyError: 'page_paddr",
+    ),
     "text": (_table(), "{", "text.json: damaged"),
-    "wrong": ({**_table(), "barriers": np.full(16, 999)},
-              json.dumps({"mgpusim_counters": _counters()}),
-              "wrong.npz: column 'barriers', row 0: 999; allowed: 0 to 255"),
-}  # fmt: skip
+    "wrong": (
+        {**_table(), "barriers": np.full(16, 999)},
+        json.dumps({"mgpusim_counters": _counters()}),
+        "wrong.npz: column 'barriers', row 0: 999; allowed: 0 to 255",
+    ),
+}
 """Of each the table (None: cut short), the text beside it, and what is said."""
 
 

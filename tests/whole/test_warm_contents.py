@@ -91,9 +91,12 @@ def chunks(draw: Callable[[Any], Any]) -> LaneChunk:
     active = np.ones((rows, warps), dtype=bool)
     active[[kind in MEMORY_OPS for kind in kinds]] = (address != INACTIVE).any(axis=2)
     return LaneChunk(
-        np.array(kinds, dtype=np.uint8), np.zeros(rows, dtype=np.int64), active, address,
+        np.array(kinds, dtype=np.uint8),
+        np.zeros(rows, dtype=np.int64),
+        active,
+        address,
         np.full(memory, 4),
-    )  # fmt: skip
+    )
 
 
 @given(
@@ -165,9 +168,13 @@ class OneByOne:
         lines = last_uses((name, bits) for _, name, bits in touches)
         at = {name: place for place, (_, name, _) in enumerate(touches)}
         pages = {
-            (block.home, block.slot if self.by_slot else 0, (name >> KIND_BITS) // self.page_lines):
-            (place, id(block)) for place, (block, name, _) in enumerate(touches)
-        }  # fmt: skip
+            (
+                block.home,
+                block.slot if self.by_slot else 0,
+                (name >> KIND_BITS) // self.page_lines,
+            ): (place, id(block))
+            for place, (block, name, _) in enumerate(touches)
+        }
         pages = self._in_tlbs(pages)
         events = [(at[cast("int", name)], 1, name, bits) for name, bits in lines.items()]
         events += [(place, 0, page, of) for (_, _, page), (place, of) in pages.items()]

@@ -58,9 +58,18 @@ def test_what_acts_does_not_warn() -> None:
 
 def test_on_screen_and_in_json() -> None:
     arguments = (
-        "run", "tiny", "atax", "--scale", "smoke", "--set", "workload.n=128",
-        "--set", "tlb.L2.fill.policy=mask-tokens", "--set", "tlb.L2.fill.epoch=1000000",
-    )  # fmt: skip
+        "run",
+        "tiny",
+        "atax",
+        "--scale",
+        "smoke",
+        "--set",
+        "workload.n=128",
+        "--set",
+        "tlb.L2.fill.policy=mask-tokens",
+        "--set",
+        "tlb.L2.fill.epoch=1000000",
+    )
     assert f"warning: {LONG}" in " ".join(command(*arguments).stdout.split())
     assert json.loads(command(*arguments, "--json").stdout)["warnings"][0].startswith(LONG)
 

@@ -157,9 +157,13 @@ def shares(cycles: Iterable[int], issued: list[list[int]], values: list[list[int
     sums = np.zeros((count, 1, apps, 1))
     each = np.repeat(np.array(cycles, dtype=float)[:, None], apps, axis=1)
     return Shares(
-        each, np.array(issued, float), np.array(values, float), sums, np.ones(count),
+        each,
+        np.array(issued, float),
+        np.array(values, float),
+        sums,
+        np.ones(count),
         np.zeros(count, dtype=int),
-    )  # fmt: skip
+    )
 
 
 def test_half_of_the_instructions_slow_half_fast() -> None:
@@ -182,8 +186,9 @@ def test_a_window_weighs_as_much_as_the_others_stay_at_theirs() -> None:
 def test_others_of_its_stratum_stand_for_a_window_that_is_left_out() -> None:
     told = evolve(
         shares([10, 20, 90], [[1], [1], [1]], [[0], [0], [0]]),
-        weights=np.array([0.5, 0.25, 0.25]), strata=np.array([1, 1, 0]),
-    )  # fmt: skip
+        weights=np.array([0.5, 0.25, 0.25]),
+        strata=np.array([1, 1, 0]),
+    )
     # 1000 instructions: 10, 20 and 90 cycles each of a half, a quarter and a quarter of them
     cycles = [
         whole_of(told.without(gone), [1000], np.array([-1])).cycles[0] for gone in range(len(told))

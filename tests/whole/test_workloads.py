@@ -78,9 +78,13 @@ def test_a_mix_is_as_large_as_its_applications(name: str) -> None:
 
 
 AS_COUNTED = {
-    "sm.warp_size": 32, "sm.simd_lanes": 32, "sm.max_warps": 64, "l1.line": "128B",
-    "l1.sector": "128B", "l2.line": "128B",
-}  # fmt: skip
+    "sm.warp_size": 32,
+    "sm.simd_lanes": 32,
+    "sm.max_warps": 64,
+    "l1.line": "128B",
+    "l1.sector": "128B",
+    "l2.line": "128B",
+}
 """Warps and lines for which transactions are listed."""
 
 

@@ -154,9 +154,7 @@ class EventLoop:
         """The cycle of the next event that is not an onlooker's, or `NEVER`."""
         raise NotImplementedError
 
-    def schedule(
-        self, event: Any, priority: EventPriority = NORMAL, delay: float = 0
-    ) -> None:  # fmt: skip
+    def schedule(self, event: Any, priority: EventPriority = NORMAL, delay: float = 0) -> None:
         """Put a SimPy event into the cycle ``now + delay``.
 
         Raises:

@@ -78,14 +78,30 @@ class Port(Sink, Generic[T]):
     """
 
     __slots__ = (
-        "_blocked", "_cycle", "_last", "_left", "_receiver",
-        "bandwidth", "depth", "env", "latency", "name", "queue", "ready", "taken", "waited_cycles",
-    )  # fmt: skip
+        "_blocked",
+        "_cycle",
+        "_last",
+        "_left",
+        "_receiver",
+        "bandwidth",
+        "depth",
+        "env",
+        "latency",
+        "name",
+        "queue",
+        "ready",
+        "taken",
+        "waited_cycles",
+    )
 
     def __init__(
-        self, env: EventLoop, name: str, latency: int = 0, bandwidth: int = NEVER,
+        self,
+        env: EventLoop,
+        name: str,
+        latency: int = 0,
+        bandwidth: int = NEVER,
         depth: int = NEVER,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.env = env
         self.name = name
         self.latency = latency

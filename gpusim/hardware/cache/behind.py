@@ -28,9 +28,15 @@ class BehindL1(Behind):
         self._banks[bank].warm(address, sectors, kind, app)
 
     def warm_lines(
-        self, lines: list[int], first: int, end: int, shift: int, sectors: list[int],
-        kinds: list[int], app: int,
-    ) -> None:  # fmt: skip
+        self,
+        lines: list[int],
+        first: int,
+        end: int,
+        shift: int,
+        sectors: list[int],
+        kinds: list[int],
+        app: int,
+    ) -> None:
         banks, hashing, ours = self._banks, self._hash, self._shift
         for number in range(first, end):
             address = lines[number] << shift

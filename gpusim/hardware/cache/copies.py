@@ -74,10 +74,11 @@ class CopyingMisses(SectoredMisses):
         [L2Counters, SectorCounters, CopyCounters],
         LOOKUPS,
         Law(
-            "fills", "misses - merged - claimed + asked - asked_hits - asked_merged",
+            "fills",
+            "misses - merged - claimed + asked - asked_hits - asked_merged",
             other="misses that fetched something, of its own and asked by other partitions",
         ),
-    )  # fmt: skip
+    )
 
     def __init__(
         self, bank: L2Bank, channel: Callable[[int], Port[MemoryRequest]], sector: int

@@ -52,7 +52,8 @@ class InvalidationFilter:
         """
         return [
             Storage(
-                "invalidation filter", lines,
+                "invalidation filter",
+                lines,
                 {"page": min(_TAG_BITS, dimensions.page_bits), "lines": _COUNT_BITS},
             )
-        ]  # fmt: skip
+        ]

@@ -55,14 +55,18 @@ declare_metrics(
     L2Counters,
     Metric("l2_hit_rate", FRACTION, "L2 cache hit rate", Ratio("hits", "lookups")),
     Metric(
-        "l2_translation_hit_rate", FRACTION, "L2 cache hit rate of page-table reads",
+        "l2_translation_hit_rate",
+        FRACTION,
+        "L2 cache hit rate of page-table reads",
         Ratio("translation_hits", "translation_lookups"),
     ),
     Metric(
-        "l2_data_hit_rate", FRACTION, "L2 cache hit rate of data",
+        "l2_data_hit_rate",
+        FRACTION,
+        "L2 cache hit rate of data",
         Ratio("hits - translation_hits", "lookups - translation_lookups"),
     ),
-)  # fmt: skip
+)
 
 
 LOOKUPS = Law("lookups", "hits + misses")
@@ -181,9 +185,17 @@ class L2Bank(Component):
     path = "l2"
 
     def __init__(
-        self, env: EventLoop, index: int, config: L2Config, clock: Hertz, apps: Sequence[int],
-        levels: Levels, link: Inbound, replies: Sink, misses: Callable[[L2Bank], MissPath],
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        index: int,
+        config: L2Config,
+        clock: Hertz,
+        apps: Sequence[int],
+        levels: Levels,
+        link: Inbound,
+        replies: Sink,
+        misses: Callable[[L2Bank], MissPath],
+    ) -> None:
         self.env = env
         self.name = f"l2[{index}]"
         self.instance = index

@@ -27,14 +27,18 @@ class LevelCounters:
 declare_metrics(
     LevelCounters,
     Metric(
-        "l2_level{}_hit_rate", FRACTION, "L2 hit rate of reads of page-table level {}",
+        "l2_level{}_hit_rate",
+        FRACTION,
+        "L2 hit rate of reads of page-table level {}",
         Ratio("l2_hits", "l2_lookups"),
     ),
     Metric(
-        "l2_bypassed", FRACTION, "page-table reads that went past the L2 cache",
+        "l2_bypassed",
+        FRACTION,
+        "page-table reads that went past the L2 cache",
         Ratio("l2_bypassed", "l2_bypassed + l2_lookups"),
     ),
-)  # fmt: skip
+)
 
 
 Levels = list[list[LevelCounters]]

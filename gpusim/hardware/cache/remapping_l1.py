@@ -45,9 +45,15 @@ class RemappingL1Cache(VirtualL1Cache):
     """
 
     def __init__(
-        self, env: EventLoop, index: int, config: L1Config, clock: Hertz, apps: int,
-        lines_shift: int, remapping: RemappingConfig,
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        index: int,
+        config: L1Config,
+        clock: Hertz,
+        apps: int,
+        lines_shift: int,
+        remapping: RemappingConfig,
+    ) -> None:
         super().__init__(env, index, config, clock, apps, lines_shift)
         self.latency += remapping.latency.cycles(clock)
         self.synonyms = SynonymTable(remapping.entries)

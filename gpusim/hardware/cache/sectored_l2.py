@@ -105,9 +105,18 @@ class SectoredMisses(DramMisses):
         """Ask DRAM for sectors of a line; its lookup takes the bank's latency."""
         bank = self.bank
         fetch = MemoryRequest(
-            request.kind, request.app, request.asid, request.sm, request.tag, line << bank.shift,
-            -1, sectors, request.depth, request.access, [_L2, bank.env._now],
-        )  # fmt: skip
+            request.kind,
+            request.app,
+            request.asid,
+            request.sm,
+            request.tag,
+            line << bank.shift,
+            -1,
+            sectors,
+            request.depth,
+            request.access,
+            [_L2, bank.env._now],
+        )
         self._fetches.setdefault(line, []).append(fetch)
         self.send(fetch, way)
 

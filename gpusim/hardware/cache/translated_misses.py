@@ -95,9 +95,12 @@ class TranslatedMisses(MissPath):
     )
 
     def __init__(
-        self, bank: L2Bank, channel: Callable[[int], Port[MemoryRequest]], table: Translator,
+        self,
+        bank: L2Bank,
+        channel: Callable[[int], Port[MemoryRequest]],
+        table: Translator,
         lines_shift: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(bank, channel)
         self._table = table
         self._entrance = table.entrance

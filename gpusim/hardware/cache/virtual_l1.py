@@ -34,10 +34,12 @@ class InvalidationCounters:
 declare_metrics(
     InvalidationCounters,
     Metric(
-        "l1_invalidations_filtered", FRACTION, "page invalidations that L1 caches filtered",
+        "l1_invalidations_filtered",
+        FRACTION,
+        "page invalidations that L1 caches filtered",
         Ratio("invalidations - flushes", "invalidations"),
     ),
-)  # fmt: skip
+)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -53,9 +55,14 @@ class VirtualL1Cache(L1Cache):
     """
 
     def __init__(
-        self, env: EventLoop, index: int, config: L1Config, clock: Hertz, apps: int,
+        self,
+        env: EventLoop,
+        index: int,
+        config: L1Config,
+        clock: Hertz,
+        apps: int,
         lines_shift: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(env, index, config, clock, apps)
         self.filter = InvalidationFilter()
         self.invalidations = InvalidationCounters()

@@ -19,6 +19,17 @@ from gpusim.hardware.dram.tcm import Tcm
 from gpusim.hardware.dram.waiting import Waiting
 
 __all__ = [
-    "AddressMapping", "Atlas", "DramChannel", "DramQueue", "Fcfs", "FrFcfs", "FrRrFcfs",
-    "GoldenSilverNormal", "IdealDramChannel", "Tcm", "TranslationPressure", "Waiting", "build_dram",
-]  # fmt: skip
+    "AddressMapping",
+    "Atlas",
+    "DramChannel",
+    "DramQueue",
+    "Fcfs",
+    "FrFcfs",
+    "FrRrFcfs",
+    "GoldenSilverNormal",
+    "IdealDramChannel",
+    "Tcm",
+    "TranslationPressure",
+    "Waiting",
+    "build_dram",
+]

@@ -37,9 +37,17 @@ class AttainedService(Ranking):
         self._ends = quantum
 
     def request_done(
-        self, channel: int, bank: int, row: int, kind: int, app: int, depth: int, accepted: int,
-        issued: int, finished: int,
-    ) -> None:  # fmt: skip
+        self,
+        channel: int,
+        bank: int,
+        row: int,
+        kind: int,
+        app: int,
+        depth: int,
+        accepted: int,
+        issued: int,
+        finished: int,
+    ) -> None:
         """A bank has worked for an application from its first command to the end of the data."""
         self._served[app] += finished - issued
 
@@ -74,9 +82,14 @@ class Atlas(RankedQueue):
     never = "'atlas' never ranked applications"
 
     def __init__(
-        self, entries: int, banks: int, *, quantum: int = 10_000_000, history: float = 0.875,
+        self,
+        entries: int,
+        banks: int,
+        *,
+        quantum: int = 10_000_000,
+        history: float = 0.875,
         patience: int = 100_000,
-    ) -> None:  # fmt: skip
+    ) -> None:
         at_least(1, quantum=quantum, patience=patience)
         if not 0 <= history < 1:
             raise OptionError("history", "must be 0 or more, and less than 1")

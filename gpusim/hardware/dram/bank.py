@@ -74,9 +74,19 @@ class Bank(Due):
     """
 
     __slots__ = (
-        "activate_ok", "age", "group", "index", "next", "opened_for", "precharge_ok", "rank",
-        "read_ok", "row", "step", "write_ok",
-    )  # fmt: skip
+        "activate_ok",
+        "age",
+        "group",
+        "index",
+        "next",
+        "opened_for",
+        "precharge_ok",
+        "rank",
+        "read_ok",
+        "row",
+        "step",
+        "write_ok",
+    )
 
     def __init__(self, index: int, rank: Rank, group: BankGroup) -> None:
         self.index = index

@@ -20,9 +20,16 @@ Route = Callable[[int], Port[MemoryRequest]]
 
 
 def build_dram(
-    env: EventLoop, config: DramConfig, core_clock: Hertz, *, apps: int = 1,
-    request_bytes: int = 0, depth: int = 16, first: int = 0, sectored: bool = False,
-) -> tuple[list[DramChannel | IdealDramChannel], AddressMapping]:  # fmt: skip
+    env: EventLoop,
+    config: DramConfig,
+    core_clock: Hertz,
+    *,
+    apps: int = 1,
+    request_bytes: int = 0,
+    depth: int = 16,
+    first: int = 0,
+    sectored: bool = False,
+) -> tuple[list[DramChannel | IdealDramChannel], AddressMapping]:
     """Channels and the mapping that tells which of them, counted from 0, an address belongs to.
 
     Args:

@@ -39,15 +39,34 @@ class Chooser:
     """
 
     __slots__ = (
-        "_activate_ahead", "_activations", "_banks", "_bus", "_column", "_columns", "_plan",
-        "_precharges", "_queues", "_ranks", "_refresh", "_refreshing", "clock", "column_clock",
-        "command", "waiting",
-    )  # fmt: skip
+        "_activate_ahead",
+        "_activations",
+        "_banks",
+        "_bus",
+        "_column",
+        "_columns",
+        "_plan",
+        "_precharges",
+        "_queues",
+        "_ranks",
+        "_refresh",
+        "_refreshing",
+        "clock",
+        "column_clock",
+        "command",
+        "waiting",
+    )
 
     def __init__(
-        self, plan: BankPlan, queues: ReadWriteQueues, bus: CommandBus, refresh: Refresh,
-        ranks: list[Rank], banks: list[Bank], activate_clocks: int,
-    ) -> None:  # fmt: skip
+        self,
+        plan: BankPlan,
+        queues: ReadWriteQueues,
+        bus: CommandBus,
+        refresh: Refresh,
+        ranks: list[Rank],
+        banks: list[Bank],
+        activate_clocks: int,
+    ) -> None:
         self._plan = plan
         self._queues = queues
         self._columns = plan.columns

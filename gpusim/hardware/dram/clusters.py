@@ -76,9 +76,17 @@ class Clusters(Ranking):
             del waiting[queue, bank]
 
     def request_done(
-        self, channel: int, bank: int, row: int, kind: int, app: int, depth: int, accepted: int,
-        issued: int, finished: int,
-    ) -> None:  # fmt: skip
+        self,
+        channel: int,
+        bank: int,
+        row: int,
+        kind: int,
+        app: int,
+        depth: int,
+        accepted: int,
+        issued: int,
+        finished: int,
+    ) -> None:
         place = app, channel, bank
         self._requests[app] += 1
         self._row_hits[app] += self._rows.get(place, -1) == row

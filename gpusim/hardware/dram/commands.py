@@ -50,9 +50,17 @@ class Commands:
     """
 
     __slots__ = (
-        "_accepted", "_bus", "_chooser", "_issuer", "_plan", "_read_latency", "_refresh",
-        "counters", "done", "queues",
-    )  # fmt: skip
+        "_accepted",
+        "_bus",
+        "_chooser",
+        "_issuer",
+        "_plan",
+        "_read_latency",
+        "_refresh",
+        "counters",
+        "done",
+        "queues",
+    )
 
     def __init__(
         self, config: DramConfig, mapping: AddressMapping, sectored: bool = False, channel: int = 0
@@ -70,9 +78,14 @@ class Commands:
         self._plan = plan = BankPlan(banks, self.queues)
         self._chooser = Chooser(plan, self.queues, bus, refresh, ranks, banks, clocks)
         self._issuer = Issuer(
-            plan, bus, refresh, banks, timing,
-            activate_clocks=clocks, closed_page=config.page_policy == "closed",
-        )  # fmt: skip
+            plan,
+            bus,
+            refresh,
+            banks,
+            timing,
+            activate_clocks=clocks,
+            closed_page=config.page_policy == "closed",
+        )
         self._read_latency = timing.read_latency
         self._accepted = 0
         self.done: list[Waiting] = self._issuer.done

@@ -60,15 +60,24 @@ class DramChannel(Component):
     laws: Sequence[Law] = laws_of(
         [DramCounters],
         Law(
-            "row_hits + row_misses + row_conflicts + forwarded", "data_reads + walk_reads + writes",
+            "row_hits + row_misses + row_conflicts + forwarded",
+            "data_reads + walk_reads + writes",
             other="reads + writes",
         ),
-    )  # fmt: skip
+    )
 
     def __init__(
-        self, env: EventLoop, index: int, config: DramConfig, mapping: AddressMapping,
-        core_clock: Hertz, apps: int, request_bytes: int, depth: int, sectored: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        index: int,
+        config: DramConfig,
+        mapping: AddressMapping,
+        core_clock: Hertz,
+        apps: int,
+        request_bytes: int,
+        depth: int,
+        sectored: bool = False,
+    ) -> None:
         self.env = env
         self.instance = index
         self.name = f"dram[{index}]"
@@ -177,9 +186,16 @@ class DramChannel(Component):
     def _announce(self, waiting: Waiting, issued: int, finished: int) -> None:
         request = waiting.request
         self.on_request(
-            self.instance, waiting.bank, waiting.row, request.kind, request.app, request.depth,
-            waiting.accepted, issued, finished,
-        )  # fmt: skip
+            self.instance,
+            waiting.bank,
+            waiting.row,
+            request.kind,
+            request.app,
+            request.depth,
+            waiting.accepted,
+            issued,
+            finished,
+        )
 
     @property
     def queues(self) -> tuple[DramQueue, ...]:

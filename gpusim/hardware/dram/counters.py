@@ -48,41 +48,57 @@ class DramCounters:
 declare_metrics(
     DramCounters,
     Metric(
-        "dram_reads", "1", "DRAM reads, those of page walks included",
+        "dram_reads",
+        "1",
+        "DRAM reads, those of page walks included",
         Total("data_reads + walk_reads"),
     ),
     Metric("dram_data_reads", "1", "DRAM reads of data", Total("data_reads")),
     Metric("dram_translation_reads", "1", "DRAM reads of the page table", Total("walk_reads")),
     Metric("dram_writes", "1", "DRAM writes", Total("writes")),
     Metric(
-        "dram_row_hit_rate", FRACTION, "DRAM requests that found their row open",
+        "dram_row_hit_rate",
+        FRACTION,
+        "DRAM requests that found their row open",
         Ratio("row_hits", "row_hits + row_misses + row_conflicts"),
     ),
     Metric(
-        "dram_bandwidth", "GB/s", "DRAM bandwidth used",
+        "dram_bandwidth",
+        "GB/s",
+        "DRAM bandwidth used",
         GigabytesPerSecond("data_read_bytes + walk_read_bytes + write_bytes"),
     ),
     Metric(
-        "dram_data_bandwidth", "GB/s", "DRAM bandwidth used, data",
+        "dram_data_bandwidth",
+        "GB/s",
+        "DRAM bandwidth used, data",
         GigabytesPerSecond("data_read_bytes + write_bytes"),
     ),
     Metric(
-        "dram_translation_bandwidth", "GB/s", "DRAM bandwidth used, page table",
+        "dram_translation_bandwidth",
+        "GB/s",
+        "DRAM bandwidth used, page table",
         GigabytesPerSecond("walk_read_bytes"),
     ),
     Metric(
-        "dram_latency", "cycles", "DRAM read latency",
+        "dram_latency",
+        "cycles",
+        "DRAM read latency",
         Ratio("data_latency_cycles + walk_latency_cycles", "data_reads + walk_reads"),
     ),
     Metric(
-        "dram_data_latency", "cycles", "DRAM read latency, data",
+        "dram_data_latency",
+        "cycles",
+        "DRAM read latency, data",
         Ratio("data_latency_cycles", "data_reads"),
     ),
     Metric(
-        "dram_translation_latency", "cycles", "DRAM read latency, page table",
+        "dram_translation_latency",
+        "cycles",
+        "DRAM read latency, page table",
         Ratio("walk_latency_cycles", "walk_reads"),
     ),
-)  # fmt: skip
+)
 
 
 @attr.s(auto_attribs=True)

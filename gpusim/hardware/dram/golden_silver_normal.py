@@ -80,18 +80,45 @@ class GoldenSilverNormal(DramQueue):
     """
 
     __slots__ = (
-        "_counters", "_data", "_golden", "_heard", "_home", "_idle", "_left", "_normal",
-        "_patience", "_patient", "_pressure", "_quota", "_rows_first", "_served", "_silver",
-        "_sizes", "_thresh_max", "_turn", "epoch",
-    )  # fmt: skip
+        "_counters",
+        "_data",
+        "_golden",
+        "_heard",
+        "_home",
+        "_idle",
+        "_left",
+        "_normal",
+        "_patience",
+        "_patient",
+        "_pressure",
+        "_quota",
+        "_rows_first",
+        "_served",
+        "_silver",
+        "_sizes",
+        "_thresh_max",
+        "_turn",
+        "epoch",
+    )
 
     reads_only = True
 
     def __init__(
-        self, entries: int, banks: int, *, golden: int = 16, silver: int = 64, normal: int = 192,
-        thresh_max: int = 500, idle: int = 1000, patience: int = 0, epoch: int = 100_000,
-        quota: str = "pressure", golden_order: str = "queue", row_hits: str = "in-queue",
-    ) -> None:  # fmt: skip
+        self,
+        entries: int,
+        banks: int,
+        *,
+        golden: int = 16,
+        silver: int = 64,
+        normal: int = 192,
+        thresh_max: int = 500,
+        idle: int = 1000,
+        patience: int = 0,
+        epoch: int = 100_000,
+        quota: str = "pressure",
+        golden_order: str = "queue",
+        row_hits: str = "in-queue",
+    ) -> None:
         at_least(1, golden=golden, silver=silver, normal=normal, thresh_max=thresh_max)
         at_least(1, idle=idle, epoch=epoch)
         at_least(0, patience=patience)

@@ -32,9 +32,17 @@ class IdealDramChannel(Component):
     queues: tuple[DramQueue, ...] = ()
 
     def __init__(
-        self, env: EventLoop, index: int, config: DramConfig, mapping: AddressMapping,
-        core_clock: Hertz, apps: int, request_bytes: int, depth: int, sectored: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        index: int,
+        config: DramConfig,
+        mapping: AddressMapping,
+        core_clock: Hertz,
+        apps: int,
+        request_bytes: int,
+        depth: int,
+        sectored: bool = False,
+    ) -> None:
         self.env = env
         self.instance = index
         self.name = f"dram[{index}]"

@@ -28,14 +28,28 @@ class Issuer:
     """
 
     __slots__ = (
-        "_activate_clocks", "_banks", "_bus", "_closed_page", "_plan", "_refresh", "_timing",
-        "counters", "done",
-    )  # fmt: skip
+        "_activate_clocks",
+        "_banks",
+        "_bus",
+        "_closed_page",
+        "_plan",
+        "_refresh",
+        "_timing",
+        "counters",
+        "done",
+    )
 
     def __init__(
-        self, plan: BankPlan, bus: CommandBus, refresh: Refresh, banks: list[Bank],
-        timing: Timing, *, activate_clocks: int, closed_page: bool,
-    ) -> None:  # fmt: skip
+        self,
+        plan: BankPlan,
+        bus: CommandBus,
+        refresh: Refresh,
+        banks: list[Bank],
+        timing: Timing,
+        *,
+        activate_clocks: int,
+        closed_page: bool,
+    ) -> None:
         self._plan = plan
         self._bus = bus
         self._refresh = refresh

@@ -46,9 +46,18 @@ class AddressMapping:
     """
 
     __slots__ = (
-        "_bank_cut", "_bank_cuts", "_below", "_channel_mask", "_column_cuts", "_index_cuts",
-        "_row_cut", "above", "banks", "channels", "contiguous_bytes",
-    )  # fmt: skip
+        "_bank_cut",
+        "_bank_cuts",
+        "_below",
+        "_channel_mask",
+        "_column_cuts",
+        "_index_cuts",
+        "_row_cut",
+        "above",
+        "banks",
+        "channels",
+        "contiguous_bytes",
+    )
 
     def __init__(self, config: DramConfig) -> None:
         sizes = _field_bits(config)

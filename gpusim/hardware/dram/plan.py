@@ -44,8 +44,14 @@ class BankPlan:
     """
 
     __slots__ = (
-        "_banks", "_openings", "_queues", "activations", "columns", "opened", "precharges",
-    )  # fmt: skip
+        "_banks",
+        "_openings",
+        "_queues",
+        "activations",
+        "columns",
+        "opened",
+        "precharges",
+    )
 
     def __init__(self, banks: list[Bank], queues: ReadWriteQueues) -> None:
         self._banks = banks

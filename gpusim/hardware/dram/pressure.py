@@ -30,8 +30,15 @@ class TranslationPressure:
     """
 
     __slots__ = (
-        "_begun", "_epoch", "_peaks", "_under_way", "_waiting", "_walks", "_warps", "apps",
-    )  # fmt: skip
+        "_begun",
+        "_epoch",
+        "_peaks",
+        "_under_way",
+        "_waiting",
+        "_walks",
+        "_warps",
+        "apps",
+    )
 
     def __init__(self, apps: int, epoch: int) -> None:
         self.apps = apps
@@ -119,9 +126,16 @@ def watch_pressure(signals: Signals, epoch: int) -> TranslationPressure:
 
 
 def _ended(
-    pressure: TranslationPressure, asid: int, vpn: int, _sm: int, app: int, _requested: int,
-    _started: int, finished: int, _read: int,
-) -> None:  # fmt: skip
+    pressure: TranslationPressure,
+    asid: int,
+    vpn: int,
+    _sm: int,
+    app: int,
+    _requested: int,
+    _started: int,
+    finished: int,
+    _read: int,
+) -> None:
     pressure.walk_ended(app, asid << ASID_SHIFT | vpn, finished)
 
 

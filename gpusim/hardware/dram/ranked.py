@@ -44,9 +44,17 @@ class Ranking:
 
     @abstractmethod
     def request_done(
-        self, channel: int, bank: int, row: int, kind: int, app: int, depth: int, accepted: int,
-        issued: int, finished: int,
-    ) -> None:  # fmt: skip
+        self,
+        channel: int,
+        bank: int,
+        row: int,
+        kind: int,
+        app: int,
+        depth: int,
+        accepted: int,
+        issued: int,
+        finished: int,
+    ) -> None:
         """A request has its data: the signal ``dram.request``."""
 
 
@@ -75,7 +83,7 @@ class RankedQueue(FrFcfs):
 
     def __init__(
         self, entries: int, banks: int, ranking: Ranking, quantum: int, patience: int
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(entries, banks)
         self.ranking = ranking
         self._version = 0

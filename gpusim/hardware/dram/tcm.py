@@ -37,9 +37,15 @@ class Tcm(RankedQueue):
     never = "'tcm' never formed clusters"
 
     def __init__(
-        self, entries: int, banks: int, *, quantum: int = 1_000_000, shuffle: int = 800,
-        share: float = 0.17, patience: int = 100_000,
-    ) -> None:  # fmt: skip
+        self,
+        entries: int,
+        banks: int,
+        *,
+        quantum: int = 1_000_000,
+        shuffle: int = 800,
+        share: float = 0.17,
+        patience: int = 100_000,
+    ) -> None:
         at_least(1, quantum=quantum, shuffle=shuffle, patience=patience)
         if not 0 <= share <= 1:
             raise OptionError("share", "must be 0 to 1")
@@ -71,9 +77,11 @@ class Tcm(RankedQueue):
         """Counters of requests, row hits, service and banks; the last row of each bank."""
         count = bits_for(self._quantum + 1)
         fields = {
-            "requests": count, "row hits": count, "banks": count + bits_for(len(self._banks)),
+            "requests": count,
+            "row hits": count,
+            "banks": count + bits_for(len(self._banks)),
             "service": bits_for(self._quantum * len(self._banks) + 1),
-        }  # fmt: skip
+        }
         rows = {"row": dimensions.frame_bits}
         return [
             *super().storage(dimensions),

@@ -73,9 +73,19 @@ class Waiting(Due):
     """
 
     __slots__ = (
-        "accepted", "bank", "finished", "first", "left", "opened", "outcome", "rank",
-        "request", "row", "served", "write",
-    )  # fmt: skip
+        "accepted",
+        "bank",
+        "finished",
+        "first",
+        "left",
+        "opened",
+        "outcome",
+        "rank",
+        "request",
+        "row",
+        "served",
+        "write",
+    )
 
     rank: int
     outcome: int

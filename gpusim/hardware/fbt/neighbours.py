@@ -31,10 +31,12 @@ class FbtCounters:
 declare_metrics(
     FbtCounters,
     Metric(
-        "fbt_synonyms", FRACTION, "L2 misses under names that do not lead",
+        "fbt_synonyms",
+        FRACTION,
+        "L2 misses under names that do not lead",
         Ratio("synonyms", "lookups"),
     ),
-)  # fmt: skip
+)
 
 
 class VirtualBank(Bank, Protocol):
@@ -73,9 +75,15 @@ class Miss(Translation):
         access = request.access
         assert access is not None
         super().__init__(
-            request.app, request.asid, request.sm, request.tag, access.slot, access.warp_slot,
-            trail, access,
-        )  # fmt: skip
+            request.app,
+            request.asid,
+            request.sm,
+            request.tag,
+            access.slot,
+            access.warp_slot,
+            trail,
+            access,
+        )
         self.request: VirtualRequest | None = request
         """None when the table has let it through."""
         self.asked = asked

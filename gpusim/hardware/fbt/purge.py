@@ -33,10 +33,12 @@ declare_metrics(
     PurgeCounters,
     Metric("fbt_evictions", "1", "pages evicted from the FBT", Total("evictions")),
     Metric(
-        "probes_filtered", FRACTION, "probes of CPUs that the FBT filtered",
+        "probes_filtered",
+        FRACTION,
+        "probes of CPUs that the FBT filtered",
         Ratio("probes_filtered", "probes"),
     ),
-)  # fmt: skip
+)
 
 
 class Bank(Protocol):
@@ -102,9 +104,16 @@ class Purges:
     """
 
     def __init__(
-        self, env: EventLoop, table: ForwardBackwardTable, lines_shift: int, line_bytes: int,
-        trip: int, l1_trip: int, timers: Port[tuple[Any, ...]], released: Callable[[Page], None],
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        table: ForwardBackwardTable,
+        lines_shift: int,
+        line_bytes: int,
+        trip: int,
+        l1_trip: int,
+        timers: Port[tuple[Any, ...]],
+        released: Callable[[Page], None],
+    ) -> None:
         self.counters = PurgeCounters()
         self.banks: Sequence[Bank] = ()
         self.l1s: Sequence[L1] = ()
@@ -137,9 +146,12 @@ class Purges:
         self.done_with(self.begin([page], frozenset(), done, line=number))
 
     def begin(
-        self, pages: Sequence[Page], names: Set[int] | None, done: Done = nothing,
+        self,
+        pages: Sequence[Page],
+        names: Set[int] | None,
+        done: Done = nothing,
         line: int | None = None,
-    ) -> Purge:  # fmt: skip
+    ) -> Purge:
         """Begin a purge; it goes on when everything that it waits for is `done_with`.
 
         The caller adds to `waits` what else it has to wait for, and calls `done_with` itself.
@@ -167,9 +179,11 @@ class Purges:
             purge.waits += 1
             everything = lines is None
             self.banks[bank].invalidate(
-                () if lines is None else lines, page.leading if everything else -1, purge,
+                () if lines is None else lines,
+                page.leading if everything else -1,
+                purge,
                 self._trip,
-            )  # fmt: skip
+            )
         self.done_with(purge)
 
     def line_leaves(self, page: Page) -> None:

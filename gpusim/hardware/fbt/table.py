@@ -135,14 +135,20 @@ class ForwardBackwardTable:
         entries = sets * self.ways
         return [
             Storage(
-                "backward table", entries,
-                {"frame": tag, "leading page": dimensions.page_bits, **lines, "permission": 1,
-                 "written": 1},
+                "backward table",
+                entries,
+                {
+                    "frame": tag,
+                    "leading page": dimensions.page_bits,
+                    **lines,
+                    "permission": 1,
+                    "written": 1,
+                },
             ),
             Storage(
                 "forward table", entries, {"page": tag, "index": bits_for(entries), "valid": 1}
             ),
-        ]  # fmt: skip
+        ]
 
 
 def page_lines_shift(fbt: FbtConfig, page: int, line: int) -> int:

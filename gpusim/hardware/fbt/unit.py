@@ -57,11 +57,21 @@ class Fbt(Component):
     )
 
     def __init__(
-        self, env: EventLoop, config: FbtConfig, clock: Hertz, table: ForwardBackwardTable,
-        lines_shift: int, page_lines_shift: int, line_bytes: int, permissions: Permissions,
-        apps: int, channel: Callable[[int], Port[MemoryRequest]], l1_trip: int, tlb_state: int,
+        self,
+        env: EventLoop,
+        config: FbtConfig,
+        clock: Hertz,
+        table: ForwardBackwardTable,
+        lines_shift: int,
+        page_lines_shift: int,
+        line_bytes: int,
+        permissions: Permissions,
+        apps: int,
+        channel: Callable[[int], Port[MemoryRequest]],
+        l1_trip: int,
+        tlb_state: int,
         fbt_state: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.env = env
         self.latency = config.latency.cycles(clock)
         self.trip = config.trip.cycles(clock)
@@ -84,9 +94,15 @@ class Fbt(Component):
         self._waiting: dict[int, list[Miss]] = {}
         """By frame of the page that has to be unlocked or gone first."""
         self.purges = Purges(
-            env, self.table, lines_shift, line_bytes, self.trip, l1_trip, self._timers,
+            env,
+            self.table,
+            lines_shift,
+            line_bytes,
+            self.trip,
+            l1_trip,
+            self._timers,
             self._released,
-        )  # fmt: skip
+        )
         self.shootdowns = Shootdowns(self.table, self._sub_shift, self.purges)
         self.entrance = Entrance(env, self.shootdowns, self._translated, tlb_state)
         self._write_backs = WriteBacks(env, self.latency, line_bytes, channel, self.purges)
@@ -95,9 +111,12 @@ class Fbt(Component):
             port.connect(self.process)
 
     def connect(
-        self, holders: Sequence[Holder], first: Port[Translation], banks: Sequence[VirtualBank],
+        self,
+        holders: Sequence[Holder],
+        first: Port[Translation],
+        banks: Sequence[VirtualBank],
         l1s: Sequence[L1],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Introduce all that hold translations, the port of the first TLB, and the caches."""
         self.shootdowns.holders = holders
         self.entrance.tlb = first
@@ -268,10 +287,14 @@ class Fbt(Component):
     def in_flight(self) -> int:
         """Misses, write-backs and purges that are not finished."""
         return (
-            self.shootdowns.in_flight() + sum(map(len, self._waiting.values())) + len(self._again)
-            + len(self._translated) + len(self._write_backs.port) + len(self._notices)
+            self.shootdowns.in_flight()
+            + sum(map(len, self._waiting.values()))
+            + len(self._again)
+            + len(self._translated)
+            + len(self._write_backs.port)
+            + len(self._notices)
             + self.purges.under_way
-        )  # fmt: skip
+        )
 
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""

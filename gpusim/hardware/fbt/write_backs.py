@@ -25,9 +25,13 @@ class WriteBacks:
     """
 
     def __init__(
-        self, env: EventLoop, latency: int, line_bytes: int,
-        channel: Callable[[int], Port[MemoryRequest]], purges: Purges,
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        latency: int,
+        line_bytes: int,
+        channel: Callable[[int], Port[MemoryRequest]],
+        purges: Purges,
+    ) -> None:
         self.port: Port[tuple[MemoryRequest, Page, VirtualBank, int]] = Port(
             env, "fbt.write_backs", latency
         )

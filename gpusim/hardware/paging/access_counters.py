@@ -24,9 +24,13 @@ class AccessCounters:
     """
 
     def __init__(
-        self, placement: Placement, threshold: int, block_pages: int, page_shift: int,
+        self,
+        placement: Placement,
+        threshold: int,
+        block_pages: int,
+        page_shift: int,
         migrate: Callable[[int, list[int]], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._placement = placement
         self._threshold = threshold
         self._block_pages = block_pages

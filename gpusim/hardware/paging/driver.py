@@ -47,14 +47,14 @@ class PlaceCounters:
 declare_metrics(
     PagingCounters,
     Metric(
-        "pages_in", "1", "pages moved to the device",
+        "pages_in",
+        "1",
+        "pages moved to the device",
         Total("pages_asked + pages_prefetched + pages_migrated"),
     ),
     Metric("pages_out", "1", "pages that left the device", Total("pages_out")),
-    Metric(
-        "pages_written_back", "1", "of these, moved to the host", Total("pages_written_back")
-    ),
-)  # fmt: skip
+    Metric("pages_written_back", "1", "of these, moved to the host", Total("pages_written_back")),
+)
 
 
 @attr.s(auto_attribs=True)
@@ -104,15 +104,23 @@ class Driver(Component):
         Law(
             "pages_asked + pages_prefetched + pages_migrated + placed",
             "resident + pages_out + taken_away",
-            "pages that came to the device", "those there + those that left",
+            "pages that came to the device",
+            "those there + those that left",
         ),
-    )  # fmt: skip
+    )
 
     def __init__(
-        self, env: EventLoop, config: PagingConfig, clock: Hertz, page_bytes: int,
-        memory_of: Sequence[DeviceMemory], placement: Placement, prefetch: PagePrefetch,
-        link: Link, replay: Callable[[Collection[int]], None],
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        config: PagingConfig,
+        clock: Hertz,
+        page_bytes: int,
+        memory_of: Sequence[DeviceMemory],
+        placement: Placement,
+        prefetch: PagePrefetch,
+        link: Link,
+        replay: Callable[[Collection[int]], None],
+    ) -> None:
         self.env = env
         self.buffer = FaultBuffer(config.fault_buffer)
         self.counters = [PagingCounters() for _ in memory_of]
@@ -195,9 +203,10 @@ class Driver(Component):
             self._placement.map_remote(tag)
         for memory in dict.fromkeys(self._memory_of):
             mine = {
-                tag: fault for tag, fault in wanted.items()
+                tag: fault
+                for tag, fault in wanted.items()
                 if self._memory_of[fault.app] is memory and self._placement.moves(tag)
-            }  # fmt: skip
+            }
             if mine:
                 yield from self._bring(memory, mine, came)
         if self._config.replay == "all":
@@ -209,7 +218,7 @@ class Driver(Component):
 
     def _bring(
         self, memory: DeviceMemory, wanted: dict[int, Fault], came: list[int]
-    ) -> Iterator[int]:  # fmt: skip
+    ) -> Iterator[int]:
         """Bring pages that were asked for, and more if the policy says so and there is room."""
         asked = list(wanted)
         self._coming = set(asked)
@@ -259,9 +268,7 @@ class Driver(Component):
 
     # -- room ------------------------------------------------------------------------------------
 
-    def _make_room(
-        self, memory: DeviceMemory, pages: int, asked: Collection[int]
-    ) -> Iterator[int]:  # fmt: skip
+    def _make_room(self, memory: DeviceMemory, pages: int, asked: Collection[int]) -> Iterator[int]:
         """Let blocks leave until there is room for so many pages, or none is left that may."""
         if memory.room is None:
             return

@@ -60,9 +60,15 @@ class HostMemory(Component):
     state_family: ClassVar[str] = "memory"
 
     def __init__(
-        self, env: EventLoop, link: Link, latency: int, line: int, sectored: bool, apps: int,
+        self,
+        env: EventLoop,
+        link: Link,
+        latency: int,
+        line: int,
+        sectored: bool,
+        apps: int,
         announce: Callable[[int], None] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.env = env
         self.counters = [HostCounters() for _ in range(apps)]
         self.requests: Port[MemoryRequest] = Port(env, "host.requests")

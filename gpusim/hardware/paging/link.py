@@ -33,14 +33,21 @@ declare_metrics(
         "link_gb_per_s", "GB/s", "over the link to the GPU", GigabytesPerSecond("bytes_to_device")
     ),
     Metric(
-        "link_back_gb_per_s", "GB/s", "over the link to the host",
+        "link_back_gb_per_s",
+        "GB/s",
+        "over the link to the host",
         GigabytesPerSecond("bytes_to_host"),
     ),
-    Metric("link_use", "fraction", "time that the lane to the GPU is busy",
-           PerCycle("busy_to_device")),
-    Metric("link_back_use", "fraction", "time that the lane to the host is busy",
-           PerCycle("busy_to_host")),
-)  # fmt: skip
+    Metric(
+        "link_use", "fraction", "time that the lane to the GPU is busy", PerCycle("busy_to_device")
+    ),
+    Metric(
+        "link_back_use",
+        "fraction",
+        "time that the lane to the host is busy",
+        PerCycle("busy_to_host"),
+    ),
+)
 
 
 class Link(Component):

@@ -64,9 +64,16 @@ class PageFaults(Stage):
     states: ClassVar[tuple[str, ...]] = ("fault",)
 
     def __init__(
-        self, env: EventLoop, name: str, instance: int, walkers: Stage, queue: int, apps: int,
-        buffer: FaultBuffer, wake: Callable[[], None],
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        name: str,
+        instance: int,
+        walkers: Stage,
+        queue: int,
+        apps: int,
+        buffer: FaultBuffer,
+        wake: Callable[[], None],
+    ) -> None:
         super().__init__(name, "faults", instance, Port(env, f"{name}.requests", depth=queue))
         self.env = env
         self.counters = [FaultCounters() for _ in range(apps)]

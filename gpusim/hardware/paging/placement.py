@@ -23,10 +23,15 @@ class Placement:
     """
 
     def __init__(
-        self, pages: Pages, map_new: Callable[[int], Mapping], memory_of: Sequence[DeviceMemory],
-        first_host_frame: int, stays: Callable[[int], bool], remote: bool,
+        self,
+        pages: Pages,
+        map_new: Callable[[int], Mapping],
+        memory_of: Sequence[DeviceMemory],
+        first_host_frame: int,
+        stays: Callable[[int], bool],
+        remote: bool,
         drop: Callable[[Mapping], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._pages = pages
         self._map_new = map_new
         self._memory_of = memory_of

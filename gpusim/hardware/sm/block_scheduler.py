@@ -103,11 +103,18 @@ class BlockScheduler(Component):
     path = "blocks"
 
     def __init__(
-        self, env: EventLoop, app: int, asid: int, application: Application, config: SmConfig,
-        placement: BlockPlacement, first_warp: Callable[[int], int],
-        run_ended: Callable[[int], Application | None], overhead: int = 0,
+        self,
+        env: EventLoop,
+        app: int,
+        asid: int,
+        application: Application,
+        config: SmConfig,
+        placement: BlockPlacement,
+        first_warp: Callable[[int], int],
+        run_ended: Callable[[int], Application | None],
+        overhead: int = 0,
         dispatch: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.env = env
         self.name = f"blocks[{application.name}]"
         self.app = self.instance = app

@@ -11,9 +11,13 @@ _WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
 
 
 def add_byte_masks(
-    chunk: LaneChunk, is_store: NDArray[np.bool_], line_bytes: int, counts: NDArray[np.int64],
-    lines: list[int], sectors: list[int],
-) -> None:  # fmt: skip
+    chunk: LaneChunk,
+    is_store: NDArray[np.bool_],
+    line_bytes: int,
+    counts: NDArray[np.int64],
+    lines: list[int],
+    sectors: list[int],
+) -> None:
     """Tell of each store transaction the bytes that it writes in sectors it does not cover.
 
     Args:

@@ -92,9 +92,7 @@ class CacheConscious(GreedyThenOldest):
                 f"that they used again {losses} times at most; set {ending.key}.throttle"
             )
 
-    def storage(
-        self, dimensions: Dimensions, warps: int, lines: int
-    ) -> Sequence[Storage]:  # fmt: skip
+    def storage(self, dimensions: Dimensions, warps: int, lines: int) -> Sequence[Storage]:
         address = dimensions.frame_bits + VIRTUAL_BITS - dimensions.page_bits
         return [
             Storage("victim tags", warps * self._tags, {"tag": address - _LINE_BITS}),

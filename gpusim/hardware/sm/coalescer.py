@@ -67,10 +67,12 @@ def coalesce(
         last = first + number
         segments.append(
             Segment(
-                chunk.kind[active].tolist(), own[active].tolist(),
-                lines[first:last], sectors[first:last],
+                chunk.kind[active].tolist(),
+                own[active].tolist(),
+                lines[first:last],
+                sectors[first:last],
             )
-        )  # fmt: skip
+        )
         first = last
     return segments
 

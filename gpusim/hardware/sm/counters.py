@@ -31,15 +31,19 @@ declare_metrics(
     Metric(INSTRUCTIONS, "1", "warp instructions issued", Total("instructions")),
     Metric("ipc", "1/cycle", "warp instructions a cycle", PerCycle("instructions")),
     Metric(
-        "memory_instructions", "1", "loads, stores and atomics of warps",
+        "memory_instructions",
+        "1",
+        "loads, stores and atomics of warps",
         Total("memory_instructions"),
     ),
     Metric("transactions", "1", "coalesced memory transactions", Total("transactions")),
     Metric(
-        "transactions_per_instruction", "1", "transactions a memory instruction",
+        "transactions_per_instruction",
+        "1",
+        "transactions a memory instruction",
         Ratio("transactions", "memory_instructions"),
     ),
-)  # fmt: skip
+)
 
 LAWS = laws_of(
     [SmCounters],

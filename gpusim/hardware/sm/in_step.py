@@ -33,9 +33,14 @@ class Part:
     __slots__ = ("_count", "_number", "_piece", "instructions", "takes", "touched")
 
     def __init__(
-        self, piece: LaneChunk, number: int, count: int, instructions: int, touched: Ints,
+        self,
+        piece: LaneChunk,
+        number: int,
+        count: int,
+        instructions: int,
+        touched: Ints,
         takes: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._piece = piece
         self._number = number
         self._count = count

@@ -32,14 +32,25 @@ class IssuePort:
     """
 
     __slots__ = (
-        "_counters", "_greedy", "_issue_cycles", "_ledger", "_wake", "current", "free_at",
-        "run_from", "scheduler",
-    )  # fmt: skip
+        "_counters",
+        "_greedy",
+        "_issue_cycles",
+        "_ledger",
+        "_wake",
+        "current",
+        "free_at",
+        "run_from",
+        "scheduler",
+    )
 
     def __init__(
-        self, scheduler: WarpScheduler, ledger: Ledger, counters: list[SmCounters],
-        issue_cycles: int, wake: Wake,
-    ) -> None:  # fmt: skip
+        self,
+        scheduler: WarpScheduler,
+        ledger: Ledger,
+        counters: list[SmCounters],
+        issue_cycles: int,
+        wake: Wake,
+    ) -> None:
         self.scheduler = scheduler
         self._greedy = bool(scheduler.greedy)
         self.free_at = NEVER

@@ -47,9 +47,12 @@ class Ledger:
     __slots__ = ("lifetimes", "on_interval", "sm", "sums")
 
     def __init__(
-        self, sm: int, apps: int, states: int,
+        self,
+        sm: int,
+        apps: int,
+        states: int,
         on_interval: Probe[[int, int, int, int, int, int, int]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.sm = sm
         self.sums = [[0] * states for _ in range(apps)]
         self.lifetimes = [0] * apps

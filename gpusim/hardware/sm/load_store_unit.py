@@ -47,9 +47,16 @@ class LoadStoreUnit(Answerable):
     """
 
     def __init__(
-        self, env: EventLoop, sm: Owner, config: GpuConfig, tlb: FirstTlb, l1: FirstCache,
-        out: Sink, replies: Inbound, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        sm: Owner,
+        config: GpuConfig,
+        tlb: FirstTlb,
+        l1: FirstCache,
+        out: Sink,
+        replies: Inbound,
+        name: str | None = None,
+    ) -> None:
         self.env = env
         self.index = sm.index
         self.name = name or f"sm[{sm.index}].lsu"
@@ -191,9 +198,13 @@ class LoadStoreUnit(Answerable):
     def in_flight(self) -> int:
         """Memory instructions and transactions that are not finished here."""
         return (
-            len(self._accesses) + len(self._retry) + len(self.point.translated)
-            + len(self.done) + self._credits - self.credits
-        )  # fmt: skip
+            len(self._accesses)
+            + len(self._retry)
+            + len(self.point.translated)
+            + len(self.done)
+            + self._credits
+            - self.credits
+        )
 
     def waiting(self) -> Iterator[str]:
         """Who waits for whom, for the watchdog."""

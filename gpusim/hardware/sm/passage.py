@@ -46,9 +46,16 @@ class Passage:
     """
 
     def __init__(
-        self, app: int, asid: int, points: Sequence[TranslationPoint], next_tlbs: Sequence[int],
-        behind: Behind, translate: Translate, by_slot: bool, keeps_l1: bool,
-    ) -> None:  # fmt: skip
+        self,
+        app: int,
+        asid: int,
+        points: Sequence[TranslationPoint],
+        next_tlbs: Sequence[int],
+        behind: Behind,
+        translate: Translate,
+        by_slot: bool,
+        keeps_l1: bool,
+    ) -> None:
         self._app = app
         self._asid = asid
         self._space = asid << ASID_SHIFT

@@ -26,9 +26,7 @@ class Schedulable(Accountable):
 
     __slots__ = ("age",)
 
-    def __init__(
-        self, uid: int, warp_slot: int, app: int, state: int, now: int, age: int
-    ) -> None:  # fmt: skip
+    def __init__(self, uid: int, warp_slot: int, app: int, state: int, now: int, age: int) -> None:
         super().__init__(uid, warp_slot, app, state, now)
         self.age = age
 
@@ -71,9 +69,7 @@ class WarpScheduler(Policy):
     def ended(self, warp: Schedulable) -> None:
         """A warp has ended; told to those that hold back loads."""
 
-    def storage(
-        self, dimensions: Dimensions, warps: int, lines: int
-    ) -> Sequence[Storage] | None:  # fmt: skip
+    def storage(self, dimensions: Dimensions, warps: int, lines: int) -> Sequence[Storage] | None:
         """What all schedulers of an SM keep in hardware together; None: they do not tell.
 
         Args:
@@ -105,9 +101,7 @@ class GreedyThenOldest(WarpScheduler):
     def __len__(self) -> int:
         return len(self._ready)
 
-    def storage(
-        self, dimensions: Dimensions, warps: int, lines: int
-    ) -> Sequence[Storage]:  # fmt: skip
+    def storage(self, dimensions: Dimensions, warps: int, lines: int) -> Sequence[Storage]:
         return ()
 
 
@@ -139,9 +133,7 @@ class LooseRoundRobin(WarpScheduler):
     def __len__(self) -> int:
         return len(self._ready)
 
-    def storage(
-        self, dimensions: Dimensions, warps: int, lines: int
-    ) -> Sequence[Storage]:  # fmt: skip
+    def storage(self, dimensions: Dimensions, warps: int, lines: int) -> Sequence[Storage]:
         return ()
 
 

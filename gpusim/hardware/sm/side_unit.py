@@ -32,9 +32,15 @@ class SideAccess(WarpAccess):
     __slots__ = ("home",)
 
     def __init__(
-        self, unit: SideUnit, home: Home, warp: Warp, lines: list[int], sectors: list[int],
-        sequence: int, now: int,
-    ) -> None:  # fmt: skip
+        self,
+        unit: SideUnit,
+        home: Home,
+        warp: Warp,
+        lines: list[int],
+        sectors: list[int],
+        sequence: int,
+        now: int,
+    ) -> None:
         super().__init__(unit.lsu, warp, _LOAD, lines, sectors, 0, len(lines), sequence, now)
         self.home = home
         self.sm = home.index
@@ -57,9 +63,19 @@ class SideUnit(Component, Owner):
     """
 
     def __init__(
-        self, env: EventLoop, path: str, instance: int, config: GpuConfig, l1_line: int, sm: int,
-        tlb: FirstTlb, cache: FirstCache, out: Sink, replies: Inbound, ahead: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        env: EventLoop,
+        path: str,
+        instance: int,
+        config: GpuConfig,
+        l1_line: int,
+        sm: int,
+        tlb: FirstTlb,
+        cache: FirstCache,
+        out: Sink,
+        replies: Inbound,
+        ahead: int = 0,
+    ) -> None:
         self.name = f"{path}[{instance}].unit"
         self.path = path
         self.instance = instance
@@ -87,9 +103,7 @@ class SideUnit(Component, Owner):
         self.lsu.accept(access)
         return access
 
-    def fetch(
-        self, home: Home, warp: Warp, lines: list[int], sectors: list[int], now: int
-    ) -> None:  # fmt: skip
+    def fetch(self, home: Home, warp: Warp, lines: list[int], sectors: list[int], now: int) -> None:
         """Queue a fetch of code, likewise, and one of what comes next if there is room for it."""
         last = self.load(home, warp, lines, sectors, _FETCHED, now).lines[-1]
         ahead = min(self._ahead, self._page_lines - 1 - last % self._page_lines)

@@ -275,9 +275,13 @@ class SkippingScheduler(BlockScheduler):
         return self._sms[0].lsu.touched(chunk, blocks)
 
     def _without_clock(
-        self, home: int, slot: int, warp_slots: list[int], chunks: Iterator[LaneChunk],
+        self,
+        home: int,
+        slot: int,
+        warp_slots: list[int],
+        chunks: Iterator[LaneChunk],
         segments: list[list[Segment]],
-    ) -> SkippedBlock:  # fmt: skip
+    ) -> SkippedBlock:
         sm = self._sms[home].index
         return SkippedBlock(self.app, sm, home, slot, warp_slots, chunks, segments)
 

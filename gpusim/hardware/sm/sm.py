@@ -62,9 +62,14 @@ class Sm(Component, Home):
     lsu: LoadStoreUnit
 
     def __init__(
-        self, env: EventLoop, index: int, config: GpuConfig, apps: int, ledger: Ledger,
+        self,
+        env: EventLoop,
+        index: int,
+        config: GpuConfig,
+        apps: int,
+        ledger: Ledger,
         make_scheduler: Callable[[], WarpScheduler],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.env = env
         self.name = f"sm[{index}]"
         self.index = self.instance = index
@@ -237,9 +242,15 @@ class Sm(Component, Home):
         return due > now
 
     def _access(
-        self, warp: Warp, kind: int, lines: list[int], sectors: list[int], first: int, end: int,
+        self,
+        warp: Warp,
+        kind: int,
+        lines: list[int],
+        sectors: list[int],
+        first: int,
+        end: int,
         now: int,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Hand a memory instruction to the load/store unit; False if the warp has to wait.
 
         Its transactions are those of `lines` and `sectors` from number `first` up to `end`.

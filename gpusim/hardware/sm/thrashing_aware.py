@@ -131,9 +131,14 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
     """
 
     def __init__(
-        self, *, window: str = "cumulative", length: int = 0, min_samples: int = 64,
-        reference: str = "mean", slack: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        window: str = "cumulative",
+        length: int = 0,
+        min_samples: int = 64,
+        reference: str = "mean",
+        slack: float = 0.0,
+    ) -> None:
         super().__init__()
         one_of(tuple(WINDOWS), window=window)
         one_of(tuple(REFERENCES), reference=reference)

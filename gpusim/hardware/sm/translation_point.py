@@ -96,21 +96,44 @@ class TranslationPoint:
         request: MemoryRequest
         if self.virtual:
             request = VirtualRequest(
-                access.kind, access.app, access.asid, self._sm, tag, -1, line, sectors, 0, access,
+                access.kind,
+                access.app,
+                access.asid,
+                self._sm,
+                tag,
+                -1,
+                line,
+                sectors,
+                0,
+                access,
                 trail,
-            )  # fmt: skip
+            )
         else:
             request = MemoryRequest(
-                access.kind, access.app, access.asid, self._sm, tag, -1, line, sectors, 0, access,
+                access.kind,
+                access.app,
+                access.asid,
+                self._sm,
+                tag,
+                -1,
+                line,
+                sectors,
+                0,
+                access,
                 trail,
-            )  # fmt: skip
+            )
         request.origin = self._history
         return request
 
     def _hit(
-        self, access: WarpAccess, tag: int, line: int, now: int, latency: int,
+        self,
+        access: WarpAccess,
+        tag: int,
+        line: int,
+        now: int,
+        latency: int,
         request: MemoryRequest | None = None,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """The next transaction of `access`, or a request of it, has its data after `latency`."""
         until = now + latency
         if self._on_l1_hit.listeners:

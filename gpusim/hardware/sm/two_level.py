@@ -61,9 +61,7 @@ class TwoLevelRoundRobin(WarpScheduler):
     def __len__(self) -> int:
         return len(self._ready)
 
-    def storage(
-        self, dimensions: Dimensions, warps: int, lines: int
-    ) -> Sequence[Storage]:  # fmt: skip
+    def storage(self, dimensions: Dimensions, warps: int, lines: int) -> Sequence[Storage]:
         return [Storage("group that issues", 1, {"group": bits_for(-(-warps // self._group))})]
 
 

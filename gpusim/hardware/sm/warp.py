@@ -65,9 +65,17 @@ class Block:
     """
 
     def __init__(
-        self, launch: Launch, index: int, app: int, asid: int, slot: int, warp_slots: list[int],
-        first_warp: int, sm: int, ended: Port[Block],
-    ) -> None:  # fmt: skip
+        self,
+        launch: Launch,
+        index: int,
+        app: int,
+        asid: int,
+        slot: int,
+        warp_slots: list[int],
+        first_warp: int,
+        sm: int,
+        ended: Port[Block],
+    ) -> None:
         self.launch = launch
         self.index = index
         self.app = app
@@ -94,9 +102,13 @@ class Block:
         """The piece that each warp issues now."""
 
     def open(
-        self, warp_size: int, line_bytes: int, covered: bool = False, byte_masks: bool = False,
+        self,
+        warp_size: int,
+        line_bytes: int,
+        covered: bool = False,
+        byte_masks: bool = False,
         beside: frozenset[int] = frozenset(),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Start to execute the block, piece by piece, as its warps ask for operations.
 
         Args:
@@ -175,14 +187,29 @@ class SkippedBlock(Requester):
     """
 
     __slots__ = (
-        "app", "been_paused", "chunks", "due", "home", "passed", "segments", "slot",
-        "sm", "warp_slot", "warp_slots",
-    )  # fmt: skip
+        "app",
+        "been_paused",
+        "chunks",
+        "due",
+        "home",
+        "passed",
+        "segments",
+        "slot",
+        "sm",
+        "warp_slot",
+        "warp_slots",
+    )
 
     def __init__(
-        self, app: int, sm: int, home: int, slot: int, warp_slots: list[int],
-        chunks: Iterator[LaneChunk], segments: list[list[Segment]],
-    ) -> None:  # fmt: skip
+        self,
+        app: int,
+        sm: int,
+        home: int,
+        slot: int,
+        warp_slots: list[int],
+        chunks: Iterator[LaneChunk],
+        segments: list[list[Segment]],
+    ) -> None:
         self.app = app
         self.home = home
         self.sm = sm
@@ -213,9 +240,18 @@ class Warp(Schedulable):
     """
 
     __slots__ = (
-        "block", "ending", "gone", "index", "issue_port", "issued", "left", "needs", "outstanding",
-        "resume", "stores",
-    )  # fmt: skip
+        "block",
+        "ending",
+        "gone",
+        "index",
+        "issue_port",
+        "issued",
+        "left",
+        "needs",
+        "outstanding",
+        "resume",
+        "stores",
+    )
 
     def __init__(
         self, uid: int, block: Block, index: int, age: int, issue_port: int, now: int
@@ -263,14 +299,39 @@ class WarpAccess(Access):
     """
 
     __slots__ = (
-        "app", "asid", "asid_tag", "cause", "end", "hit_at", "hit_until", "issued", "kind", "lines",
-        "lsu", "next", "remaining", "sectors", "sequence", "slot", "sm", "warp", "warp_slot",
-    )  # fmt: skip
+        "app",
+        "asid",
+        "asid_tag",
+        "cause",
+        "end",
+        "hit_at",
+        "hit_until",
+        "issued",
+        "kind",
+        "lines",
+        "lsu",
+        "next",
+        "remaining",
+        "sectors",
+        "sequence",
+        "slot",
+        "sm",
+        "warp",
+        "warp_slot",
+    )
 
     def __init__(
-        self, lsu: Answerable, warp: Warp, kind: int, lines: list[int], sectors: list[int],
-        first: int, end: int, sequence: int, now: int,
-    ) -> None:  # fmt: skip
+        self,
+        lsu: Answerable,
+        warp: Warp,
+        kind: int,
+        lines: list[int],
+        sectors: list[int],
+        first: int,
+        end: int,
+        sequence: int,
+        now: int,
+    ) -> None:
         block = warp.block
         self.lsu = lsu
         self.warp = warp

@@ -13,8 +13,12 @@ from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.array import TlbArray
 
 _PASSED_ON: Final = (
-    "extra_cycles", "pipelined_cycles", "fills_every_slot", "most_spaces", "large_pages",
-)  # fmt: skip
+    "extra_cycles",
+    "pipelined_cycles",
+    "fills_every_slot",
+    "most_spaces",
+    "large_pages",
+)
 """What an array states, and one around it states likewise."""
 
 

@@ -163,17 +163,25 @@ class BaseDeltaSets(SetKind):
     """
 
     def __init__(
-        self, config: TlbConfig, *, rebase: int = 16, partitioned: bool = True,
-        delta_vpn_bits: int = 13, delta_pfn_bits: int = 9, overflow: bool = False,
-        restore: bool = False, extra_cycles: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        config: TlbConfig,
+        *,
+        rebase: int = 16,
+        partitioned: bool = True,
+        delta_vpn_bits: int = 13,
+        delta_pfn_bits: int = 9,
+        overflow: bool = False,
+        restore: bool = False,
+        extra_cycles: int = 0,
+    ) -> None:
         at_least(0, rebase=rebase, extra_cycles=extra_cycles)
         at_least(1, delta_vpn_bits=delta_vpn_bits, delta_pfn_bits=delta_pfn_bits)
         if partitioned and config.ways % 2:
             raise OptionError(
-                "ways", 'must be even: half the ways of a "base-delta" set are plain '
+                "ways",
+                'must be even: half the ways of a "base-delta" set are plain '
                 "(partitioned = false: none)",
-            )  # fmt: skip
+            )
         if overflow and not partitioned:
             raise OptionError("overflow", "of no effect with partitioned = false: no way is plain")
         self.plain_ways = config.ways // 2 if partitioned else 0

@@ -36,10 +36,12 @@ class DeadPageCounters:
 declare_metrics(
     DeadPageCounters,
     Metric(
-        "tlb_{}_dead", FRACTION, "pages that left the {} TLB without a hit",
+        "tlb_{}_dead",
+        FRACTION,
+        "pages that left the {} TLB without a hit",
         Ratio("dead", "dead + live"),
     ),
-)  # fmt: skip
+)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -69,9 +71,18 @@ class DeadPages(FillPolicy):
     follows: ClassVar[bool] = True
 
     def __init__(
-        self, apps: int, sms: int, warps: int, *, region: int = 512, region_bits: int = 6,
-        page_bits: int = 4, counter_bits: int = 3, threshold: int = 6, shadow: int = 2,
-    ) -> None:  # fmt: skip
+        self,
+        apps: int,
+        sms: int,
+        warps: int,
+        *,
+        region: int = 512,
+        region_bits: int = 6,
+        page_bits: int = 4,
+        counter_bits: int = 3,
+        threshold: int = 6,
+        shadow: int = 2,
+    ) -> None:
         at_least(1, region=region, region_bits=region_bits, page_bits=page_bits)
         at_least(1, counter_bits=counter_bits)
         at_least(0, threshold=threshold, shadow=shadow)

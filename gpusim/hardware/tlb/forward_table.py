@@ -46,6 +46,12 @@ def forward_table_level(fbt: FbtConfig, tlb: abc.Mapping[str, TlbConfig]) -> Tlb
     """
     last = list(tlb.values())[-1]
     return TlbConfig(
-        "gpu", fbt.entries, fbt.ways, ports=last.ports, latency=fbt.latency, mshrs=last.mshrs,
-        queue=last.mshrs, trip=cycles(0),
-    )  # fmt: skip
+        "gpu",
+        fbt.entries,
+        fbt.ways,
+        ports=last.ports,
+        latency=fbt.latency,
+        mshrs=last.mshrs,
+        queue=last.mshrs,
+        trip=cycles(0),
+    )

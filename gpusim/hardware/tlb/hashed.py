@@ -35,9 +35,10 @@ class HashedArray(ArrayAround):
         super().__init__(array)
         if not self._inside.hashable:
             raise OptionError(
-                "hash", f"of no effect: the array {config.array.policy!r} chooses its sets in its "
+                "hash",
+                f"of no effect: the array {config.array.policy!r} chooses its sets in its "
                 "own way; leave it out",
-            )  # fmt: skip
+            )
         if config.entries == config.ways:
             raise OptionError("hash", "of no effect: all entries are one set; leave it out")
         self._shift = bits_for(config.sub_entries)

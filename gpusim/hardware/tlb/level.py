@@ -63,13 +63,15 @@ declare_metrics(
         "tlb_{}_hit_rate", FRACTION, "{} TLB hit rate, all TLBs together", Ratio("hits", "lookups")
     ),
     Metric(
-        "tlb_{}_hit_rate_mean", FRACTION, "{} TLB hit rate, mean over the TLBs asked",
+        "tlb_{}_hit_rate_mean",
+        FRACTION,
+        "{} TLB hit rate, mean over the TLBs asked",
         MeanRatio("hits", "lookups"),
     ),
     Metric(
         "tlb_{}_mpki", "1", "{} TLB misses per 1000 warp instructions", PerKiloInstruction("misses")
     ),
-)  # fmt: skip
+)
 
 
 @attr.s(auto_attribs=True)
@@ -83,10 +85,12 @@ class TlbQueueCounters:
 declare_metrics(
     TlbQueueCounters,
     Metric(
-        "tlb_{}_queueing", "cycles", "time that a lookup queues for the {} TLB",
+        "tlb_{}_queueing",
+        "cycles",
+        "time that a lookup queues for the {} TLB",
         Ratio("queue_cycles", "queued"),
     ),
-)  # fmt: skip
+)
 
 
 @attr.s(auto_attribs=True)
@@ -114,18 +118,24 @@ class LongMissCounters:
 declare_metrics(
     LongMissCounters,
     Metric(
-        "tlb_{}_stalled_warps", "1", "warps that wait for a long {} TLB miss, mean",
+        "tlb_{}_stalled_warps",
+        "1",
+        "warps that wait for a long {} TLB miss, mean",
         Ratio("long_miss_warps", "long_misses"),
     ),
     Metric(
-        "tlb_{}_stalled_warps_max", "1", "warps that wait for a long {} TLB miss, most",
+        "tlb_{}_stalled_warps_max",
+        "1",
+        "warps that wait for a long {} TLB miss, most",
         Most("most_miss_warps"),
     ),
     Metric(
-        "tlb_{}_long_misses", "1", "long {} TLB misses under way, mean over time",
+        "tlb_{}_long_misses",
+        "1",
+        "long {} TLB misses under way, mean over time",
         PerCycle("long_miss_cycles"),
     ),
-)  # fmt: skip
+)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -151,10 +161,20 @@ class TlbLevel(Stage, FirstTlb):
     )
 
     def __init__(
-        self, env: EventLoop, label: str, level: int, index: int, config: TlbConfig, clock: Hertz,
-        array: TlbArray, apps: int, below: Sink, below_state: int, pages: Pages,
+        self,
+        env: EventLoop,
+        label: str,
+        level: int,
+        index: int,
+        config: TlbConfig,
+        clock: Hertz,
+        array: TlbArray,
+        apps: int,
+        below: Sink,
+        below_state: int,
+        pages: Pages,
         fill_policy: FillPolicy | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         name = f"tlb.{label}[{index}]"
         requests: Port[Translation] = Port(
             env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
@@ -415,9 +435,15 @@ class TlbLevel(Stage, FirstTlb):
         else:
             assert isinstance(waiter, MemoryRequest)
             primary = Translation(
-                waiter.app, waiter.asid, waiter.sm, tag, requester.slot, requester.warp_slot,
-                [self._state, now], waiter.access,
-            )  # fmt: skip
+                waiter.app,
+                waiter.asid,
+                waiter.sm,
+                tag,
+                requester.slot,
+                requester.warp_slot,
+                [self._state, now],
+                waiter.access,
+            )
             waiter.follow(primary, now)
         self._primary[tag] = primary
         delay += self.latency + self.extra_cycles
@@ -454,9 +480,7 @@ class TlbLevel(Stage, FirstTlb):
         if self._blocked.waiting:
             self._blocked.wake()
 
-    def _keep(
-        self, translation: Translation, mapping: Mapping, waiters: list[Traveller]
-    ) -> int:  # fmt: skip
+    def _keep(self, translation: Translation, mapping: Mapping, waiters: list[Traveller]) -> int:
         """Put what has come back into the array; returns how many entries were evicted."""
         tag = translation.tag
         if self.fill_policy is not None:

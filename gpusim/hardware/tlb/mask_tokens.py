@@ -42,10 +42,12 @@ class TokenCounters:
 declare_metrics(
     TokenCounters,
     Metric(
-        "tlb_{}_bypass_hit_rate", FRACTION, "{} TLB bypass cache: hit rate",
+        "tlb_{}_bypass_hit_rate",
+        FRACTION,
+        "{} TLB bypass cache: hit rate",
         Ratio("bypass_hits", "bypass_probes"),
     ),
-)  # fmt: skip
+)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -76,11 +78,21 @@ class MaskTokens(FillPolicy):
     """
 
     def __init__(
-        self, apps: int, sms: int, warps: int, *, token_policy: str = "paper",  # noqa: S107
-        initial: float = 0.8, step: float = 0.1, epoch: int = 100_000, band: float = 0.02,
-        accesses: int = 10_000, bypass_above: float = 0.1, bypass_entries: int = 32,
+        self,
+        apps: int,
+        sms: int,
+        warps: int,
+        *,
+        token_policy: str = "paper",  # noqa: S107
+        initial: float = 0.8,
+        step: float = 0.1,
+        epoch: int = 100_000,
+        band: float = 0.02,
+        accesses: int = 10_000,
+        bypass_above: float = 0.1,
+        bypass_entries: int = 32,
         any_waiter: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         makers: dict[str, Callable[[], Tokens]] = {
             "paper": lambda: PaperTokens(initial, step, epoch, band),
             "hillclimb": lambda: HillClimbTokens(initial, step, accesses, bypass_above),

@@ -36,9 +36,14 @@ class DistancePrefetcher(Prefetcher):
     """
 
     def __init__(
-        self, site: StageSite, *, entries: int = 16, rows: int = 256, slots: int = 2,
+        self,
+        site: StageSite,
+        *,
+        entries: int = 16,
+        rows: int = 256,
+        slots: int = 2,
         warps: int = 256,
-    ) -> None:  # fmt: skip
+    ) -> None:
         at_least(1, rows=rows, slots=slots, warps=warps)
         super().__init__(site, entries)
         self._rows = rows

@@ -32,7 +32,7 @@ class StridePrefetcher(Prefetcher):
 
     def __init__(
         self, site: StageSite, *, entries: int = 16, degree: int = 1, rows: int = 256
-    ) -> None:  # fmt: skip
+    ) -> None:
         at_least(1, degree=degree, rows=rows)
         super().__init__(site, entries)
         self._degree = degree

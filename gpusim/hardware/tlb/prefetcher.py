@@ -36,10 +36,12 @@ class PrefetchBufferCounters:
 declare_metrics(
     PrefetchBufferCounters,
     Metric(
-        "{}_coverage", FRACTION, "{}: TLB misses that the prefetch buffer answered",
+        "{}_coverage",
+        FRACTION,
+        "{}: TLB misses that the prefetch buffer answered",
         Ratio("buffer_hits", "demands"),
     ),
-)  # fmt: skip
+)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -117,7 +117,7 @@ class SetAssociativeArray(ArrayOfSets):
 
     def _insert_and_spill(
         self, tag: int, mapping: Mapping, spilled: list[dict[int, Mapping]]
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Likewise, with a look at what goes; larger pages are not handed on."""
         size = mapping.pages.bit_length() - 1
         key = _key(tag, size) if size else tag

@@ -99,9 +99,16 @@ class StarArray(TlbArray):
     hashable = True
 
     def __init__(
-        self, config: TlbConfig, *, bases: int = 2, layouts: str = "both", stride: int = 1,
-        relocate: str = "eager", compare_cycles: int = 10, hold_port: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        config: TlbConfig,
+        *,
+        bases: int = 2,
+        layouts: str = "both",
+        stride: int = 1,
+        relocate: str = "eager",
+        compare_cycles: int = 10,
+        hold_port: bool = False,
+    ) -> None:
         one_of(("both", "sequential", "stride"), layouts=layouts)
         one_of(("eager", "lazy"), relocate=relocate)
         at_least(0, compare_cycles=compare_cycles)
@@ -240,9 +247,10 @@ class StarArray(TlbArray):
         return min(
             found,
             key=lambda way: (
-                all(base.vpb >> self._process_shift != process for base in way.bases), way.used,
+                all(base.vpb >> self._process_shift != process for base in way.bases),
+                way.used,
             ),
-        )  # fmt: skip
+        )
 
     def _has_room(self, entry: SharedEntry) -> bool:
         """Whether a shared entry can take a third or fourth base."""

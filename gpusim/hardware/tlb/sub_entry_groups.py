@@ -27,9 +27,13 @@ class GroupedSubEntryArray(SubEntryArray):
     """
 
     def __init__(
-        self, config: TlbConfig, *, groups: int = 2, compare_cycles: int = 10,
+        self,
+        config: TlbConfig,
+        *,
+        groups: int = 2,
+        compare_cycles: int = 10,
         hold_port: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         at_least(1, groups=groups)
         at_least(0, compare_cycles=compare_cycles)
         if config.ways % groups:

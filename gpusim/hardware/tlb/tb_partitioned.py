@@ -53,9 +53,14 @@ class TbPartitionedArray(ArrayOfSets):
     by_block_slot = True
 
     def __init__(
-        self, config: TlbConfig, *, parallel_compare: bool = False, hold_port: bool = True,
-        flush_on_kernel: bool = False, merged_fill: str = "each",
-    ) -> None:  # fmt: skip
+        self,
+        config: TlbConfig,
+        *,
+        parallel_compare: bool = False,
+        hold_port: bool = True,
+        flush_on_kernel: bool = False,
+        merged_fill: str = "each",
+    ) -> None:
         one_of(("each", "first"), merged_fill=merged_fill)
         super().__init__(config, indexed=False)
         self.fills_every_slot = merged_fill == "each"

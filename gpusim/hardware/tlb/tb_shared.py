@@ -48,10 +48,17 @@ class TbPartitionedSharedArray(TbPartitionedArray):
     """
 
     def __init__(
-        self, config: TlbConfig, *, parallel_compare: bool = False, hold_port: bool = True,
-        flush_on_kernel: bool = False, merged_fill: str = "each", empty_rule: str = "stale",
-        shared_alloc: str = "union", wrap: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        config: TlbConfig,
+        *,
+        parallel_compare: bool = False,
+        hold_port: bool = True,
+        flush_on_kernel: bool = False,
+        merged_fill: str = "each",
+        empty_rule: str = "stale",
+        shared_alloc: str = "union",
+        wrap: bool = True,
+    ) -> None:
         one_of(("invalid", "stale"), empty_rule=empty_rule)
         one_of(("spill", "union"), shared_alloc=shared_alloc)
         self._stale_is_empty = empty_rule == "stale"
@@ -65,9 +72,12 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         """By slot: whether its block shares the sets of its neighbour."""
         self.sharing = SharingCounters()
         super().__init__(
-            config, parallel_compare=parallel_compare, hold_port=hold_port,
-            flush_on_kernel=flush_on_kernel, merged_fill=merged_fill,
-        )  # fmt: skip
+            config,
+            parallel_compare=parallel_compare,
+            hold_port=hold_port,
+            flush_on_kernel=flush_on_kernel,
+            merged_fill=merged_fill,
+        )
 
     def attach(self, signals: Signals) -> None:
         super().attach(signals)

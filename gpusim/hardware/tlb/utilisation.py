@@ -51,9 +51,10 @@ def _counters_of_size(sub_entries: int) -> type:
     declare_metrics(
         made,
         Metric(
-            "tlb_{}_utilisation", FRACTION,
+            "tlb_{}_utilisation",
+            FRACTION,
             "sub-entries in use of the {} TLB entries that were evicted, mean",
             Ratio(pages, places),
         ),
-    )  # fmt: skip
+    )
     return made

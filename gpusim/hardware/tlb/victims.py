@@ -46,9 +46,10 @@ class VictimBuffer(ArrayAround):
         super().__init__(array)
         if not self._inside.spills:
             raise OptionError(
-                "victims", f"of no effect: the array {config.array.policy!r} does not hand on what "
+                "victims",
+                f"of no effect: the array {config.array.policy!r} does not hand on what "
                 "it evicts; leave it out",
-            )  # fmt: skip
+            )
         self._spilled: list[dict[int, Mapping]] = []
         array.spilled = self._spilled
         self._capacity = config.victims or 0

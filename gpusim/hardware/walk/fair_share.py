@@ -40,9 +40,7 @@ class FairShare(WalkOrder):
     def finished(self, walk: Walk, cycle: int) -> None:
         self._under_way[walk.app] -= 1
 
-    def storage(
-        self, dimensions: Dimensions, walkers: int, queue: int
-    ) -> Sequence[Storage]:  # fmt: skip
+    def storage(self, dimensions: Dimensions, walkers: int, queue: int) -> Sequence[Storage]:
         """An application at most for each SM."""
         entry = {"application": bits_for(dimensions.sms)}
         counter = {"walks": bits_for(walkers + 1)}

@@ -30,9 +30,7 @@ class WalkOrder(Policy):
     def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
         """Index of the walk that begins now; there is at least one, the oldest first."""
 
-    def storage(
-        self, dimensions: Dimensions, walkers: int, queue: int
-    ) -> Sequence[Storage] | None:  # fmt: skip
+    def storage(self, dimensions: Dimensions, walkers: int, queue: int) -> Sequence[Storage] | None:
         """What it keeps in hardware beside the queue of walks; None: it does not tell.
 
         Args:
@@ -53,9 +51,7 @@ class FirstComeFirstServed(WalkOrder):
     def choose(self, waiting: Sequence[Walk], cycle: int) -> int:
         return 0
 
-    def storage(
-        self, dimensions: Dimensions, walkers: int, queue: int
-    ) -> Sequence[Storage]:  # fmt: skip
+    def storage(self, dimensions: Dimensions, walkers: int, queue: int) -> Sequence[Storage]:
         return ()
 
 

@@ -156,7 +156,7 @@ class PageTable:
 
     def map(
         self, asid: int, vpn: int, pfn: int, pages: int = 1, *, writable: bool = True
-    ) -> Mapping:  # fmt: skip
+    ) -> Mapping:
         """Map a page to frames that the caller chose.
 
         Args:
@@ -245,7 +245,7 @@ class PageTable:
 
     def _enter(
         self, asid: int, vpn: int, pfn: int, pages: int, *, writable: bool = True
-    ) -> PagePath:  # fmt: skip
+    ) -> PagePath:
         """Put a mapping into the tree."""
         tag = asid << ASID_SHIFT | vpn
         self._check(tag, pfn, pages)
@@ -305,9 +305,7 @@ class PageTable:
                 self._memories[mapping.asid].free(mapping.asid, vpn, frame, pages)
             frame += pages or 1
 
-    def _trace(
-        self, asid: int, vpn: int, size: int
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+    def _trace(self, asid: int, vpn: int, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Entries and prefixes of a page of ``1 << size`` 4 KiB pages."""
         small = vpn << self._unit
         bits = self._index_bits

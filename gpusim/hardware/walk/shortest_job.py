@@ -76,9 +76,7 @@ class ShortestJobFirst(WalkOrder):
                 best, fewest = index, left
         return best
 
-    def storage(
-        self, dimensions: Dimensions, walkers: int, queue: int
-    ) -> Sequence[Storage]:  # fmt: skip
+    def storage(self, dimensions: Dimensions, walkers: int, queue: int) -> Sequence[Storage]:
         entry = {"instruction": _INSTRUCTION_BITS, "walks left": bits_for(queue + walkers + 1)}
         now = {"instruction": _INSTRUCTION_BITS, "passed": bits_for(self._patience + 1)}
         return [Storage("scores of walks", queue, entry), Storage("batch", 1, now)]

@@ -227,8 +227,9 @@ def walk_cache_storage(config: WalkCacheConfig, dimensions: Dimensions) -> Seque
         return [Storage("page-table entries", config.entries, fields)]
     return [
         Storage(
-            f"page-table entries of level {level}", config.entries,
+            f"page-table entries of level {level}",
+            config.entries,
             {"prefix": level * dimensions.index_bits, "table": table},
         )
         for level in range(1, upper + 1)
-    ]  # fmt: skip
+    ]

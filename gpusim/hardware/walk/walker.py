@@ -39,8 +39,10 @@ _WALK: Final = int(State.WALK)
 _PREFETCH: Final = int(Purpose.PREFETCH)
 
 _SKIPPING: Final[dict[str, Callable[[WalkCacheConfig], LevelWalkCache]]] = {
-    "levels": LevelWalkCache, "split": SplitWalkCache, "paths": PathWalkCache,
-}  # fmt: skip
+    "levels": LevelWalkCache,
+    "split": SplitWalkCache,
+    "paths": PathWalkCache,
+}
 """Page-walk caches that spare a walk its upper levels, by their kind."""
 
 
@@ -67,11 +69,15 @@ declare_metrics(
     WalkCounters,
     Metric("walks", "1", "page walks", Total("walks")),
     Metric(
-        "walk_latency", "cycles", "walk latency, from getting a walker to the end",
+        "walk_latency",
+        "cycles",
+        "walk latency, from getting a walker to the end",
         Ratio("walk_cycles", "walks"),
     ),
     Metric(
-        "walk_queueing", "cycles", "time that a walk queues for a walker",
+        "walk_queueing",
+        "cycles",
+        "time that a walk queues for a walker",
         Ratio("queue_cycles", "walks"),
     ),
     Metric(
@@ -81,10 +87,12 @@ declare_metrics(
         "walk_levels", "1", "page-table levels that a walk reads", Ratio("level_accesses", "walks")
     ),
     Metric(
-        "walk_cache_hit_rate", FRACTION, "walk cache hit rate, hits / probes",
+        "walk_cache_hit_rate",
+        FRACTION,
+        "walk cache hit rate, hits / probes",
         Ratio("cache_hits", "cache_lookups"),
     ),
-)  # fmt: skip
+)
 
 
 @attr.s(auto_attribs=True)
@@ -108,9 +116,18 @@ class _LevelRead(MemoryRequest):
     def __init__(self, walk: Walk, address: int, sm: int) -> None:
         translation = walk.translation
         super().__init__(
-            _WALK_READ, translation.app, translation.asid, sm, translation.tag, address, -1, 1,
-            walk.level + 1, None, [_WALK, walk.started],
-        )  # fmt: skip
+            _WALK_READ,
+            translation.app,
+            translation.asid,
+            sm,
+            translation.tag,
+            address,
+            -1,
+            1,
+            walk.level + 1,
+            None,
+            [_WALK, walk.started],
+        )
         self.walk = walk
 
 
@@ -137,10 +154,16 @@ class Walkers(Stage):
     laws: Sequence[Law] = laws_of([WalkCounters], Law("requests", "walks + merged"))
 
     def __init__(
-        self, env: EventLoop, config: WalkConfig, clock: Hertz, table: PageTable, apps: int,
-        memory: Callable[[MemoryRequest], Sink], name: str = "walkers",
+        self,
+        env: EventLoop,
+        config: WalkConfig,
+        clock: Hertz,
+        table: PageTable,
+        apps: int,
+        memory: Callable[[MemoryRequest], Sink],
+        name: str = "walkers",
         instance: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         requests: Port[Translation] = Port(
             env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
         )
@@ -370,9 +393,15 @@ class Walkers(Stage):
         counters.level_accesses += walk.read
         if self.on_walk.listeners:
             self.on_walk(
-                translation.asid, translation.vpn, translation.sm, translation.app,
-                walk.requested, walk.started, now, walk.read,
-            )  # fmt: skip
+                translation.asid,
+                translation.vpn,
+                translation.sm,
+                translation.app,
+                walk.requested,
+                walk.started,
+                now,
+                walk.read,
+            )
         del self._walks[translation.tag]
         self.order.finished(walk, now)
         mapping: Mapping | None = walk.path.mapping

@@ -98,9 +98,11 @@ class AccessLog:
         pieces = pieces[last]
         self._counts += np.bincount(pieces, minlength=len(lengths)).tolist()
         return LastAccesses(
-            names[last] >> KIND_BITS, sectors, names[last] & (1 << KIND_BITS) - 1,
+            names[last] >> KIND_BITS,
+            sectors,
+            names[last] & (1 << KIND_BITS) - 1,
             *seats[pieces].T,
-        )  # fmt: skip
+        )
 
     def _note_pages(self, pages: Ints) -> None:
         """Note those that are new, in the order of first uses."""
@@ -129,6 +131,9 @@ def _joined(parts: deque[LastAccesses] | list[LastAccesses]) -> LastAccesses:
 
 def _part(whole: LastAccesses, rows: slice | Ints) -> LastAccesses:
     return LastAccesses(
-        whole.lines[rows], whole.sectors[rows], whole.kinds[rows], whole.homes[rows],
+        whole.lines[rows],
+        whole.sectors[rows],
+        whole.kinds[rows],
+        whole.homes[rows],
         whole.slots[rows],
-    )  # fmt: skip
+    )

@@ -102,9 +102,11 @@ def changes(before: Sequence[NDArray[Any] | None], after: Sequence[NDArray[Any]]
         values.append(new.reshape(-1)[_elements(first, count)].view(np.uint8))
     none = np.zeros(0, dtype=np.int64)
     return Changes(
-        np.concatenate([none, *numbers]), np.concatenate([none, *starts]),
-        np.concatenate([none, *counts]), np.concatenate([none.astype(np.uint8), *values]),
-    )  # fmt: skip
+        np.concatenate([none, *numbers]),
+        np.concatenate([none, *starts]),
+        np.concatenate([none, *counts]),
+        np.concatenate([none.astype(np.uint8), *values]),
+    )
 
 
 def _differ(old: NDArray[Any], new: NDArray[Any]) -> NDArray[np.bool_]:

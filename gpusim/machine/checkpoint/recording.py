@@ -103,10 +103,14 @@ class RecordingScheduler(SkippingScheduler):
         pieces[pieces == _PIECE], pages = kept.log.take()
         kept.launches.append(
             SkippedLaunch(
-                Shape.of(rest.launch), rest.next, self.passed - passed, pieces, pages,
+                Shape.of(rest.launch),
+                rest.next,
+                self.passed - passed,
+                pieces,
+                pages,
                 changes(before, after),
             )
-        )  # fmt: skip
+        )
         kept.pieces = []
 
     def _advance(self, block: SkippedBlock) -> bool:

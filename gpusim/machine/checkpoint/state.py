@@ -74,9 +74,12 @@ class Shape:
     def of(cls, launch: Launch) -> Shape:
         """That of a launch."""
         return cls(
-            launch.name, launch.blocks, launch.threads_per_block, launch.registers_per_thread,
+            launch.name,
+            launch.blocks,
+            launch.threads_per_block,
+            launch.registers_per_thread,
             launch.shared_bytes,
-        )  # fmt: skip
+        )
 
     def __str__(self) -> str:
         return f"{self.kernel} of {self.blocks} blocks of {self.threads_per_block} threads"

@@ -128,6 +128,8 @@ class MatrixTranspose(Program):
     def launches(self) -> Iterator[Launch]:
         tiles = self.n // TILE
         yield TransposeKernel(
-            shape=Shape((tiles, self.diagonals, 1), (SIDE, SIDE, 1)), source=self.source,
-            result=self.result, pitch=self.pitch,
-        )  # fmt: skip
+            shape=Shape((tiles, self.diagonals, 1), (SIDE, SIDE, 1)),
+            source=self.source,
+            result=self.result,
+            pitch=self.pitch,
+        )

@@ -138,6 +138,10 @@ class BlackScholes(Program):
     def launches(self) -> Iterator[Launch]:
         for _ in range(self.iterations):
             yield BlackScholesKernel(
-                shape=Shape((BLOCKS, 1, 1), (BLOCK, 1, 1)), call=self.call, put=self.put,
-                stock=self.stock, strike=self.strike, years=self.years,
-            )  # fmt: skip
+                shape=Shape((BLOCKS, 1, 1), (BLOCK, 1, 1)),
+                call=self.call,
+                put=self.put,
+                stock=self.stock,
+                strike=self.strike,
+                years=self.years,
+            )

@@ -204,10 +204,16 @@ class ConvolutionSeparable(Program):
         columns = (self.width // COLUMNS_BLOCK[0], self.height // STRIP_HEIGHT, 1)
         for _ in range(self.iterations):
             yield RowFilter(
-                shape=Shape(rows, ROWS_BLOCK), source=self.input, result=self.buffer,
-                width=self.width, taps=self.taps,
-            )  # fmt: skip
+                shape=Shape(rows, ROWS_BLOCK),
+                source=self.input,
+                result=self.buffer,
+                width=self.width,
+                taps=self.taps,
+            )
             yield ColumnFilter(
-                shape=Shape(columns, COLUMNS_BLOCK), source=self.buffer, result=self.output,
-                width=self.width, taps=self.taps,
-            )  # fmt: skip
+                shape=Shape(columns, COLUMNS_BLOCK),
+                source=self.buffer,
+                result=self.output,
+                width=self.width,
+                taps=self.taps,
+            )

@@ -202,9 +202,10 @@ class FastWalshTransform(Program):
         yield from self._transform(self.data)
         yield from self._transform(self.kernel)
         yield Modulate(
-            shape=Shape((MODULATE_BLOCKS, 1, 1), (BLOCK, 1, 1)), data=self.data,
+            shape=Shape((MODULATE_BLOCKS, 1, 1), (BLOCK, 1, 1)),
+            data=self.data,
             spectrum=self.kernel,
-        )  # fmt: skip
+        )
         yield from self._transform(self.data)
 
     def _transform(self, data: Floats) -> Iterator[Launch]:
@@ -214,6 +215,8 @@ class FastWalshTransform(Program):
             yield WalshGlobal(shape=Shape(grid, (BLOCK, 1, 1)), data=data, points=points)
             points, batch = points // 4, batch * 4
         yield WalshShared(
-            shape=Shape((batch, 1, 1), (points // 4, 1, 1)), data=data, points=points,
+            shape=Shape((batch, 1, 1), (points // 4, 1, 1)),
+            data=data,
+            points=points,
             shared_bytes=4 * points,
-        )  # fmt: skip
+        )

@@ -83,9 +83,11 @@ class FiniteDifferences(Kernel):
         rows = readable & (k.ty < RADIUS)
         columns = readable & (k.tx < RADIUS)
         for where, step in (
-            (rows, -RADIUS * pitch), (rows, self.shape.block[1] * pitch),
-            (columns, -RADIUS), (columns, WIDTH),
-        ):  # fmt: skip
+            (rows, -RADIUS * pitch),
+            (rows, self.shape.block[1] * pitch),
+            (columns, -RADIUS),
+            (columns, WIDTH),
+        ):
             there = here + step
             k.load(self.source, there, where & (there < self.source.length))
             k.shared(1, where)
@@ -148,8 +150,12 @@ class Fdtd3d(Program):
         source, result = self.volumes
         for _ in range(sizes.steps):
             yield FiniteDifferences(
-                shape=Shape(grid, (WIDTH, rows, 1)), source=source, result=result,
-                width=sizes.width, height=sizes.height, depth=sizes.depth,
+                shape=Shape(grid, (WIDTH, rows, 1)),
+                source=source,
+                result=result,
+                width=sizes.width,
+                height=sizes.height,
+                depth=sizes.depth,
                 shared_bytes=4 * (WIDTH + 2 * RADIUS) * (rows + 2 * RADIUS),
-            )  # fmt: skip
+            )
             source, result = result, source

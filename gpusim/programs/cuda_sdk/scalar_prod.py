@@ -136,6 +136,9 @@ class ScalarProd(Program):
 
     def launches(self) -> Iterator[Launch]:
         yield ScalarProdKernel(
-            shape=Shape((BLOCKS, 1, 1), (BLOCK, 1, 1)), a=self.a, b=self.b, c=self.c,
+            shape=Shape((BLOCKS, 1, 1), (BLOCK, 1, 1)),
+            a=self.a,
+            b=self.b,
+            c=self.c,
             elements=self.elements,
-        )  # fmt: skip
+        )

@@ -211,11 +211,19 @@ class Conv(Program):
         sizes = self.sizes
         patches = (-(-sizes.outputs // PATCH_SIDE), -(-sizes.weights // PATCH_SIDE), 1)
         yield Im2col(
-            shape=Shape(patches, (PATCH_SIDE, PATCH_SIDE, 1)), images=self.images,
-            patches=self.patches, sizes=sizes,
-        )  # fmt: skip
+            shape=Shape(patches, (PATCH_SIDE, PATCH_SIDE, 1)),
+            images=self.images,
+            patches=self.patches,
+            sizes=sizes,
+        )
         grid = (-(-sizes.outputs // TILE), -(-sizes.filters // TILE), 1)
         yield TiledGemm(
-            shape=Shape(grid, (TILE, TILE, 1)), a=self.weights, b=self.patches, c=self.bias,
-            d=self.output, rows=sizes.filters, columns=sizes.outputs, inner=sizes.weights,
-        )  # fmt: skip
+            shape=Shape(grid, (TILE, TILE, 1)),
+            a=self.weights,
+            b=self.patches,
+            c=self.bias,
+            d=self.output,
+            rows=sizes.filters,
+            columns=sizes.outputs,
+            inner=sizes.weights,
+        )

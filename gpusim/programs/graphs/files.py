@@ -20,9 +20,14 @@ _READERS: dict[str, Callable[[Lines, str], Graph]] = {
     "Rodinia": read_rodinia,
 }
 _ENDINGS = {
-    ".graph": "METIS", ".metis": "METIS", ".mtx": "Matrix Market", ".gr": "DIMACS",
-    ".snap": "SNAP", ".el": "SNAP", ".edges": "SNAP",
-}  # fmt: skip
+    ".graph": "METIS",
+    ".metis": "METIS",
+    ".mtx": "Matrix Market",
+    ".gr": "DIMACS",
+    ".snap": "SNAP",
+    ".el": "SNAP",
+    ".edges": "SNAP",
+}
 
 
 def read_graph(path: Path) -> Graph:

@@ -107,9 +107,13 @@ class Fir(Program):
 
     def launches(self) -> Iterator[Launch]:
         kernel = FirKernel(
-            shape=Shape.linear(self.samples, BLOCK), signal=self.signal, result=self.result,
-            coefficients=self.coefficients, history=self.history, samples=self.samples,
-        )  # fmt: skip
+            shape=Shape.linear(self.samples, BLOCK),
+            signal=self.signal,
+            result=self.result,
+            coefficients=self.coefficients,
+            history=self.history,
+            samples=self.samples,
+        )
         self.history.data[:] = 0
         for piece in self.host:
             self.signal.data[:] = piece

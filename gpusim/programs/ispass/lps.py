@@ -184,7 +184,11 @@ class Lps(Program):
         source, result = self.volumes
         for _ in range(sizes.iterations):
             yield Laplace3d(
-                shape=Shape(grid, (COLUMNS, ROWS, 1)), source=source, result=result,
-                width=sizes.width, height=sizes.height, depth=sizes.depth,
-            )  # fmt: skip
+                shape=Shape(grid, (COLUMNS, ROWS, 1)),
+                source=source,
+                result=result,
+                width=sizes.width,
+                height=sizes.height,
+                depth=sizes.depth,
+            )
             source, result = result, source

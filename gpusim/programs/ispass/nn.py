@@ -114,8 +114,13 @@ class IspassNn(Program):
         super().__init__("ispass_nn")
         self.parameters = parameters
         rng = np.random.default_rng(seed)
-        self.neurons = [IMAGE**2, FIRST_MAPS * FIRST_MAP**2, parameters.maps * SECOND_MAP**2,
-                        parameters.hidden, DIGITS]  # fmt: skip
+        self.neurons = [
+            IMAGE**2,
+            FIRST_MAPS * FIRST_MAP**2,
+            parameters.maps * SECOND_MAP**2,
+            parameters.hidden,
+            DIGITS,
+        ]
         """Of an image, layer by layer."""
         grid = _window(IMAGE)
         self.places = [
@@ -142,16 +147,25 @@ class IspassNn(Program):
 
     def launches(self) -> Iterator[Launch]:
         blocks = ((FIRST_MAP, FIRST_MAP, 1), (SECOND_MAP, SECOND_MAP, 1), (1, 1, 1), (1, 1, 1))
-        names = ("executeFirstLayer", "executeSecondLayer", "executeThirdLayer",
-                 "executeFourthLayer")  # fmt: skip
+        names = (
+            "executeFirstLayer",
+            "executeSecondLayer",
+            "executeThirdLayer",
+            "executeFourthLayer",
+        )
         for layer, (name, block) in enumerate(zip(names, blocks, strict=True)):
             yield Layer(
-                name=name, shape=Shape((self.units[layer], self.parameters.images, 1), block),
-                inputs=self.layers[layer], weights=self.weights[layer],
-                outputs=self.layers[layer + 1], first=self.places[layer],
-                window=STEP if layer < 2 else 0, side=(IMAGE, FIRST_MAP, 1, 1)[layer],
-                inputs_per_image=self.neurons[layer], outputs_per_image=self.neurons[layer + 1],
-            )  # fmt: skip
+                name=name,
+                shape=Shape((self.units[layer], self.parameters.images, 1), block),
+                inputs=self.layers[layer],
+                weights=self.weights[layer],
+                outputs=self.layers[layer + 1],
+                first=self.places[layer],
+                window=STEP if layer < 2 else 0,
+                side=(IMAGE, FIRST_MAP, 1, 1)[layer],
+                inputs_per_image=self.neurons[layer],
+                outputs_per_image=self.neurons[layer + 1],
+            )
 
 
 def _window(side: int) -> Lanes:

@@ -210,9 +210,13 @@ class Render(Kernel):
         k.store(self.result, pixel, packed(pile[0]), inside)
 
     def _surface(
-        self, k: BlockTracer, pile: NDArray[np.float32], level: int,
-        ray: tuple[Vectors, Vectors, NDArray[np.int64], Reals], where: Mask,
-    ) -> tuple[Vectors, Vectors]:  # fmt: skip
+        self,
+        k: BlockTracer,
+        pile: NDArray[np.float32],
+        level: int,
+        ray: tuple[Vectors, Vectors, NDArray[np.int64], Reals],
+        where: Mask,
+    ) -> tuple[Vectors, Vectors]:
         """The colour of a surface, and the reflected ray."""
         origin, direction, which, way = ray
         place = origin + direction * way
@@ -304,6 +308,9 @@ class Ray(Program):
 
     def launches(self) -> Iterator[Launch]:
         yield Render(
-            shape=Shape(self.grid, BLOCK), result=self.result, pile=self.pile, width=self.width,
+            shape=Shape(self.grid, BLOCK),
+            result=self.result,
+            pile=self.pile,
+            width=self.width,
             height=self.height,
-        )  # fmt: skip
+        )

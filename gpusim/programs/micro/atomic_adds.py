@@ -84,10 +84,13 @@ class AtomicAdds(Program):
         step = parameters.stride // WORD
         self.words = self.memory.allocate("words", np.zeros(parameters.cells * step, np.int32))
         self._kernel = AddKernel(
-            shape=Shape((parameters.blocks, 1, 1), (parameters.threads, 1, 1)), words=self.words,
-            cells=parameters.cells, step=step, times=parameters.times,
+            shape=Shape((parameters.blocks, 1, 1), (parameters.threads, 1, 1)),
+            words=self.words,
+            cells=parameters.cells,
+            step=step,
+            times=parameters.times,
             returning=parameters.returning,
-        )  # fmt: skip
+        )
 
     def launches(self) -> Iterator[Launch]:
         yield self._kernel

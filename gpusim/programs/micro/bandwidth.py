@@ -118,10 +118,15 @@ class Bandwidth(Program):
         stored = [self.memory.allocate("written", empty, word) for _ in range(stores)]
         self._kernel = StreamKernel(
             shape=Shape((parameters.blocks, 1, 1), (parameters.threads, 1, 1)),
-            loaded=loaded, stored=stored, elements=size // word, piece=parameters.piece // word,
-            together=parameters.together, step=parameters.stride // word, unroll=parameters.unroll,
+            loaded=loaded,
+            stored=stored,
+            elements=size // word,
+            piece=parameters.piece // word,
+            together=parameters.together,
+            step=parameters.stride // word,
+            unroll=parameters.unroll,
             registers_per_thread=parameters.registers,
-        )  # fmt: skip
+        )
         rounds = -(-self._kernel.piece // parameters.threads)
         self.bytes_a_block = rounds * parameters.threads * word * (loads + stores)
 

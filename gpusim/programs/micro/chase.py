@@ -164,20 +164,23 @@ class Chase(Program):
         chain = self._chain(warm, chases * parameters.lanes)
         pages = np.arange(0, parameters.footprint, parameters.page) // NODE
         yield WarmKernel(
-            name="pages", shape=Shape.linear(parameters.sms * WARMING, WARMING), nodes=self.nodes,
-            index=pages, everywhere=True,
-        )  # fmt: skip
+            name="pages",
+            shape=Shape.linear(parameters.sms * WARMING, WARMING),
+            nodes=self.nodes,
+            index=pages,
+            everywhere=True,
+        )
         threads = parameters.warmers * WARMING or max(warm, 1)
         yield WarmKernel(
-            name="warm", shape=Shape.linear(threads, WARMING), nodes=self.nodes,
+            name="warm",
+            shape=Shape.linear(threads, WARMING),
+            nodes=self.nodes,
             index=chain[:warm],
-        )  # fmt: skip
+        )
         steps = chain[warm:].reshape(chases, parameters.lanes)
         one_warp = Shape.linear(WARP, WARP)
         for name, first, last in (("lead", 0, self.lead), ("chase", self.lead, chases)):
-            yield ChaseKernel(
-                shape=one_warp, name=name, nodes=self.nodes, index=steps[first:last]
-            )  # fmt: skip
+            yield ChaseKernel(shape=one_warp, name=name, nodes=self.nodes, index=steps[first:last])
 
     def _skewed(self) -> Nodes:
         """By how many bytes each node lies further than its stride says."""

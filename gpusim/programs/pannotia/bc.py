@@ -221,20 +221,38 @@ class Bc(Program):
         yield BcClean(shape=shape, bc=self.bc, vertices=self.vertices)
         for source in range(self.sources):
             yield BcStart(
-                shape=shape, d=self.d, sigma=self.sigma, rho=self.rho, source=source,
+                shape=shape,
+                d=self.d,
+                sigma=self.sigma,
+                rho=self.rho,
+                source=source,
                 vertices=self.vertices,
-            )  # fmt: skip
+            )
             depth = 0
             self.stop.data[0] = 1
             while self.stop.data[0]:
                 self.stop.data[0] = 0
                 yield BcForward(
-                    shape=shape, row=self.row, col=self.col, vertices=self.vertices, d=self.d,
-                    rho=self.rho, stop=self.stop, level=depth,
-                )  # fmt: skip
+                    shape=shape,
+                    row=self.row,
+                    col=self.col,
+                    vertices=self.vertices,
+                    d=self.d,
+                    rho=self.rho,
+                    stop=self.stop,
+                    level=depth,
+                )
                 depth += 1
             for level in reversed(range(depth)):
                 yield BcBackward(
-                    shape=shape, row=self.row_t, col=self.col_t, vertices=self.vertices, d=self.d,
-                    sigma=self.sigma, rho=self.rho, bc=self.bc, level=level, source=source,
-                )  # fmt: skip
+                    shape=shape,
+                    row=self.row_t,
+                    col=self.col_t,
+                    vertices=self.vertices,
+                    d=self.d,
+                    sigma=self.sigma,
+                    rho=self.rho,
+                    bc=self.bc,
+                    level=level,
+                    source=source,
+                )

@@ -173,18 +173,29 @@ class _Color(Program):
     def _rounds(self, colors_a_round: int) -> Iterator[Launch]:
         shape = Shape.linear(self.vertices, BLOCK)
         neighbours = ColorNeighbours(
-            shape=shape, row=self.row, col=self.col, vertices=self.vertices, stop=self.stop,
-            color=self.color, value=self.value, largest=self.largest, smallest=self.smallest,
-        )  # fmt: skip
+            shape=shape,
+            row=self.row,
+            col=self.col,
+            vertices=self.vertices,
+            stop=self.stop,
+            color=self.color,
+            value=self.value,
+            largest=self.largest,
+            smallest=self.smallest,
+        )
         number = 0
         while self.rounds is None or number < self.rounds:
             self.stop.data[0] = 0
             yield neighbours
             yield ColorExtremes(
-                shape=shape, color=self.color, value=self.value, largest=self.largest,
-                smallest=self.smallest, vertices=self.vertices,
+                shape=shape,
+                color=self.color,
+                value=self.value,
+                largest=self.largest,
+                smallest=self.smallest,
+                vertices=self.vertices,
                 round_color=1 + number * colors_a_round,
-            )  # fmt: skip
+            )
             if not self.stop.data[0]:
                 return
             number += 1
@@ -215,7 +226,9 @@ class ColorMaxMin(_Color):
     def launches(self) -> Iterator[Launch]:
         assert self.smallest is not None
         yield ColorReset(
-            shape=Shape.linear(self.vertices, BLOCK), largest=self.largest,
-            smallest=self.smallest, vertices=self.vertices,
-        )  # fmt: skip
+            shape=Shape.linear(self.vertices, BLOCK),
+            largest=self.largest,
+            smallest=self.smallest,
+            vertices=self.vertices,
+        )
         yield from self._rounds(2)

@@ -67,9 +67,15 @@ class _TileKernel(Kernel):
         return values.reshape(k.blocks, TILE, TILE)
 
     def _relax(
-        self, k: BlockTracer, row: Place, column: Place, first: Tiles, second: Tiles, tile: Tiles,
+        self,
+        k: BlockTracer,
+        row: Place,
+        column: Place,
+        first: Tiles,
+        second: Tiles,
+        tile: Tiles,
         where: Mask | None = None,
-    ) -> Iterator[None]:  # fmt: skip
+    ) -> Iterator[None]:
         """tile[y, x] = min(tile[y, x], first[y, m] + second[m, x]) for each m; then store it.
 
         `first` or `second` may be `tile` itself: the row and the column of a middle vertex do not

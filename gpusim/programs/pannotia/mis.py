@@ -216,13 +216,26 @@ class Mis(Program):
         while self.rounds is None or number < self.rounds:
             self.stop.data[0] = 0
             yield MisSmallest(
-                shape=shape, row=row, col=col, vertices=vertices, stop=self.stop,
-                smallest=smallest, c=c, value=value,
-            )  # fmt: skip
+                shape=shape,
+                row=row,
+                col=col,
+                vertices=vertices,
+                stop=self.stop,
+                smallest=smallest,
+                c=c,
+                value=value,
+            )
             yield MisJoin(
-                shape=shape, row=row, col=col, vertices=vertices, smallest=smallest, c=c, cu=cu,
-                s=s, value=value,
-            )  # fmt: skip
+                shape=shape,
+                row=row,
+                col=col,
+                vertices=vertices,
+                smallest=smallest,
+                c=c,
+                cu=cu,
+                s=s,
+                value=value,
+            )
             yield MisUpdate(shape=shape, c=c, cu=cu, vertices=vertices)
             if not self.stop.data[0]:
                 return

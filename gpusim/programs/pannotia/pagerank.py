@@ -144,9 +144,13 @@ class Pagerank(Program):
         rank, incoming, vertices = self.rank, self.incoming, self.vertices
         yield PagerankStart(shape=shape, rank=rank, incoming=incoming, vertices=vertices)
         push = PagerankPush(
-            shape=shape, row=self.row, col=self.col, rank=rank, incoming=incoming,
+            shape=shape,
+            row=self.row,
+            col=self.col,
+            rank=rank,
+            incoming=incoming,
             vertices=vertices,
-        )  # fmt: skip
+        )
         update = PagerankUpdate(shape=shape, rank=rank, incoming=incoming, vertices=vertices)
         for _ in range(self.iterations):
             yield push

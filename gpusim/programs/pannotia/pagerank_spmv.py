@@ -124,13 +124,22 @@ class PagerankSpmv(Program):
         rank, incoming, vertices = self.rank, self.incoming, self.vertices
         yield PagerankStart(shape=shape, rank=rank, incoming=incoming, vertices=vertices)
         yield SpmvWeights(
-            shape=shape, row=self.row, col=self.col, vertices=vertices, data=self.data,
+            shape=shape,
+            row=self.row,
+            col=self.col,
+            vertices=vertices,
+            data=self.data,
             degree=self.degree,
-        )  # fmt: skip
+        )
         pull = SpmvPull(
-            shape=shape, row=self.row, col=self.col, vertices=vertices, data=self.data, rank=rank,
+            shape=shape,
+            row=self.row,
+            col=self.col,
+            vertices=vertices,
+            data=self.data,
+            rank=rank,
             incoming=incoming,
-        )  # fmt: skip
+        )
         update = PagerankUpdate(shape=shape, rank=rank, incoming=incoming, vertices=vertices)
         for _ in range(self.iterations):
             yield pull

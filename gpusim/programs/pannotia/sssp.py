@@ -273,9 +273,14 @@ class Sssp(_Sssp):
 
     def _product(self, shape: Shape) -> Launch:
         return SsspRows(
-            shape=shape, row=self.row, col=self.col, vertices=self.vertices, data=self.data,
-            old=self.old, new=self.new,
-        )  # fmt: skip
+            shape=shape,
+            row=self.row,
+            col=self.col,
+            vertices=self.vertices,
+            data=self.data,
+            old=self.old,
+            new=self.new,
+        )
 
 
 @program("sssp_ell", SsspParameters, uses_graph=True)
@@ -304,6 +309,11 @@ class SsspEll(_Sssp):
 
     def _product(self, shape: Shape) -> Launch:
         return SsspSlots(
-            shape=shape, data=self.data, col=self.col, old=self.old, new=self.new,
-            vertices=self.vertices, slots=self.slots,
-        )  # fmt: skip
+            shape=shape,
+            data=self.data,
+            col=self.col,
+            old=self.old,
+            new=self.new,
+            vertices=self.vertices,
+            slots=self.slots,
+        )

@@ -289,10 +289,16 @@ class Histo(Program):
             threads = {1: 512, 2: 768}.get(ranges, 1024)
             self.counts.data[:] = 0
             yield Main(
-                shape=Shape((MAIN_BLOCKS, ranges, 1), (threads, 1, 1)), places=self.places,
-                counts=self.counts, overflow=self.overflow, first_range=first, ranges=ranges,
-            )  # fmt: skip
+                shape=Shape((MAIN_BLOCKS, ranges, 1), (threads, 1, 1)),
+                places=self.places,
+                counts=self.counts,
+                overflow=self.overflow,
+                first_range=first,
+                ranges=ranges,
+            )
             yield Final(
-                shape=Shape((FINAL_BLOCKS, 1, 1), (FINAL_THREADS, 1, 1)), counts=self.counts,
-                overflow=self.overflow, result=self.result,
-            )  # fmt: skip
+                shape=Shape((FINAL_BLOCKS, 1, 1), (FINAL_THREADS, 1, 1)),
+                counts=self.counts,
+                overflow=self.overflow,
+                result=self.result,
+            )

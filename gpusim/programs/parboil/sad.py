@@ -190,14 +190,32 @@ class Sad(Program):
         across, down = self.across, self.down
         threads = -(-POSITIONS // POSITIONS_PER_THREAD)
         yield SadSmall(
-            shape=Shape((4 * across, 4 * down, 1), (threads, 1, 1)), across=across, down=down,
-            frame=self.frame, reference=self.reference, sums=self.sums,
-        )  # fmt: skip
+            shape=Shape((4 * across, 4 * down, 1), (threads, 1, 1)),
+            across=across,
+            down=down,
+            frame=self.frame,
+            reference=self.reference,
+            sums=self.sums,
+        )
         yield SadJoin(
-            name="larger_sad_calc_8", shape=Shape((across, down, 1), (32, 4, 1)), across=across,
-            down=down, words=self.words, small="4x4", wide="8x4", tall="4x8", large="8x8",
-        )  # fmt: skip
+            name="larger_sad_calc_8",
+            shape=Shape((across, down, 1), (32, 4, 1)),
+            across=across,
+            down=down,
+            words=self.words,
+            small="4x4",
+            wide="8x4",
+            tall="4x8",
+            large="8x8",
+        )
         yield SadJoin(
-            name="larger_sad_calc_16", shape=Shape((across, down, 1), (32, 1, 1)), across=across,
-            down=down, words=self.words, small="8x8", wide="16x8", tall="8x16", large="16x16",
-        )  # fmt: skip
+            name="larger_sad_calc_16",
+            shape=Shape((across, down, 1), (32, 1, 1)),
+            across=across,
+            down=down,
+            words=self.words,
+            small="8x8",
+            wide="16x8",
+            tall="8x16",
+            large="16x16",
+        )

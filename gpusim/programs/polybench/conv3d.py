@@ -16,11 +16,18 @@ from gpusim.programs.polybench.grid import grid_of, row_and_column
 from gpusim.programs.tracer import BlockTracer
 
 TERMS = (
-    ((-1, -1, -1), 2 + 5 - 8), ((1, -1, -1), 4 + 7 + 10),
-    ((0, -1, 0), -3), ((0, 0, 0), 6), ((0, 1, 0), -9),
-    ((-1, -1, 1), 2), ((1, -1, 1), 4), ((-1, 0, 1), 5), ((1, 0, 1), 7), ((-1, 1, 1), -8),
+    ((-1, -1, -1), 2 + 5 - 8),
+    ((1, -1, -1), 4 + 7 + 10),
+    ((0, -1, 0), -3),
+    ((0, 0, 0), 6),
+    ((0, 1, 0), -9),
+    ((-1, -1, 1), 2),
+    ((1, -1, 1), 4),
+    ((-1, 0, 1), 5),
+    ((1, 0, 1), 7),
+    ((-1, 1, 1), -8),
     ((1, 1, 1), 10),
-)  # fmt: skip
+)
 """(plane, row, column) offsets and factors: 11 loads for the suite's 15 terms, some of which name
 the same element."""
 
@@ -101,6 +108,9 @@ class Conv3d(Program):
     def launches(self) -> Iterator[Launch]:
         for plane in range(1, self.planes + 1):
             yield Convolve3d(
-                shape=grid_of(self.n, self.n), source=self.source, result=self.result, n=self.n,
+                shape=grid_of(self.n, self.n),
+                source=self.source,
+                result=self.result,
+                n=self.n,
                 plane=plane,
-            )  # fmt: skip
+            )

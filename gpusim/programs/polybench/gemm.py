@@ -108,6 +108,10 @@ class Gemm(Program):
 
     def launches(self) -> Iterator[Launch]:
         yield GemmKernel(
-            shape=grid_of(self.n, self.n), a=self.a, b=self.b, c=self.c, n=self.n,
+            shape=grid_of(self.n, self.n),
+            a=self.a,
+            b=self.b,
+            c=self.c,
+            n=self.n,
             iterations=self.iterations,
-        )  # fmt: skip
+        )

@@ -183,22 +183,38 @@ class _MatrixProgram(Program):
     ) -> MatrixVector:
         """A thread per row: neighbouring lanes are 4 n bytes apart."""
         return MatrixVector(
-            shape=Shape.linear(self.rows, BLOCK), name=name, registers_per_thread=16,
-            matrix=self.matrix, vector=vector, result=result, threads=self.rows,
-            iterations=self.across, lane_step=self.n, loop_step=1, clear=clear,
+            shape=Shape.linear(self.rows, BLOCK),
+            name=name,
+            registers_per_thread=16,
+            matrix=self.matrix,
+            vector=vector,
+            result=result,
+            threads=self.rows,
+            iterations=self.across,
+            lane_step=self.n,
+            loop_step=1,
+            clear=clear,
             code=ROWS[self.compiled_for],
-        )  # fmt: skip
+        )
 
     def _column_sums(
         self, name: str, vector: Floats, result: Floats, clear: bool = False
     ) -> MatrixVector:
         """A thread per column: coalesced."""
         return MatrixVector(
-            shape=Shape.linear(self.n, BLOCK), name=name, registers_per_thread=20,
-            matrix=self.matrix, vector=vector, result=result, threads=self.n,
-            iterations=self.down, lane_step=1, loop_step=self.n, clear=clear,
+            shape=Shape.linear(self.n, BLOCK),
+            name=name,
+            registers_per_thread=20,
+            matrix=self.matrix,
+            vector=vector,
+            result=result,
+            threads=self.n,
+            iterations=self.down,
+            lane_step=1,
+            loop_step=self.n,
+            clear=clear,
             code=COLUMNS[self.compiled_for],
-        )  # fmt: skip
+        )
 
     def _chosen(
         self, rows: MatrixVector, columns: MatrixVector, columns_first: bool = False

@@ -106,6 +106,8 @@ class Gups(Program):
 
     def launches(self) -> Iterator[Launch]:
         yield Update(
-            shape=Shape.linear(self.threads, BLOCK), table=self.table, stream=self.stream,
+            shape=Shape.linear(self.threads, BLOCK),
+            table=self.table,
+            stream=self.stream,
             updates=self.updates,
-        )  # fmt: skip
+        )

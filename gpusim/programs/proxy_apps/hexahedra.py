@@ -8,18 +8,35 @@ from numpy.typing import NDArray
 Reals = NDArray[np.float64]
 
 SIDES = np.array(
-    [[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1],
-     [-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]], dtype=np.float64,
-)  # fmt: skip
+    [
+        [-1, -1, -1],
+        [1, -1, -1],
+        [1, 1, -1],
+        [-1, 1, -1],
+        [-1, -1, 1],
+        [1, -1, 1],
+        [1, 1, 1],
+        [-1, 1, 1],
+    ],
+    dtype=np.float64,
+)
 """(8, 3) on which side of the middle each corner is, along the element's own three axes."""
 
 FACES = ((0, 1, 2, 3), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0), (4, 7, 6, 5))
 """Corners of each face, in turn."""
 
 VOLUME_NEIGHBOURS = np.array(
-    [[1, 2, 3, 4, 5, 7], [2, 3, 0, 5, 6, 4], [3, 0, 1, 6, 7, 5], [0, 1, 2, 7, 4, 6],
-     [7, 6, 5, 0, 3, 1], [4, 7, 6, 1, 0, 2], [5, 4, 7, 2, 1, 3], [6, 5, 4, 3, 2, 0]]
-)  # fmt: skip
+    [
+        [1, 2, 3, 4, 5, 7],
+        [2, 3, 0, 5, 6, 4],
+        [3, 0, 1, 6, 7, 5],
+        [0, 1, 2, 7, 4, 6],
+        [7, 6, 5, 0, 3, 1],
+        [4, 7, 6, 1, 0, 2],
+        [5, 4, 7, 2, 1, 3],
+        [6, 5, 4, 3, 2, 0],
+    ]
+)
 """(8, 6) corners that the derivative of the volume by a corner's place depends on."""
 
 
@@ -92,8 +109,11 @@ def volume_derivative(a: Reals, b: Reals) -> Reals:
         b: (6, n) the one after that.
     """
     derivative: Reals = (
-        (a[1] + a[2]) * (b[0] + b[1]) - (a[0] + a[1]) * (b[1] + b[2])
-        + (a[0] + a[4]) * (b[3] + b[4]) - (a[3] + a[4]) * (b[0] + b[4])
-        - (a[2] + a[5]) * (b[3] + b[5]) + (a[3] + a[5]) * (b[2] + b[5])
-    ) / 12  # fmt: skip
+        (a[1] + a[2]) * (b[0] + b[1])
+        - (a[0] + a[1]) * (b[1] + b[2])
+        + (a[0] + a[4]) * (b[3] + b[4])
+        - (a[3] + a[4]) * (b[0] + b[4])
+        - (a[2] + a[5]) * (b[3] + b[5])
+        + (a[3] + a[5]) * (b[2] + b[5])
+    ) / 12
     return derivative

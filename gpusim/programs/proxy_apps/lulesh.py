@@ -43,15 +43,49 @@ FIRST_STEP, LONGEST_STEP, END = 1e-7, 1e-2, 1e-2
 
 NODE_REALS = ("x", "y", "z", "xd", "yd", "zd", "xdd", "ydd", "zdd", "fx", "fy", "fz", "nodalMass")
 ELEMENT_REALS = (
-    "dxx", "dyy", "dzz", "delv_xi", "delv_eta", "delv_zeta", "delx_xi", "delx_eta", "delx_zeta",
-    "e", "p", "q", "ql", "qq", "v", "volo", "vnew", "delv", "vdov", "arealg", "ss", "elemMass",
-)  # fmt: skip
+    "dxx",
+    "dyy",
+    "dzz",
+    "delv_xi",
+    "delv_eta",
+    "delv_zeta",
+    "delx_xi",
+    "delx_eta",
+    "delx_zeta",
+    "e",
+    "p",
+    "q",
+    "ql",
+    "qq",
+    "v",
+    "volo",
+    "vnew",
+    "delv",
+    "vdov",
+    "arealg",
+    "ss",
+    "elemMass",
+)
 STRESSES = ("sigxx", "sigyy", "sigzz", "determ")
 CORNER_REALS = ("fx_elem", "fy_elem", "fz_elem", "dvdx", "dvdy", "dvdz", "x8n", "y8n", "z8n")
 EOS_REALS = (
-    "vnewc", "e_old", "delvc", "p_old", "q_old", "compression", "compHalfStep", "qq_old", "ql_old",
-    "work", "p_new", "e_new", "q_new", "bvc", "pbvc", "pHalfStep",
-)  # fmt: skip
+    "vnewc",
+    "e_old",
+    "delvc",
+    "p_old",
+    "q_old",
+    "compression",
+    "compHalfStep",
+    "qq_old",
+    "ql_old",
+    "work",
+    "p_new",
+    "e_new",
+    "q_new",
+    "bvc",
+    "pbvc",
+    "pHalfStep",
+)
 MINIMA = ("mindtcourant", "mindthydro")
 
 
@@ -97,10 +131,16 @@ class Lulesh(Program):
         blast = np.zeros(elements)
         blast[0] = BLAST
         known: dict[str, Reals] = {
-            "x": x, "y": y, "z": z, "nodalMass": mass, "e": blast, "v": np.ones(elements),
-            "volo": volumes, "elemMass": volumes,
+            "x": x,
+            "y": y,
+            "z": z,
+            "nodalMass": mass,
+            "e": blast,
+            "v": np.ones(elements),
+            "volo": volumes,
+            "elemMass": volumes,
             **{name: np.full(-(-elements // BLOCK), HUGE) for name in MINIMA},
-        }  # fmt: skip
+        }
 
         def reals(names: tuple[str, ...], count: int) -> dict[str, DeviceArray[np.float64]]:
             return {
@@ -190,16 +230,27 @@ class Lulesh(Program):
         courant = result == MINIMA[0]
         kind = "Courant" if courant else "Hydro"
         return TimeConstraint(
-            shape=linear(self.domain.elements), domain=self.domain, courant=courant,
-            name=f"Calc{kind}ConstraintForElems_kernel", result=result,
-        )  # fmt: skip
+            shape=linear(self.domain.elements),
+            domain=self.domain,
+            courant=courant,
+            name=f"Calc{kind}ConstraintForElems_kernel",
+            result=result,
+        )
 
 
 def _nodelist(edge: int) -> NDArray[np.int64]:
     """(CORNERS, elements) nodes at the elements' corners; x runs fastest, then y."""
     z, y, x = (axis.reshape(-1) for axis in np.indices((edge, edge, edge)))
-    offsets = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0),
-               (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))  # fmt: skip
+    offsets = (
+        (0, 0, 0),
+        (1, 0, 0),
+        (1, 1, 0),
+        (0, 1, 0),
+        (0, 0, 1),
+        (1, 0, 1),
+        (1, 1, 1),
+        (0, 1, 1),
+    )
     side = edge + 1
     return np.stack([(x + i) + side * ((y + j) + side * (z + m)) for i, j, m in offsets])
 
@@ -217,10 +268,14 @@ def _connections(edge: int, nodelist: NDArray[np.int64]) -> dict[str, NDArray[np
     planes = node.reshape(side, side, side)
     element = np.arange(elements)
     connections = {
-        "symmX": planes[:, :, 0], "symmY": planes[:, 0], "symmZ": planes[0],
-        "nodeElemCount": count, "nodeElemCornerList": corner_list, "matElemlist": element,
+        "symmX": planes[:, :, 0],
+        "symmY": planes[:, 0],
+        "symmZ": planes[0],
+        "nodeElemCount": count,
+        "nodeElemCornerList": corner_list,
+        "matElemlist": element,
         "nodelist": nodelist,
-    }  # fmt: skip
+    }
     grid = np.indices((edge, edge, edge)).reshape(3, -1)[::-1]
     flags = np.zeros(elements, dtype=np.int64)
     for place, (axis, step) in zip(

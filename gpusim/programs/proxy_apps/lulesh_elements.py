@@ -97,8 +97,9 @@ class QGradients(LuleshKernel):
     def body(self, k: BlockTracer) -> None:
         inside = threads_below(k, self.domain.elements)
         nodes = self.corners(k, k.t, inside)
-        loads = [[self.load(k, (name,), node, inside)[0] for node in nodes]
-                 for name in XYZ + VELOCITY]  # fmt: skip
+        loads = [
+            [self.load(k, (name,), node, inside)[0] for node in nodes] for name in XYZ + VELOCITY
+        ]
         volo, vnew = self.load(k, ("volo", "vnew"), k.t, inside)
         k.wait(0, inside)
         k.compute(110, inside)
@@ -145,8 +146,9 @@ class QRegion(LuleshKernel):
             k.wait(0, inside)
             sides = []
             for side, symmetric, free in (
-                ("m", low_symmetric, low_free), ("p", high_symmetric, high_free),
-            ):  # fmt: skip
+                ("m", low_symmetric, low_free),
+                ("p", high_symmetric, high_free),
+            ):
                 inner = inside & (flags & (symmetric | free) == 0)
                 neighbour = k.load(indices[f"l{axis}{side}"], i, inner).astype(np.int64)
                 k.wait(0, inner)

@@ -75,9 +75,13 @@ class LuleshKernel(Kernel):
         return np.stack([k.load(self.domain.reals[name], index, where) for name in names])
 
     def store(
-        self, k: BlockTracer, names: tuple[str, ...], index: Numbers, values: Reals,
+        self,
+        k: BlockTracer,
+        names: tuple[str, ...],
+        index: Numbers,
+        values: Reals,
         where: Mask | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write one element of each array."""
         for name, value in zip(names, values, strict=True):
             k.store(self.domain.reals[name], index, value, where)

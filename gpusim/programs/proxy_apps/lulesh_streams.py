@@ -94,97 +94,118 @@ EOS_START = (
     _copy("p", "p_old"),
     _copy("q", "q_old"),
     Step(("vnewc",), ("compression",), lambda v: 1 / v["vnewc"] - 1, 10),
-    Step(("vnewc", "delvc"), ("compHalfStep",),
-         lambda v: 1 / (v["vnewc"] - v["delvc"] / 2) - 1, 12),
+    Step(
+        ("vnewc", "delvc"), ("compHalfStep",), lambda v: 1 / (v["vnewc"] - v["delvc"] / 2) - 1, 12
+    ),
     _copy("qq", "qq_old"),
     _copy("ql", "ql_old"),
     Step((), ("work",), lambda v: np.zeros_like(v["vnewc"]), 0),
-)  # fmt: skip
+)
 
 ENERGY_1 = (
     Step(
-        ("e_old", "delvc", "p_old", "q_old", "work"), ("e_new",),
+        ("e_old", "delvc", "p_old", "q_old", "work"),
+        ("e_new",),
         lambda v: np.maximum(
             v["e_old"] - v["delvc"] / 2 * (v["p_old"] + v["q_old"]) + v["work"] / 2, LEAST_ENERGY
         ),
         6,
     ),
-)  # fmt: skip
+)
 
 PRESSURE = (
     Step(("squeeze",), ("bvc",), lambda v: (v["squeeze"] + 1) * 2 / 3, 2),
     Step((), ("pbvc",), lambda v: np.full_like(v["squeeze"], 2 / 3), 0),
     Step(
-        ("bvc", "e_new", "vnewc"), ("pressure",),
+        ("bvc", "e_new", "vnewc"),
+        ("pressure",),
         lambda v: np.where(
-            v["vnewc"] >= LARGEST_VOLUME, 0.0,
+            v["vnewc"] >= LARGEST_VOLUME,
+            0.0,
             np.maximum(_cut(v["bvc"] * v["e_new"]), LEAST_PRESSURE),
         ),
         6,
     ),
-)  # fmt: skip
+)
 """From the compression in `squeeze` to `pressure`: both stand for other arrays."""
 
 ENERGY_2 = (
     Step(("compHalfStep", "delvc")),
     Step((), ("q_new",), lambda v: np.zeros_like(v["delvc"]), 0, lambda v: v["delvc"] > 0),
     Step(
-        ("pbvc", "e_new", "bvc", "pHalfStep", "ql_old", "qq_old"), ("q_new",),
-        lambda v: _viscosity(v, "pHalfStep", 1 / (1 + v["compHalfStep"])), 45,
+        ("pbvc", "e_new", "bvc", "pHalfStep", "ql_old", "qq_old"),
+        ("q_new",),
+        lambda v: _viscosity(v, "pHalfStep", 1 / (1 + v["compHalfStep"])),
+        45,
         lambda v: v["delvc"] <= 0,
     ),
     Step(
-        ("e_new", "p_old", "q_old", "pHalfStep", "q_new"), ("e_new",),
-        lambda v: v["e_new"] + v["delvc"] / 2 * (
-            3 * (v["p_old"] + v["q_old"]) - 4 * (v["pHalfStep"] + v["q_new"])
+        ("e_new", "p_old", "q_old", "pHalfStep", "q_new"),
+        ("e_new",),
+        lambda v: (
+            v["e_new"]
+            + v["delvc"] / 2 * (3 * (v["p_old"] + v["q_old"]) - 4 * (v["pHalfStep"] + v["q_new"]))
         ),
         7,
     ),
     Step(("work",), ("e_new",), lambda v: _energy(v["e_new"] + v["work"] / 2), 6),
-)  # fmt: skip
+)
 
 ENERGY_3 = (
     Step(("delvc",)),
     Step((), ("q_tilde",), lambda v: np.zeros_like(v["delvc"]), 0, lambda v: v["delvc"] > 0),
     Step(
-        ("pbvc", "e_new", "vnewc", "bvc", "p_new", "ql_old", "qq_old"), ("q_tilde",),
-        lambda v: _viscosity(v, "p_new", v["vnewc"]), 45, lambda v: v["delvc"] <= 0,
+        ("pbvc", "e_new", "vnewc", "bvc", "p_new", "ql_old", "qq_old"),
+        ("q_tilde",),
+        lambda v: _viscosity(v, "p_new", v["vnewc"]),
+        45,
+        lambda v: v["delvc"] <= 0,
     ),
     Step(
-        ("e_new", "p_old", "q_old", "pHalfStep", "q_new", "p_new"), ("e_new",),
+        ("e_new", "p_old", "q_old", "pHalfStep", "q_new", "p_new"),
+        ("e_new",),
         lambda v: _energy(
             v["e_new"]
             - (
-                7 * (v["p_old"] + v["q_old"]) - 8 * (v["pHalfStep"] + v["q_new"])
-                + v["p_new"] + v["q_tilde"]
+                7 * (v["p_old"] + v["q_old"])
+                - 8 * (v["pHalfStep"] + v["q_new"])
+                + v["p_new"]
+                + v["q_tilde"]
             )
-            * v["delvc"] / 6
+            * v["delvc"]
+            / 6
         ),
         14,
     ),
-)  # fmt: skip
+)
 
 ENERGY_4 = (
     Step(("delvc",)),
     Step(
-        ("pbvc", "e_new", "vnewc", "bvc", "p_new", "ql_old", "qq_old"), ("q_new",),
-        lambda v: _cut(_viscosity(v, "p_new", v["vnewc"])), 45, lambda v: v["delvc"] <= 0,
+        ("pbvc", "e_new", "vnewc", "bvc", "p_new", "ql_old", "qq_old"),
+        ("q_new",),
+        lambda v: _cut(_viscosity(v, "p_new", v["vnewc"])),
+        45,
+        lambda v: v["delvc"] <= 0,
     ),
-)  # fmt: skip
+)
 
 EOS_END = (_copy("p_new", "p"), _copy("e_new", "e"), _copy("q_new", "q"))
 
 SOUND = (
     Step(
-        ("pbvc", "e_new", "vnewc", "bvc", "p_new"), ("ss",),
-        lambda v: np.sqrt(np.maximum(_squared_sound(v, "p_new", v["vnewc"]), 1.111111e-36)), 35,
+        ("pbvc", "e_new", "vnewc", "bvc", "p_new"),
+        ("ss",),
+        lambda v: np.sqrt(np.maximum(_squared_sound(v, "p_new", v["vnewc"]), 1.111111e-36)),
+        35,
     ),
-)  # fmt: skip
+)
 
 VOLUMES = (
-    Step(("vnew",), ("v",),
-         lambda v: np.where(np.abs(v["vnew"] - 1) < VOLUME_CUT, 1.0, v["vnew"]), 3),
-)  # fmt: skip
+    Step(
+        ("vnew",), ("v",), lambda v: np.where(np.abs(v["vnew"] - 1) < VOLUME_CUT, 1.0, v["vnew"]), 3
+    ),
+)
 
 
 def node_stream(domain: Domain, name: str, steps: tuple[Step, ...]) -> Stream:
@@ -194,15 +215,23 @@ def node_stream(domain: Domain, name: str, steps: tuple[Step, ...]) -> Stream:
 
 
 def element_stream(
-    domain: Domain, name: str, steps: tuple[Step, ...], by_material: bool = False,
+    domain: Domain,
+    name: str,
+    steps: tuple[Step, ...],
+    by_material: bool = False,
     renamed: Mapping[str, str] | None = None,
-) -> Stream:  # fmt: skip
+) -> Stream:
     """A kernel with one element a thread."""
     n = domain.elements
     return Stream(
-        shape=linear(n), name=f"{name}_kernel", domain=domain, count=n, steps=steps,
-        by_material=by_material, renamed=renamed or {},
-    )  # fmt: skip
+        shape=linear(n),
+        name=f"{name}_kernel",
+        domain=domain,
+        count=n,
+        steps=steps,
+        by_material=by_material,
+        renamed=renamed or {},
+    )
 
 
 def equation_of_state(domain: Domain) -> list[Stream]:

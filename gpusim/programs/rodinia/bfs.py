@@ -169,13 +169,22 @@ class Bfs(Program):
         for _ in count() if self.levels is None else range(self.levels):
             self.over.data[0] = False
             yield BfsVisit(
-                shape=shape, nodes=self.nodes, edges=self.edges, mask=self.mask,
-                updating=self.updating, visited=self.visited, cost=self.cost,
+                shape=shape,
+                nodes=self.nodes,
+                edges=self.edges,
+                mask=self.mask,
+                updating=self.updating,
+                visited=self.visited,
+                cost=self.cost,
                 vertices=self.vertices,
-            )  # fmt: skip
+            )
             yield BfsAdvance(
-                shape=shape, mask=self.mask, updating=self.updating, visited=self.visited,
-                over=self.over, vertices=self.vertices,
-            )  # fmt: skip
+                shape=shape,
+                mask=self.mask,
+                updating=self.updating,
+                visited=self.visited,
+                over=self.over,
+                vertices=self.vertices,
+            )
             if not self.over.data[0]:
                 return

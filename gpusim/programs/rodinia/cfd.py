@@ -282,15 +282,27 @@ class Cfd(Program):
         for _ in range(self.iterations):
             self.old.data[:] = self.variables.data
             yield ComputeStepFactor(
-                shape=shape, variables=self.variables, elements=n, areas=self.areas,
+                shape=shape,
+                variables=self.variables,
+                elements=n,
+                areas=self.areas,
                 step_factors=self.step_factors,
-            )  # fmt: skip
+            )
             for stage in range(STAGES):
                 yield ComputeFlux(
-                    shape=shape, variables=self.variables, elements=n, neighbours=self.neighbours,
-                    normals=self.normals, fluxes=self.fluxes,
-                )  # fmt: skip
+                    shape=shape,
+                    variables=self.variables,
+                    elements=n,
+                    neighbours=self.neighbours,
+                    normals=self.normals,
+                    fluxes=self.fluxes,
+                )
                 yield TimeStep(
-                    shape=shape, variables=self.variables, elements=n, old=self.old,
-                    step_factors=self.step_factors, fluxes=self.fluxes, stage=stage,
-                )  # fmt: skip
+                    shape=shape,
+                    variables=self.variables,
+                    elements=n,
+                    old=self.old,
+                    step_factors=self.step_factors,
+                    fluxes=self.fluxes,
+                    stage=stage,
+                )

@@ -182,9 +182,14 @@ class Hotspot(Program):
         source, result = self.first, self.second
         for done in range(0, self.parameters.iterations, height):
             yield CalculateTemp(
-                shape=shape, power=self.power, source=source, result=result, n=n,
-                steps=min(height, self.parameters.iterations - done), border=height,
+                shape=shape,
+                power=self.power,
+                source=source,
+                result=result,
+                n=n,
+                steps=min(height, self.parameters.iterations - done),
+                border=height,
                 heat=Heat.of_grid(n),
-            )  # fmt: skip
+            )
             self.final = result
             source, result = result, source

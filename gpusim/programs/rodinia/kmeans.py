@@ -171,15 +171,21 @@ class Kmeans(Program):
         blocks = -(-n // BLOCK)
         side = isqrt(blocks - 1) + 1
         yield InvertMapping(
-            shape=Shape((side * side, 1, 1), (BLOCK, 1, 1)), source=self.flipped,
-            output=self.feature, points=n, features=features,
-        )  # fmt: skip
+            shape=Shape((side * side, 1, 1), (BLOCK, 1, 1)),
+            source=self.flipped,
+            output=self.feature,
+            points=n,
+            features=features,
+        )
         for _ in range(self.parameters.iterations):
             before = self.membership.data.copy()
             yield KmeansPoint(
-                shape=Shape((side, side, 1), (BLOCK, 1, 1)), feature=self.feature,
-                membership=self.membership, centers=self.centers, points=n,
-            )  # fmt: skip
+                shape=Shape((side, side, 1), (BLOCK, 1, 1)),
+                feature=self.feature,
+                membership=self.membership,
+                centers=self.centers,
+                points=n,
+            )
             self._move()
             if np.count_nonzero(self.membership.data != before) <= THRESHOLD * n:
                 return

@@ -197,9 +197,14 @@ class MummerKernel(Kernel):
         return letter
 
     def _report(
-        self, k: BlockTracer, node: Values, edge: Values, matched: Values, result: Values,
+        self,
+        k: BlockTracer,
+        node: Values,
+        edge: Values,
+        matched: Values,
+        result: Values,
         where: Mask,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """S the match if it is long enough."""
         k.compute(6, where)
         match = np.zeros(k.threads, dtype=MATCH)
@@ -281,11 +286,17 @@ class Mummer(Program):
 
     def launches(self) -> Iterator[Launch]:
         yield MummerKernel(
-            shape=Shape.linear(self.parameters.queries, BLOCK), reference=self.reference,
-            nodes=self.nodes, children=self.children, queries=self.queries, address=self.address,
-            length=self.lengths, matches=self.matches, count=self.parameters.queries,
+            shape=Shape.linear(self.parameters.queries, BLOCK),
+            reference=self.reference,
+            nodes=self.nodes,
+            children=self.children,
+            queries=self.queries,
+            address=self.address,
+            length=self.lengths,
+            matches=self.matches,
+            count=self.parameters.queries,
             min_match=self.parameters.min_match,
-        )  # fmt: skip
+        )
 
 
 def make_genome(bases: int, rng: np.random.Generator) -> NDArray[np.uint8]:

@@ -84,7 +84,10 @@ class Nn(Program):
 
     def launches(self) -> Iterator[Launch]:
         yield Euclid(
-            shape=Shape.linear(self.distances.length, BLOCK), locations=self.locations,
-            distances=self.distances, records=self.parameters.records,
-            latitude=self.parameters.latitude, longitude=self.parameters.longitude,
-        )  # fmt: skip
+            shape=Shape.linear(self.distances.length, BLOCK),
+            locations=self.locations,
+            distances=self.distances,
+            records=self.parameters.records,
+            latitude=self.parameters.latitude,
+            longitude=self.parameters.longitude,
+        )

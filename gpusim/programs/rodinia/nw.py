@@ -225,8 +225,15 @@ class Nw(Program):
     def _diagonal(self, name: str, tiles: int, left: int, bottom: int) -> NeedleTiles:
         side = self.tile
         return NeedleTiles(
-            shape=Shape((tiles, 1, 1), (side, 1, 1)), name=name, reference=self.reference,
-            scores=self.scores, pitch=self.pitch, side=side, penalty=self.penalty, left=left,
-            bottom=bottom, corner_first=name.endswith("1"),
+            shape=Shape((tiles, 1, 1), (side, 1, 1)),
+            name=name,
+            reference=self.reference,
+            scores=self.scores,
+            pitch=self.pitch,
+            side=side,
+            penalty=self.penalty,
+            left=left,
+            bottom=bottom,
+            corner_first=name.endswith("1"),
             shared_bytes=4 * ((side + 1) ** 2 + side**2),
-        )  # fmt: skip
+        )

@@ -127,8 +127,14 @@ class Pathfinder(Program):
         source, result = self.first, self.second
         for start in range(0, below, height):
             yield Dynproc(
-                shape=grid, wall=self.wall, source=source, result=result, columns=columns,
-                start=start, steps=min(height, below - start), border=height,
-            )  # fmt: skip
+                shape=grid,
+                wall=self.wall,
+                source=source,
+                result=result,
+                columns=columns,
+                start=start,
+                steps=min(height, below - start),
+                border=height,
+            )
             self.final = result
             source, result = result, source

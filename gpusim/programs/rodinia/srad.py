@@ -270,10 +270,23 @@ class Srad(Program):
         for _ in range(self.parameters.iterations):
             noise = np.float32(speckle.var(dtype=np.float64) / speckle.mean(dtype=np.float64) ** 2)
             yield Srad1(
-                shape=shape, image=self.image, diffusion=self.diffusion, north=self.north,
-                south=self.south, west=self.west, east=self.east, columns=columns, noise=noise,
-            )  # fmt: skip
+                shape=shape,
+                image=self.image,
+                diffusion=self.diffusion,
+                north=self.north,
+                south=self.south,
+                west=self.west,
+                east=self.east,
+                columns=columns,
+                noise=noise,
+            )
             yield Srad2(
-                shape=shape, image=self.image, diffusion=self.diffusion, north=self.north,
-                south=self.south, west=self.west, east=self.east, columns=columns,
-            )  # fmt: skip
+                shape=shape,
+                image=self.image,
+                diffusion=self.diffusion,
+                north=self.north,
+                south=self.south,
+                west=self.west,
+                east=self.east,
+                columns=columns,
+            )

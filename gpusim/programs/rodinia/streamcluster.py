@@ -21,9 +21,13 @@ UNROLL = 4
 """Dimensions a pass: the loop has no store, so their loads are issued together."""
 
 POINT = np.dtype(
-    {"names": ["weight", "assign", "cost"], "formats": ["f4", "i8", "f4"],
-     "offsets": [0, 16, 24], "itemsize": 32}
-)  # fmt: skip
+    {
+        "names": ["weight", "assign", "cost"],
+        "formats": ["f4", "i8", "f4"],
+        "offsets": [0, 16, 24],
+        "itemsize": 32,
+    }
+)
 """A point of 32 bytes; bytes 8 to 15 are a pointer that the kernel does not follow."""
 
 Floats = DeviceArray[np.float32]
@@ -187,10 +191,18 @@ class Streamcluster(Program):
             self.switch.data[:] = False
             self.work.data[:] = 0
             yield ComputeCost(
-                shape=Shape.linear(n, BLOCK), words=words, assign=assign, coord=self.coord,
-                work=self.work, table=self.table, switch=self.switch, points=n,
-                dimensions=dimensions, centers=count, x=x,
-            )  # fmt: skip
+                shape=Shape.linear(n, BLOCK),
+                words=words,
+                assign=assign,
+                coord=self.coord,
+                work=self.work,
+                table=self.table,
+                switch=self.switch,
+                points=n,
+                dimensions=dimensions,
+                centers=count,
+                x=x,
+            )
             self._decide(x)
 
     def _decide(self, x: int) -> None:

@@ -149,8 +149,13 @@ class ShocBfs(Program):
         for level in range(self.most_levels):
             self.flag.data[0] = 0
             yield ShocBfsLevel(
-                shape=shape, levels=self.levels, row=self.row, col=self.col, flag=self.flag,
-                vertices=self.vertices, level=level,
-            )  # fmt: skip
+                shape=shape,
+                levels=self.levels,
+                row=self.row,
+                col=self.col,
+                flag=self.flag,
+                vertices=self.vertices,
+                level=level,
+            )
             if not self.flag.data[0]:
                 return

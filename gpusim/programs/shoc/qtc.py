@@ -327,19 +327,32 @@ class Qtc(Program):
         while ungrouped and len(self.found) < rounds:
             blocks = min(self.blocks, ungrouped)
             yield QtcDevice(
-                shape=Shape((blocks, 1, 1), (THREADS, 1, 1)), arrays=arrays, points=n, most=most,
-                threshold=threshold, ungrouped=ungrouped, seeds=self.parameters.seeds,
-            )  # fmt: skip
+                shape=Shape((blocks, 1, 1), (THREADS, 1, 1)),
+                arrays=arrays,
+                points=n,
+                most=most,
+                threshold=threshold,
+                ungrouped=ungrouped,
+                seeds=self.parameters.seeds,
+            )
             if blocks > 1:
                 yield ReduceCardinalities(
-                    shape=Shape((1, 1, 1), (1, 1, 1)), arrays=arrays, points=n, most=most,
+                    shape=Shape((1, 1, 1), (1, 1, 1)),
+                    arrays=arrays,
+                    points=n,
+                    most=most,
                     clusters=blocks,
-                )  # fmt: skip
+                )
             size, winner = arrays.cardinalities.data[:2].tolist()
             yield TrimUngrouped(
-                shape=one, arrays=arrays, points=n, most=most, threshold=threshold,
-                ungrouped=ungrouped, seed=winner,
-            )  # fmt: skip
+                shape=one,
+                arrays=arrays,
+                points=n,
+                most=most,
+                threshold=threshold,
+                ungrouped=ungrouped,
+                seed=winner,
+            )
             yield UpdateClustered(shape=one, arrays=arrays, points=n, most=most)
             self.found.append(arrays.result.data[:size].tolist())
             ungrouped -= size

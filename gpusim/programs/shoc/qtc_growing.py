@@ -134,9 +134,15 @@ class Growing(QtcKernel):
         return np.where(smallest <= self.threshold, first, -1)
 
     def from_memory(
-        self, k: BlockTracer, seed: Point, latest: Point, first: int, end: Point,
-        best: tuple[Values, Indices], where: Mask,
-    ) -> Generator[None, None, tuple[Values, Indices]]:  # fmt: skip
+        self,
+        k: BlockTracer,
+        seed: Point,
+        latest: Point,
+        first: int,
+        end: Point,
+        best: tuple[Values, Indices],
+        where: Mask,
+    ) -> Generator[None, None, tuple[Values, Indices]]:
         """Neighbours `first` to `end`: L neighbours; if free, L reach, L distance, S reach.
 
         Returns:

@@ -26,9 +26,15 @@ _HIGHEST = 1 << 48
 
 
 def workload_of(
-    addresses: ArrayLike, *, stores: Sequence[bool] | None = None, width: int = 4,
-    compute: int = 0, in_flight: int = 1, warps_per_block: int = 8, name: str = "addresses",
-) -> Workload:  # fmt: skip
+    addresses: ArrayLike,
+    *,
+    stores: Sequence[bool] | None = None,
+    width: int = 4,
+    compute: int = 0,
+    in_flight: int = 1,
+    warps_per_block: int = 8,
+    name: str = "addresses",
+) -> Workload:
     """A workload of one launch, whose warps access the addresses of an array.
 
     Args:
@@ -48,20 +54,32 @@ def workload_of(
     kinds = np.zeros(steps, bool) if stores is None else np.asarray(stores, bool)
     if kinds.shape != (steps,):
         raise UserError(f"stores has the shape {kinds.shape}: must be ({steps},), one a step")
-    numbers = {"compute": (compute, 0), "in_flight": (in_flight, 1),
-               "warps_per_block": (warps_per_block, 1)}  # fmt: skip
+    numbers = {
+        "compute": (compute, 0),
+        "in_flight": (in_flight, 1),
+        "warps_per_block": (warps_per_block, 1),
+    }
     for key, (value, least) in numbers.items():
         if type(value) is not int or value < least:
             raise UserError(f"{key} = {value!r}: must be a whole number of {least} or more")
     application = AddressApplication(
-        name=name, addresses=array.astype(np.int64), stores=kinds, width=width, compute=compute,
-        in_flight=in_flight, warps_per_block=warps_per_block,
-    )  # fmt: skip
+        name=name,
+        addresses=array.astype(np.int64),
+        stores=kinds,
+        width=width,
+        compute=compute,
+        in_flight=in_flight,
+        warps_per_block=warps_per_block,
+    )
     digest = hashlib.sha256(application.addresses.tobytes() + kinds.tobytes()).hexdigest()
     origin: dict[str, object] = {
-        "addresses": list(array.shape), "sha256": digest, "width": width, "compute": compute,
-        "in_flight": in_flight, "warps_per_block": warps_per_block,
-    }  # fmt: skip
+        "addresses": list(array.shape),
+        "sha256": digest,
+        "width": width,
+        "compute": compute,
+        "in_flight": in_flight,
+        "warps_per_block": warps_per_block,
+    }
     spec = ApplicationSpec(name, application.start, origin=origin, warp_size=array.shape[2])
     return Workload(name, "array", 0, (spec,))
 
@@ -125,9 +143,12 @@ class AddressApplication(TraceApplication):
     def launches(self) -> Iterator[Launch]:
         warps, _, lanes = self.addresses.shape
         yield AddressLaunch(
-            name=self.name, blocks=-(-warps // self.warps_per_block),
-            threads_per_block=self.warps_per_block * lanes, warp_size=lanes, application=self,
-        )  # fmt: skip
+            name=self.name,
+            blocks=-(-warps // self.warps_per_block),
+            threads_per_block=self.warps_per_block * lanes,
+            warp_size=lanes,
+            application=self,
+        )
 
     def chunk(self, address: NDArray[np.int64], stores: NDArray[np.bool_]) -> LaneChunk:
         """Some steps of a block: arithmetic, an access, and a wait for loads, each."""
@@ -142,6 +163,9 @@ class AddressApplication(TraceApplication):
         kind[:, -2] = np.where(stores, Op.STORE, Op.LOAD)
         kind[:, -1], arg[:, -1] = Op.WAIT, self.in_flight - 1
         return LaneChunk(
-            kind.ravel(), arg.ravel(), np.repeat(takes_part, each, axis=0), address,
+            kind.ravel(),
+            arg.ravel(),
+            np.repeat(takes_part, each, axis=0),
+            address,
             np.full(steps, self.width, np.int64),
-        )  # fmt: skip
+        )

@@ -43,10 +43,11 @@ def check_launch(blocks: int, threads: int, registers: int = 0, shared_bytes: in
         ValueError: one of the numbers is too large; says which, and how large it may be.
     """
     for what, number, most in (
-        ("thread blocks", blocks, MOST_BLOCKS), ("threads of a block", threads, MOST_THREADS),
+        ("thread blocks", blocks, MOST_BLOCKS),
+        ("threads of a block", threads, MOST_THREADS),
         ("registers of a thread", registers, MOST_RESOURCES),
         ("bytes of shared memory", shared_bytes, MOST_RESOURCES),
-    ):  # fmt: skip
+    ):
         if not 0 <= number <= most:
             raise ValueError(f"{brief(number)} {what}; at most {most} are allowed")
 

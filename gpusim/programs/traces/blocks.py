@@ -40,9 +40,12 @@ class BlockTrace:
     """
 
     def __init__(
-        self, launch: TraceLaunch, number: int, kinds: frozenset[int] = frozenset(),
+        self,
+        launch: TraceLaunch,
+        number: int,
+        kinds: frozenset[int] = frozenset(),
         code: int = CODE_BASE,
-    ) -> None:  # fmt: skip
+    ) -> None:
         room = Room()
         self.warps = [WarpTrace(room) for _ in range(launch.warps_per_block)]
         self.kinds = kinds

@@ -138,24 +138,27 @@ class _Recorder:
         file.attrs["by_thread"] = np.int64(by_thread)
         specs = workload.applications
         write_table(
-            file.create_group("applications"), APPLICATIONS,
+            file.create_group("applications"),
+            APPLICATIONS,
             {
                 "name": [spec.name for spec in specs],
                 "share": [math.nan if spec.share is None else spec.share for spec in specs],
                 "instance": [spec.instance or 0 for spec in specs],
             },
-        )  # fmt: skip
+        )
         write_table(
-            file.create_group("buffers"), BUFFERS,
+            file.create_group("buffers"),
+            BUFFERS,
             {
                 "application": [application for application, _ in self._buffers],
                 "name": [buffer.name for _, buffer in self._buffers],
                 "base": [buffer.base for _, buffer in self._buffers],
                 "bytes": [buffer.bytes for _, buffer in self._buffers],
             },
-        )  # fmt: skip
+        )
         write_table(
-            file.create_group("launches"), LAUNCHES,
+            file.create_group("launches"),
+            LAUNCHES,
             {
                 "application": [application for application, _ in self._launches],
                 "name": [launch.name for _, launch in self._launches],
@@ -166,7 +169,7 @@ class _Recorder:
                 ],
                 "shared_bytes": [launch.shared_bytes for _, launch in self._launches],
             },
-        )  # fmt: skip
+        )
 
 
 class _GrowingColumn:

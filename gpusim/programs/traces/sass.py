@@ -44,10 +44,21 @@ Constants come from a memory of their own (LDC), and caches are told things with
 NO_DATA = frozenset({"CCTL", "CCTLL", "CCTLT", "LDC", "PREFETCH"})
 """Base opcodes that may come with an address, but move no data of these spaces."""
 
-ASYNCHRONOUS = frozenset({
-    "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF", "UBLKCP", "UBLKPF", "UBLKRED", "SYNCS", "ARRIVES",
-    "REPLAY_START", "REPLAY_END",
-})  # fmt: skip
+ASYNCHRONOUS = frozenset(
+    {
+        "UTMALDG",
+        "UTMASTG",
+        "UTMAREDG",
+        "UTMAPF",
+        "UBLKCP",
+        "UBLKPF",
+        "UBLKRED",
+        "SYNCS",
+        "ARRIVES",
+        "REPLAY_START",
+        "REPLAY_END",
+    }
+)
 """Base opcodes of Hopper's copies in bulk, of the barriers that tell of their end, and of the loops
 that wait at these, which tracers mark: without such waits, a program would be another one."""
 

@@ -83,7 +83,11 @@ ADDRESSES = Table(
 )
 
 GROWING = {
-    "blocks": BLOCKS, "chunks": CHUNKS, "instructions": INSTRUCTIONS, "active": ACTIVE,
-    "accesses": ACCESSES, "addresses": ADDRESSES,
-}  # fmt: skip
+    "blocks": BLOCKS,
+    "chunks": CHUNKS,
+    "instructions": INSTRUCTIONS,
+    "active": ACTIVE,
+    "accesses": ACCESSES,
+    "addresses": ADDRESSES,
+}
 """The groups that are written block by block."""

@@ -51,26 +51,47 @@ TRANSACTIONS = (
     Column("vaddr", _ADDRESS, "virtual byte address", required=True),
     Column("is_write", 1, "whether it is a store", required=True),
     Column("order", _U32, "place among the wavefront's rows; absent: the order of the rows"),
-    Column("inst", _U32, "instruction that it belongs to, counted within the wavefront; absent: "
-           "each row is an instruction"),
-    Column("inst_idx", _U32, "place of the instruction among all of the wavefront's; absent: no "
-           "instructions between those that access memory"),
+    Column(
+        "inst",
+        _U32,
+        "instruction that it belongs to, counted within the wavefront; absent: "
+        "each row is an instruction",
+    ),
+    Column(
+        "inst_idx",
+        _U32,
+        "place of the instruction among all of the wavefront's; absent: no "
+        "instructions between those that access memory",
+    ),
     Column("bytes", 1 << 12, "bytes from vaddr on; absent: 1"),
     Column("first_byte", _U8, "with last_byte: first byte that is really touched, from vaddr"),
     Column("last_byte", _U8, "last byte that is really touched; both absent: see bytes"),
-    Column("pc", _ADDRESS, "address of the instruction, by which warps of a block meet; absent: "
-           "inst"),
-    Column("wait_vm", _U8, "before the instruction, at most so many memory instructions of the "
-           "wavefront were outstanding; 15 or more, or absent: no limit"),
-    Column("wait_lgkm", _U8, "0: before the instruction, all were answered (FLAT instructions "
-           "count here too); else, or absent: no limit"),
+    Column(
+        "pc", _ADDRESS, "address of the instruction, by which warps of a block meet; absent: inst"
+    ),
+    Column(
+        "wait_vm",
+        _U8,
+        "before the instruction, at most so many memory instructions of the "
+        "wavefront were outstanding; 15 or more, or absent: no limit",
+    ),
+    Column(
+        "wait_lgkm",
+        _U8,
+        "0: before the instruction, all were answered (FLAT instructions "
+        "count here too); else, or absent: no limit",
+    ),
     Column("barriers", _U8, "barriers since the instruction before; absent: none"),
     Column("cu", _U16, "SM that it came from; absent: see wf_cu"),
-)  # fmt: skip
+)
 """One row a transaction."""
 
-TIME = Column("issue_time", _ADDRESS, "cycle in which it was issued; asked for by "
-              'workload.pace = "recorded" alone', required=True)  # fmt: skip
+TIME = Column(
+    "issue_time",
+    _ADDRESS,
+    'cycle in which it was issued; asked for by workload.pace = "recorded" alone',
+    required=True,
+)
 """One row a transaction, too."""
 
 SCALARS = (

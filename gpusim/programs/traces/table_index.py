@@ -155,10 +155,16 @@ class TableIndex:
         program = self._program(wave, warp, kinds)
         begin = 0
         for index, place, write, wait, barriers, rows, time, end in zip(
-            all_.index[part].tolist(), all_.place[part].tolist(), all_.write[part].tolist(),
-            all_.wait[part].tolist(), all_.barriers[part].tolist(), all_.rows[part].tolist(),
-            all_.time[part].tolist(), ends.tolist(), strict=True,
-        ):  # fmt: skip
+            all_.index[part].tolist(),
+            all_.place[part].tolist(),
+            all_.write[part].tolist(),
+            all_.wait[part].tolist(),
+            all_.barriers[part].tolist(),
+            all_.rows[part].tolist(),
+            all_.time[part].tolist(),
+            ends.tolist(),
+            strict=True,
+        ):
             program.before(index, wait, barriers, scalar=not rows)
             if rows:
                 op = Op.STORE if write else Op.LOAD
@@ -212,9 +218,11 @@ class TableIndex:
             wrong = wavefront >= len(own)
             wrong[~wrong] = own[wavefront[~wrong]] != block[~wrong]
             self._refuse(
-                wrong[:count], "wavefront", rows["wavefront"],
+                wrong[:count],
+                "wavefront",
+                rows["wavefront"],
                 "the wf_ columns have a row for each id, with its kernel and workgroup",
-            )  # fmt: skip
+            )
             self._refuse(wrong[count:], "s_wavefront", scalars["s_wavefront"], "as wavefront")
             wave, ids = wavefront, np.arange(len(own))
         else:
@@ -298,13 +306,19 @@ class TableIndex:
         name = "pc" if "pc" in rows else "inst"
         zero = np.zeros(len(at), dtype=np.uint8)
         return Instructions(
-            wave, index, rows[name][at].astype(np.int64) if name in rows else count,
+            wave,
+            index,
+            rows[name][at].astype(np.int64) if name in rows else count,
             rows["is_write"][at].astype(bool),
-            _wait(rows["wait_vm"][at] if "wait_vm" in rows else zero + NO_LIMIT,
-                  rows["wait_lgkm"][at] if "wait_lgkm" in rows else zero + 1),
+            _wait(
+                rows["wait_vm"][at] if "wait_vm" in rows else zero + NO_LIMIT,
+                rows["wait_lgkm"][at] if "wait_lgkm" in rows else zero + 1,
+            ),
             rows["barriers"][at] if "barriers" in rows else zero,
-            first, np.diff(np.append(first, len(by))), self._times(rows, wave, at),
-        )  # fmt: skip
+            first,
+            np.diff(np.append(first, len(by))),
+            self._times(rows, wave, at),
+        )
 
     def _times(self, rows: dict[str, Array], wave: Ints, at: NDArray[np.intp]) -> Ints:
         """When instructions were issued, whose first rows are these."""
@@ -327,10 +341,16 @@ class TableIndex:
         one = by[new]
         nothing = np.zeros(len(one), dtype=np.int64)
         scalar = Instructions(
-            wave[one], index[one], nothing, nothing.astype(bool),
+            wave[one],
+            index[one],
+            nothing,
+            nothing.astype(bool),
             _wait(scalars["s_wait_vm"][one], scalars["s_wait_lgkm"][one]),
-            scalars["s_barriers"][one], nothing, nothing, nothing,
-        )  # fmt: skip
+            scalars["s_barriers"][one],
+            nothing,
+            nothing,
+            nothing,
+        )
         columns = [
             np.concatenate((getattr(vector, name), getattr(scalar, name)))
             for name in Instructions.__annotations__

@@ -33,9 +33,13 @@ class WaveProgram:
     """
 
     def __init__(
-        self, warp: WarpTrace, paced: bool, lead: int, scalars: Mapping[int, ScalarAccess],
+        self,
+        warp: WarpTrace,
+        paced: bool,
+        lead: int,
+        scalars: Mapping[int, ScalarAccess],
         code: CodePath | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._warp = warp
         self._paced = paced
         self._lead = lead

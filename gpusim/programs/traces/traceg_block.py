@@ -31,9 +31,14 @@ _MOST_KNOWN = 1 << 16
 
 
 def parse_block(
-    launch: TraceLaunch, header: KernelHeader, number: int, lines: Iterable[Line], known: Known,
-    kinds: frozenset[int] = frozenset(), code: int = CODE_BASE,
-) -> BlockTrace:  # fmt: skip
+    launch: TraceLaunch,
+    header: KernelHeader,
+    number: int,
+    lines: Iterable[Line],
+    known: Known,
+    kinds: frozenset[int] = frozenset(),
+    code: int = CODE_BASE,
+) -> BlockTrace:
     """What a block did.
 
     Args:

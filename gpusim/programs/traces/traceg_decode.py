@@ -35,13 +35,29 @@ class Instruction:
     """
 
     __slots__ = (
-        "base", "destinations", "op", "read_only", "registers", "size", "space", "text", "youngest",
-    )  # fmt: skip
+        "base",
+        "destinations",
+        "op",
+        "read_only",
+        "registers",
+        "size",
+        "space",
+        "text",
+        "youngest",
+    )
 
     def __init__(
-        self, text: str, registers: tuple[int, ...], destinations: tuple[int, ...], base: str,
-        space: Space | None, op: Op, size: int, youngest: int, read_only: bool,
-    ) -> None:  # fmt: skip
+        self,
+        text: str,
+        registers: tuple[int, ...],
+        destinations: tuple[int, ...],
+        base: str,
+        space: Space | None,
+        op: Op,
+        size: int,
+        youngest: int,
+        read_only: bool,
+    ) -> None:
         self.text = text
         self.registers = registers
         self.destinations = destinations

@@ -129,9 +129,11 @@ class _Fields:
 
     def _check_sizes(self, header: KernelHeader) -> None:
         for key, sizes in (
-            ("grid dim", (header.blocks, 0)), ("block dim", (0, header.threads_per_block)),
-            ("nregs", (0, 0, header.registers)), ("shmem", (0, 0, 0, header.shared_bytes)),
-        ):  # fmt: skip
+            ("grid dim", (header.blocks, 0)),
+            ("block dim", (0, header.threads_per_block)),
+            ("nregs", (0, 0, header.registers)),
+            ("shmem", (0, 0, 0, header.shared_bytes)),
+        ):
             try:
                 check_launch(*sizes)
             except ValueError as error:

@@ -217,11 +217,12 @@ def _whole(chunks: list[LaneChunk]) -> LaneChunk:
     widest = max(chunk.address.shape[2] for chunk in chunks)
     address = [
         np.pad(
-            chunk.address, ((0, 0), (0, 0), (0, widest - chunk.address.shape[2])),
+            chunk.address,
+            ((0, 0), (0, 0), (0, widest - chunk.address.shape[2])),
             constant_values=INACTIVE,
         )
         for chunk in chunks
-    ]  # fmt: skip
+    ]
     return LaneChunk(
         np.concatenate([chunk.kind for chunk in chunks]),
         np.concatenate([chunk.arg for chunk in chunks]),

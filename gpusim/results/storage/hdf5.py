@@ -72,9 +72,13 @@ def write_table(group: h5py.Group, table: Table, rows: Mapping[str, Values]) -> 
 def create_event_column(group: h5py.Group, column: Column) -> h5py.Dataset:
     """An empty column of numbers that grows."""
     dataset = group.create_dataset(
-        column.name, shape=(0,), dtype=column.type, chunks=(CHUNK_ROWS,), maxshape=(None,),
+        column.name,
+        shape=(0,),
+        dtype=column.type,
+        chunks=(CHUNK_ROWS,),
+        maxshape=(None,),
         **_FILTERS,
-    )  # fmt: skip
+    )
     _describe(dataset, column)
     return dataset
 

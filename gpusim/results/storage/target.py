@@ -43,9 +43,13 @@ class Target:
         if path is None:
             name = f"gpusim result {next(_MEMORY_NAMES)}"
             self.file = h5py.File(
-                name, "w", driver="core", backing_store=False, libver=LIBVER,
+                name,
+                "w",
+                driver="core",
+                backing_store=False,
+                libver=LIBVER,
                 rdcc_nbytes=_CACHE_BYTES,
-            )  # fmt: skip
+            )
             return
         try:
             with self.writing():

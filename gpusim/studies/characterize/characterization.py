@@ -170,7 +170,11 @@ class ApplicationCharacterization:
             **{
                 name: (self.total(name), "1")
                 for name in (
-                    "launches", "blocks", "warps", "warp_instructions", "memory_instructions",
+                    "launches",
+                    "blocks",
+                    "warps",
+                    "warp_instructions",
+                    "memory_instructions",
                     "transactions",
                 )
             },
@@ -184,13 +188,14 @@ class ApplicationCharacterization:
             "beyond_64_alone": (_beyond(alone), "fraction"),
             "beyond_64_interleaved": (_beyond(together), "fraction"),
             "accesses_between_median": (
-                _number(found["accesses_between"].quantile(0.5)), "accesses",
+                _number(found["accesses_between"].quantile(0.5)),
+                "accesses",
             ),
             "dominant_stride": (stride, "pages"),
             "dominant_stride_share": (share, "fraction"),
             "shared_page_bits": (found["shared_page_bits"].mean, "bits"),
             "shared_frame_bits": (found["shared_frame_bits"].mean, "bits"),
-        }  # fmt: skip
+        }
 
 
 @frozen(eq=False)

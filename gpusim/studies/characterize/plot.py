@@ -62,9 +62,12 @@ def plot_bins(
     data = pd.DataFrame(np.array(shares), pd.Index(names), BIN_NAMES)
     if data.fillna(0).any(axis=None):
         stacked_bars(
-            data, colours=dict(zip(BIN_NAMES, _BIN_COLOURS, strict=True)),
-            ylabel=f"share of {what}", title=title, ax=axes,
-        )  # fmt: skip
+            data,
+            colours=dict(zip(BIN_NAMES, _BIN_COLOURS, strict=True)),
+            ylabel=f"share of {what}",
+            title=title,
+            ax=axes,
+        )
     else:
         _tell_empty(axes, title, what)
 
@@ -76,10 +79,13 @@ def plot_distances(axes: Axes, found: Mapping[str, Distribution], title: str) ->
         cdf(
             {name: one.value for name, one in reused.items()},
             counts={name: one.count for name, one in reused.items()},
-            log2=True, mark={f"{TLB_MARK} entries": TLB_MARK},
-            xlabel="distinct other pages in between", ylabel="share of reuses", title=title,
+            log2=True,
+            mark={f"{TLB_MARK} entries": TLB_MARK},
+            xlabel="distinct other pages in between",
+            ylabel="share of reuses",
+            title=title,
             ax=axes,
-        )  # fmt: skip
+        )
     else:
         _tell_empty(axes, title, "reuses")
 
@@ -90,9 +96,12 @@ def _plot_instruction_pages(axes: Axes, apps: Sequence[ApplicationCharacterizati
     for index, app in enumerate(apps):
         pages = app.distributions["instruction_pages"]
         axes.bar(
-            pages.value + (index - (len(apps) - 1) / 2) * width, pages.count / max(pages.total, 1),
-            width, color=PALETTE[index % len(PALETTE)], label=f"{app.name}: mean {pages.mean:.3g}",
-        )  # fmt: skip
+            pages.value + (index - (len(apps) - 1) / 2) * width,
+            pages.count / max(pages.total, 1),
+            width,
+            color=PALETTE[index % len(PALETTE)],
+            label=f"{app.name}: mean {pages.mean:.3g}",
+        )
     axes.set_xlim(0.4, most + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_formatter(PercentFormatter(1))

@@ -35,5 +35,7 @@ def stated(one: Judged) -> Iterator[Stated]:
     ):
         yield Stated(
             f"{name} [{index + 1}]" if len(claim.values) > 1 else name,
-            units[index] if len(units) == len(claim.values) else claim.unit, theirs, mine,
-        )  # fmt: skip
+            units[index] if len(units) == len(claim.values) else claim.unit,
+            theirs,
+            mine,
+        )

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 _MARKS = {
-    Verdict.AGREES: "✓", Verdict.DIRECTION: "~", Verdict.DIFFERS: "✗", Verdict.NOT_MEASURED: "–",
-}  # fmt: skip
+    Verdict.AGREES: "✓",
+    Verdict.DIRECTION: "~",
+    Verdict.DIFFERS: "✗",
+    Verdict.NOT_MEASURED: "–",
+}
 _PANELS = 3
 """Tornadoes side by side."""
 _LONG = 34
@@ -37,12 +40,14 @@ def sources(paper: Paper) -> Iterator[str]:
     yield ""
     rows = [
         (
-            "" if number else choice.name, "" if number else choice.about,
-            f"**{one.name}**" if one.taken else one.name, f"{one.source} ({one.grade})",
+            "" if number else choice.name,
+            "" if number else choice.about,
+            f"**{one.name}**" if one.taken else one.name,
+            f"{one.source} ({one.grade})",
         )
         for choice in paper.choice
         for number, one in enumerate(choice.reading)
-    ]  # fmt: skip
+    ]
     yield from markdown(("choice", "what is open", "reading", "source"), rows)
 
 
@@ -124,10 +129,13 @@ def draw_trials(trials: Trials) -> Picture | None:
         there = {name: values[index] for name, values in told.items() if index < len(values)}
         interval = trials.interval(claim.id, index)
         tornado(
-            there, values_of(trials.taken, claim.id)[index],
+            there,
+            values_of(trials.taken, claim.id)[index],
             stated=claim.values[index] if index < len(claim.values) else None,
-            interval=None if interval is None else interval[1:], title=_title(claim, index), ax=ax,
-        )  # fmt: skip
+            interval=None if interval is None else interval[1:],
+            title=_title(claim, index),
+            ax=ax,
+        )
     for ax in list(axes):
         ax.set_visible(False)
     _name_lines(figure)
@@ -158,10 +166,12 @@ def _result(trials: Trials, claim: Claim, index: int) -> tuple[str, ...]:
     found = [values_of(one, claim.id) for one in trials.readings]
     others = [values[index] for values in found if index < len(values) and not isnan(values[index])]
     return (
-        name, stated, f"{values_of(trials.taken, claim.id)[index]:.3g}",
+        name,
+        stated,
+        f"{values_of(trials.taken, claim.id)[index]:.3g}",
         "" if interval is None else f"{interval[0]:.3g} ({interval[1]:.3g} to {interval[2]:.3g})",
         f"{min(others):.3g} to {max(others):.3g}" if others else "",
-    )  # fmt: skip
+    )
 
 
 def _cell(trial: Trial, claim: str) -> str:

@@ -64,9 +64,11 @@ class Material:
     machine: str = BASELINE
 
     def numbers(
-        self, number: str, programs: Mapping[str, str],
+        self,
+        number: str,
+        programs: Mapping[str, str],
         designs: Sequence[str] | Mapping[str, Design],
-    ) -> pd.DataFrame:  # fmt: skip
+    ) -> pd.DataFrame:
         """A headline number: a row a program, a column a design; NaN where a run has none.
 
         Args:
@@ -102,9 +104,12 @@ class Material:
         return found
 
     def compared(
-        self, metric: str, mixes: Mapping[str, str], designs: Mapping[str, Design],
+        self,
+        metric: str,
+        mixes: Mapping[str, str],
+        designs: Mapping[str, Design],
         alone: Design | None = None,
-    ) -> pd.DataFrame:  # fmt: skip
+    ) -> pd.DataFrame:
         """What sharing the GPU costs: a row a mix of applications, a column a design.
 
         Args:

@@ -48,12 +48,14 @@ class Laid:
             groups.setdefault(there, []).append(design)
         return tuple(
             evolve(
-                sweep, workloads=self._some(sweep), variants=designs,
+                sweep,
+                workloads=self._some(sweep),
+                variants=designs,
                 set={**sweep.set, **{key: more[key] for key in there}},
                 alone=[one if one == SAME else self._run_as(one) for one in sweep.alone],
             )
             for there, designs in groups.items()
-        )  # fmt: skip
+        )
 
     def leaves_out(self, sweep: Sweep) -> bool:
         """Whether some of its workloads are not run."""

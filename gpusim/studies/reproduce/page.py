@@ -40,9 +40,12 @@ def choices_id(paper: Paper) -> str:
 
 
 def write_page(
-    paper: Paper, found: Iterable[Outcome], folder: Path, tried: tuple[Trials, str] | None = None,
+    paper: Paper,
+    found: Iterable[Outcome],
+    folder: Path,
+    tried: tuple[Trials, str] | None = None,
     kind: str = "png",
-) -> Path:  # fmt: skip
+) -> Path:
     """Write ``PAPER.md``, or replace the parts of some figures in it.
 
     Args:

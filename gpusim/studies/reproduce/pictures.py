@@ -67,9 +67,13 @@ def panels(*parts: Bars) -> Picture:
         figure = new_figure("page", height=_HEIGHT * len(parts))
         for part, axes in zip(parts, figure.subplots(len(parts), squeeze=False).flat, strict=True):
             bar_groups(
-                part.table, baseline=part.line, geomean=part.geomean, limit=part.limit,
-                ylabel=part.label, ax=axes,
-            )  # fmt: skip
+                part.table,
+                baseline=part.line,
+                geomean=part.geomean,
+                limit=part.limit,
+                ylabel=part.label,
+                ax=axes,
+            )
         return figure
     shown = parts[-1].table.drop(columns=parts[-1].line or [])
     by_last = shown.loc[programs].sort_values(shown.columns[-1], ascending=False, kind="stable")
@@ -79,9 +83,15 @@ def panels(*parts: Bars) -> Picture:
     for number, axes in enumerate(figure.subplots(1, len(parts), squeeze=False).flat):
         part = parts[number]
         sorted_dots(
-            part.table.loc[order], baseline=part.line, geomean=part.geomean, last=means,
-            limit=part.limit, xlabel=part.label, sort=False, ax=axes,
-        )  # fmt: skip
+            part.table.loc[order],
+            baseline=part.line,
+            geomean=part.geomean,
+            last=means,
+            limit=part.limit,
+            xlabel=part.label,
+            sort=False,
+            ax=axes,
+        )
         axes.set_ylim(rows - 0.4, -0.6)  # as high in all panels
     return figure
 

@@ -74,10 +74,17 @@ def _silent(_title: str) -> AbstractContextManager[None]:
 
 
 def reproduce(
-    paper: Paper, figures: Iterable[Figure], folder: str | os.PathLike[str], scale: str = "quick",
-    *, jobs: int | None = None, dask: str | None = None, retry_failed: bool = False,
-    progress: Progress = _silent, laid: Laid | None = None,
-) -> Iterator[Outcome]:  # fmt: skip
+    paper: Paper,
+    figures: Iterable[Figure],
+    folder: str | os.PathLike[str],
+    scale: str = "quick",
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
+    retry_failed: bool = False,
+    progress: Progress = _silent,
+    laid: Laid | None = None,
+) -> Iterator[Outcome]:
     """Make figures of a paper, one after the other; what was run before is not run again.
 
     Args:
@@ -105,10 +112,14 @@ def reproduce(
             with progress(figure.title) as report:
                 sweeps.append(
                     run_sweep(
-                        evolve(sweep, name=name, scale=scale), runs.path, jobs=jobs,
-                        dask=dask, retry_failed=retry_failed, progress=report,
+                        evolve(sweep, name=name, scale=scale),
+                        runs.path,
+                        jobs=jobs,
+                        dask=dask,
+                        retry_failed=retry_failed,
+                        progress=report,
                     )
-                )  # fmt: skip
+                )
         surveys = []
         for survey in figure.surveys:
             with progress(figure.title) as report:
@@ -117,18 +128,27 @@ def reproduce(
             surveys.append(found)
         failures = tuple(failed for results in sweeps for failed in results.failures)
         material = Material(
-            scale, _rows(sweeps, laid), tuple(surveys),
-            lambda key: open_result(runs.result_path(key)), machine,
-        )  # fmt: skip
+            scale,
+            _rows(sweeps, laid),
+            tuple(surveys),
+            lambda key: open_result(runs.result_path(key)),
+            machine,
+        )
         part = any(map(laid.leaves_out, figure.sweeps))
         yield evolve(outcome(paper, figure, material, failures), part=part)
 
 
 def run_ahead(
-    paper: Paper, figures: Iterable[Figure], folder: str | os.PathLike[str], scale: str,
-    changes: Iterable[Laid], *, jobs: int | None = None, dask: str | None = None,
+    paper: Paper,
+    figures: Iterable[Figure],
+    folder: str | os.PathLike[str],
+    scale: str,
+    changes: Iterable[Laid],
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
     progress: Progress = _silent,
-) -> None:  # fmt: skip
+) -> None:
     """Run all that `reproduce` would run for figures with one and another thing changed.
 
     Args:

@@ -64,9 +64,10 @@ class Trials:
         return [
             name
             for name, one in self.taken.claims.items()
-            if one.claim.role == role and (one.claim.headline or not headline)
+            if one.claim.role == role
+            and (one.claim.headline or not headline)
             and one.measured is not None
-        ]  # fmt: skip
+        ]
 
     def interval(self, claim: str, index: int) -> tuple[float, float, float] | None:
         """Mean of a value over the shifted runs, and the ends of its 95 % interval (Student's t).

@@ -72,9 +72,11 @@ class Claims:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._ended.set()
         self._heart.join()
         for path in self._folder.glob("*.claim"):

@@ -18,9 +18,14 @@ from gpusim.programs.workload import Workload
 from gpusim.results.digest import encode
 
 ONLOOKERS = (
-    "cli/", "data/", "machine/cost.py", "machine/monitor.py", "results/run_log.py", "studies/",
+    "cli/",
+    "data/",
+    "machine/cost.py",
+    "machine/monitor.py",
+    "results/run_log.py",
+    "studies/",
     "views/",
-)  # fmt: skip
+)
 """Parts of gpusim that read results or look on, and decide none."""
 
 OwnPolicy = tuple[Slot, str, type]

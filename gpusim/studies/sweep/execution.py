@@ -70,9 +70,16 @@ class Execution:
     """
 
     def __init__(
-        self, plan: Plan, folder: RunFolder, executor: Executor, claims: Claims, journal: Journal,
-        limits: Limits, report: Report | None, brake: Brake,
-    ) -> None:  # fmt: skip
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        executor: Executor,
+        claims: Claims,
+        journal: Journal,
+        limits: Limits,
+        report: Report | None,
+        brake: Brake,
+    ) -> None:
         self._plan = plan
         self._folder = folder
         self._executor = executor

@@ -340,8 +340,12 @@ def runs_in(table: pd.DataFrame) -> Iterator[tuple[Point, str, Facts]]:
     for row in done.to_dict("records"):
         summary = {name: row[name] for name in numbers if not math.isnan(row[name])}
         facts = Facts(
-            row["digest"], row["seconds"], int(row["size"]), int(row["modified_ns"]), summary,
+            row["digest"],
+            row["seconds"],
+            int(row["size"]),
+            int(row["modified_ns"]),
+            summary,
             {name: units[name] for name in summary},
-        )  # fmt: skip
+        )
         point = Point(**{name: row[name] for name in _POINT_COLUMNS})
         yield point, row["key"], facts

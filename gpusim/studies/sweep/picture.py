@@ -63,11 +63,13 @@ def _matrix(results: SweepResults, value: str, variants: Sequence[str]) -> Figur
     pairs = gains_of(results, value, variants)
     figure = new_figure("page", height=_MATRIX_HEAD + _CELL * len(pairs.gains))
     pair_matrix(
-        pairs.gains, pairs.beyond, ax=figure.subplots(),
+        pairs.gains,
+        pairs.beyond,
+        ax=figure.subplots(),
         title=f"gain in {value}, %: alone (diagonal), together (below it); above it: percentage "
         "points beyond\n"
         "the product of both gains; hatched: the two do not make one machine",
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -93,9 +95,12 @@ def _draw(figure: Figure, data: xr.DataArray, plot: PlotTable, rows: int) -> Non
         if plot.lines:
             few = len(names) <= _BESIDE
             figure.legend(
-                lines, names, title=plot.lines, ncols=len(names) if few else 1,
+                lines,
+                names,
+                title=plot.lines,
+                ncols=len(names) if few else 1,
                 loc="outside upper center" if few else "outside right upper",
-            )  # fmt: skip
+            )
 
 
 def values_to_draw(results: SweepResults, plot: PlotTable) -> xr.DataArray:

@@ -171,9 +171,12 @@ class _Planner:
             variants = [point.variant if name == SAME else name for name in self._sweep.alone]
             for variant, spec in product(dict.fromkeys(variants), workload.applications):
                 yield evolve(
-                    shared, variant=variant, role=ALONE, application=spec.name,
+                    shared,
+                    variant=variant,
+                    role=ALONE,
+                    application=spec.name,
                     sms=() if has_instances else sms or tuple(counts),
-                )  # fmt: skip
+                )
 
     def _splits(
         self, point: Point, counts: list[int], has_instances: bool

@@ -59,7 +59,7 @@ class SweepResults:
 
     def __init__(
         self, runs: RunFolder, name: str, refused: Mapping[tuple[str, str], str] | None = None
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name = name
         self.refused = refused or {}
         self.folder = runs.path

@@ -57,9 +57,14 @@ def run_sweep(
 
 
 def run_together(
-    name: str, sweeps: Sequence[Sweep], folder: str | os.PathLike[str], *,
-    jobs: int | None = None, dask: str | None = None, progress: Report | None = None,
-) -> None:  # fmt: skip
+    name: str,
+    sweeps: Sequence[Sweep],
+    folder: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
+    progress: Report | None = None,
+) -> None:
     """Run what is missing of several sweeps at once, the longest first, whosever they are.
 
     Each of them then finds its runs in the folder.
@@ -80,10 +85,16 @@ def run_together(
 
 
 def _run(
-    plan: Plan, runs: RunFolder, jobs: int | None, dask: str | None, retry_failed: bool,
-    limits: Limits, progress: Report | None, brake: Brake | None = None,
+    plan: Plan,
+    runs: RunFolder,
+    jobs: int | None,
+    dask: str | None,
+    retry_failed: bool,
+    limits: Limits,
+    progress: Report | None,
+    brake: Brake | None = None,
     kept: Sweep | None = None,
-) -> None:  # fmt: skip
+) -> None:
     if jobs is not None and jobs < 1:
         raise UserError(f"{jobs} jobs: must be 1 or more")
     try:

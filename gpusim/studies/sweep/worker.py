@@ -190,9 +190,12 @@ def _failure(error: BaseException) -> Failure:
     """What own code raised is told as that, with the place that `own_code_errors` found."""
     cause = error.__cause__ if isinstance(error, UserError) and error.__cause__ else error
     return Failure(
-        type(cause).__name__, str(error) or repr(error), traceback.format_exc(), _here(),
+        type(cause).__name__,
+        str(error) or repr(error),
+        traceback.format_exc(),
+        _here(),
         stop=isinstance(error, WriteError),
-    )  # fmt: skip
+    )
 
 
 def facts_of(path: Path) -> Facts:
@@ -231,9 +234,13 @@ def _perform(task: Task) -> Facts:
     with _watched(task) as report:
         workload = task.workload.load()
         result = simulate(
-            task.model, workload, record=task.record, output=task.output, progress=report,
+            task.model,
+            workload,
+            record=task.record,
+            output=task.output,
+            progress=report,
             command_line=task.command_line,
-        )  # fmt: skip
+        )
     with result:
         return _facts(result, task.output)
 

@@ -85,9 +85,7 @@ def pack(result: Result, begin: int = 0, end: int | None = None) -> Packed:
     return Packed(_facts(result, begin, until, counters), arrays)
 
 
-def _facts(
-    result: Result, begin: int, end: int, counters: list[dict[str, Any]]
-) -> dict[str, Any]:  # fmt: skip
+def _facts(result: Result, begin: int, end: int, counters: list[dict[str, Any]]) -> dict[str, Any]:
     run = result.provenance
     colours = state_colours(result.states, own=True)
     line, lines = line_and_page(result)
@@ -117,9 +115,7 @@ def _stays(result: Result, begin: int, end: int) -> dict[str, NDArray[Any]]:
     """Stays of warps, one warp after the other: the end of a stay is the begin of the next one."""
     import pandas as pd
 
-    parts = [
-        part[(part.end > begin) & (part.begin < end)] for part in result.chunks("intervals")
-    ]  # fmt: skip
+    parts = [part[(part.end > begin) & (part.begin < end)] for part in result.chunks("intervals")]
     rows = pd.concat(parts, ignore_index=True).sort_values(["warp", "begin"], kind="stable")
     first = np.flatnonzero(np.diff(rows.warp.to_numpy(np.int64), prepend=-1))
     last = np.append(first[1:], len(rows)) - 1

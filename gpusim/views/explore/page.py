@@ -64,9 +64,12 @@ def explore(*results: Result, begin: int = 0, end: int | None = None) -> Explora
 
     packed = [pack(result, begin, end) for result in results]
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     script = (_TEMPLATES / "explore.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     data = json.dumps([one.to_json() for one in packed], separators=(",", ":"))

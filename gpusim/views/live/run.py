@@ -104,7 +104,9 @@ class LiveRun:
             self._seen = seen
             self._history.append(
                 {
-                    "cycle": progress.cycle, "ipc": since.ipc, **since.tlb_hit_rates,
+                    "cycle": progress.cycle,
+                    "ipc": since.ipc,
+                    **since.tlb_hit_rates,
                     "seconds": time.monotonic(),
                 }
-            )  # fmt: skip
+            )

@@ -52,9 +52,12 @@ class LiveServer:
     """
 
     def __init__(
-        self, port: int, state: Callable[[], State],
-        command: Callable[[str, int], None] | None = None, address: str = LOOPBACK,
-    ) -> None:  # fmt: skip
+        self,
+        port: int,
+        state: Callable[[], State],
+        command: Callable[[str, int], None] | None = None,
+        address: str = LOOPBACK,
+    ) -> None:
         open_to_all = not _is_loopback(address)
         self.token = secrets.token_urlsafe(16) if open_to_all else ""
         handler = type("Handler", (_Handler,), {"live": self})

@@ -18,9 +18,13 @@ from gpusim.views.timelines.events import require
 
 
 def export(
-    result: Result, path: str | os.PathLike[str], *,
-    begin: int | None = None, end: int | None = None, sms: Iterable[int] | None = None,
-) -> int:  # fmt: skip
+    result: Result,
+    path: str | os.PathLike[str],
+    *,
+    begin: int | None = None,
+    end: int | None = None,
+    sms: Iterable[int] | None = None,
+) -> int:
     """Write a run, or a part of it, as a trace for Perfetto; a cycle becomes a nanosecond.
 
     Kernel launches and what each warp did are slices, page walks too if they were recorded.  With

@@ -56,8 +56,9 @@ class TraceWriter:
         self._slice = Trace()
         self._begin, self._end = self._slice.packet.add(), self._slice.packet.add()
         for packet, kind in (
-            (self._begin, TrackEvent.TYPE_SLICE_BEGIN), (self._end, TrackEvent.TYPE_SLICE_END),
-        ):  # fmt: skip
+            (self._begin, TrackEvent.TYPE_SLICE_BEGIN),
+            (self._end, TrackEvent.TYPE_SLICE_END),
+        ):
             packet.trusted_packet_sequence_id = _SEQUENCE
             packet.track_event.type = kind
         self._begin.sequence_flags = TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
@@ -71,9 +72,13 @@ class TraceWriter:
     # -- tracks ----------------------------------------------------------------------------------
 
     def track(
-        self, name: str, parent: int | None = None, *, rank: int | None = None,
+        self,
+        name: str,
+        parent: int | None = None,
+        *,
+        rank: int | None = None,
         unit: str | None = None,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Announce a track, before anything is written to it.
 
         Args:
@@ -119,9 +124,14 @@ class TraceWriter:
             event.flow_ids.clear()
 
     def open(
-        self, track: int, name: str, category: str, cycle: int,
-        arguments: Mapping[str, int | str], flows: Iterable[int] = (),
-    ) -> None:  # fmt: skip
+        self,
+        track: int,
+        name: str,
+        category: str,
+        cycle: int,
+        arguments: Mapping[str, int | str],
+        flows: Iterable[int] = (),
+    ) -> None:
         """Begin a slice that has arguments, and maybe slices inside; `close` ends it."""
         event = TrackEvent(
             type=TrackEvent.TYPE_SLICE_BEGIN,
@@ -146,10 +156,8 @@ class TraceWriter:
         """From `cycle` on, a counter has this value."""
         self._event(
             cycle,
-            TrackEvent(
-                type=TrackEvent.TYPE_COUNTER, track_uuid=track, double_counter_value=value
-            ),
-        )  # fmt: skip
+            TrackEvent(type=TrackEvent.TYPE_COUNTER, track_uuid=track, double_counter_value=value),
+        )
 
     # -- writing ---------------------------------------------------------------------------------
 

@@ -26,10 +26,16 @@ MARK = "*"
 
 @styled
 def bar_groups(
-    data: pd.DataFrame, *, baseline: str | None = None, speedup: bool = False,
-    geomean: bool = True, limit: float | None = None, ylabel: str = "", title: str = "",
+    data: pd.DataFrame,
+    *,
+    baseline: str | None = None,
+    speedup: bool = False,
+    geomean: bool = True,
+    limit: float | None = None,
+    ylabel: str = "",
+    title: str = "",
     ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Groups of bars: one group a row (program), one bar a column (design).
 
     What is missing (NaN) has no bar and does not count in the geomean, which is marked with a star
@@ -63,10 +69,15 @@ def bar_groups(
         middles = places + (number - (values.shape[1] - 1) / 2) * width
         there = ~np.isnan(heights)
         axes.bar(
-            middles[there], heights[there], width, label=str(design), edgecolor="black",
-            color=PALETTE[number % len(PALETTE)], hatch=_hatch(number),
+            middles[there],
+            heights[there],
+            width,
+            label=str(design),
+            edgecolor="black",
+            color=PALETTE[number % len(PALETTE)],
+            hatch=_hatch(number),
             linewidth=0.4,
-        )  # fmt: skip
+        )
         if limit is not None:
             _tell_cut(axes, middles[there], heights[there], limit)
         if geomean and np.isnan(one).any() and there[-1]:
@@ -92,18 +103,29 @@ def _hatch(number: int) -> str:
 
 def _tell_cut(
     axes: Axes, middles: NDArray[np.float64], heights: NDArray[np.float64], limit: float
-) -> None:  # fmt: skip
+) -> None:
     """The values of bars that end above the axis."""
     for middle, height in zip(middles, heights, strict=True):
         if height > limit:
             axes.text(
-                middle, 0.98 * limit, f"{height:#.3g}", rotation=90, ha="center", va="top",
-                fontsize="x-small", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
-            )  # fmt: skip
+                middle,
+                0.98 * limit,
+                f"{height:#.3g}",
+                rotation=90,
+                ha="center",
+                va="top",
+                fontsize="x-small",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
+            )
 
 
 def _mark_partial(axes: Axes, middle: float, height: float, limit: float | None) -> None:
     axes.annotate(
-        MARK, (middle, height if limit is None else min(height, limit)), (0, 1),
-        textcoords="offset points", ha="center", va="bottom", annotation_clip=False,
-    )  # fmt: skip
+        MARK,
+        (middle, height if limit is None else min(height, limit)),
+        (0, 1),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        annotation_clip=False,
+    )

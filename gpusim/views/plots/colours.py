@@ -13,9 +13,23 @@ from gpusim.core.errors import nearest
 from gpusim.views.plots.errors import PlotError
 
 PALETTE = (
-    "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#000000", "#8700F0",
-    "#5A2D00", "#F0E196", "#001E87", "#B4E1C3", "#5A4B5A", "#9678FF", "#A5A55A", "#2DF0FF",
-)  # fmt: skip
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#56B4E9",
+    "#D55E00",
+    "#CC79A7",
+    "#000000",
+    "#8700F0",
+    "#5A2D00",
+    "#F0E196",
+    "#001E87",
+    "#B4E1C3",
+    "#5A4B5A",
+    "#9678FF",
+    "#A5A55A",
+    "#2DF0FF",
+)
 """For designs and programs: Okabe and Ito's seven, "Color Universal Design" (2008), light beside
 dark; then whatever is farthest in CIELAB from all before it, for eyes of all kinds."""
 

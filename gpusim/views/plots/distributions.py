@@ -19,11 +19,16 @@ from gpusim.views.plots.style import LINES, MARKERS, axes_or_new, styled
 
 @styled
 def cdf(
-    series: Mapping[str, ArrayLike] | pd.DataFrame, *,
-    counts: Mapping[str, ArrayLike] | pd.DataFrame | None = None, log2: bool = False,
-    mark: float | Mapping[str, float] | None = None, xlabel: str = "",
-    ylabel: str = "share of observations", title: str = "", ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+    series: Mapping[str, ArrayLike] | pd.DataFrame,
+    *,
+    counts: Mapping[str, ArrayLike] | pd.DataFrame | None = None,
+    log2: bool = False,
+    mark: float | Mapping[str, float] | None = None,
+    xlabel: str = "",
+    ylabel: str = "share of observations",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
     """Cumulative distributions, exact: a step at every value that occurs.
 
     Args:
@@ -54,10 +59,13 @@ def cdf(
         axes.plot(
             np.concatenate([[left], values[inside], [right]]),
             np.concatenate([below[-1:] if below.size else [0], shares[inside], [1]]),
-            drawstyle="steps-post", label=name, color=PALETTE[number % len(PALETTE)],
-            linestyle=LINES[number % len(LINES)], marker=MARKERS[number % len(MARKERS)],
+            drawstyle="steps-post",
+            label=name,
+            color=PALETTE[number % len(PALETTE)],
+            linestyle=LINES[number % len(LINES)],
+            marker=MARKERS[number % len(MARKERS)],
             markevery=(0.02 + 0.03 * (number % 5), 0.2),
-        )  # fmt: skip
+        )
     if log2:
         axes.set_xscale("log", base=2)
         power_ticks(axes, left, right, are_bytes(xlabel))
@@ -102,9 +110,15 @@ def _mark(axes: Axes, label: str, place: float) -> None:
     late = across > 0.75
     axes.axvline(place, color="0.4", linewidth=0.8, zorder=1)
     axes.annotate(
-        label, (place, 0.02), (-2 if late else 2, 0), xycoords=("data", "axes fraction"),
-        textcoords="offset points", fontsize="small", color="0.3", ha="right" if late else "left",
-    )  # fmt: skip
+        label,
+        (place, 0.02),
+        (-2 if late else 2, 0),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        fontsize="small",
+        color="0.3",
+        ha="right" if late else "left",
+    )
 
 
 def _range(

@@ -29,10 +29,18 @@ def height_of_dots(rows: int) -> float:
 
 @styled
 def sorted_dots(
-    data: pd.DataFrame, *, baseline: str | None = None, speedup: bool = False,
-    geomean: bool = True, last: Sequence[str] = (), sort: bool = True, limit: float | None = None,
-    xlabel: str = "", title: str = "", ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+    data: pd.DataFrame,
+    *,
+    baseline: str | None = None,
+    speedup: bool = False,
+    geomean: bool = True,
+    last: Sequence[str] = (),
+    sort: bool = True,
+    limit: float | None = None,
+    xlabel: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
     """Rows of dots: one row a program, one dot a column (design).
 
     What is missing (NaN) has no dot and does not count in the geomean.
@@ -63,10 +71,15 @@ def sorted_dots(
     axes.hlines(places, shown.min(axis=1), shown.max(axis=1), color="0.8", linewidth=1, zorder=1)
     for number, design in enumerate(values.columns):
         axes.plot(
-            shown[design].to_numpy(), places, linestyle="none", label=str(design),
-            color=PALETTE[number % len(PALETTE)], marker=MARKERS[number % len(MARKERS)],
-            markersize=4, clip_on=False,
-        )  # fmt: skip
+            shown[design].to_numpy(),
+            places,
+            linestyle="none",
+            label=str(design),
+            color=PALETTE[number % len(PALETTE)],
+            marker=MARKERS[number % len(MARKERS)],
+            markersize=4,
+            clip_on=False,
+        )
     if limit is not None:
         _tell_cut(axes, values, limit)
     if baseline is not None:
@@ -106,9 +119,14 @@ def _tell_cut(axes: Axes, values: pd.DataFrame, limit: float) -> None:
     for place, row in enumerate(values.to_numpy()):
         if cut := ", ".join(f"{value:.3g}" for value in row if value > limit):
             axes.annotate(
-                cut, (limit, place), (4, 0), textcoords="offset points", va="center",
-                fontsize="x-small", annotation_clip=False,
-            )  # fmt: skip
+                cut,
+                (limit, place),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize="x-small",
+                annotation_clip=False,
+            )
 
 
 def _finish(axes: Axes, values: pd.DataFrame, limit: float | None, from_zero: bool) -> None:

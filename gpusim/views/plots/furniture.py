@@ -89,9 +89,16 @@ def legend_above(ax: Axes, title: str = "") -> None:
             ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
             return
         ax.legend(
-            handles, labels, ncols=-(-len(labels) // rows), loc="lower left", title=title or None,
-            alignment="left", bbox_to_anchor=(0, 1), borderaxespad=0.2, borderpad=0.2,
-        )  # fmt: skip
+            handles,
+            labels,
+            ncols=-(-len(labels) // rows),
+            loc="lower left",
+            title=title or None,
+            alignment="left",
+            bbox_to_anchor=(0, 1),
+            borderaxespad=0.2,
+            borderpad=0.2,
+        )
 
 
 def legend_beside(ax: Axes) -> None:
@@ -99,10 +106,14 @@ def legend_beside(ax: Axes) -> None:
     handles, labels = ax.get_legend_handles_labels()
     room = 1.2 * _height(ax) / (_LINE * max(len(labels), 1))
     ax.legend(
-        handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1, 0.5),
-        handlelength=1, handleheight=1,
+        handles[::-1],
+        labels[::-1],
+        loc="center left",
+        bbox_to_anchor=(1, 0.5),
+        handlelength=1,
+        handleheight=1,
         fontsize=min(_size("small"), room),
-    )  # fmt: skip
+    )
 
 
 def _size(name: str) -> float:

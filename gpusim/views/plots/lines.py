@@ -25,9 +25,13 @@ SEED = "seed"
 
 @styled
 def sweep_lines(
-    data: pd.DataFrame | xr.DataArray, *, xlabel: str = "", ylabel: str = "", title: str = "",
+    data: pd.DataFrame | xr.DataArray,
+    *,
+    xlabel: str = "",
+    ylabel: str = "",
+    title: str = "",
     ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Lines over a swept parameter; its axis is one of powers of two if all its values are.
 
     It is labelled in sizes then: 64, 8K; 8 KiB where the label says bytes.
@@ -56,14 +60,22 @@ def sweep_lines(
     for number, name in enumerate(middle.columns):
         colour = PALETTE[number % len(PALETTE)]
         axes.plot(
-            values, middle[name].to_numpy(), color=colour, label=str(name),
-            linestyle=LINES[number % len(LINES)], marker=MARKERS[number % len(MARKERS)],
-        )  # fmt: skip
+            values,
+            middle[name].to_numpy(),
+            color=colour,
+            label=str(name),
+            linestyle=LINES[number % len(LINES)],
+            marker=MARKERS[number % len(MARKERS)],
+        )
         if not (low[name].equals(high[name])):
             axes.fill_between(
-                values, low[name].to_numpy(), high[name].to_numpy(), color=colour, alpha=0.2,
+                values,
+                low[name].to_numpy(),
+                high[name].to_numpy(),
+                color=colour,
+                alpha=0.2,
                 linewidth=0,
-            )  # fmt: skip
+            )
     if not numeric:
         name_ticks(axes, values.tolist(), middle.index)
     elif are_powers_of_two(values):

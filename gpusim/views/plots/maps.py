@@ -31,9 +31,16 @@ MISSING = "////"
 
 @styled
 def heat_map(
-    data: xr.DataArray | pd.DataFrame, *, low: float | None = None, high: float | None = None,
-    label: str = "", xlabel: str = "", ylabel: str = "", title: str = "", ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+    data: xr.DataArray | pd.DataFrame,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    label: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
     """A map of numbers: rows upward, columns to the right; what is missing (NaN) is hatched.
 
     A dimension ``cycle`` goes to the right, exact to the bin; of all others each value takes one
@@ -60,9 +67,14 @@ def heat_map(
     edges = bin_edges(table) if timeline else np.arange(columns.size + 1) - 0.5
     axes = axes_or_new(ax, "page")
     mesh = axes.pcolormesh(
-        edges, np.arange(rows.size + 1) - 0.5, table.to_numpy().astype(float), vmin=low, vmax=high,
-        cmap=COLOURS, rasterized=True,
-    )  # fmt: skip
+        edges,
+        np.arange(rows.size + 1) - 0.5,
+        table.to_numpy().astype(float),
+        vmin=low,
+        vmax=high,
+        cmap=COLOURS,
+        rasterized=True,
+    )
     axes.patch.set(hatch=MISSING, edgecolor="0.7", linewidth=0)
     xlabel, ylabel = xlabel or label_of(columns), ylabel or label_of(rows)
     if timeline:

@@ -25,7 +25,7 @@ _DARK = 0.6
 @styled
 def pair_matrix(
     gains: pd.DataFrame, beyond: pd.DataFrame, *, title: str = "", ax: Axes | None = None
-) -> Axes:  # fmt: skip
+) -> Axes:
     """What each gains alone (framed, on the diagonal), and two together (below it).
 
     Above the diagonal is how many percentage points two gain beyond the product of their gains:

@@ -44,9 +44,10 @@ def ratios_of(
     if baseline is not None or positive:
         above = (values > 0) & np.isfinite(values)
         refuse_cells(
-            values, (values.notna() & ~above).to_numpy(),
+            values,
+            (values.notna() & ~above).to_numpy(),
             "ratios and geomeans need numbers above 0 (NaN for what is missing)",
-        )  # fmt: skip
+        )
     if baseline is not None:
         others, base = values.drop(columns=baseline), values[baseline]
         values = others.rdiv(base, axis=0) if speedup else others.div(base, axis=0)

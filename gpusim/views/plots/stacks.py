@@ -19,10 +19,15 @@ TRANSLATION_HATCH = "////"
 
 @styled
 def stacked_bars(
-    data: pd.DataFrame, *, shares: bool = True, lump: float = 0,
-    colours: Mapping[str, str] | None = None, ylabel: str = "", title: str = "",
+    data: pd.DataFrame,
+    *,
+    shares: bool = True,
+    lump: float = 0,
+    colours: Mapping[str, str] | None = None,
+    ylabel: str = "",
+    title: str = "",
     ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Stacks of parts: one bar a row (run or design), one part a column (state).
 
     Parts that are nowhere are left out; what is missing (NaN) counts as nothing.
@@ -51,9 +56,16 @@ def stacked_bars(
     for part in values.columns:
         heights = values[part].to_numpy()
         axes.bar(
-            places, heights, 0.7, bottom, label=part, color=fill[part], linewidth=0.4,
-            edgecolor="black", hatch=hatch_of(part),
-        )  # fmt: skip
+            places,
+            heights,
+            0.7,
+            bottom,
+            label=part,
+            color=fill[part],
+            linewidth=0.4,
+            edgecolor="black",
+            hatch=hatch_of(part),
+        )
         bottom += heights
     name_ticks(axes, places.tolist(), values.index)
     axes.set_xlim(-0.6, len(values) - 0.4)

@@ -70,15 +70,22 @@ def stated_below(figure: Figure, rows: Sequence[Stated]) -> None:
     top = sum(heights)
     with style():
         for (unit, mine), height in zip(groups, heights, strict=True):
-            box = (_NAMES, (top - height + _AXIS) / whole, 1 - _NAMES - _NUMBERS,
-                   (height - _AXIS) / whole)  # fmt: skip
+            box = (
+                _NAMES,
+                (top - height + _AXIS) / whole,
+                1 - _NAMES - _NUMBERS,
+                (height - _AXIS) / whole,
+            )
             axes = figure.add_axes(box)
             _draw(axes, mine, unit)
             if mine is groups[0][1]:
                 axes.legend(
-                    loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2,
+                    loc="lower left",
+                    bbox_to_anchor=(0, 1),
+                    ncols=2,
+                    borderaxespad=0.2,
                     borderpad=0,
-                )  # fmt: skip
+                )
             top -= height
 
 
@@ -87,16 +94,27 @@ def _draw(axes: Axes, rows: Sequence[Stated], unit: str) -> None:
     theirs, ours = [row.theirs for row in rows], [row.ours for row in rows]
     axes.hlines(places, theirs, ours, color="0.8", linewidth=1, zorder=1)
     axes.plot(
-        theirs, places, "D", color="white", markeredgecolor="black", markersize=4.5, label=THEIRS,
+        theirs,
+        places,
+        "D",
+        color="white",
+        markeredgecolor="black",
+        markersize=4.5,
+        label=THEIRS,
         clip_on=False,
-    )  # fmt: skip
+    )
     axes.plot(ours, places, "o", color=PALETTE[0], markersize=3.5, label=OURS, clip_on=False)
     for place, row in zip(places, rows, strict=True):
         axes.annotate(
-            f"{_told(row.theirs)} | {_told(row.ours)}", (1, place), (8, 0),
-            xycoords=("axes fraction", "data"), textcoords="offset points",
-            va="center", fontsize="small", annotation_clip=False,
-        )  # fmt: skip
+            f"{_told(row.theirs)} | {_told(row.ours)}",
+            (1, place),
+            (8, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+            annotation_clip=False,
+        )
     _scale(axes, [value for value in (*theirs, *ours) if not isnan(value)])
     axes.set_yticks(list(places), [_short(row.name) for row in rows])
     axes.tick_params(axis="y", length=0)

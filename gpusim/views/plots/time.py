@@ -32,9 +32,14 @@ CYCLE = "cycle"
 
 @styled
 def stacked_area(
-    data: xr.DataArray, *, end: float | None = None, colours: Mapping[str, str] | None = None,
-    ylabel: str = "", title: str = "", ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+    data: xr.DataArray,
+    *,
+    end: float | None = None,
+    colours: Mapping[str, str] | None = None,
+    ylabel: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
     """A stack of parts over time, such as ``gpusim.views.timelines.stalls`` gives them.
 
     Parts that are nowhere are left out; what is missing (NaN) counts as nothing.
@@ -61,10 +66,17 @@ def stacked_area(
         # Unlike axes.stairs, this looks for no limits: it would take minutes for a million bins.
         axes.add_artist(
             StepPatch(
-                tops[:, number], edges, fill=True, label=name, facecolor=fill[name], linewidth=0,
-                edgecolor="black", hatch=hatch_of(name), zorder=2 - number / tops.shape[1],
+                tops[:, number],
+                edges,
+                fill=True,
+                label=name,
+                facecolor=fill[name],
+                linewidth=0,
+                edgecolor="black",
+                hatch=hatch_of(name),
+                zorder=2 - number / tops.shape[1],
             )
-        )  # fmt: skip
+        )
     axes.set_ylim(0, 1.02 * tops[:, -1].max())
     _finish(axes, data, edges, ylabel)
     axes.set_title(title, loc="left")
@@ -74,9 +86,13 @@ def stacked_area(
 
 @styled
 def step_lines(
-    data: xr.DataArray, *, end: float | None = None, ylabel: str = "", title: str = "",
+    data: xr.DataArray,
+    *,
+    end: float | None = None,
+    ylabel: str = "",
+    title: str = "",
     ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Lines over time that are level within each bin; what is missing (NaN) is a gap.
 
     Args:
@@ -96,9 +112,14 @@ def step_lines(
     axes = axes_or_new(ax, "page")
     for number, (name, values) in enumerate(table.items()):
         axes.plot(
-            edges, [*values, values.iloc[-1]], drawstyle="steps-post", label=str(name), linewidth=1,
-            color=PALETTE[number % len(PALETTE)], linestyle=LINES[number % len(LINES)],
-        )  # fmt: skip
+            edges,
+            [*values, values.iloc[-1]],
+            drawstyle="steps-post",
+            label=str(name),
+            linewidth=1,
+            color=PALETTE[number % len(PALETTE)],
+            linestyle=LINES[number % len(LINES)],
+        )
     _finish(axes, data, edges, ylabel)
     axes.grid(axis="y")
     legend_above(axes, title)

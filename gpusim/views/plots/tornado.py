@@ -20,10 +20,15 @@ _NAME = 32
 
 @styled
 def tornado(
-    readings: Mapping[str, float], taken: float, *, stated: float | None = None,
-    interval: tuple[float, float] | None = None, xlabel: str = "", title: str = "",
+    readings: Mapping[str, float],
+    taken: float,
+    *,
+    stated: float | None = None,
+    interval: tuple[float, float] | None = None,
+    xlabel: str = "",
+    title: str = "",
     ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Bars from the result as it is to what it would be with another assumption, one a row.
 
     Rows keep their order, so that several tornadoes can share an axis, and a legend of the figure.

@@ -27,22 +27,29 @@ def page_table(result: Result) -> Table | None:
     apps = result.applications.name.tolist()
     rows: list[Row] = [
         (
-            *_page(result, page["vpn"]), apps[page["app"]], whole(page["waited"]),
-            percent(page["waited"] / found.waited), whole(page["cycles"]),
-            whole(page["transactions"]), *([whole(walks)] if walked else []),
+            *_page(result, page["vpn"]),
+            apps[page["app"]],
+            whole(page["waited"]),
+            percent(page["waited"] / found.waited),
+            whole(page["cycles"]),
+            whole(page["transactions"]),
+            *([whole(walks)] if walked else []),
         )
         for page, walks in zip(found.top.to_dict("records"), counts, strict=True)
-    ]  # fmt: skip
+    ]
     return Table(
         "Pages for whose translation transactions waited most",
         ("page", "address", "application"),
         (
-            "cycles waited for translation", "of all such", "cycles in all", "transactions",
+            "cycles waited for translation",
+            "of all such",
+            "cycles in all",
+            "transactions",
             *(["page walks"] if walked else []),
         ),
         plain(rows),
         _page_note(found) if rows else "No transaction waited for translation.",
-    )  # fmt: skip
+    )
 
 
 def _page_note(found: StalledPages) -> str:
@@ -60,40 +67,52 @@ def walk_table(result: Result) -> Table | None:
     apps = result.applications.name.tolist()
     rows: list[Row] = [
         (
-            *_page(result, walk["vpn"]), apps[walk["app"]], whole(walk["cycles"]),
-            whole(walk["started"] - walk["requested"]), whole(walk["finished"] - walk["started"]),
-            str(walk["levels"]), "–" if walk["sm"] < 0 else str(walk["sm"]),
+            *_page(result, walk["vpn"]),
+            apps[walk["app"]],
+            whole(walk["cycles"]),
+            whole(walk["started"] - walk["requested"]),
+            whole(walk["finished"] - walk["started"]),
+            str(walk["levels"]),
+            "–" if walk["sm"] < 0 else str(walk["sm"]),
             whole(walk["requested"]),
         )
         for walk in slowest_walks(result, WALKS).to_dict("records")
-    ]  # fmt: skip
+    ]
     return Table(
         "Slowest page walks",
         ("page", "address", "application"),
         (
-            "cycles", "queued for a walker", "walking", "levels read", "for SM",
+            "cycles",
+            "queued for a walker",
+            "walking",
+            "levels read",
+            "for SM",
             "requested in cycle",
         ),
         plain(rows),
         rest_note(len(rows), result.tables["walks"], "walks") if rows else "There were none.",
-    )  # fmt: skip
+    )
 
 
 def kernel_table(result: Result) -> Table:
     """Kernels, those first that took longest in all."""
     launches = result.launches.assign(cycles=lambda frame: frame.end - frame.begin)
     kernels = launches.groupby(["app", "kernel"], sort=False).agg(
-        launches=("launch", "size"), blocks=("blocks", "sum"), cycles=("cycles", "sum"),
-        mean=("cycles", "mean"), longest=("cycles", "max"),
-    )  # fmt: skip
+        launches=("launch", "size"),
+        blocks=("blocks", "sum"),
+        cycles=("cycles", "sum"),
+        mean=("cycles", "mean"),
+        longest=("cycles", "max"),
+    )
     kernels = kernels.sort_values("cycles", ascending=False, kind="stable").reset_index()
     rows: list[Row] = [
         (
-            kernel["kernel"], kernel["app"],
+            kernel["kernel"],
+            kernel["app"],
             *(whole(kernel[name]) for name in ("launches", "blocks", "cycles", "mean", "longest")),
         )
         for kernel in kernels.to_dict("records")
-    ]  # fmt: skip
+    ]
     return Table(
         "Kernels",
         ("kernel", "application"),
@@ -107,11 +126,16 @@ def launch_table(result: Result) -> Table:
     launches = result.launches.head(LAUNCHES)
     rows: list[Row] = [
         (
-            launch["kernel"], launch["app"], str(launch["launch"]), whole(launch["begin"]),
-            whole(launch["end"]), whole(launch["end"] - launch["begin"]), whole(launch["blocks"]),
+            launch["kernel"],
+            launch["app"],
+            str(launch["launch"]),
+            whole(launch["begin"]),
+            whole(launch["end"]),
+            whole(launch["end"] - launch["begin"]),
+            whole(launch["blocks"]),
         )
         for launch in launches.to_dict("records")
-    ]  # fmt: skip
+    ]
     return Table(
         "Launches, as they began",
         ("kernel", "application"),

@@ -26,19 +26,32 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 """What some values of a model mean, by key."""
 
 _PLAIN: Mapping[str, object] = {
-    "sub_entries": 1, "array": "set-associative", "sets": "plain",
-    "bypass": "never", "partition": "none",
-}  # fmt: skip
+    "sub_entries": 1,
+    "array": "set-associative",
+    "sets": "plain",
+    "bypass": "never",
+    "partition": "none",
+}
 """Values that are not worth a word, by key."""
 
 _SM = (
-    "{count} SMs at {clock}", "{schedulers} schedulers of warps ({scheduler})",
-    "{max_warps} warps at most", "{max_blocks} blocks at most", "block scheduler {block_scheduler}",
-)  # fmt: skip
+    "{count} SMs at {clock}",
+    "{schedulers} schedulers of warps ({scheduler})",
+    "{max_warps} warps at most",
+    "{max_blocks} blocks at most",
+    "block scheduler {block_scheduler}",
+)
 _TLB = (
-    "{scope}", "{entries} entries", "{ways} ways", "{sub_entries} sub-entries", "{array} array",
-    "{sets} sets", "{ports} lookups a cycle", "latency {latency}", "{mshrs} MSHRs",
-)  # fmt: skip
+    "{scope}",
+    "{entries} entries",
+    "{ways} ways",
+    "{sub_entries} sub-entries",
+    "{array} array",
+    "{sets} sets",
+    "{ports} lookups a cycle",
+    "latency {latency}",
+    "{mshrs} MSHRs",
+)
 _WALKERS = ("{walkers} walkers", "{queue} walks may queue")
 _WALKS = {
     "fixed": "{latency} a walk",
@@ -54,9 +67,13 @@ _L1 = ("one for each SM", *_CACHE, "{translation}")
 _L2 = ("{banks} banks", *_CACHE, "{bypass} bypass", "{partition} dealt out to applications")
 _CROSSBAR = ("{latency} either way", "{bytes_per_cycle} B a cycle and port")
 _DRAM = (
-    "{channels} channels at {clock}", "{bank_groups} × {banks} banks each", "rows of {row}",
-    "{scheduler}", "{page_policy} rows", "{partition} by application",
-)  # fmt: skip
+    "{channels} channels at {clock}",
+    "{bank_groups} × {banks} banks each",
+    "rows of {row}",
+    "{scheduler}",
+    "{page_policy} rows",
+    "{partition} by application",
+)
 _MIG = ("{slices} slices", "instances of {instances}")
 _MEMORY = ("pages of {page}", "page table of {levels} levels", "{size} of frames ({frames})")
 

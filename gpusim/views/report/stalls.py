@@ -106,9 +106,10 @@ def stall_table(result: Result) -> Table:
         rows: list[Row] = []
         for state in _ordered(result, states):
             label = Cell(
-                result.states[state], colour=colours[result.states[state]],
+                result.states[state],
+                colour=colours[result.states[state]],
                 hatched=state in result.translation_states,
-            )  # fmt: skip
+            )
             rows.append((label, _meaning(result, state), *_amounts(apps, [state])))
         if rows:
             groups.append(Group(rows, name, _amounts(apps, states)))

@@ -102,9 +102,13 @@ def of_memory(result: Result, window: Window, among: Mapping[str, Wanted]) -> Va
     """What follows from all other events; `among` is as from `selectable`."""
     found: Variables = {}
     for table, variables in (
-        ("requests", _outstanding), ("walks", _walks), ("dram", _dram), ("tlb", _tlb),
-        ("fault_batches", _batches), ("transfers", _transfers),
-    ):  # fmt: skip
+        ("requests", _outstanding),
+        ("walks", _walks),
+        ("dram", _dram),
+        ("tlb", _tlb),
+        ("fault_batches", _batches),
+        ("transfers", _transfers),
+    ):
         if table in among:
             found |= variables(result, window, among[table])
     return found
@@ -215,9 +219,11 @@ def dataset(result: Result, window: Window, variables: Variables) -> xr.Dataset:
     import xarray as xr
 
     labels = {
-        "state": list(result.states), "traffic": list(CLASSES), "level": _tlb_levels(result),
+        "state": list(result.states),
+        "traffic": list(CLASSES),
+        "level": _tlb_levels(result),
         "direction": list(DIRECTIONS),
-    }  # fmt: skip
+    }
     used = {one.dimension for one in variables.values()}
     return xr.Dataset(
         {

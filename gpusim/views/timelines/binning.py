@@ -30,9 +30,7 @@ class Occupancy:
         # Two more cells: what ends with the window ends in the bin behind it.
         self._steps = np.zeros((groups, window.bins + 2), np.int64)
 
-    def add(
-        self, begin: Ints, end: Ints, group: Ints | int = 0, weight: Ints | int = 1
-    ) -> None:  # fmt: skip
+    def add(self, begin: Ints, end: Ints, group: Ints | int = 0, weight: Ints | int = 1) -> None:
         """Count intervals ``[begin, end)``, each for its group; what lies outside is cut off.
 
         An interval counts as often as its weight tells.

@@ -93,9 +93,12 @@ def draw_panels(panels: list[Panel], window: Window, title: str) -> PlotFigure:
     """A figure, a page wide, of panels that share the axis of cycles."""
     figure = new_figure("page", height=0.7 + sum(panel.height for panel in panels))
     column = figure.subplots(
-        len(panels), 1, sharex=True, squeeze=False,
+        len(panels),
+        1,
+        sharex=True,
+        squeeze=False,
         height_ratios=[panel.height for panel in panels],
-    )[:, 0]  # fmt: skip
+    )[:, 0]
     with style():
         for panel, axes in zip(panels, column, strict=True):
             panel.draw(axes)
@@ -125,14 +128,21 @@ def launch_panel(result: Result, window: Window, selection: Selection) -> list[P
             first, last = max(launch["begin"], window.begin), min(launch["end"], window.end)
             row = apps.index(launch["app"])
             axes.broken_barh(
-                [(first, last - first)], (row - 0.42, 0.84), linewidth=0.5, edgecolor="white",
+                [(first, last - first)],
+                (row - 0.42, 0.84),
+                linewidth=0.5,
+                edgecolor="white",
                 facecolor=("0.78", "0.88")[number % 2],
-            )  # fmt: skip
+            )
             if last - first > letter * len(launch["kernel"]):
                 axes.text(
-                    (first + last) / 2, row, launch["kernel"], fontsize="small", ha="center",
+                    (first + last) / 2,
+                    row,
+                    launch["kernel"],
+                    fontsize="small",
+                    ha="center",
                     va="center_baseline",
-                )  # fmt: skip
+                )
         axes.set_yticks(range(len(apps)), apps)
         axes.set_ylim(len(apps) - 0.5, -0.5)
         axes.tick_params(length=0)

@@ -118,7 +118,7 @@ def _levels(result: Result, walks: pd.DataFrame, window: Window) -> pd.DataFrame
 
 def _touching(
     result: Result, table: str, columns: list[str], among: Wanted, window: Window
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Rows that last some cycles of the window."""
     import pandas as pd
 
@@ -196,9 +196,14 @@ def _walk_panel(result: Result, walks: pd.DataFrame, window: Window) -> Panel:
 
 
 def _bars(
-    axes: Axes, row: NDArray[np.int64], begin: pd.Series[int], end: pd.Series[int], name: str,
-    colour: str, height: float = 0.88,
-) -> None:  # fmt: skip
+    axes: Axes,
+    row: NDArray[np.int64],
+    begin: pd.Series[int],
+    end: pd.Series[int],
+    name: str,
+    colour: str,
+    height: float = 0.88,
+) -> None:
     """Bars ``[begin, end)`` of one state or level, each in its row."""
     corners = np.empty((len(row), 4, 2))
     corners[:, (0, 3), 0] = begin.to_numpy()[:, np.newaxis]

@@ -86,9 +86,12 @@ ALL_WARPS = Selection()
 
 
 def window_of(
-    result: Result, begin: int | None = None, end: int | None = None,
-    bin_cycles: int | None = None, bins: int = 400,
-) -> Window:  # fmt: skip
+    result: Result,
+    begin: int | None = None,
+    end: int | None = None,
+    bin_cycles: int | None = None,
+    bins: int = 400,
+) -> Window:
     """A part of a run; by default all of it.
 
     Args:

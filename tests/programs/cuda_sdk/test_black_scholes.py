@@ -36,8 +36,10 @@ def test_inputs_are_in_range_and_differ() -> None:
         for name in ("CallResult", "PutResult", "StockPrice", "OptionStrike", "OptionYears")
     ]
     for array, low, high in (
-        (program.stock, 5, 30), (program.strike, 1, 100), (program.years, 0.25, 10),
-    ):  # fmt: skip
+        (program.stock, 5, 30),
+        (program.strike, 1, 100),
+        (program.years, 0.25, 10),
+    ):
         assert low <= array.data.min() < low + 0.01 * (high - low)
         assert high - 0.01 * (high - low) < array.data.max() <= high
 

@@ -34,8 +34,9 @@ def test_four_coalesced_accesses_a_stride_apart() -> None:
     lanes = [256 + 64 + lane for lane in range(32)]
     strided = [[lane + step * 2048 for lane in lanes] for step in range(4)]
     assert [(kind, name) for kind, name, _ in found if kind == "COMPUTE"] == [
-        ("COMPUTE", 31), ("COMPUTE", 13),
-    ]  # fmt: skip
+        ("COMPUTE", 31),
+        ("COMPUTE", 13),
+    ]
     assert [o[2] for o in found if o[0] == "LOAD"] == strided
     assert [o[2] for o in found if o[0] == "STORE"] == strided
 
@@ -44,8 +45,9 @@ def test_four_coalesced_accesses_a_stride_apart() -> None:
 def test_bank_conflicts_of_the_steps_in_shared_memory(log2_data: int, points: int) -> None:
     program = FastWalshTransform(WalshParameters(log2_data=log2_data), 0)
     kernel = next(one for one in program.launches() if one.name == "fwtBatch1Kernel")
-    passes = [one[1] for one in warp_operations(kernel, program, block=0, warp=0)
-              if one[0] == "SHARED"]  # fmt: skip
+    passes = [
+        one[1] for one in warp_operations(kernel, program, block=0, warp=0) if one[0] == "SHARED"
+    ]
     lanes = np.arange(32)
     expected = [1] * 4  # where the loaded values are put
     stride = points // 4
@@ -63,5 +65,8 @@ def test_modulation_reads_both_spectra_at_the_same_place() -> None:
     found = warp_operations(kernel, program, block=1, warp=1)
     places = list(range(256 + 32, 256 + 64))
     accesses = [one for one in found if one[0] in ("LOAD", "STORE")]
-    assert accesses == [("LOAD", "data", places), ("LOAD", "kernel", places),
-                        ("STORE", "data", places)]  # fmt: skip
+    assert accesses == [
+        ("LOAD", "data", places),
+        ("LOAD", "kernel", places),
+        ("STORE", "data", places),
+    ]

@@ -25,9 +25,11 @@ def test_blocks_stride_through_the_words() -> None:
     for turn, found in enumerate(turns):
         start = first + turn * 240 * 192
         assert found == [
-            ("LOAD", "data", [start + lane for lane in range(32)]), ("WAIT", 0, []),
-            ("COMPUTE", 10, []), *[("SHARED", 1, [])] * 4,
-        ]  # fmt: skip
+            ("LOAD", "data", [start + lane for lane in range(32)]),
+            ("WAIT", 0, []),
+            ("COMPUTE", 10, []),
+            *[("SHARED", 1, [])] * 4,
+        ]
 
 
 def test_merging_reads_a_bin_of_all_blocks() -> None:

@@ -97,8 +97,11 @@ def test_tiles_of_the_product() -> None:
     assert second[:2] == [("COMPUTE", 8, []), ("LOAD", "weights", weights)]
     assert second[2:] == step, "rows 18 and 19 of the columns do not exist"
     assert operations[-4:] == [
-        ("LOAD", "bias", mine), ("WAIT", 0, []), ("COMPUTE", 1, []), ("STORE", "output", mine),
-    ]  # fmt: skip
+        ("LOAD", "bias", mine),
+        ("WAIT", 0, []),
+        ("COMPUTE", 1, []),
+        ("STORE", "output", mine),
+    ]
 
 
 def test_the_order_of_blocks_is_no_matter() -> None:

@@ -91,11 +91,20 @@ def test_both_warps_of_a_row() -> None:
         ("STORE", "y", [7]),
     ]
     assert warp_operations(kernel, program, 7, 0) == [
-        *start, *entries(0, 32), *entries(64, 96), *barrier, *((add + barrier) * 6), *end,
-    ]  # fmt: skip
+        *start,
+        *entries(0, 32),
+        *entries(64, 96),
+        *barrier,
+        *((add + barrier) * 6),
+        *end,
+    ]
     assert warp_operations(kernel, program, 7, 1) == [
-        *start, *entries(32, 64), *entries(96, 100), *barrier, *(barrier * 6),
-    ]  # fmt: skip
+        *start,
+        *entries(32, 64),
+        *entries(96, 100),
+        *barrier,
+        *(barrier * 6),
+    ]
 
 
 def test_a_wavefront_of_64_is_one_row() -> None:

@@ -51,10 +51,14 @@ def test_a_thread_of_the_third_layer_reads_neurons_and_weights_in_turn() -> None
     operations = warp_operations(nth_launch(program, 2), program, block=4 + 1)
     first = 76  # weights of the second neuron
     assert operations[:7] == [
-        ("COMPUTE", 20, []), ("LOAD", "weights3", [first]), ("WAIT", 0, []),
-        ("LOAD", "neurons3", [75]), ("LOAD", "weights3", [first + 1]), ("WAIT", 0, []),
+        ("COMPUTE", 20, []),
+        ("LOAD", "weights3", [first]),
+        ("WAIT", 0, []),
+        ("LOAD", "neurons3", [75]),
+        ("LOAD", "weights3", [first + 1]),
+        ("WAIT", 0, []),
         ("COMPUTE", 5, []),
-    ]  # fmt: skip
+    ]
     assert operations[-1] == ("STORE", "neurons4", [4 + 1])
 
 

@@ -123,9 +123,17 @@ def test_colours_of_16_bytes_are_mixed_backwards() -> None:
     block = surfaces.index(2)
     kinds = [op[:2] for op in seen[block]]
     assert kinds[-10:] == [
-        ("LOAD", "local"), ("LOAD", "local"), ("WAIT", 0), ("COMPUTE", 8), ("STORE", "local"),
-        ("LOAD", "local"), ("LOAD", "output"), ("WAIT", 0), ("COMPUTE", 40), ("STORE", "output"),
-    ]  # fmt: skip
+        ("LOAD", "local"),
+        ("LOAD", "local"),
+        ("WAIT", 0),
+        ("COMPUTE", 8),
+        ("STORE", "local"),
+        ("LOAD", "local"),
+        ("LOAD", "output"),
+        ("WAIT", 0),
+        ("COMPUTE", 40),
+        ("STORE", "output"),
+    ]
     first, second = (op[2] for op in seen[block][-10:-8])
     assert [other - one for one, other in zip(first, second, strict=True)] == [32] * len(first)
     assert first[0] // 160 == block * 4, "the frame of the warp"
@@ -145,7 +153,13 @@ def test_arrays_lie_in_the_order_of_the_suite() -> None:
     program = Ray(RayParameters(), 0)
     sizes = {buffer.name: buffer.bytes for buffer in program.buffers}
     assert list(sizes.items()) == [
-        ("output", 1 << 18), ("node", 160), ("temp", 1 << 18), ("nObj", 1 << 18),
-        ("prof", 1 << 18), ("ray", 6 << 18), ("A", 3 << 18), ("u", 3 << 18),
+        ("output", 1 << 18),
+        ("node", 160),
+        ("temp", 1 << 18),
+        ("nObj", 1 << 18),
+        ("prof", 1 << 18),
+        ("ray", 6 << 18),
+        ("A", 3 << 18),
+        ("u", 3 << 18),
         ("local", 240 * 128 * 80),
-    ]  # fmt: skip
+    ]

@@ -44,14 +44,22 @@ def test_a_chain_longer_than_the_lead_is_measured_cold() -> None:
 
 @settings(max_examples=examples(50), deadline=None)
 @given(
-    st.integers(1, 64), st.integers(1, 32), st.sampled_from(["random", "sequential"]),
+    st.integers(1, 64),
+    st.integers(1, 32),
+    st.sampled_from(["random", "sequential"]),
     st.integers(0, 3),
-)  # fmt: skip
+)
 def test_lanes_have_chains_of_their_own(nodes: int, lanes: int, order: str, skew: int) -> None:
     parameters = ChaseParameters(
-        footprint=nodes * 1024, stride=1024, skew=skew * 8, lanes=lanes, order=order, loads=5,
-        warm=0, lead=0,
-    )  # fmt: skip
+        footprint=nodes * 1024,
+        stride=1024,
+        skew=skew * 8,
+        lanes=lanes,
+        order=order,
+        loads=5,
+        warm=0,
+        lead=0,
+    )
     loaded = chased(Chase(parameters, 3), 3)
     assert len(loaded) == 5 * lanes
     numbers = [place // 1024 for place in loaded]

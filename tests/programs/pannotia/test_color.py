@@ -149,11 +149,14 @@ def test_color_maxmin_looks_for_both_extremes() -> None:
     program = ColorMaxMin(ColorParameters(), STAR, 0)
     start = nth_launch(program, 0)
     assert [op[:2] for op in warp_operations(start, program)] == [
-        ("COMPUTE", 8), ("STORE", "max"), ("STORE", "min"),
-    ]  # fmt: skip
+        ("COMPUTE", 8),
+        ("STORE", "max"),
+        ("STORE", "min"),
+    ]
     assert warp_operations(nth_launch(program, 1), program)[-2:] == [
-        ("STORE", "max", LANES), ("STORE", "min", LANES),
-    ]  # fmt: skip
+        ("STORE", "max", LANES),
+        ("STORE", "min", LANES),
+    ]
     fresh = ColorMaxMin(ColorParameters(), STAR, 0)
     fresh.value.data[[0, 1, 599]] = 5, 9, 3
     assert warp_operations(nth_launch(fresh, 2), fresh)[-5:] == [
@@ -169,5 +172,10 @@ def test_arrays_lie_in_the_order_of_the_suite() -> None:
     names = [buffer.name for buffer in ColorMaxMin(ColorParameters(), STAR, 0).buffers]
     assert names == ["row", "col", "stop", "color", "value", "max", "min"]
     assert [b.bytes for b in ColorMax(ColorParameters(), STAR, 0).buffers] == [
-        2400, 20, 4, 2400, 2400, 2400,
-    ]  # fmt: skip
+        2400,
+        20,
+        4,
+        2400,
+        2400,
+        2400,
+    ]

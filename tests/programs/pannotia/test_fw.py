@@ -72,10 +72,14 @@ def test_sizes_and_weights_that_do_not_fit_are_refused() -> None:
         FwBlock(FwBlockParameters(), bad, 0)
 
 
-@pytest.mark.parametrize("program", [
-    lambda: Fw(FwParameters(iterations=5), GRAPH, 0),
-    lambda: FwBlock(FwBlockParameters(steps=2), GRAPH, 0),
-], ids=["fw", "fw_block"])  # fmt: skip
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda: Fw(FwParameters(iterations=5), GRAPH, 0),
+        lambda: FwBlock(FwBlockParameters(steps=2), GRAPH, 0),
+    ],
+    ids=["fw", "fw_block"],
+)
 def test_the_order_of_blocks_is_no_matter(program: Callable[[], Fw | FwBlock]) -> None:
     one, other = program(), program()
     assert run_forwards(one) == run_backwards(other)
@@ -154,9 +158,14 @@ def test_a_tile_kernel_loads_tiles_and_relaxes_them_in_shared_memory() -> None:
     ],
 )
 def test_geometry_of_the_tile_kernels(
-    number: int, name: str, blocks: int, registers: int, shared: int, block: int,
+    number: int,
+    name: str,
+    blocks: int,
+    registers: int,
+    shared: int,
+    block: int,
     tiles: list[tuple[int, int]],
-) -> None:  # fmt: skip
+) -> None:
     program = FwBlock(FwBlockParameters(steps=1), GRAPH, 0)
     kernel = nth_launch(program, number)
     assert (kernel.name, kernel.blocks, kernel.threads_per_block) == (name, blocks, 256)

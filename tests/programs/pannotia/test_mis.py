@@ -27,9 +27,9 @@ def expected_set(graph: Graph, value: list[int]) -> tuple[set[int], int]:
         joining = {
             v
             for v in undecided
-            if value[v] <= min((value[u] for u in neighbours(graph, v) if u in undecided),
-                               default=10**6)
-        }  # fmt: skip
+            if value[v]
+            <= min((value[u] for u in neighbours(graph, v) if u in undecided), default=10**6)
+        }
         chosen |= joining
         undecided -= joining | {u for v in joining for u in neighbours(graph, v)}
         rounds += 1
@@ -159,5 +159,8 @@ def test_arrays_lie_in_the_order_of_the_suite() -> None:
     start = nth_launch(program, 0)
     assert start.registers_per_thread == 12
     assert [op[:2] for op in warp_operations(start, program)] == [
-        ("COMPUTE", 8), ("STORE", "c"), ("STORE", "cu"), ("STORE", "s"),
-    ]  # fmt: skip
+        ("COMPUTE", 8),
+        ("STORE", "c"),
+        ("STORE", "cu"),
+        ("STORE", "s"),
+    ]

@@ -119,8 +119,10 @@ def test_slots_are_coalesced() -> None:
     operations = warp_operations(kernel, program, block=1)
     vertices = [64 + lane for lane in LANES]
     assert operations[:3] == [
-        ("COMPUTE", 8, []), ("LOAD", "vector1", vertices), ("WAIT", 0, []),
-    ]  # fmt: skip
+        ("COMPUTE", 8, []),
+        ("LOAD", "vector1", vertices),
+        ("WAIT", 0, []),
+    ]
     for array, first in (("data", 3), ("col", 7)):
         assert operations[first : first + 4] == [
             ("LOAD", array, [slot * 100 + vertex for vertex in vertices]) for slot in range(4)
@@ -135,11 +137,15 @@ def test_the_vector_kernels() -> None:
     program = Sssp(SsspParameters(), Grid(20, 5).generate(0), 0)
     start, assign = nth_launch(program, 0), nth_launch(program, 1)
     assert [op[:2] for op in warp_operations(start, program)] == [
-        ("COMPUTE", 8), ("STORE", "vector1"), ("STORE", "vector2"),
-    ]  # fmt: skip
+        ("COMPUTE", 8),
+        ("STORE", "vector1"),
+        ("STORE", "vector2"),
+    ]
     assert warp_operations(assign, program)[1:] == [
-        ("LOAD", "vector2", LANES), ("WAIT", 0, []), ("STORE", "vector1", LANES),
-    ]  # fmt: skip
+        ("LOAD", "vector2", LANES),
+        ("WAIT", 0, []),
+        ("STORE", "vector1", LANES),
+    ]
     assert warp_operations(nth_launch(program, 3), program)[1:] == [
         ("LOAD", "vector2", LANES),
         ("LOAD", "vector1", LANES),

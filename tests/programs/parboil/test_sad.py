@@ -31,10 +31,18 @@ def test_sums_of_all_shapes() -> None:
     program = Sad(SadParameters(width=32, height=16), 3)
     assert drain(program) == ["mb_sad_calc", "larger_sad_calc_8", "larger_sad_calc_16"]
     for shape, index, y, x in [
-        ("4x4", 0, 0, 0), ("4x4", 6, 4, 8), ("4x4", 15, 12, 12),
-        ("8x8", 3, 8, 8), ("8x4", 2, 0, 8), ("8x4", 3, 4, 8), ("4x8", 4, 8, 0), ("4x8", 5, 8, 4),
-        ("16x8", 1, 8, 0), ("8x16", 1, 0, 8), ("16x16", 0, 0, 0),
-    ]:  # fmt: skip
+        ("4x4", 0, 0, 0),
+        ("4x4", 6, 4, 8),
+        ("4x4", 15, 12, 12),
+        ("8x8", 3, 8, 8),
+        ("8x4", 2, 0, 8),
+        ("8x4", 3, 4, 8),
+        ("4x8", 4, 8, 0),
+        ("4x8", 5, 8, 4),
+        ("16x8", 1, 8, 0),
+        ("8x16", 1, 0, 8),
+        ("16x16", 0, 0, 0),
+    ]:
         width, height = map(int, shape.split("x"))
         expected = differences(program, y, 16 + x, height, width)
         assert sums(program, shape, 1, index).tolist() == expected.tolist(), (shape, index)

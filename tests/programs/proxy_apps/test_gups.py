@@ -48,8 +48,10 @@ def test_each_lane_has_its_own_page() -> None:
     assert (kernel.blocks, kernel.threads_per_block, kernel.shared_bytes) == (512, 128, 0)
     found = warp_operations(kernel, program, block=3, warp=1)
     assert [(kind, name) for kind, name, _ in found] == [
-        ("COMPUTE", 8), ("LOAD", "stream"), ("WAIT", 0),
+        ("COMPUTE", 8),
+        ("LOAD", "stream"),
+        ("WAIT", 0),
         *(("COMPUTE", 12), ("REDUCE", "table")) * 2,
-    ]  # fmt: skip
+    ]
     updates = [lanes for kind, _, lanes in found if kind == "REDUCE"]
     assert all(len({8 * lane // 4096 for lane in lanes}) >= 30 for lanes in updates)

@@ -119,8 +119,9 @@ def test_stress_gathers_from_eight_corners() -> None:
     ]
     assert operations[42:] == [
         ("STORE", f"f{axis}_elem", [e + 1000 * c for e in elements])
-        for axis in "xyz" for c in range(8)
-    ]  # fmt: skip
+        for axis in "xyz"
+        for c in range(8)
+    ]
 
 
 def test_nodes_gather_the_forces_of_their_corners() -> None:
@@ -141,15 +142,21 @@ def test_nodes_gather_the_forces_of_their_corners() -> None:
     ]
     gathers = [
         ("LOAD", f"f{axis}_elem", [incident[n][j] for n in nodes if len(incident[n]) > j])
-        for j in range(4) for axis in "xyz"
-    ]  # fmt: skip
+        for j in range(4)
+        for axis in "xyz"
+    ]
     most = max(len(found) for found in incident.values())
     assert most == 4, "these nodes lie on a face of the cube"
     assert operations[1:] == [
-        ("LOAD", "nodeElemCount", nodes), ("WAIT", 0, []),
-        *first, ("WAIT", 0, []), *gathers, ("WAIT", 0, []), *[("COMPUTE", 3, [])] * 4,
+        ("LOAD", "nodeElemCount", nodes),
+        ("WAIT", 0, []),
+        *first,
+        ("WAIT", 0, []),
+        *gathers,
+        ("WAIT", 0, []),
+        *[("COMPUTE", 3, [])] * 4,
         *[("STORE", f"f{axis}", nodes) for axis in "xyz"],
-    ]  # fmt: skip
+    ]
 
 
 def test_hourglass_warps_are_one_corner_of_32_elements() -> None:
@@ -168,9 +175,12 @@ def test_hourglass_warps_are_one_corner_of_32_elements() -> None:
     names = ["dvdx", "dvdy", "dvdz", "x8n", "y8n", "z8n"]
     assert operations[-11:-5] == [("STORE", name, place) for name in names]
     assert operations[-5:] == [
-        ("LOAD", "volo", elements), ("LOAD", "v", elements), ("WAIT", 0, []), ("COMPUTE", 1, []),
+        ("LOAD", "volo", elements),
+        ("LOAD", "v", elements),
+        ("WAIT", 0, []),
+        ("COMPUTE", 1, []),
         ("STORE", "determ", elements),
-    ]  # fmt: skip
+    ]
     last = warp_operations(kernel, program, block=31, warp=0)
     assert last[1][2] == [min(992 + lane, 999) for lane in LANES], "the last element is repeated"
 
@@ -182,8 +192,16 @@ def test_streams_wait_for_loads_that_a_store_may_alias() -> None:
     operations = warp_operations(velocity, program)
     assert [op[:1] for op in operations] == [("COMPUTE",), *step * 3]
     assert [op[1] for op in operations if op[0] in ("LOAD", "STORE")] == [
-        "xd", "xdd", "xd", "yd", "ydd", "yd", "zd", "zdd", "zd",
-    ]  # fmt: skip
+        "xd",
+        "xdd",
+        "xd",
+        "yd",
+        "ydd",
+        "yd",
+        "zd",
+        "zdd",
+        "zd",
+    ]
     chunk = next(iter(velocity.run_block(0, 32)))
     assert set(chunk.size.tolist()) == {8}
 
@@ -196,9 +214,25 @@ def test_the_equation_of_state_goes_through_the_list_of_the_material() -> None:
     assert operations[1][:2] == ("LOAD", "matElemlist")
     arrays = [op[1] for op in operations[2:] if op[0] in ("LOAD", "STORE")]
     assert arrays == [
-        "e", "e_old", "delv", "delvc", "p", "p_old", "q", "q_old", "vnewc", "compression",
-        "vnewc", "delvc", "compHalfStep", "qq", "qq_old", "ql", "ql_old", "work",
-    ]  # fmt: skip
+        "e",
+        "e_old",
+        "delv",
+        "delvc",
+        "p",
+        "p_old",
+        "q",
+        "q_old",
+        "vnewc",
+        "compression",
+        "vnewc",
+        "delvc",
+        "compHalfStep",
+        "qq",
+        "qq_old",
+        "ql",
+        "ql_old",
+        "work",
+    ]
 
 
 def test_constraints_reduce_to_one_time_step_a_block() -> None:
@@ -226,9 +260,14 @@ def test_arrays_in_the_order_of_the_copies_to_the_device() -> None:
     names = [buffer.name for buffer in program.buffers]
     assert names[:3] == ["x", "y", "z"]
     assert names[12:19] == [
-        "nodalMass", "symmX", "symmY", "symmZ", "nodeElemCount", "nodeElemCornerList",
+        "nodalMass",
+        "symmX",
+        "symmY",
+        "symmZ",
+        "nodeElemCount",
+        "nodeElemCornerList",
         "matElemlist",
-    ]  # fmt: skip
+    ]
     size = {buffer.name: buffer.bytes for buffer in program.buffers}
     assert (size["x"], size["e"], size["nodelist"]) == (97336 * 8, 91125 * 8, 91125 * 32)
     assert size["fx_elem"] == 91125 * 64
@@ -237,15 +276,32 @@ def test_arrays_in_the_order_of_the_copies_to_the_device() -> None:
 def test_a_time_step_has_28_launches() -> None:
     names = [name.removesuffix("_kernel") for name in drain(Lulesh(LuleshParameters(2, 1), 0))]
     assert names == [
-        "InitStressTermsForElems", "IntegrateStressForElems", "AddNodeForcesFromElems",
-        "CalcHourglassControlForElems", "CalcFBHourglassForceForElems", "AddNodeForcesFromElems2",
-        "CalcAccelerationForNodes", "ApplyAccelerationBoundaryConditionsForNodes",
-        "CalcVelocityForNodes", "CalcPositionForNodes", "CalcKinematicsForElems",
-        "CalcLagrangeElementsPart2", "CalcMonotonicQGradientsForElems",
-        "CalcMonotonicQRegionForElems", "ApplyMaterialPropertiesForElemsPart1",
-        "EvalEOSForElemsPart1", "CalcEnergyForElemsPart1", "CalcPressureForElems",
-        "CalcEnergyForElemsPart2", "CalcPressureForElems", "CalcEnergyForElemsPart3",
-        "CalcPressureForElems", "CalcEnergyForElemsPart4", "EvalEOSForElemsPart2",
-        "CalcSoundSpeedForElems", "UpdateVolumesForElems", "CalcCourantConstraintForElems",
+        "InitStressTermsForElems",
+        "IntegrateStressForElems",
+        "AddNodeForcesFromElems",
+        "CalcHourglassControlForElems",
+        "CalcFBHourglassForceForElems",
+        "AddNodeForcesFromElems2",
+        "CalcAccelerationForNodes",
+        "ApplyAccelerationBoundaryConditionsForNodes",
+        "CalcVelocityForNodes",
+        "CalcPositionForNodes",
+        "CalcKinematicsForElems",
+        "CalcLagrangeElementsPart2",
+        "CalcMonotonicQGradientsForElems",
+        "CalcMonotonicQRegionForElems",
+        "ApplyMaterialPropertiesForElemsPart1",
+        "EvalEOSForElemsPart1",
+        "CalcEnergyForElemsPart1",
+        "CalcPressureForElems",
+        "CalcEnergyForElemsPart2",
+        "CalcPressureForElems",
+        "CalcEnergyForElemsPart3",
+        "CalcPressureForElems",
+        "CalcEnergyForElemsPart4",
+        "EvalEOSForElemsPart2",
+        "CalcSoundSpeedForElems",
+        "UpdateVolumesForElems",
+        "CalcCourantConstraintForElems",
         "CalcHydroConstraintForElems",
-    ]  # fmt: skip
+    ]

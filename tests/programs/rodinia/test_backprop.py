@@ -58,8 +58,11 @@ def test_order_and_addresses() -> None:
     ]
     bias = [o for o in warp_operations(adjust, program, block=0, warp=0) if o[2]][9:]
     assert [(kind, name) for kind, name, _ in bias] == [
-        ("LOAD", "weights"), ("LOAD", "old"), ("STORE", "weights"), ("STORE", "old"),
-    ]  # fmt: skip
+        ("LOAD", "weights"),
+        ("LOAD", "old"),
+        ("STORE", "weights"),
+        ("STORE", "old"),
+    ]
     assert all(lanes == list(range(1, 17)) for _, _, lanes in bias)
 
 

@@ -53,9 +53,7 @@ def step(program: Cfd, variables: np.ndarray) -> np.ndarray:
     neighbours = program.neighbours.data.reshape(4, -1)
     normals = program.normals.data.reshape(3, 4, -1).astype(float)
     old = variables
-    factor = [
-        0.5 / np.sqrt(program.areas.data[e]) / signal(old[:, e]) for e in range(n)
-    ]  # fmt: skip
+    factor = [0.5 / np.sqrt(program.areas.data[e]) / signal(old[:, e]) for e in range(n)]
     for stage in range(3):
         new = old.copy()
         for e in range(n):
@@ -96,8 +94,9 @@ def test_initialisation_writes_the_far_field() -> None:
     run(kernel, range(kernel.blocks))
     assert (program.variables.data.reshape(5, -1) == far_field()[:, None]).all()
     assert [op[:2] for op in warp_operations(kernel, program)] == [
-        ("COMPUTE", 8), *[("STORE", "variables")] * 5,
-    ]  # fmt: skip
+        ("COMPUTE", 8),
+        *[("STORE", "variables")] * 5,
+    ]
 
 
 def test_the_order_of_blocks_is_no_matter() -> None:
@@ -134,17 +133,19 @@ def test_compute_flux_gathers_where_there_is_a_neighbour() -> None:
             *[("COMPUTE", 75, [])] * bool((neighbour == FAR_FIELD).any()),
         ]
     assert operations[8:-5] == expected
-    assert operations[-5:] == [
-        ("STORE", "fluxes", [t + j * n for t in threads]) for j in range(5)
-    ]  # fmt: skip
+    assert operations[-5:] == [("STORE", "fluxes", [t + j * n for t in threads]) for j in range(5)]
 
 
 def test_streams_of_the_other_kernels() -> None:
     program = Cfd(CfdParameters(elements=700), 3)
     assert [op[:2] for op in warp_operations(nth_launch(program, 3), program)] == [
-        ("COMPUTE", 8), *[("LOAD", "variables")] * 5, ("LOAD", "areas"), ("WAIT", 0),
-        ("COMPUTE", 40), ("STORE", "step_factors"),
-    ]  # fmt: skip
+        ("COMPUTE", 8),
+        *[("LOAD", "variables")] * 5,
+        ("LOAD", "areas"),
+        ("WAIT", 0),
+        ("COMPUTE", 40),
+        ("STORE", "step_factors"),
+    ]
     fresh = Cfd(CfdParameters(elements=700), 3)
     operations = warp_operations(nth_launch(fresh, 5), fresh)
     assert operations[:2] == [("COMPUTE", 8, []), ("LOAD", "step_factors", LANES)]
@@ -161,8 +162,15 @@ def test_streams_of_the_other_kernels() -> None:
 
 def test_arrays_lie_in_the_order_of_the_suite() -> None:
     program = Cfd(CfdParameters(elements=700), 0)
-    names = ["areas", "elements_surrounding_elements", "normals", "variables", "old_variables",
-             "fluxes", "step_factors"]  # fmt: skip
+    names = [
+        "areas",
+        "elements_surrounding_elements",
+        "normals",
+        "variables",
+        "old_variables",
+        "fluxes",
+        "step_factors",
+    ]
     assert [buffer.name for buffer in program.buffers] == names
     words = [1, 4, 12, 5, 5, 5, 1]
     assert [buffer.bytes for buffer in program.buffers] == [768 * 4 * word for word in words]

@@ -65,11 +65,20 @@ def test_a_warp_in_the_middle() -> None:
     kept = [100 * (10 + y) + 22 + x for y in (6, 7) for x in range(2, 14)]
     assert operations == [
         compute(51),
-        ("LOAD", "temperature 1", cells), ("LOAD", "power", cells), WAIT,
-        shared(), shared(), BARRIER, compute(60),
-        *step, shared(), shared(), BARRIER, *step,
+        ("LOAD", "temperature 1", cells),
+        ("LOAD", "power", cells),
+        WAIT,
+        shared(),
+        shared(),
+        BARRIER,
+        compute(60),
+        *step,
+        shared(),
+        shared(),
+        BARRIER,
+        *step,
         ("STORE", "temperature 0", kept),
-    ]  # fmt: skip
+    ]
 
 
 def test_rows_at_the_edge_of_a_tile_are_only_loaded() -> None:
@@ -77,10 +86,22 @@ def test_rows_at_the_edge_of_a_tile_are_only_loaded() -> None:
     kernel = next(program.launches())
     operations = warp_operations(kernel, program, block=10)
     assert operations[3:] == [
-        WAIT, shared(), shared(), BARRIER, compute(60),
-        compute(21), *[shared()] * 6, compute(19), shared(), BARRIER, shared(), shared(), BARRIER,
-        compute(21), BARRIER,
-    ]  # fmt: skip
+        WAIT,
+        shared(),
+        shared(),
+        BARRIER,
+        compute(60),
+        compute(21),
+        *[shared()] * 6,
+        compute(19),
+        shared(),
+        BARRIER,
+        shared(),
+        shared(),
+        BARRIER,
+        compute(21),
+        BARRIER,
+    ]
 
 
 def test_nothing_is_touched_beyond_the_chip() -> None:
@@ -93,7 +114,14 @@ def test_nothing_is_touched_beyond_the_chip() -> None:
     assert last[1][2] == [30 * (22 + y) + 22 + x for y in (6, 7) for x in range(8)]
     outside = warp_operations(kernel, program, block=8, warp=4)
     assert outside == [
-        compute(51), BARRIER, compute(60), compute(21), BARRIER, BARRIER, compute(21), BARRIER,
-    ]  # fmt: skip
+        compute(51),
+        BARRIER,
+        compute(60),
+        compute(21),
+        BARRIER,
+        BARRIER,
+        compute(21),
+        BARRIER,
+    ]
     with pytest.raises(ValueError, match="height"):
         HotspotParameters(height=8)

@@ -56,10 +56,24 @@ def test_the_diagonal_tile() -> None:
     loads = [("LOAD", "m", [corner + 80 * r + x for x in TILE]) for r in TILE]
     assert operations[:51] == [compute(8), *loads, WAIT, *[compute(2), shared()] * 16, BARRIER]
     assert operations[51:68] == [
-        shared(8), shared(), compute(8), shared(8), BARRIER,
-        shared(), shared(), shared(), compute(4), shared(), BARRIER,
-        shared(7), shared(7), shared(), compute(4), shared(7), shared(),
-    ]  # fmt: skip
+        shared(8),
+        shared(),
+        compute(8),
+        shared(8),
+        BARRIER,
+        shared(),
+        shared(),
+        shared(),
+        compute(4),
+        shared(),
+        BARRIER,
+        shared(7),
+        shared(7),
+        shared(),
+        compute(4),
+        shared(7),
+        shared(),
+    ]
     assert operations.count(BARRIER) == 31
     stores = [("STORE", "m", [corner + 80 * r + x for x in TILE]) for r in range(1, 16)]
     assert operations[-43::3] == stores, "row 0 does not change"
@@ -90,10 +104,16 @@ def test_the_internal_tiles() -> None:
         compute(38),
         ("LOAD", "m", [y * 80 + 48 + x for y, x in rows]),
         ("LOAD", "m", [(32 + y) * 80 + x for y, x in rows]),
-        WAIT, shared(), shared(), BARRIER,
+        WAIT,
+        shared(),
+        shared(),
+        BARRIER,
         *[shared(), shared(), compute(1)] * 16,
-        ("LOAD", "m", own), WAIT, compute(1), ("STORE", "m", own),
-    ]  # fmt: skip
+        ("LOAD", "m", own),
+        WAIT,
+        compute(1),
+        ("STORE", "m", own),
+    ]
 
 
 @pytest.mark.parametrize(

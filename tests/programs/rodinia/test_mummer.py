@@ -100,9 +100,12 @@ def test_the_walk_of_one_query() -> None:
     query = program.queries.data[1:-1].tolist()
     tree = program.tree
     expected: list[tuple[str, str | int, list[int]]] = [
-        ("COMPUTE", 8, []), ("LOAD", "query_lengths", [0]), ("LOAD", "query_addresses", [0]),
-        ("WAIT", 0, []), ("COMPUTE", 18, []),
-    ]  # fmt: skip
+        ("COMPUTE", 8, []),
+        ("LOAD", "query_lengths", [0]),
+        ("LOAD", "query_addresses", [0]),
+        ("WAIT", 0, []),
+        ("COMPUTE", 18, []),
+    ]
 
     def load(array: str, index: int) -> None:
         expected.extend([("LOAD", array, [index]), ("WAIT", 0, [])])
@@ -154,9 +157,14 @@ def test_arrays_and_their_element_sizes() -> None:
     program = Mummer(SMALL, 0)
     sizes = {buffer.name: buffer.bytes for buffer in program.buffers}
     assert sizes == {
-        "reference": 3001, "nodes": 2 << 20, "children": 2 << 20, "queries": 300 * 22,
-        "query_addresses": 1200, "query_lengths": 1200, "match_coords": 300 * 16 * 8,
-    }  # fmt: skip
+        "reference": 3001,
+        "nodes": 2 << 20,
+        "children": 2 << 20,
+        "queries": 300 * 22,
+        "query_addresses": 1200,
+        "query_lengths": 1200,
+        "match_coords": 300 * 16 * 8,
+    }
 
 
 def test_lengths_that_do_not_fit_are_refused() -> None:

@@ -98,10 +98,18 @@ def test_the_first_kernel_begins_with_the_corner_of_its_tile() -> None:
         *[("LOAD", "reference", [2049 * (r + 1) + 1 + x for x in TILE]) for r in TILE],
     ]
     assert operations[17:44] == [
-        ("LOAD", "scores", [0]), WAIT, *[shared()] * 17, BARRIER,
-        ("LOAD", "scores", [2049 * (x + 1) for x in TILE]), WAIT, shared(), BARRIER,
-        ("LOAD", "scores", [x + 1 for x in TILE]), WAIT, shared(),
-    ]  # fmt: skip
+        ("LOAD", "scores", [0]),
+        WAIT,
+        *[shared()] * 17,
+        BARRIER,
+        ("LOAD", "scores", [2049 * (x + 1) for x in TILE]),
+        WAIT,
+        shared(),
+        BARRIER,
+        ("LOAD", "scores", [x + 1 for x in TILE]),
+        WAIT,
+        shared(),
+    ]
     rows = np.array(operations[37][2]) * 4 // 4096
     assert len(set(rows.tolist())) == 16, "a page for each lane of the column"
     assert operations[44] == BARRIER
@@ -126,8 +134,14 @@ def test_anti_diagonals_conflict_in_two_banks() -> None:
         count = 16 - abs(15 - step)
         own = shared(-(-count // 2))
         assert operations[7 * step : 7 * step + 7] == [
-            own, shared(), own, own, compute(6), own, BARRIER,
-        ]  # fmt: skip
+            own,
+            shared(),
+            own,
+            own,
+            compute(6),
+            own,
+            BARRIER,
+        ]
 
 
 def test_arrays_and_sizes() -> None:

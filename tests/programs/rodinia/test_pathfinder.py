@@ -20,9 +20,15 @@ def cheapest(first: np.ndarray, wall: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("columns", "rows", "height", "launches"),
-    [(1000, 21, 20, 1), (432, 41, 20, 2), (700, 30, 20, 2), (1, 7, 3, 2), (90, 50, 127, 1),
-     (1301, 33, 9, 4)],
-)  # fmt: skip
+    [
+        (1000, 21, 20, 1),
+        (432, 41, 20, 2),
+        (700, 30, 20, 2),
+        (1, 7, 3, 2),
+        (90, 50, 127, 1),
+        (1301, 33, 9, 4),
+    ],
+)
 def test_costs(columns: int, rows: int, height: int, launches: int) -> None:
     program = Pathfinder(PathfinderParameters(columns, rows, height), 1)
     first, wall = program.first.data.copy(), program.wall.data.reshape(rows - 1, columns)
@@ -44,8 +50,10 @@ def test_the_launch_of_the_suite() -> None:
     assert (kernel.blocks, kernel.threads_per_block) == (463, 256)
     assert (kernel.registers_per_thread, kernel.shared_bytes) == (16, 2048)
     assert [(b.name, b.bytes) for b in program.buffers] == [
-        ("result 0", 400_000), ("result 1", 400_000), ("wall", 21 * 400_000),
-    ]  # fmt: skip
+        ("result 0", 400_000),
+        ("result 1", 400_000),
+        ("wall", 21 * 400_000),
+    ]
 
 
 def test_a_warp_in_the_middle() -> None:
@@ -55,15 +63,30 @@ def test_a_warp_in_the_middle() -> None:
 
     def row(number: int) -> list[Operation]:
         return [
-            compute(9), *[shared()] * 3,
+            compute(9),
+            *[shared()] * 3,
             ("LOAD", "wall", [1000 * number + column for column in x]),
-            WAIT, compute(6), shared(), BARRIER, compute(9),
-        ]  # fmt: skip
+            WAIT,
+            compute(6),
+            shared(),
+            BARRIER,
+            compute(9),
+        ]
 
     assert operations == [
-        compute(22), ("LOAD", "result 1", x), WAIT, shared(), BARRIER, compute(31),
-        *row(2), shared(), shared(), BARRIER, *row(3), ("STORE", "result 0", x),
-    ]  # fmt: skip
+        compute(22),
+        ("LOAD", "result 1", x),
+        WAIT,
+        shared(),
+        BARRIER,
+        compute(31),
+        *row(2),
+        shared(),
+        shared(),
+        BARRIER,
+        *row(3),
+        ("STORE", "result 0", x),
+    ]
 
 
 def test_columns_at_the_ends_of_a_block_drop_out() -> None:

@@ -64,14 +64,27 @@ def test_a_warp_of_the_first_kernel() -> None:
         compute(30),
         ("LOAD", "J", [corner - 96 + x for _ in rows for x in columns]),
         ("LOAD", "J", [corner + 96 * 16 + x for _ in rows for x in columns]),
-        WAIT, shared(), shared(), BARRIER,
+        WAIT,
+        shared(),
+        shared(),
+        BARRIER,
         ("LOAD", "J", [corner + 96 * y - 1 for y in rows for _ in columns]),
         ("LOAD", "J", [corner + 96 * y + 16 for y in rows for _ in columns]),
-        WAIT, shared(), shared(), BARRIER,
-        ("LOAD", "J", own), WAIT, shared(), BARRIER,
-        *[shared()] * 5, compute(145), shared(), BARRIER, shared(),
+        WAIT,
+        shared(),
+        shared(),
+        BARRIER,
+        ("LOAD", "J", own),
+        WAIT,
+        shared(),
+        BARRIER,
+        *[shared()] * 5,
+        compute(145),
+        shared(),
+        BARRIER,
+        shared(),
         *[("STORE", name, own) for name in "CEWSN"],
-    ]  # fmt: skip
+    ]
 
 
 def test_a_warp_of_the_second_kernel() -> None:
@@ -84,13 +97,23 @@ def test_a_warp_of_the_second_kernel() -> None:
     arrived = [WAIT, shared(), BARRIER]
     assert operations == [
         compute(30),
-        ("LOAD", "J", own), *arrived,
-        ("LOAD", "C", [corner + 96 * 16 + x for _ in rows for x in columns]), *arrived,
-        ("LOAD", "C", [corner + 96 * y + 16 for y in rows for _ in columns]), *arrived,
-        ("LOAD", "C", own), *arrived,
-        *[shared()] * 4, *[("LOAD", name, own) for name in "NSWE"], WAIT,
-        compute(24), shared(), BARRIER, shared(), ("STORE", "J", own),
-    ]  # fmt: skip
+        ("LOAD", "J", own),
+        *arrived,
+        ("LOAD", "C", [corner + 96 * 16 + x for _ in rows for x in columns]),
+        *arrived,
+        ("LOAD", "C", [corner + 96 * y + 16 for y in rows for _ in columns]),
+        *arrived,
+        ("LOAD", "C", own),
+        *arrived,
+        *[shared()] * 4,
+        *[("LOAD", name, own) for name in "NSWE"],
+        WAIT,
+        compute(24),
+        shared(),
+        BARRIER,
+        shared(),
+        ("STORE", "J", own),
+    ]
 
 
 def test_tiles_at_the_border_load_its_pixels_once_more() -> None:

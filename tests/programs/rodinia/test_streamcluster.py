@@ -77,14 +77,18 @@ def test_streamcluster_in_the_order_of_its_kernel() -> None:
 
     assert operations[:18] == [
         ("COMPUTE", 8, []),
-        *row(0), *row(1), *row(2), *row(3),
+        *row(0),
+        *row(1),
+        *row(2),
+        *row(3),
         ("WAIT", 0, []),
         ("COMPUTE", 27, []),
-        *row(4), *row(5),
+        *row(4),
+        *row(5),
         ("WAIT", 0, []),
         ("COMPUTE", 15, []),
         ("LOAD", "p", [8 * lane for lane in LANES]),
-    ]  # fmt: skip
+    ]
     switching = np.flatnonzero(program.switch.data[:32]).tolist()
     staying = [lane for lane in LANES if lane not in switching]
     assert switching

@@ -52,9 +52,24 @@ def test_a_transform_loads_a_page_and_stores_it_back(number: int, last: int) -> 
     bar = [("BARRIER", 0, [])]
     work = [("COMPUTE", 72 + 849, [])]
     assert operations[11:-10] == [
-        *work, *writes, *bar, *reads, *bar, *writes, *bar, *reads, *bar,
-        *work, *writes, *bar, *writes, *bar, *writes, *bar, *writes,
-    ]  # fmt: skip
+        *work,
+        *writes,
+        *bar,
+        *reads,
+        *bar,
+        *writes,
+        *bar,
+        *reads,
+        *bar,
+        *work,
+        *writes,
+        *bar,
+        *writes,
+        *bar,
+        *writes,
+        *bar,
+        *writes,
+    ]
     assert operations[-10:] == [
         ("COMPUTE", last, []),
         *[("STORE", "work", place) for place in places],

@@ -34,8 +34,12 @@ def test_the_clusters_are_those_of_the_greedy_algorithm() -> None:
         free -= set(best)
     assert len(program.found[0]) > 5
     assert len(program.found[-1]) == 1
-    round_ = ["QTC_device", "reduce_card_device", "trim_ungrouped_pnts_indr_array",
-              "update_clustered_pnts_mask"]  # fmt: skip
+    round_ = [
+        "QTC_device",
+        "reduce_card_device",
+        "trim_ungrouped_pnts_indr_array",
+        "update_clustered_pnts_mask",
+    ]
     assert names == ["compute_degrees"] + round_ * len(program.found)
     assert set(program.arrays.ungrouped.data[: len(free)].tolist()) == free
     clustered = np.flatnonzero(program.arrays.clustered.data).tolist()
@@ -171,7 +175,13 @@ def test_arrays_lie_in_the_order_of_the_suite() -> None:
     most = program.most
     sizes = {buffer.name: buffer.bytes for buffer in program.buffers}
     assert list(sizes.items()) == [
-        ("distance_matrix", 600 * 600 * 4), ("indr_mtrx", 600 * most * 4), ("degrees", 2400),
-        ("ungrpd_pnts_indr", 2400), ("Ai_mask", 3600), ("dist_to_clust", 6 * most * 4),
-        ("clustered_pnts_mask", 600), ("cardinalities", 48), ("result", 2400),
-    ]  # fmt: skip
+        ("distance_matrix", 600 * 600 * 4),
+        ("indr_mtrx", 600 * most * 4),
+        ("degrees", 2400),
+        ("ungrpd_pnts_indr", 2400),
+        ("Ai_mask", 3600),
+        ("dist_to_clust", 6 * most * 4),
+        ("clustered_pnts_mask", 600),
+        ("cardinalities", 48),
+        ("result", 2400),
+    ]

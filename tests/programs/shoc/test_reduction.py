@@ -35,8 +35,16 @@ def test_blocks_stride_through_the_vector() -> None:
     starts = [512 + 96, 512 + 96 + 256, 512 * 65 + 96, 512 * 65 + 96 + 256]
     assert loads == [("LOAD", "in", [start + lane for lane in range(32)]) for start in starts]
     assert [op[0] for op in operations[:9]] == [
-        "COMPUTE", "SHARED", "LOAD", "LOAD", "SHARED", "WAIT", "COMPUTE", "SHARED", "LOAD",
-    ]  # fmt: skip
+        "COMPUTE",
+        "SHARED",
+        "LOAD",
+        "LOAD",
+        "SHARED",
+        "WAIT",
+        "COMPUTE",
+        "SHARED",
+        "LOAD",
+    ]
     idle = warp_operations(kernel, program, block=1, warp=5)
     assert idle[-4:] == [("SHARED", 1, []), *[("BARRIER", 0, [])] * 3], "beyond 128 threads"
     short = warp_operations(kernel, program, block=2, warp=3)

@@ -39,8 +39,9 @@ def test_a_part_of_wider_matrices() -> None:
 def test_a_strip() -> None:
     program = Stencil2d(Stencil2dParameters(64, 512, 2), 0)
     assert [(b.name, b.bytes) for b in program.buffers] == [
-        ("da", 4 * 66 * 528), ("db", 4 * 66 * 528),
-    ]  # fmt: skip
+        ("da", 4 * 66 * 528),
+        ("db", 4 * 66 * 528),
+    ]
     kernel = nth_launch(program, 1)
     assert (kernel.blocks, kernel.threads_per_block) == (4 * 8, 64)
     assert (kernel.registers_per_thread, kernel.shared_bytes) == (32, 4 * 18 * 66)

@@ -22,15 +22,31 @@ ALL = frozenset(map(int, SIDE_OPS.values()))
 ADDRESSED = {Op.LOAD, Op.STORE, *SIDE_OPS.values()}
 
 TABLE: dict[str, Any] = {
-    "kernel": [0, 0], "workgroup": [0, 0], "wavefront": [0, 0], "vaddr": [0x8000, 0x9000],
-    "is_write": [0, 0], "inst_idx": [5, 30], "pc": [0x1040, 0x10C0],
-    "wait_vm": [15, 1], "wait_lgkm": [0, 15], "issue_time": [100, 300],
-    "s_kernel": [0, 0, 0], "s_workgroup": [0, 0, 0], "s_wavefront": [0, 0, 0],
-    "s_inst_idx": [2, 2, 20], "s_wait_vm": [15, 15, 15], "s_wait_lgkm": [15, 15, 15],
-    "s_barriers": [0, 0, 0], "s_vaddr": [0x2020, 0x2040, 0x3000], "s_bytes": [32, 32, 4],
-    "s_issue_time": [60, 60, 200], "wf_kernel": [0], "wf_workgroup": [0], "wf_insts": [31],
+    "kernel": [0, 0],
+    "workgroup": [0, 0],
+    "wavefront": [0, 0],
+    "vaddr": [0x8000, 0x9000],
+    "is_write": [0, 0],
+    "inst_idx": [5, 30],
+    "pc": [0x1040, 0x10C0],
+    "wait_vm": [15, 1],
+    "wait_lgkm": [0, 15],
+    "issue_time": [100, 300],
+    "s_kernel": [0, 0, 0],
+    "s_workgroup": [0, 0, 0],
+    "s_wavefront": [0, 0, 0],
+    "s_inst_idx": [2, 2, 20],
+    "s_wait_vm": [15, 15, 15],
+    "s_wait_lgkm": [15, 15, 15],
+    "s_barriers": [0, 0, 0],
+    "s_vaddr": [0x2020, 0x2040, 0x3000],
+    "s_bytes": [32, 32, 4],
+    "s_issue_time": [60, 60, 200],
+    "wf_kernel": [0],
+    "wf_workgroup": [0],
+    "wf_insts": [31],
     "wf_dispatch_time": [50],
-}  # fmt: skip
+}
 
 
 def told(launch: TraceLaunch, kinds: frozenset[int] = ALL) -> list[tuple[str, Any]]:
@@ -51,12 +67,17 @@ def told(launch: TraceLaunch, kinds: frozenset[int] = ALL) -> list[tuple[str, An
 def test_scalar_loads_of_a_table(tmp_path: Path) -> None:
     (launch,) = launches(open_trace(save(tmp_path / "t.npz", TABLE)))
     assert told(launch, frozenset({Op.SCALAR})) == [
-        ("COMPUTE", 2), ("SCALAR", [0x2020 >> 6, 0x2040 >> 6]),
-        ("WAIT", 0), ("COMPUTE", 2), ("LOAD", [0x8000 >> 6]),
-        ("COMPUTE", 14), ("SCALAR", [0x3000 >> 6]),
+        ("COMPUTE", 2),
+        ("SCALAR", [0x2020 >> 6, 0x2040 >> 6]),
+        ("WAIT", 0),
+        ("COMPUTE", 2),
+        ("LOAD", [0x8000 >> 6]),
+        ("COMPUTE", 14),
+        ("SCALAR", [0x3000 >> 6]),
         # One vector instruction, and what came after it, may be outstanding: nothing to wait for.
-        ("COMPUTE", 9), ("LOAD", [0x9000 >> 6]),
-    ]  # fmt: skip
+        ("COMPUTE", 9),
+        ("LOAD", [0x9000 >> 6]),
+    ]
 
 
 def test_times_of_a_table_are_counted_from_when_its_launch_began(tmp_path: Path) -> None:

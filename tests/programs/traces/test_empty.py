@@ -64,20 +64,24 @@ def table(columns: dict[str, list[int]], kernels: int | None = None) -> Write:
 
 
 ROW = {"kernel": [1], "workgroup": [1], "wavefront": [0], "vaddr": [4096], "is_write": [0]}
-SCALAR = {f"s_{name}": [0] for name in ("kernel", "workgroup", "wavefront", "wait_vm",
-          "wait_lgkm", "barriers")}  # fmt: skip
+SCALAR = {
+    f"s_{name}": [0]
+    for name in ("kernel", "workgroup", "wavefront", "wait_vm", "wait_lgkm", "barriers")
+}
 
 TRACES: dict[str, tuple[Write, int]] = {
     "traceg, no block": (traceg(), 0),
     "traceg, empty block": (traceg(block([])), 0),
     "traceg, one empty block": (
-        traceg(block([], "0,0,0"), block([[MEMORY]] * 2, "1,0,0"), block([[], []], "2,0,0")), 2,
+        traceg(block([], "0,0,0"), block([[MEMORY]] * 2, "1,0,0"), block([[], []], "2,0,0")),
+        2,
     ),
     "traceg, empty warp": (traceg(block([[], [MEMORY, EXIT]])), 2),
     "traceg, arithmetic only": (traceg(block([[ADD, EXIT], [EXIT]])), 3),
     "traceg, no active lane": (traceg(block([[NO_LANE], [NO_LANE, EXIT]])), 3),
     "nvbit, empty kernels": (
-        nvbit(nvbit_launch(0), nvbit_launch(1), nvbit_record("1,0,0", 1, "LDG.E", {0: 8}, 1)), 1,
+        nvbit(nvbit_launch(0), nvbit_launch(1), nvbit_record("1,0,0", 1, "LDG.E", {0: 8}, 1)),
+        1,
     ),
     "nvbit, empty kernel": (nvbit(nvbit_launch()), 0),
     "nvbit, no active lane": (nvbit(nvbit_launch(), nvbit_record("0,0,0", 0, "LDG.E", {})), 1),
@@ -89,14 +93,24 @@ TRACES: dict[str, tuple[Write, int]] = {
     "table, empty kernels": (table({}, 2), 0),
     "table, empty kernel and block": (table(ROW), 1),
     "table, empty wavefront": (
-        table({**ROW, "kernel": [0], "workgroup": [0],
-               "wf_kernel": [0, 0], "wf_workgroup": [0, 0], "wf_insts": [1, 0]}), 1,
+        table(
+            {
+                **ROW,
+                "kernel": [0],
+                "workgroup": [0],
+                "wf_kernel": [0, 0],
+                "wf_workgroup": [0, 0],
+                "wf_insts": [1, 0],
+            }
+        ),
+        1,
     ),
     "table, arithmetic only": (
-        table({"wf_kernel": [0, 0], "wf_workgroup": [0, 0], "wf_insts": [2, 5]}), 7,
+        table({"wf_kernel": [0, 0], "wf_workgroup": [0, 0], "wf_insts": [2, 5]}),
+        7,
     ),
     "table, scalar loads only": (table({**SCALAR, "s_inst_idx": [3], "inst_idx": []}), 4),
-}  # fmt: skip
+}
 """Each with its number of instructions."""
 
 

@@ -15,11 +15,14 @@ from tests.programs.traces.test_table import Columns, save
 from tests.programs.traces.writing import EXIT, block, header, write
 
 TIMED: Columns = {
-    "kernel": [0, 0, 0, 1, 1], "workgroup": [0, 0, 0, 0, 0], "wavefront": [0, 0, 1, 2, 2],
-    "vaddr": [0x1000, 0x1040, 0x1000, 0x2000, 0x2040], "is_write": [0, 0, 0, 1, 0],
+    "kernel": [0, 0, 0, 1, 1],
+    "workgroup": [0, 0, 0, 0, 0],
+    "wavefront": [0, 0, 1, 2, 2],
+    "vaddr": [0x1000, 0x1040, 0x1000, 0x2000, 0x2040],
+    "is_write": [0, 0, 0, 1, 0],
     "inst_idx": [2, 9, 3, 1, 5],
     "issue_time": [100, 5100, 3100, 90_000, 99_000],
-}  # fmt: skip
+}
 """Launches begin at 100 and 90,000; lines of 64 bytes."""
 
 WANTED = {0x1000 // 64: [0, 3000], 0x1040 // 64: [5000], 0x2000 // 64: [0], 0x2040 // 64: [9000]}

@@ -48,8 +48,9 @@ def test_applications_keep_their_names_shares_and_arrays(tmp_path):
     )
     assert trace.relaunch
     assert [(one.name, one.share, one.instance) for one in trace.applications] == [
-        ("atax", 0.25, None), ("mvt", None, None)
-    ]  # fmt: skip
+        ("atax", 0.25, None),
+        ("mvt", None, None),
+    ]
     for spec, application in zip(specs, trace.applications, strict=True):
         assert application.buffers == spec.start().buffers
 

@@ -60,8 +60,9 @@ def programs(launch: TraceLaunch, block: int) -> list[Program]:
             at = 0
             for kind, arg in zip(segment.kinds, segment.args, strict=True):
                 if kind in MEMORY_OPS:
-                    pairs = zip(segment.lines[at : at + arg], segment.sectors[at : at + arg],
-                                strict=True)  # fmt: skip
+                    pairs = zip(
+                        segment.lines[at : at + arg], segment.sectors[at : at + arg], strict=True
+                    )
                     program.append((Op(kind).name, dict(pairs)))
                     at += arg
                 else:
@@ -77,34 +78,55 @@ def test_required_columns_alone(file: Path) -> None:
     assert [(one.blocks, one.threads_per_block) for one in (first, second)] == [(2, 128), (1, 64)]
     # Each row is an instruction of one byte; the wavefronts of a workgroup go by their ids.
     assert programs(first, 0) == [[("LOAD", {0x80: 1})], []]
-    assert programs(first, 1) == [[("LOAD", {0x40: 1}), ("LOAD", {0x41: 1})],
-                                  [("STORE", {0xC0: 1})]]  # fmt: skip
+    assert programs(first, 1) == [
+        [("LOAD", {0x40: 1}), ("LOAD", {0x41: 1})],
+        [("STORE", {0xC0: 1})],
+    ]
     assert programs(second, 0) == [[("STORE", {0x100: 1})]]
 
 
 def test_instructions_bytes_and_arithmetic(file: Path) -> None:
     columns = {
-        "kernel": [0] * 4, "workgroup": [0] * 4, "wavefront": [0] * 4,
-        "order": [3, 0, 1, 2], "inst": [2, 0, 0, 1], "inst_idx": [9, 3, 3, 4],
-        "vaddr": [0x80, 0x00, 0x40, 0x200], "is_write": [1, 0, 0, 0],
-        "first_byte": [0, 32, 0, 0], "last_byte": [63, 63, 31, 3],
-        "wf_kernel": [0, 0], "wf_workgroup": [0, 0], "wf_in_wg": [1, 0], "wf_insts": [12, 5],
-    }  # fmt: skip
+        "kernel": [0] * 4,
+        "workgroup": [0] * 4,
+        "wavefront": [0] * 4,
+        "order": [3, 0, 1, 2],
+        "inst": [2, 0, 0, 1],
+        "inst_idx": [9, 3, 3, 4],
+        "vaddr": [0x80, 0x00, 0x40, 0x200],
+        "is_write": [1, 0, 0, 0],
+        "first_byte": [0, 32, 0, 0],
+        "last_byte": [63, 63, 31, 3],
+        "wf_kernel": [0, 0],
+        "wf_workgroup": [0, 0],
+        "wf_in_wg": [1, 0],
+        "wf_insts": [12, 5],
+    }
     (launch,) = launches(open_table(save(file, columns)))
     assert programs(launch, 0) == [
         [("COMPUTE", 5)],
-        [("COMPUTE", 3), ("LOAD", {0: 2, 1: 1}), ("LOAD", {8: 1}), ("COMPUTE", 4),
-         ("STORE", {2: 3}), ("COMPUTE", 2)],
-    ]  # fmt: skip
+        [
+            ("COMPUTE", 3),
+            ("LOAD", {0: 2, 1: 1}),
+            ("LOAD", {8: 1}),
+            ("COMPUTE", 4),
+            ("STORE", {2: 3}),
+            ("COMPUTE", 2),
+        ],
+    ]
 
 
 def test_waits_count_loads_among_the_youngest_memory_instructions(file: Path) -> None:
     columns = {
-        "kernel": [0] * 6, "workgroup": [0] * 6, "wavefront": [0] * 6,
-        "vaddr": [0, 64, 128, 192, 256, 320], "is_write": [0, 1, 0, 0, 0, 0],
-        "wait_vm": [0, 255, 2, 15, 1, 255], "wait_lgkm": [255, 255, 255, 255, 255, 0],
+        "kernel": [0] * 6,
+        "workgroup": [0] * 6,
+        "wavefront": [0] * 6,
+        "vaddr": [0, 64, 128, 192, 256, 320],
+        "is_write": [0, 1, 0, 0, 0, 0],
+        "wait_vm": [0, 255, 2, 15, 1, 255],
+        "wait_lgkm": [255, 255, 255, 255, 255, 0],
         "barriers": [0, 0, 0, 1, 0, 2],
-    }  # fmt: skip
+    }
     (launch,) = launches(open_table(save(file, columns)))
     (program,) = programs(launch, 0)
     names = [(name, arg) for name, arg in program if name not in ("LOAD", "STORE")]
@@ -120,16 +142,32 @@ def test_waits_count_loads_among_the_youngest_memory_instructions(file: Path) ->
 
 def test_scalar_loads_are_arithmetic_with_waits_and_barriers(file: Path) -> None:
     columns = {
-        "kernel": [0, 0], "workgroup": [0, 0], "wavefront": [0, 0], "vaddr": [0, 64],
-        "is_write": [0, 0], "inst_idx": [2, 10], "inst": [0, 1],
-        "s_kernel": [0, 0], "s_workgroup": [0, 0], "s_wavefront": [0, 0], "s_inst_idx": [7, 7],
-        "s_wait_vm": [0, 0], "s_wait_lgkm": [255, 255], "s_barriers": [1, 1],
-    }  # fmt: skip
+        "kernel": [0, 0],
+        "workgroup": [0, 0],
+        "wavefront": [0, 0],
+        "vaddr": [0, 64],
+        "is_write": [0, 0],
+        "inst_idx": [2, 10],
+        "inst": [0, 1],
+        "s_kernel": [0, 0],
+        "s_workgroup": [0, 0],
+        "s_wavefront": [0, 0],
+        "s_inst_idx": [7, 7],
+        "s_wait_vm": [0, 0],
+        "s_wait_lgkm": [255, 255],
+        "s_barriers": [1, 1],
+    }
     (launch,) = launches(open_table(save(file, columns)))
     assert programs(launch, 0) == [
-        [("COMPUTE", 2), ("LOAD", {0: 1}), ("WAIT", 0), ("BARRIER", 0), ("COMPUTE", 6),
-         ("LOAD", {1: 1})],
-    ]  # fmt: skip
+        [
+            ("COMPUTE", 2),
+            ("LOAD", {0: 1}),
+            ("WAIT", 0),
+            ("BARRIER", 0),
+            ("COMPUTE", 6),
+            ("LOAD", {1: 1}),
+        ],
+    ]
 
 
 def test_placement_and_pages(file: Path) -> None:
@@ -142,8 +180,10 @@ def test_placement_and_pages(file: Path) -> None:
     assert second.recorded_sm(0) == 2
     buffers = trace.applications[0].buffers
     assert [(one.base, one.bytes) for one in buffers] == [
-        (0x1000, 0x2000), (0x4000, 0x1000), (0x9000, 0x1000),
-    ]  # fmt: skip
+        (0x1000, 0x2000),
+        (0x4000, 0x1000),
+        (0x9000, 0x1000),
+    ]
     (launch, _) = launches(open_table(save(file, SMALL)))
     assert isinstance(launch, RecordedPlacement)
     assert launch.recorded_sm(0) is None
@@ -233,14 +273,16 @@ def test_a_table_runs(file: Path) -> None:
     workload = load_workload(str(save(file, columns)))
     with simulate(load_model("r9-nano"), workload) as run:
         counters = run.counters
-        transactions = len({
-            (wave, inst, address // 64)
-            for wave, inst, vaddr, size in zip(
-                *(columns[name].tolist() for name in ("wavefront", "inst", "vaddr", "bytes")),
-                strict=True,
-            )
-            for address in range(vaddr, vaddr + size)
-        })  # fmt: skip
+        transactions = len(
+            {
+                (wave, inst, address // 64)
+                for wave, inst, vaddr, size in zip(
+                    *(columns[name].tolist() for name in ("wavefront", "inst", "vaddr", "bytes")),
+                    strict=True,
+                )
+                for address in range(vaddr, vaddr + size)
+            }
+        )
         assert run.summary["transactions"] == transactions
         blocks = counters[(counters.component == "sm") & (counters.counter == "blocks")]
         used: NDArray[np.int64] = blocks[blocks.value > 0].instance.to_numpy()
@@ -252,9 +294,16 @@ def test_a_table_runs(file: Path) -> None:
 
 def test_workgroups_may_touch_no_memory(file: Path) -> None:
     columns = {
-        "kernel": [0], "workgroup": [1], "wavefront": [1], "vaddr": [64], "is_write": [0],
-        "inst_idx": [4], "wf_kernel": [0, 0], "wf_workgroup": [0, 1], "wf_insts": [7, 9],
-    }  # fmt: skip
+        "kernel": [0],
+        "workgroup": [1],
+        "wavefront": [1],
+        "vaddr": [64],
+        "is_write": [0],
+        "inst_idx": [4],
+        "wf_kernel": [0, 0],
+        "wf_workgroup": [0, 1],
+        "wf_insts": [7, 9],
+    }
     workload = load_workload(str(save(file, columns)))
     (launch,) = launches(open_table(file))
     assert programs(launch, 0) == [[("COMPUTE", 7)]]
@@ -265,9 +314,13 @@ def test_workgroups_may_touch_no_memory(file: Path) -> None:
 
 def test_arithmetic_may_take_longer_than_the_watchdogs_patience(file: Path) -> None:
     columns = {
-        "kernel": [0, 0], "workgroup": [0, 0], "wavefront": [0, 0], "vaddr": [0, 64],
-        "is_write": [0, 0], "inst_idx": [0, 5_000_000],
-    }  # fmt: skip
+        "kernel": [0, 0],
+        "workgroup": [0, 0],
+        "wavefront": [0, 0],
+        "vaddr": [0, 64],
+        "is_write": [0, 0],
+        "inst_idx": [0, 5_000_000],
+    }
     workload = load_workload(str(save(file, columns, {"warp_size": 32})))
     with simulate(load_model("tiny"), workload) as run:
         assert run.summary["instructions"] == 5_000_001

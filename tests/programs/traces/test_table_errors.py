@@ -34,23 +34,59 @@ def file(tmp_path: Path) -> Path:
         ({"inst": [1, 0, 0, 0, 0]}, r"'inst', row 2: 0; allowed: increasing with the order"),
         ({"is_write": [0, 0, 1, 0, 0]}, r"'is_write', row 2: 1; allowed: one value for all rows"),
         ({"inst_idx": [1, 0, 2, 0, 0]}, r"'inst_idx', row 2: 2; allowed: one value for all rows"),
-        ({"inst": [0, 0, 1, 0, 0], "inst_idx": [5, 0, 4, 0, 0]},
-         r"'inst_idx', row 2: 4; allowed: increasing with the instruction"),
-        ({"inst_idx": [4] * 5, **{f"s_{name}": [1] for name in ("kernel", "workgroup", "wavefront",
-          "inst_idx", "wait_vm", "wait_lgkm", "barriers")}}, ""),
-        ({"inst_idx": [4] * 5, "s_kernel": [1], "s_workgroup": [0], "s_wavefront": [5],
-          "s_inst_idx": [4], "s_wait_vm": [0], "s_wait_lgkm": [0], "s_barriers": [0]},
-         r"'inst_idx' and 's_inst_idx' both have 4 in one wavefront"),
+        (
+            {"inst": [0, 0, 1, 0, 0], "inst_idx": [5, 0, 4, 0, 0]},
+            r"'inst_idx', row 2: 4; allowed: increasing with the instruction",
+        ),
+        (
+            {
+                "inst_idx": [4] * 5,
+                **{
+                    f"s_{name}": [1]
+                    for name in (
+                        "kernel",
+                        "workgroup",
+                        "wavefront",
+                        "inst_idx",
+                        "wait_vm",
+                        "wait_lgkm",
+                        "barriers",
+                    )
+                },
+            },
+            "",
+        ),
+        (
+            {
+                "inst_idx": [4] * 5,
+                "s_kernel": [1],
+                "s_workgroup": [0],
+                "s_wavefront": [5],
+                "s_inst_idx": [4],
+                "s_wait_vm": [0],
+                "s_wait_lgkm": [0],
+                "s_barriers": [0],
+            },
+            r"'inst_idx' and 's_inst_idx' both have 4 in one wavefront",
+        ),
         ({"first_byte": [0] * 5, "last_byte": [0] * 5, "bytes": [0] * 5}, ""),
         ({"bytes": [1, 1, 1, 0, 1]}, r"'bytes', row 3: 0; allowed: 1 or more"),
-        ({"first_byte": [0, 9, 0, 0, 0], "last_byte": [8] * 5},
-         r"'last_byte', row 1: 8; allowed: first_byte or more"),
+        (
+            {"first_byte": [0, 9, 0, 0, 0], "last_byte": [8] * 5},
+            r"'last_byte', row 1: 8; allowed: first_byte or more",
+        ),
         ({"wf_kernel": [0] * 9, "wf_workgroup": [1] * 9}, r"'wavefront', row 1: 3; allowed: the"),
         ({"wf_kernel": [0], "wf_workgroup": [0]}, r"'wavefront', row 0: 7; allowed: the wf_ col"),
-        ({"wf_kernel": [0] * 5 + [1] + [0] * 4, "wf_workgroup": [0] * 7 + [1, 1, 1],
-          "wf_in_wg": [0] * 10}, r"'wf_in_wg', row 1: 0; allowed: unique in its workgroup"),
+        (
+            {
+                "wf_kernel": [0] * 5 + [1] + [0] * 4,
+                "wf_workgroup": [0] * 7 + [1, 1, 1],
+                "wf_in_wg": [0] * 10,
+            },
+            r"'wf_in_wg', row 1: 0; allowed: unique in its workgroup",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_columns(file: Path, changes: dict[str, Any], message: str) -> None:
     columns = {**NUMBERED, **changes}
     save(file, {name: values for name, values in columns.items() if values is not None})
@@ -80,10 +116,12 @@ def kernel(**keys: Any) -> dict[str, Any]:
         (kernel(vgprs=-1), r"kernels\[0\]\.vgprs: -1; allowed: 0 or more"),
         ({"kernels": kernel()["kernels"][:1]}, r"'kernel' goes up to 1, but .*json has 1 kernels"),
         (kernel(num_workgroups=1), r"'workgroup' goes up to 1 in kernel 0, which has 1 of them"),
-        (kernel(workgroup=[64, 1, 1]),
-         r"kernel 0 has 2 wavefronts, but .*json gives it 64 threads in .* warp_size = 64"),
+        (
+            kernel(workgroup=[64, 1, 1]),
+            r"kernel 0 has 2 wavefronts, but .*json gives it 64 threads in .* warp_size = 64",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_facts(file: Path, facts: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
         open_table(save(file, SMALL, facts))

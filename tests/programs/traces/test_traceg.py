@@ -53,7 +53,7 @@ def test_geometry_and_compression(tmp_path, name):
         ("0000000b", "2 0x7f1000001000 8 -16", {0: BASE + 4096, 1: BASE + 4104, 3: BASE + 4088}),
         ("00000100", "2 0x7f1000001000", {8: BASE + 4096}),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("immediates", ["", " 0", " 0 0"])
 def test_address_modes(tmp_path, mask, address, expected, immediates):
     found = only(tmp_path / "k.traceg", f"0010 {mask} 1 R4 LDG.E 1 R2 4 {address}{immediates}")
@@ -115,8 +115,11 @@ def test_local_memory_is_interleaved_word_by_word(tmp_path):
     last = LOCAL_BASE - 2 * 64 * 4
     assert (op, size) == ("LOAD", 4)
     assert list(lanes.values()) == [
-        last + 32 * 4, last + (64 + 32) * 4, last + 33 * 4, last + (64 + 33) * 4
-    ]  # fmt: skip
+        last + 32 * 4,
+        last + (64 + 32) * 4,
+        last + 33 * 4,
+        last + (64 + 33) * 4,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -164,9 +167,14 @@ def test_waits_for_exactly_the_loads_that_are_needed(tmp_path):
         "0050 1 1 R10 FADD 2 R8 R8 0 0",
     )
     assert [one[:2] for one in found] == [
-        ("LOAD", 4), ("LOAD", 8), ("LOAD", 4), ("WAIT", 1), ("COMPUTE", 2), ("WAIT", 0),
+        ("LOAD", 4),
+        ("LOAD", 8),
+        ("LOAD", 4),
+        ("WAIT", 1),
+        ("COMPUTE", 2),
+        ("WAIT", 0),
         ("COMPUTE", 3),
-    ]  # fmt: skip
+    ]
 
 
 def test_copies_to_shared_memory_are_waited_for_by_group(tmp_path):

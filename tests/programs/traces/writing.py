@@ -85,9 +85,13 @@ def used(lanes: Sequence[int]) -> dict[int, int]:
 
 
 def write_tracez(
-    path: Path, text: str, blocks: Sequence[tuple[tuple[int, int, int], Sequence[Sequence[str]]]],
-    *, piece: int = 2, dictionary: bytes = b"",
-) -> Path:  # fmt: skip
+    path: Path,
+    text: str,
+    blocks: Sequence[tuple[tuple[int, int, int], Sequence[Sequence[str]]]],
+    *,
+    piece: int = 2,
+    dictionary: bytes = b"",
+) -> Path:
     """Write a kernel of Accel-Sim 2.0: of each block its place, and the lines of its warps."""
     with_dictionary = ZstdCompressionDict(dictionary) if dictionary else None
     compressor = ZstdCompressor(level=3, dict_data=with_dictionary)
