@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 
 import attrs
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig
 from gpusim.config.units import cycles
 from gpusim.core.request import Kind
 from gpusim.machine import Tenant
+from tests.examples import examples
 from tests.fbt.virtual_machines import VIRTUAL
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, change
 from tests.machine.instances import in_slices
@@ -137,3 +142,50 @@ def test_a_place_that_is_free_earlier_has_to_wait_for_its_turn() -> None:
     seen = Observed(config, tenant(config, launch(config, *blocks)))
     births = [seen.life(20 * block)[0] for block in range(6)]
     assert min(later - sooner for sooner, later in pairwise(births)) >= 20
+
+
+@pytest.mark.parametrize("dispatch", [None, 1, 4, 9])
+def test_blocks_smaller_than_what_is_started_a_cycle(dispatch: int | None) -> None:
+    config = attrs.evolve(SMALL, dispatch=dispatch)
+    seen = Observed(config, tenant(config, launch(config, *[[[("compute", 500)]]] * 16)))
+    births = [seen.life(block)[0] for block in range(16)]
+    assert [birth - births[0] for birth in births] == [-(-n // (dispatch or 1)) for n in range(16)]
+
+
+def expected_births(
+    lives: list[tuple[int, int]], warps: int, places: int, dispatch: int | None
+) -> list[int]:
+    """When each block begins: in its turn, and not before one of the places is free.
+
+    A block gives its place back in the cycle after its end; the first begins when it did.
+    """
+    births: list[int] = []
+    started = Fraction(lives[0][0])
+    for block in range(len(lives)):
+        ends = sorted(end + 1 for _, end in lives[:block])
+        free = ends[block - places] + 1 if block >= places else 0
+        births.append(max(ceil(started), free))
+        turn = Fraction(warps, dispatch) if dispatch else Fraction(1)
+        started = (started if births[-1] == ceil(started) else births[-1]) + turn
+    return births
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    dispatch=st.integers(1, 9) | st.none(),
+    warps=st.integers(1, 7),
+    places=st.integers(1, 8),
+    lengths=st.lists(st.integers(1, 40), min_size=2, max_size=16),
+)
+def test_every_block_begins_as_soon_as_it_may(
+    dispatch: int | None, warps: int, places: int, lengths: list[int]
+) -> None:
+    config = attrs.evolve(change(SMALL, sm={"max_blocks": places}), dispatch=dispatch)
+    blocks = [[[("compute", length)]] * warps for length in lengths]
+    seen = Observed(config, tenant(config, launch(config, *blocks)))
+    lives = []
+    for block in range(len(lengths)):
+        own = [seen.life(block * warps + warp) for warp in range(warps)]
+        lives.append((own[0][0], max(end for _, end in own)))
+    births = [birth for birth, _ in lives]
+    assert births == expected_births(lives, warps, places, dispatch)

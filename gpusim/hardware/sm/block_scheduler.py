@@ -19,6 +19,7 @@ from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
 from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.sm.start_rate import StartRate
 from gpusim.hardware.sm.warp import Block
 
 Fits = Callable[[int], bool]
@@ -95,7 +96,7 @@ class BlockScheduler(Component):
     Args:
         app, asid: index and address space of the application.
         overhead: cycles between a launch and its first block.
-        dispatch: warps that are started a cycle; None: a block.
+        dispatch: warps that are started a cycle; None: one block a cycle.
         first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
         run_ended: told when a run has ended; returns what is to be run next, if anything.
     """
@@ -209,24 +210,21 @@ class BlockScheduler(Component):
         self, launch: Launch, record: LaunchRecord
     ) -> Generator[int | None, None, None]:
         """Place all blocks of a launch, and wait until the last has ended."""
-        block = due = started = 0
+        block = 0
+        rate = StartRate(self._dispatch)
+        warps = self._rooms[0].warps_of(launch)
         while block < launch.blocks or self._resident:
             while (ended := self.ended.take()) is not None:
                 self._free(ended)
             if not self._places_more():
                 block = launch.blocks
             now = self.env._now
-            if block < launch.blocks and now >= due and self._place(launch, block):
+            while block < launch.blocks and rate.due <= now and self._place(launch, block):
                 block += 1
                 record.blocks = block
-                if self._dispatch is None:
-                    due = now + 1
-                else:  # `started` counts in parts of a cycle: what is over, the next block may use
-                    begin = started if now == due else now * self._dispatch
-                    started = begin + self._rooms[0].warps_of(launch)
-                    due = -(-started // self._dispatch)
-            if block < launch.blocks and now < due:
-                yield due - now
+                rate.start(warps, now)
+            if block < launch.blocks and now < rate.due:
+                yield rate.due - now
             elif block < launch.blocks or self._resident:
                 yield self.ended.pause()
 
