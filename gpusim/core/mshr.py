@@ -1,10 +1,9 @@
-"""Miss-status holding registers: one outstanding miss a page or line, everyone else merges."""
+"""Miss-status holding registers: one outstanding miss a page or line; later misses on it merge."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Generic, Literal, TypeVar
-
-from mypy_extensions import mypyc_attr
 
 T = TypeVar("T")
 
@@ -14,61 +13,87 @@ Admission = Literal[0, 1, 2]
 NEW: Final = 0
 """It took a free register and has to be sent on."""
 MERGED: Final = 1
-"""It waits for one that is already under way."""
+"""It waits for a request that is under way."""
 FULL: Final = 2
 """No register, or no room in the right one: its sender has to wait."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Mshrs(Generic[T]):
-    """A file of `capacity` registers, each with room for `merge` requests.
+    """A file of `capacity` registers, each with room for `merge` requests of one key.
 
-    `pending` maps a key (page tag or line) to the requests that wait for it; the first one
-    is under way.
+    A key is a tagged page or a line; the first request of a register is the one under way.
     """
 
-    __slots__ = ("capacity", "merge", "pending")
+    __slots__ = ("_waiting", "capacity", "merge")
 
     def __init__(self, capacity: int, merge: int) -> None:
         self.capacity = capacity
         self.merge = merge
-        self.pending: dict[int, list[T]] = {}
+        self._waiting: dict[int, list[T]] = {}
 
     def __len__(self) -> int:
-        return len(self.pending)
+        """Registers that are taken."""
+        return len(self._waiting)
+
+    def holds(self, key: int) -> bool:
+        """Whether a request waits for `key`."""
+        return key in self._waiting
 
     def merges(self, key: int) -> bool:
         """Whether a miss on `key` needs no register of its own, and nothing is sent on for it."""
-        return key in self.pending
+        return key in self._waiting
 
-    def admit(self, key: int, item: T) -> Admission:
-        """Register a miss of `item` on `key`."""
-        pending = self.pending
-        if key in pending:
-            waiting = pending[key]
-            if len(waiting) >= self.merge:
-                return FULL
-            waiting.append(item)
-            return MERGED
-        if len(pending) >= self.capacity:
-            return FULL
-        pending[key] = [item]
-        return NEW
-
-    def release(self, key: int) -> list[T]:
-        """Everyone who waits for `key`, in order; frees the register.
+    def first(self, key: int) -> T:
+        """The request on `key` that is under way.
 
         Raises:
             KeyError: no request waits for it.
         """
-        waiting = self.pending[key]
-        del self.pending[key]
-        return waiting
+        return self._waiting[key][0]
+
+    def outstanding(self) -> Iterable[int]:
+        """The pages or lines that requests wait for, the oldest first."""
+        return self._waiting.keys()
+
+    def waiting(self, key: int) -> list[T]:
+        """A copy of the requests that wait for `key`, in order; empty: none does."""
+        return list(self._waiting.get(key, ()))
+
+    def admit(self, key: int, item: T) -> Admission:
+        """Register a miss of `item` on `key`."""
+        waiting = self._waiting
+        if key in waiting:
+            merged = waiting[key]
+            if len(merged) >= self.merge:
+                return FULL
+            merged.append(item)
+            return MERGED
+        if len(waiting) >= self.capacity:
+            return FULL
+        waiting[key] = [item]
+        return NEW
+
+    def join(self, key: int, item: T) -> None:
+        """Let `item`, which holds a register elsewhere, wait for `key` past both limits."""
+        self._waiting.setdefault(key, []).append(item)
+
+    def release(self, key: int) -> list[T]:
+        """The requests that wait for `key`, in order; frees the register.
+
+        Raises:
+            KeyError: no request waits for it.
+        """
+        released = self._waiting[key]
+        del self._waiting[key]
+        return released
+
+    def keep(self, key: int, items: list[T]) -> None:
+        """Take the register of `key`, just released, again for those of its items that wait on."""
+        self._waiting[key] = items
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class SeparateMshrs(Mshrs[T]):
-    """A register for each request: nobody merges, and whoever came first is answered first."""
+    """A register for each request: none merge, and an answer is for the first that waits."""
 
     __slots__ = ("_taken",)
 
@@ -84,18 +109,26 @@ class SeparateMshrs(Mshrs[T]):
         return False
 
     def admit(self, key: int, item: T) -> Admission:
-        """Register a miss of `item` on `key`, whoever else waits for it."""
+        """Register a miss of `item` on `key`, whatever else waits for it."""
         if self._taken >= self.capacity:
             return FULL
         self._taken += 1
-        self.pending.setdefault(key, []).append(item)
+        self._waiting.setdefault(key, []).append(item)
         return NEW
 
+    def join(self, key: int, item: T) -> None:
+        self._taken += 1
+        super().join(key, item)
+
     def release(self, key: int) -> list[T]:
-        """The first one that waits for `key`; frees its register."""
-        waiting = self.pending[key]
+        """The first request that waits for `key`; frees its register."""
+        waiting = self._waiting[key]
         first = waiting.pop(0)
         if not waiting:
-            del self.pending[key]
+            del self._waiting[key]
         self._taken -= 1
         return [first]
+
+    def keep(self, key: int, items: list[T]) -> None:
+        self._taken += len(items)
+        self._waiting[key] = items + self._waiting.get(key, [])

@@ -231,9 +231,9 @@ class Follower:
         def follow_fill(filled: VirtualRequest) -> None:
             _, copy = self.answers.pop(id(filled))
             renamed = filled.name != filled.line
-            waiting = {key: [*those] for key, those in l1._mshrs.pending.items()}
+            waiting = {key: l1._mshrs.waiting(key) for key in l1._mshrs.outstanding()}
             fill(filled)
-            for key in waiting.keys() - l1._mshrs.pending.keys():
+            for key in waiting.keys() - set(l1._mshrs.outstanding()):
                 for waiter in waiting[key]:
                     self._check_frame(waiter, copy[0], _issued(waiter))
             if renamed and filled.leading >= 0:

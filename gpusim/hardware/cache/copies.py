@@ -136,7 +136,7 @@ class CopyingMisses(SectoredMisses):
             bank.answer(request, bank.latency)
             return
         fetch = self.unfetched(line, missing)
-        bank.mshrs.pending.setdefault(line, []).append(request)
+        bank.mshrs.join(line, request)
         if fetch:
             self.fetch(request, line, fetch, self.channel(request.address))
         else:

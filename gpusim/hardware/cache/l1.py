@@ -132,7 +132,7 @@ class L1Cache(Component, FirstCache):
         now = self.env._now
         if admission == MERGED:
             counters.merged += 1
-            request.follow(self._mshrs.pending[key][0], now)
+            request.follow(self._mshrs.first(key), now)
         return admission
 
     def pass_through(self, request: MemoryRequest, keep: bool) -> None:

@@ -330,19 +330,18 @@ class L2Bank(Component):
         else:
             name = line = request.address >> self.shift
         counters = self.counters[request.app]
-        pending = self.mshrs.pending
         hit = not self.arrays[request.app].missing(name, self.whole)
         if hit:
             counters.hits += 1
             if self._virtual or (request.kind != _LOAD and request.kind != _WALK):
                 self.misses.found(request, name)
             self.answer(request, self.latency)
-        elif line in pending:
+        elif self.mshrs.merges(line):
             if self.mshrs.admit(line, request) == FULL:
                 return self._needs_fill(counters)
             counters.misses += 1
             counters.merged += 1
-            request.follow(pending[line][0], self.env._now)
+            request.follow(self.mshrs.first(line), self.env._now)
         else:
             way = self.misses.way(request)
             if way.full:

@@ -146,7 +146,7 @@ class SectoredMisses(DramMisses):
                 self.modify(waiter, line, self.wanted(waiter))
             bank.answer(waiter, 0)
         if still:
-            bank.mshrs.pending[line] = still
+            bank.mshrs.keep(line, still)
         else:
             del self._fetches[line]
 

@@ -106,7 +106,7 @@ class VirtualL1Cache(L1Cache):
     def invalidate(self, pages: Set[int] | None) -> None:
         """Forget the lines of pages (None: of all): if there may be any, all lines."""
         self.invalidations.invalidations += 1
-        for line in self._mshrs.pending:
+        for line in self._mshrs.outstanding():
             self._invalid.setdefault(line, set()).update((_ALL,) if pages is None else pages)
         if pages is None or self.filter.any_of(pages):
             self.invalidations.flushes += 1

@@ -461,7 +461,7 @@ class TlbLevel(Stage, FirstTlb):
         waiters = self._mshrs.release(tag)
         if tag in self._shot_down:
             mapping = None
-        if tag not in self._mshrs.pending:
+        if not self._mshrs.holds(tag):
             del self._primary[tag]
             self._shot_down.discard(tag)
         if mapping is not None:
@@ -517,7 +517,7 @@ class TlbLevel(Stage, FirstTlb):
         if self.requests:
             yield f"{self.name}: {len(self.requests)} translations queue for a lookup"
         if self._mshrs:
-            pages = ", ".join(f"{tag:#x}" for tag in list(self._mshrs.pending)[:4])
+            pages = ", ".join(f"{tag:#x}" for tag in list(self._mshrs.outstanding())[:4])
             yield (
                 f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for "
                 f"{self.below.name} (pages {pages})"

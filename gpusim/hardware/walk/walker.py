@@ -271,8 +271,7 @@ class Walkers(Stage):
         now = self.env._now
         if self._mshrs.admit(translation.tag, translation) == MERGED:
             counters.merged += 1
-            first = self._mshrs.pending[translation.tag][0]
-            translation.follow(first, now)
+            translation.follow(self._mshrs.first(translation.tag), now)
             self.order.merged(self._walks[translation.tag], translation.access, now)
             return
         translation.trail.append(_WALKER)
