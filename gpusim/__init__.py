@@ -14,6 +14,11 @@ and many runs at once::
     print(results.table)
 """
 
+from gpusim.core import import_path  # isort: split
+
+if import_path.is_started_as_module():
+    import_path.leave_out_current_folder()
+
 from gpusim.checkpoint import checkpoint
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError

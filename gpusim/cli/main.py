@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from gpusim.core.errors import SimulatorError, UserError
+from gpusim.core.import_path import SAFE_PATH, leave_out_current_folder
 from gpusim.core.own_code import Imports, importing
 from gpusim.core.shown import shown
 from gpusim.results.storage.interrupts import interrupted_by
@@ -155,6 +156,8 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 def main() -> None:
     """Entry point of the `gpusim` script."""
+    leave_out_current_folder()
+    os.environ.update(SAFE_PATH)
     signal.signal(signal.SIGINT, _interrupt)
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files need not be text
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
 
+from gpusim.core.import_path import SAFE_PATH
 from gpusim.results.storage.interrupts import uninterrupted
 
 Arguments = ParamSpec("Arguments")
@@ -24,6 +25,7 @@ _ENVIRONMENT = {
     ),
     # Loky takes a run that needs more memory than the first one for a leak, and says so.
     "LOKY_MAX_MEMORY_LEAK_SIZE": str(1 << 60),
+    **SAFE_PATH,
 }
 """Of a process of this machine."""
 
@@ -39,8 +41,11 @@ class Pool:
 
     def __init__(self, processes: int) -> None:
         import loky
+        from loky.backend import resource_tracker as tracker_of_loky
 
-        resource_tracker.ensure_running()  # when it starts, it lets interrupts through
+        with _safe_path():  # when a tracker starts, it lets interrupts through
+            resource_tracker.ensure_running()
+            tracker_of_loky.ensure_running()
         self._pool = loky.ProcessPoolExecutor(
             processes, initializer=start_worker, initargs=(os.getpid(),), env=_ENVIRONMENT
         )
@@ -76,6 +81,18 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_PARENT_SECONDS)
     os._exit(1)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Inside, processes start with `SAFE_PATH` though a library starts them that takes no such."""
+    before = dict(os.environ)
+    os.environ.update(SAFE_PATH)
+    try:
+        yield
+    finally:
+        for name in SAFE_PATH.keys() - before.keys():
+            del os.environ[name]
 
 
 @contextmanager
