@@ -26,6 +26,7 @@ from gpusim.core.version import __version__
 from gpusim.machine.load import load_model
 from gpusim.machine.monitor import Progress
 from gpusim.programs.catalog import program
+from gpusim.programs.kernel_function import kernel
 from gpusim.programs.traces.addresses import workload_of
 from gpusim.programs.workload import Workload, load_workload
 from gpusim.results.folder import Results, open_results
@@ -49,6 +50,7 @@ __all__ = [
     "__version__",
     "characterize",
     "checkpoint",
+    "kernel",
     "load_model",
     "load_workload",
     "open_result",

@@ -1,4 +1,4 @@
-"""The one page that an author of a mechanism imports from.
+"""The one page that an author of a mechanism or of a program imports from.
 
 Every slot of a machine has a base class here, with what it is asked and told; ``docs/extend.md``
 shows each in use.  A class in a file of one's own is named in a model as ``"module:Class"``, or
@@ -37,14 +37,29 @@ from gpusim.hardware.tlb import (
 )
 from gpusim.hardware.walk import FrameAllocator, Frames, Walk, WalkOrder
 from gpusim.machine.machine import Machine
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    DeviceArray,
+    Kernel,
+    KernelFunction,
+    KernelLaunch,
+    Program,
+    Shape,
+    kernel,
+    program,
+)
 
 __all__ = [
     "ASID_SHIFT",
+    "AddressSpace",
     "ArrayOfSets",
     "BlockPlacement",
+    "BlockTracer",
     "Buffer",
     "CacheBypass",
     "Component",
+    "DeviceArray",
     "Dimensions",
     "DramQueue",
     "Entry",
@@ -56,6 +71,9 @@ __all__ = [
     "FrFcfs",
     "FrameAllocator",
     "Frames",
+    "Kernel",
+    "KernelFunction",
+    "KernelLaunch",
     "Launch",
     "Law",
     "Machine",
@@ -66,6 +84,7 @@ __all__ = [
     "PagePrefetch",
     "PerCycle",
     "PlainSet",
+    "Program",
     "Purpose",
     "Ratio",
     "Replacement",
@@ -76,6 +95,7 @@ __all__ = [
     "Schedulable",
     "SetAssociativeArray",
     "SetKind",
+    "Shape",
     "Signals",
     "Slot",
     "Stage",
@@ -98,9 +118,11 @@ __all__ = [
     "bits_for",
     "count",
     "declare_metrics",
+    "kernel",
     "laws_of",
     "make_policy",
     "make_replacement",
     "one_of",
     "policy",
+    "program",
 ]

@@ -37,7 +37,8 @@ from gpusim.machine.stopping import Stopping, parse_rules
 from gpusim.machine.warming import prepare_warming
 from gpusim.machine.warnings import warnings_of
 from gpusim.machine.watching import watch_lifetimes, watch_sharing, watch_tlb_misses
-from gpusim.programs.kernel import Program
+from gpusim.programs.catalog import ProgramMaker
+from gpusim.programs.program_function import FunctionProgram
 from gpusim.programs.sampling import SampledProgram
 from gpusim.programs.tables import Timed
 from gpusim.programs.traces.addresses import workload_of
@@ -67,7 +68,7 @@ LARGE_ARRAYS = 32 << 20
 
 def simulate(
     model: LoadedModel | str,
-    workload: Workload | NDArray[np.integer[Any]] | str | Callable[..., Program],
+    workload: Workload | NDArray[np.integer[Any]] | str | ProgramMaker,
     *,
     record: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
@@ -279,12 +280,14 @@ def own_modules_of(
 ) -> frozenset[str]:
     """Modules of the policies, programs and functions that are not gpusim's."""
     classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
-    classes += [type(_whole(tenant.application)) for tenant in tenants]
-    return own_modules(classes if attach is None else [*classes, attach])
+    makers = [_maker(tenant.application) for tenant in tenants]
+    return own_modules([*classes, *makers, *([] if attach is None else [attach])])
 
 
-def _whole(application: Application) -> Application:
-    return application.program if isinstance(application, SampledProgram) else application
+def _maker(application: Application) -> object:
+    """The class, or the generator function, that an application is made by."""
+    whole = application.program if isinstance(application, SampledProgram) else application
+    return whole.function if isinstance(whole, FunctionProgram) else type(whole)
 
 
 def _listen(machine: Machine, recorder: Recorder) -> Callable[[], None]:

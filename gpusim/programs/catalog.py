@@ -1,22 +1,28 @@
-"""Programs by name: a workload file names a program, or ``"package.module:Class"``."""
+"""Programs by name: a workload file names a program, or ``"package.module:program"``."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.own_code import load_own
 from gpusim.core.registry import same_definition
+from gpusim.core.warp_program import Launch
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
+from gpusim.programs.program_function import FunctionProgram
 
-ProgramClass = TypeVar("ProgramClass", bound=Callable[..., Program])
+ProgramMaker: TypeAlias = Callable[..., Program | Iterator[Launch]]
+"""A generator function, a `Program` class, or a function that makes an instance of one."""
+
+Maker = TypeVar("Maker", bound=ProgramMaker)
 
 
 @frozen
@@ -27,19 +33,33 @@ class ProgramKind:
         name: as workload files write it.
         parameters: frozen attrs class of its parameters, with defaults.
         uses_graph: whether it also takes the parameter ``graph``.
-        make: its class, a `Program`; takes the parameters, the graph if it uses one, and the seed.
+        make: a generator of its launches, which takes its memory, the parameters, the graph if it
+            uses one, and the seed; or a `Program` class, which takes them without the memory.
     """
 
     name: str
     parameters: type
     uses_graph: bool
-    make: Callable[..., Program]
+    make: ProgramMaker
 
     def start(self, parameters: object, graph: Graph | None, seed: int) -> Program:
-        """A fresh application."""
-        if self.uses_graph:
-            return self.make(parameters, graph, seed)
-        return self.make(parameters, seed)
+        """A fresh application.
+
+        Raises:
+            UserError: a generator yields no launch or places no array, or a function makes no
+                program.
+        """
+        arguments = (parameters, graph, seed) if self.uses_graph else (parameters, seed)
+        if inspect.isgeneratorfunction(self.make):
+            return FunctionProgram(self.name, self.make, arguments)
+        made: Any = self.make(*arguments)
+        if not callable(getattr(made, "launches", None)):
+            raise UserError(
+                f"program {self.name!r} makes {made!r}: it must be a Program, or a generator "
+                "function that yields launches"
+            )
+        started: Program = made
+        return started
 
 
 _PROGRAMS: dict[str, ProgramKind] = {}
@@ -60,25 +80,46 @@ _SUITES = (
 """Packages of `gpusim.programs` with a module a program."""
 
 
-def program(
-    name: str, parameters: type, uses_graph: bool = False
-) -> Callable[[ProgramClass], ProgramClass]:
-    """Class decorator: makes an application class known as `name`; see `ProgramKind`.
+def program(name: str, parameters: type, uses_graph: bool = False) -> Callable[[Maker], Maker]:
+    """Decorator: makes a program known as `name`; see `ProgramKind`.
 
-    A class that is defined anew, in a notebook's cell that runs again, replaces itself.
+    A generator function is a program: it takes its memory (`AddressSpace`), an instance of
+    `parameters`, the graph if it uses one, and the seed; it places its arrays, then yields its
+    launches.  After a ``yield`` the launch has drained and its results can be read.  So is a
+    `Program` class, and a function that makes an instance of one.
+
+    What is defined anew, in a notebook's cell that runs again, replaces itself.
 
     Raises:
-        ValueError: another class has the name.
+        ValueError: another program has the name.
+        UserError: a generator function does not take these arguments.
     """
 
-    def register(cls: ProgramClass) -> ProgramClass:
-        kind = ProgramKind(name, parameters, uses_graph, cls)
-        if not same_definition(_PROGRAMS.get(name, kind).make, cls):
+    def register(make: Maker) -> Maker:
+        kind = ProgramKind(name, parameters, uses_graph, make)
+        if not same_definition(_PROGRAMS.get(name, kind).make, make):
             raise ValueError(f"there is already a program named {name!r}")
+        if inspect.isgeneratorfunction(make):
+            _check_arguments(name, make, ARGUMENTS if uses_graph else WITHOUT_GRAPH)
         _PROGRAMS[name] = kind
-        return cls
+        return make
 
     return register
+
+
+ARGUMENTS = ("memory", "parameters", "graph", "seed")
+"""What the generator function of a program takes."""
+
+WITHOUT_GRAPH = ("memory", "parameters", "seed")
+
+
+def _check_arguments(name: str, make: Callable[..., object], given: tuple[str, ...]) -> None:
+    try:
+        inspect.signature(make).bind(*given)
+    except TypeError as error:
+        raise UserError(
+            f"program {name!r}: {error}; its function takes {', '.join(given)}"
+        ) from error
 
 
 def program_names() -> tuple[str, ...]:
@@ -106,7 +147,7 @@ def _import_suites() -> None:
 
 
 def find_program(name: str) -> ProgramKind:
-    """The program that `name` stands for: a registered name, or ``"package.module:Class"``.
+    """The program that `name` stands for: a registered name, or ``"package.module:program"``.
 
     Raises:
         UserError: there is no such program.
@@ -118,12 +159,12 @@ def find_program(name: str) -> ProgramKind:
         return program_of(load_own(name, "program"))
     raise UserError(
         f"there is no program named {name!r}{nearest(name, names)}; "
-        f"allowed: {', '.join(names)}, or 'package.module:Class'"
+        f"allowed: {', '.join(names)}, or 'package.module:program'"
     )
 
 
 def program_of(make: object) -> ProgramKind:
-    """The program whose class, or function, it is.
+    """The program whose generator function, class or other function it is.
 
     Raises:
         UserError: it is not registered as one.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
+from gpusim.core.errors import UserError, nearest
 from gpusim.core.warp_program import Buffer
 
 BASE_ADDRESS = 0x1_0000_0000
@@ -43,6 +44,15 @@ class DeviceArray(Generic[Scalar]):
         return self.length * self.element_bytes
 
 
+Ints: TypeAlias = DeviceArray[np.int32]
+Longs: TypeAlias = DeviceArray[np.int64]
+Floats: TypeAlias = DeviceArray[np.float32]
+Doubles: TypeAlias = DeviceArray[np.float64]
+Bytes: TypeAlias = DeviceArray[np.uint8]
+Vectors: TypeAlias = DeviceArray[np.void]
+"""Several values that a thread loads or stores at once, as one element."""
+
+
 @define(eq=False)
 class AddressSpace:
     """A bump allocator: arrays one after the other, in the order of their allocation.
@@ -75,6 +85,29 @@ class AddressSpace:
         self._next += pages * ALIGNMENT_BYTES
         self.arrays.append(array)  # type: ignore[arg-type]
         return array
+
+    def read_only(self, name: str, data: NDArray[Scalar]) -> DeviceArray[Scalar]:
+        """Place `data` itself, flattened, which is never written from here on."""
+        data.flags.writeable = False
+        return self.allocate(name, data)
+
+    def zeros(self, name: str, length: int, dtype: type[Scalar]) -> DeviceArray[Scalar]:
+        """Place an array of `length` zeros."""
+        return self.allocate(name, np.zeros(length, dtype=dtype))
+
+    def __getitem__(self, name: str) -> DeviceArray[Any]:
+        """The first array of that name, to look at a program's results.
+
+        Raises:
+            UserError: there is none.
+        """
+        for array in self.arrays:
+            if array.name == name:
+                return array
+        names = [array.name for array in self.arrays]
+        raise UserError(
+            f"there is no array {name!r}{nearest(name, names)}; allowed: {', '.join(names)}"
+        )
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:

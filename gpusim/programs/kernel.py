@@ -1,9 +1,12 @@
-"""What kernels and applications are made of: subclass `Kernel` and `Program`."""
+"""Kernels and applications as classes: subclass `Kernel` and `Program`.
+
+Most are shorter as functions (`gpusim.programs.kernel_function`, `gpusim.programs.catalog`).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from attrs import define
@@ -41,14 +44,12 @@ class Kernel(ABC):
     @property
     def blocks(self) -> int:
         """Number of thread blocks; x runs fastest."""
-        x, y, z = self.shape.grid
-        return x * y * z
+        return self.shape.blocks
 
     @property
     def threads_per_block(self) -> int:
         """Threads of a block."""
-        x, y, z = self.shape.block
-        return x * y * z
+        return self.shape.threads
 
     @abstractmethod
     def body(self, k: BlockTracer) -> Iterator[None] | None:
@@ -60,21 +61,24 @@ class Kernel(ABC):
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute thread block `block`; yields its chunks in order, all warps together."""
-        return self._run(BlockTracer(self.shape, block, warp_size))
-
-    def _run(self, tracer: BlockTracer) -> Iterator[LaneChunk]:
-        """What a tracer sees of the body, piece by piece."""
-        for _ in self.body(tracer) or ():
-            if tracer.full and (chunk := tracer.take()):
-                yield chunk
-        if chunk := tracer.take():
-            yield chunk
+        return traced(self.body, BlockTracer(self.shape, block, warp_size))
 
     def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
         """Execute thread blocks in step if the body can be executed so."""
         if not self.in_step:
             return None
-        return self._run(StepTracer(self.shape, blocks, warp_size))
+        return traced(self.body, StepTracer(self.shape, blocks, warp_size))
+
+
+def traced(
+    body: Callable[[BlockTracer], Iterator[None] | None], tracer: BlockTracer
+) -> Iterator[LaneChunk]:
+    """What a tracer records of a body, piece by piece."""
+    for _ in body(tracer) or ():
+        if tracer.full and (chunk := tracer.take()):
+            yield chunk
+    if chunk := tracer.take():
+        yield chunk
 
 
 class Program(ABC):

@@ -2,7 +2,7 @@
 
 A name is that of a shipped workload (``bfs``), of a paper's (``mask/BFS2``, or ``BFS2`` alone where
 only one paper has it), the path of a file (``./mine.toml``), or a program of the user's own that is
-registered (``axpy``) or can be imported (``axpy:AxpyProgram``).
+registered (``axpy``) or can be imported (``axpy:axpy``).
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def find_workload(name_or_path: str, folder: Path | None = None) -> Entry:
         f"there is no workload named {name_or_path!r}{nearest(name_or_path, names)}; "
         f"allowed: {', '.join((*own, *workload_names()))}, those of a paper (gpusim list workloads "
         f"--paper {'|'.join(paper_names())}), the path of a .toml or trace file, or a program "
-        "as 'package.module:Class'"
+        "as 'package.module:program'"
     )
 
 

@@ -51,6 +51,18 @@ class Shape(NamedTuple):
         """Enough one-dimensional blocks for `threads` threads."""
         return cls((-(-threads // block), 1, 1), (block, 1, 1))
 
+    @property
+    def blocks(self) -> int:
+        """Number of thread blocks; x runs fastest."""
+        x, y, z = self.grid
+        return x * y * z
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        x, y, z = self.block
+        return x * y * z
+
 
 @lru_cache(maxsize=64)
 def _threads(block: Dim3) -> tuple[Lanes, Lanes, Lanes, Lanes]:
@@ -81,6 +93,7 @@ class BlockTracer:
     A single int as an index means that all threads use that element.
 
     Attributes:
+        shape: grid and block of the launch.
         blocks: how many thread blocks there are: 1; several if they execute in step (`StepTracer`).
         threads: threads of the block, or of all blocks in step: one block's after another's.
         which: 0; of blocks in step the number of each thread's among them, from 0 on.
@@ -96,6 +109,7 @@ class BlockTracer:
         "bx",
         "by",
         "bz",
+        "shape",
         "t",
         "threads",
         "tid",
@@ -122,6 +136,7 @@ class BlockTracer:
         warp_size: int,
     ) -> None:
         """Say who the threads are, and of which block; of several blocks: for each thread."""
+        self.shape = shape
         self.tid, self.tx, self.ty, self.tz = threads
         self.threads = len(self.tid)
         self.bx, self.by, self.bz = block

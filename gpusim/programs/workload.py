@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ from gpusim.config.layers import parse_scalar
 from gpusim.core.border import border, brief, is_file, is_folder
 from gpusim.core.errors import UserError, nearest
 from gpusim.programs.builder import ApplicationBuilder, ApplicationSpec, application_builder
-from gpusim.programs.catalog import program_of
-from gpusim.programs.kernel import Program
+from gpusim.programs.catalog import ProgramMaker, program_of
 from gpusim.programs.library import Entry, find_workload
 from gpusim.programs.tables import SCALES, Timed
 
@@ -81,7 +80,7 @@ class Workload:
 
 
 def load_workload(
-    name_or_path: str | Callable[..., Program],
+    name_or_path: str | ProgramMaker,
     scale: str = "quick",
     seed: int = 0,
     overrides: Mapping[str, object] | None = None,
@@ -90,7 +89,8 @@ def load_workload(
 
     Args:
         name_or_path: a shipped workload, the path of a TOML file, or that of a trace; a program
-            of your own by its registered name, as ``"package.module:Class"``, or its class.
+            of your own by its registered name, as ``"package.module:program"``, or itself: its
+            generator function or class.
         scale: one of `SCALES`; a trace has its own.
         seed: of everything random in the input; from 0 to `MOST_SEED`.  A trace has its own.
         overrides: parameters that replace those of the scale, such as ``{"n": 4096}``,

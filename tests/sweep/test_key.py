@@ -412,6 +412,41 @@ def test_classes_of_a_notebook_count_with_all_that_they_use(cell: Any) -> None:
     assert key_of_notebook() == before
 
 
+PROGRAM = """
+import gpusim
+import numpy as np
+from attrs import frozen
+
+@frozen
+class Size:
+    n: int = 64
+
+@gpusim.kernel("reading", registers=8)
+def read(k, array):
+    k.load(array, k.t)
+
+@gpusim.program("of a notebook", Size)
+def reading(memory, parameters, seed):
+    yield read[parameters.n](memory.zeros("a", parameters.n, np.float32))
+"""
+
+
+def test_functions_of_a_notebook_count_with_their_kernels(cell: Any) -> None:
+    def sources() -> dict[str, str]:
+        workload = load_workload("of a notebook", "smoke")
+        return own_code(load_model("tiny"), workload)
+
+    cell(PROGRAM)
+    before = sources()
+    assert set(before) == {f"__main__.{name}" for name in ("Size", "read", "reading")}
+    assert before["__main__.read"].startswith('@gpusim.kernel("reading", registers=8)')
+    for old, new in (("k.t)", "0)"), ("n: int = 64", "n: int = 32"), ("float32", "int32")):
+        cell(PROGRAM.replace(old, new))
+        assert sources() != before
+    cell(PROGRAM)
+    assert sources() == before
+
+
 def test_own_code_without_a_source_is_refused(cell: Any) -> None:
     cell(HELPERS + CLASS)
     linecache.cache.clear()

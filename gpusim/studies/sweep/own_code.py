@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from types import FunctionType
 
+import attrs
 import numpy as np
 
 from gpusim.config.load import LoadedModel
@@ -65,12 +66,12 @@ def _add(thing: object, sources: dict[str, str]) -> None:
 
 
 def _used(source: str) -> Iterator[tuple[str, object]]:
-    """Names in a source that the script gives a value."""
+    """Names in a source that the script gives a value; of a kernel, its function."""
     there = vars(sys.modules[_MAIN])
     nodes = ast.walk(ast.parse(textwrap.dedent(source)))
     for name in sorted({node.id for node in nodes if isinstance(node, ast.Name)}):
         if name in there:
-            yield name, there[name]
+            yield name, getattr(there[name], "__wrapped__", there[name])
 
 
 def _is_plain(value: object) -> bool:
@@ -90,7 +91,14 @@ def _source(thing: object) -> str:
             function = getattr(value, "fget", None) or getattr(value, "__func__", value)
             if isinstance(function, FunctionType) and (found := _class_around(function, thing)):
                 return found
+        if isinstance(thing, type) and attrs.has(thing):
+            return _fields(thing)
         raise
+
+
+def _fields(cls: type[attrs.AttrsInstance]) -> str:
+    """What an attrs class without methods is, as parameters of a program are, without a source."""
+    return repr([f"{one.name}: {one.type} = {one.default!r}" for one in attrs.fields(cls)])
 
 
 def _class_around(function: FunctionType, cls: object) -> str:

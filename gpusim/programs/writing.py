@@ -1,0 +1,43 @@
+"""The one page that an author of a program imports from; see ``docs/programs.md``."""
+
+from collections.abc import Iterator
+
+from gpusim.core.warp_program import Launch
+from gpusim.programs.catalog import program
+from gpusim.programs.device import (
+    AddressSpace,
+    Bytes,
+    DeviceArray,
+    Doubles,
+    Floats,
+    Ints,
+    Longs,
+    Vectors,
+)
+from gpusim.programs.kernel import Kernel, Program
+from gpusim.programs.kernel_function import KernelFunction, KernelLaunch, kernel
+from gpusim.programs.lane_record import Lanes, Mask
+from gpusim.programs.tracer import BlockTracer, Shape
+
+__all__ = [
+    "AddressSpace",
+    "BlockTracer",
+    "Bytes",
+    "DeviceArray",
+    "Doubles",
+    "Floats",
+    "Ints",
+    "Iterator",
+    "Kernel",
+    "KernelFunction",
+    "KernelLaunch",
+    "Lanes",
+    "Launch",
+    "Longs",
+    "Mask",
+    "Program",
+    "Shape",
+    "Vectors",
+    "kernel",
+    "program",
+]

@@ -1,0 +1,184 @@
+"""Programs as generator functions: start, results, and what a mistake in one says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import frozen
+
+import gpusim
+from gpusim.core.errors import UserError
+from gpusim.programs.catalog import program_of
+from gpusim.programs.writing import AddressSpace, BlockTracer, Floats, Launch, kernel, program
+from tests.programs.drain import drain
+from tests.whole.running import command
+
+
+@frozen
+class Parameters:
+    n: int = 256
+    rounds: int = 2
+
+
+@kernel("double", registers=8, block=64)
+def double(k: BlockTracer, array: Floats) -> None:
+    value = k.load(array, k.t)
+    k.wait(0)
+    k.store(array, k.t, value + value)
+
+
+@program("doubling", Parameters)
+def doubling(memory: AddressSpace, parameters: Parameters, seed: int) -> Iterator[Launch]:
+    array = memory.allocate("a", np.full(parameters.n, seed, np.float32))
+    for _ in range(parameters.rounds):
+        yield double[parameters.n](array)
+
+
+def test_start_after_start_is_a_fresh_run() -> None:
+    for _ in range(2):
+        application = program_of(doubling).start(Parameters(), None, 3)
+        assert [buffer.bytes for buffer in application.buffers] == [1024]
+        assert application.memory["a"].data.tolist() == [3] * 256
+        assert drain(application) == ["double", "double"]
+        assert application.memory["a"].data.tolist() == [12] * 256
+
+
+def test_launches_are_asked_for_once() -> None:
+    application = program_of(doubling).start(Parameters(), None, 3)
+    application.launches()
+    with pytest.raises(UserError, match="program 'doubling' has been run: start it anew"):
+        application.launches()
+
+
+def test_it_is_found_by_name_and_function() -> None:
+    tiny = gpusim.load_model("tiny")
+    by_name, by_function = (gpusim.simulate(tiny, which) for which in ("doubling", doubling))
+    assert by_name.digest == by_function.digest
+    assert by_name.summary["memory_instructions"] == 2 * 2 * 8
+    assert by_name.provenance.workload == "doubling"
+    small = gpusim.load_workload("doubling", overrides={"n": 64})
+    assert gpusim.simulate(tiny, small).summary["memory_instructions"] == 2 * 2 * 2
+    sampled = gpusim.load_workload("doubling", overrides={"sample": 4})
+    assert gpusim.simulate(tiny, sampled).summary["memory_instructions"] == 2 * 2 * 2
+
+
+def test_two_of_it_share_a_gpu_and_start_again(tmp_path: Path) -> None:
+    path = tmp_path / "both.toml"
+    path.write_text(
+        'relaunch = "until-all-have-run"\n'
+        '[[applications]]\nname = "short"\nprogram = "doubling"\nsmoke.rounds = 1\n'
+        '[[applications]]\nname = "long"\nprogram = "doubling"\nsmoke.rounds = 20\n'
+    )
+    result = gpusim.simulate("tiny", gpusim.load_workload(str(path), scale="smoke"))
+    assert result.launches.groupby("app").size().to_dict() == {"short": 1, "long": 20}
+
+
+def test_a_sweep_in_other_processes_names_it(tmp_path: Path) -> None:
+    sweep = gpusim.Sweep(
+        models="tiny", workloads="doubling", scale="smoke", set={"workload.n": [64, 128]}
+    )
+    table = gpusim.run_sweep(sweep, tmp_path / "runs", jobs=2).table
+    assert table.memory_instructions.tolist() == [8, 16]
+
+
+def test_from_a_shell_by_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Path(__file__).read_text().partition("\ndef test_start")[0]
+    (tmp_path / "doubling_shell.py").write_text(source.replace('"doubling"', '"of_a_shell"'))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    options = ("--scale", "smoke", "--set", "workload.n=64")
+    text = command("run", "tiny", "doubling_shell:doubling", *options).stdout
+    assert "of_a_shell · smoke" in text
+
+
+def test_a_cell_that_is_run_again_replaces_it() -> None:
+    again = program("doubling", Parameters)(doubling)
+    assert again is doubling
+
+    def other(memory: AddressSpace, parameters: Parameters, seed: int) -> Iterator[Launch]:
+        yield double[32](memory.zeros("a", 32, np.float32))
+
+    with pytest.raises(ValueError, match="there is already a program named 'doubling'"):
+        program("doubling", Parameters)(other)
+
+
+def started(function: Any) -> list[str]:
+    """Names of the launches of a program that is not registered for long."""
+    name = f"mistaken {function.__name__}"
+    program(name, Parameters)(function)
+    return drain(program_of(function).start(Parameters(), None, 0))
+
+
+def nothing(memory: AddressSpace, parameters: Parameters, seed: int) -> Iterator[Launch]:
+    memory.zeros("a", 64, np.float32)
+    yield from ()
+
+
+def without_array(memory: AddressSpace, parameters: Parameters, seed: int) -> Iterator[Launch]:
+    yield double[64](AddressSpace().zeros("a", 64, np.float32))
+
+
+def late_array(memory: AddressSpace, parameters: Parameters, seed: int) -> Iterator[Launch]:
+    yield double[64](memory.zeros("a", 64, np.float32))
+    yield double[64](memory.zeros("b", 64, np.float32))
+
+
+def no_launch(memory: AddressSpace, parameters: Parameters, seed: int) -> Iterator[Any]:
+    memory.zeros("a", 64, np.float32)
+    yield 3
+
+
+def not_launched(memory: AddressSpace, parameters: Parameters, seed: int) -> Iterator[Any]:
+    yield double[64](memory.zeros("a", 64, np.float32))
+    yield double
+
+
+def no_program(parameters: Parameters, seed: int) -> int:
+    return 3
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (nothing, "program 'mistaken nothing' yields no launch: write yield kernel[threads](...)"),
+        (without_array, "'mistaken without_array' has no array: place one in its memory before"),
+        (late_array, "'mistaken late_array' places the array 'b' after its first launch"),
+        (no_launch, "'mistaken no_launch' yields 3, which is no launch: write yield kernel["),
+        (not_launched, "program 'mistaken not_launched' yields KernelFunction("),
+        (no_program, "program 'mistaken no_program' makes 3: it must be a Program, or a generator"),
+    ],
+)
+def test_mistakes_name_the_program(function: Any, message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        started(function)
+
+
+def test_a_function_takes_what_a_program_is_given() -> None:
+    def short(memory: AddressSpace, seed: int) -> Iterator[Launch]:
+        yield double[64](memory.zeros("a", 64, np.float32))
+
+    message = "program 'short': too many positional arguments; its function takes memory, "
+    with pytest.raises(UserError, match=re.escape(message + "parameters, seed")):
+        program("short", Parameters)(short)
+
+
+def test_an_unknown_array_is_named() -> None:
+    application = program_of(doubling).start(Parameters(), None, 3)
+    with pytest.raises(UserError, match=re.escape("there is no array 'b'; allowed: a")):
+        application.memory["b"]
+
+
+def test_an_error_in_it_names_its_file(tmp_path: Path) -> None:
+    def failing(memory: AddressSpace, parameters: Parameters, seed: int) -> Iterator[Launch]:
+        yield double[64](memory.zeros("a", 64, np.float32))
+        raise ValueError("after one launch")
+
+    program("failing after a launch", Parameters)(failing)
+    with pytest.raises(
+        UserError, match=r"test_program_function\.py.*failing: ValueError: after one"
+    ):
+        gpusim.simulate("tiny", failing)
