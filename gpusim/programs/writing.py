@@ -1,6 +1,7 @@
 """The one page that an author of a program imports from; see ``docs/programs.md``."""
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from gpusim.core.warp_program import Launch
 from gpusim.programs.catalog import program
@@ -19,6 +20,12 @@ from gpusim.programs.kernel_function import KernelFunction, KernelLaunch, kernel
 from gpusim.programs.lane_record import Lanes, Mask
 from gpusim.programs.tracer import BlockTracer, Shape
 
+Launches: TypeAlias = Iterator[Launch]
+"""What a program yields."""
+
+Steps: TypeAlias = Iterator[None]
+"""What a kernel with a loop yields."""
+
 __all__ = [
     "AddressSpace",
     "BlockTracer",
@@ -33,10 +40,12 @@ __all__ = [
     "KernelLaunch",
     "Lanes",
     "Launch",
+    "Launches",
     "Longs",
     "Mask",
     "Program",
     "Shape",
+    "Steps",
     "Vectors",
     "kernel",
     "program",
