@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import define, field
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.warp_program import Buffer
@@ -43,12 +43,19 @@ class DeviceArray(Generic[Scalar]):
         """Its size."""
         return self.length * self.element_bytes
 
+    def view(self, dtype: DTypeLike) -> DeviceArray[Any]:
+        """The same memory with elements of another type; they share their values."""
+        data = self.data.view(dtype)
+        size = data.dtype.itemsize
+        return DeviceArray(self.name, data, self.base, size, self.bytes // size)
+
 
 Ints: TypeAlias = DeviceArray[np.int32]
 Longs: TypeAlias = DeviceArray[np.int64]
 Floats: TypeAlias = DeviceArray[np.float32]
 Doubles: TypeAlias = DeviceArray[np.float64]
 Bytes: TypeAlias = DeviceArray[np.uint8]
+Words: TypeAlias = DeviceArray[np.uint32]
 Vectors: TypeAlias = DeviceArray[np.void]
 """Several values that a thread loads or stores at once, as one element."""
 

@@ -1,4 +1,4 @@
-"""What the kernels of all suites begin with."""
+"""What kernels of several suites have in common."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.programs.lane_record import Mask
+from gpusim.programs.lane_record import Lanes, Mask
 from gpusim.programs.tracer import BlockTracer
 
 FLOAT4 = np.dtype("f4,f4,f4,f4")
@@ -35,6 +35,31 @@ def rounds(first: Any, stop: Any, step: int) -> Iterator[tuple[Any, Mask | None]
     fewest = count.min()
     for number in range(count.max()):
         yield first + step * number, None if number < fewest else number < count
+
+
+def strides(place: Lanes, end: Any, step: int) -> Iterator[tuple[Lanes, Mask]]:
+    """The places ``range(place, end, step)`` of each thread, and which threads have this one."""
+    while (where := place < end).any():
+        yield place, where
+        place = place + step
+
+
+def tree(k: BlockTracer, half: int, last: int = 1, alone: int = 1) -> Iterator[Mask]:
+    """The threads that combine two values in shared memory in each step: `half`, then half as many.
+
+    Each step begins with a barrier.
+
+    Args:
+        k: the block.
+        half: threads of the first step.
+        last: threads of the last step.
+        alone: as many threads, a warp in step, do the steps of fewer, without barriers.
+    """
+    while half >= last:
+        if half >= alone:
+            k.barrier()
+        yield k.tid < max(half, alone)
+        half //= 2
 
 
 def strided_passes(lanes: int, stride: int) -> int:

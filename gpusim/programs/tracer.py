@@ -253,9 +253,11 @@ class BlockTracer:
         """Arithmetic: a number of instructions that touch no memory."""
         self._record.add(_COMPUTE, instructions, taking_part(where))
 
-    def shared(self, passes: int, where: Mask | None = None) -> None:
-        """A shared-memory access that takes `passes` conflict-free passes, 1 at best."""
-        self._record.add(_SHARED, passes, taking_part(where))
+    def shared(self, passes: int, where: Mask | None = None, times: int = 1) -> None:
+        """`times` shared-memory accesses, each of `passes` conflict-free passes, 1 at best."""
+        who = taking_part(where)
+        for _ in range(times):
+            self._record.add(_SHARED, passes, who)
 
     def barrier(self, where: Mask | None = None) -> None:
         """Wait for all warps of the block; of blocks in step: of each that is in `where`."""

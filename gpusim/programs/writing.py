@@ -14,6 +14,7 @@ from gpusim.programs.device import (
     Ints,
     Longs,
     Vectors,
+    Words,
 )
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.kernel_function import KernelFunction, KernelLaunch, kernel
@@ -47,6 +48,7 @@ __all__ = [
     "Shape",
     "Steps",
     "Vectors",
+    "Words",
     "kernel",
     "program",
 ]
