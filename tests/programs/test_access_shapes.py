@@ -3,19 +3,17 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 
 from gpusim.core.warp_program import Launch, Op
 from gpusim.programs.graphs.graph import graph_from_arcs
 from gpusim.programs.pannotia.pagerank import Pagerank, PagerankParameters
-from gpusim.programs.polybench.matrix_vector import Atax, Bicg, MatrixParameters, Mvt
 from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
 from tests.programs.drain import chunks, warp_operations
 
 LANES = list(range(32))
 
 
-def launch(application: Atax | Bicg | Mvt | Bfs | Pagerank, number: int) -> Launch:
+def launch(application: Bfs | Pagerank, number: int) -> Launch:
     """The n-th launch; the ones before are drained."""
     launches: Iterator[Launch] = application.launches()
     for _ in range(number):
@@ -25,101 +23,11 @@ def launch(application: Atax | Bicg | Mvt | Bfs | Pagerank, number: int) -> Laun
     return next(launches)
 
 
-def test_the_strided_kernel_touches_a_page_with_each_lane() -> None:
-    program = Atax(MatrixParameters(n=4096, iterations=3), 0)
-    kernel = launch(program, 0)
-    assert (kernel.blocks, kernel.threads_per_block) == (16, 256)
-    assert (kernel.registers_per_thread, kernel.shared_bytes) == (16, 0)
-    chunk = next(iter(kernel.run_block(5, 32)))
-    matrix_loads = chunk.address[1::3]
-    assert matrix_loads.shape == (3, 8, 32)
-    for warp in range(8):
-        for load in matrix_loads[:, warp]:
-            assert (np.diff(load) == 16384).all()
-            assert len(set((load // 4096).tolist())) == 32
-    assert (np.diff(matrix_loads, axis=0) == 4).all(), "neighbouring words, iteration by iteration"
-    assert matrix_loads[0, 0, 0] == program.matrix.base + 5 * 256 * 16384
-
-
-def test_order_and_count_of_the_strided_kernel() -> None:
-    program = Atax(MatrixParameters(n=64, iterations=2), 0)
-    rows = [64 * lane for lane in LANES]
-    assert warp_operations(launch(program, 0), program) == [
-        ("COMPUTE", 12, []),
-        ("LOAD", "tmp", LANES),
-        ("COMPUTE", 7, []),
-        ("LOAD", "A", rows),
-        ("LOAD", "x", [0] * 32),
-        ("WAIT", 0, []),
-        ("COMPUTE", 1, []),
-        ("STORE", "tmp", LANES),
-        ("LOAD", "A", [row + 1 for row in rows]),
-        ("LOAD", "x", [1] * 32),
-        ("WAIT", 0, []),
-        ("COMPUTE", 1, []),
-        ("STORE", "tmp", LANES),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("program", "number", "name", "first", "matrix", "vector", "result", "registers", "strided"),
-    [
-        (Atax, 0, "atax_kernel1", "LOAD", "A", "x", "tmp", 16, True),
-        (Atax, 1, "atax_kernel2", "LOAD", "A", "tmp", "y", 20, False),
-        (Bicg, 0, "bicg_kernel1", "STORE", "A", "r", "s", 20, False),
-        (Bicg, 1, "bicg_kernel2", "STORE", "A", "p", "q", 16, True),
-        (Mvt, 0, "mvt_kernel1", "LOAD", "a", "y1", "x1", 16, True),
-        (Mvt, 1, "mvt_kernel2", "LOAD", "a", "y2", "x2", 20, False),
-    ],
-)
-def test_every_matrix_vector_kernel(
-    program: type[Atax | Bicg | Mvt],
-    number: int,
-    name: str,
-    first: str,
-    matrix: str,
-    vector: str,
-    result: str,
-    registers: int,
-    strided: bool,
-) -> None:
-    application = program(MatrixParameters(n=512), 0)
-    kernel = launch(application, number)
-    assert (kernel.name, kernel.registers_per_thread, kernel.blocks) == (name, registers, 2)
-    operations = warp_operations(kernel, application, block=1, warp=2)
-    threads = [256 + 64 + lane for lane in LANES]
-    assert operations[1] == (first, result, threads)
-    unrolled, ready = (16, 7) if strided else (8, 5)
-    assert operations[2] == ("COMPUTE", ready, [])
-    assert len(operations) == 3 + 512 * 5 + 512 // unrolled
-    assert operations[3 + 5 * unrolled] == operations[-1] == ("COMPUTE", 5, []), "of the loop"
-    step, loop = (512, 1) if strided else (1, 512)
-    for j in (0, 1, 511):
-        place = 3 + 5 * j + j // unrolled
-        body = operations[place : place + 5]
-        assert body[0] == ("LOAD", matrix, [thread * step + j * loop for thread in threads])
-        assert body[1] == ("LOAD", vector, [j] * 32)
-        assert [op for op, _, _ in body[2:4]] == ["WAIT", "COMPUTE"]
-        assert body[4] == ("STORE", result, threads)
-        lines = {(4 * index) // 128 for index in body[0][2]}
-        assert len(lines) == (32 if strided else 1)
-
-
-def test_threads_beyond_n_do_nothing() -> None:
-    program = Bicg(MatrixParameters(n=40), 0)
-    kernel = launch(program, 0)
-    assert warp_operations(kernel, program, warp=2) == []
-    assert warp_operations(kernel, program, warp=1)[1] == ("STORE", "s", list(range(32, 40)))
-
-
 def test_arrays_lie_in_the_order_of_the_suite() -> None:
-    def names(application: Atax | Bicg | Mvt | Bfs | Pagerank) -> list[str]:
+    def names(application: Bfs | Pagerank) -> list[str]:
         return [buffer.name for buffer in application.buffers]
 
     graph = graph_from_arcs("g", 2000, np.array([0, 1]), np.array([1, 0]))
-    assert names(Atax(MatrixParameters(n=8), 0)) == ["A", "x", "y", "tmp"]
-    assert names(Bicg(MatrixParameters(n=8), 0)) == ["A", "r", "s", "p", "q"]
-    assert names(Mvt(MatrixParameters(n=8), 0)) == ["a", "x1", "x2", "y1", "y2"]
     bfs = Bfs(BfsParameters(), graph, 0)
     assert names(bfs) == ["nodes", "edges", "mask", "updating", "visited", "cost", "over"]
     assert [buffer.bytes for buffer in bfs.buffers] == [16000, 8, 2000, 2000, 2000, 8000, 1]

@@ -10,16 +10,15 @@ from gpusim.core.pieces import part_of
 from gpusim.core.warp_program import LaneChunk, execute_in_step
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.programs.kernel import Kernel
+from gpusim.programs.kernel_function import KernelLaunch
 from gpusim.programs.sampling import SampledLaunch
 from gpusim.programs.workload import load_workload
+from tests.programs.test_contract import TABLES
 
 WARP = 32
 GRAPH: dict[str, object] = {"graph.vertices": 700}
 
 PROGRAMS: dict[str, dict[str, object]] = {
-    "2dconv": {"n": 70},
-    "3dconv": {},
-    "atax": {},
     "bc": GRAPH,
     "bfs": GRAPH,
     "cfd": {},
@@ -31,7 +30,6 @@ PROGRAMS: dict[str, dict[str, object]] = {
     "fft": {},
     "fir": {},
     "fw": {},
-    "gemm": {},
     "gups": {"threads": 512, "updates": 5},
     "kmeans": {},
     "lulesh": {"edge": 16},
@@ -74,6 +72,9 @@ PROGRAMS: dict[str, dict[str, object]] = {
 }
 """Programs, and what makes them several blocks that differ."""
 
+for table in TABLES:
+    PROGRAMS.update(table.IN_STEP)
+
 MOST_LAUNCHES = 2
 """Of a kernel, that are compared."""
 
@@ -92,7 +93,7 @@ def streams(chunks: Iterable[LaneChunk], warps: int) -> list[Warp]:
     return found
 
 
-def in_step(kernel: Kernel) -> list[list[Warp]]:
+def in_step(kernel: Kernel | KernelLaunch) -> list[list[Warp]]:
     """What each block's warps do, executed in step."""
     chunks = execute_in_step(kernel, range(kernel.blocks), WARP)
     assert chunks is not None
@@ -123,7 +124,7 @@ class Arrays:
                 np.testing.assert_array_equal(one.data, values)
 
 
-def compare(application: Any, kernel: Kernel) -> None:
+def compare(application: Any, kernel: Kernel | KernelLaunch) -> None:
     before = Arrays(application)
     warps = -(-kernel.threads_per_block // WARP)
     alone = [streams(kernel.run_block(block, WARP), warps) for block in range(kernel.blocks)]
@@ -138,13 +139,13 @@ def compare(application: Any, kernel: Kernel) -> None:
 def test_in_step_and_one_by_one_are_the_same(name: str) -> None:
     (spec,) = load_workload(name, "smoke", overrides=PROGRAMS[name]).applications
     application = spec.start()
-    compared: dict[type, int] = {}
+    compared: dict[str, int] = {}
     for launch in application.launches():
         kernel: Any = launch.launch if isinstance(launch, SampledLaunch) else launch
-        done = compared.get(type(kernel), 0)
+        done = compared.get(kernel.name, 0)
         if kernel.in_step and kernel.blocks > 1 and done < MOST_LAUNCHES:
             compare(application, kernel)
-            compared[type(kernel)] = done + 1
+            compared[kernel.name] = done + 1
         else:
             for block in range(kernel.blocks):
                 for _ in kernel.run_block(block, WARP):

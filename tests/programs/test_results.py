@@ -10,7 +10,6 @@ from gpusim.programs.graphs.co_papers import CoPapers
 from gpusim.programs.graphs.generators import Grid, RodiniaRandom
 from gpusim.programs.graphs.graph import Graph, graph_from_arcs
 from gpusim.programs.pannotia.pagerank import Pagerank, PagerankParameters
-from gpusim.programs.polybench.matrix_vector import Atax, Bicg, MatrixParameters, Mvt
 from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
 from tests.programs.drain import drain
 
@@ -21,58 +20,6 @@ def to_networkx(graph: Graph) -> nx.DiGraph:
     tails = np.repeat(np.arange(graph.vertices), graph.degrees)
     made.add_edges_from(zip(tails.tolist(), graph.col.tolist(), strict=True))
     return made
-
-
-SIZES = [
-    MatrixParameters(n=256),
-    MatrixParameters(n=300, iterations=70),
-    MatrixParameters(n=5),
-    MatrixParameters(n=40, rows=300),
-    MatrixParameters(n=280, rows=90, iterations=33),
-]
-
-
-def halves(program: Atax | Bicg | Mvt) -> tuple[np.ndarray, np.ndarray]:
-    """The columns that the row sums use, and the rows that the column sums use."""
-    n, across, down = program.n, program.across, program.down
-    full = program.matrix.data.reshape(program.rows, n).astype(float)
-    i, j = np.arange(program.rows), np.arange(n)
-    assert full[:, :across] == pytest.approx(i[:, None] * j[:across] / n)
-    assert full[:down] == pytest.approx(i[:down, None] * j / n)
-    assert (full[down:, across:] == 0).all()
-    return full[:, :across], full[:down]
-
-
-@pytest.mark.parametrize("parameters", SIZES)
-def test_atax(parameters: MatrixParameters) -> None:
-    program = Atax(parameters, 0)
-    columns, rows = halves(program)
-    across, down = program.across, program.down
-    assert drain(program) == ["atax_kernel1", "atax_kernel2"]
-    tmp = columns @ program.x.data[:across]
-    assert program.tmp.data == pytest.approx(tmp, rel=1e-4)
-    assert program.y.data == pytest.approx(rows.T @ tmp[:down], rel=1e-4)
-
-
-@pytest.mark.parametrize("parameters", SIZES)
-def test_bicg(parameters: MatrixParameters) -> None:
-    program = Bicg(parameters, 0)
-    columns, rows = halves(program)
-    across, down = program.across, program.down
-    drain(program)
-    assert program.s.data == pytest.approx(rows.T @ program.r.data[:down], rel=1e-4)
-    assert program.q.data == pytest.approx(columns @ program.p.data[:across], rel=1e-4)
-
-
-@pytest.mark.parametrize("parameters", SIZES)
-def test_mvt(parameters: MatrixParameters) -> None:
-    program = Mvt(parameters, 0)
-    columns, rows = halves(program)
-    across, down = program.across, program.down
-    x1, x2 = program.x1.data.astype(float), program.x2.data.astype(float)
-    drain(program)
-    assert program.x1.data == pytest.approx(x1 + columns @ program.y1.data[:across], rel=1e-4)
-    assert program.x2.data == pytest.approx(x2 + rows.T @ program.y2.data[:down], rel=1e-4)
 
 
 def bfs_levels(graph: Graph, source: int) -> list[int]:

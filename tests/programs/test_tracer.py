@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
+from gpusim.programs.catalog import program_of
 from gpusim.programs.device import AddressSpace, DeviceArray
 from gpusim.programs.graphs.co_papers import CoPapers
-from gpusim.programs.kernel import Kernel
+from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.pannotia.pagerank import Pagerank, PagerankParameters
-from gpusim.programs.polybench.matrix_vector import Atax, MatrixParameters
+from gpusim.programs.polybench.matrix_vector import MatrixParameters, atax
 from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
 from gpusim.programs.tracer import LANES_PER_CHUNK, BlockTracer, Shape
 from tests.programs.drain import chunks, same_chunk
@@ -183,11 +184,11 @@ def test_a_chunk_does_not_grow_with_the_program(iterations: int) -> None:
 
 
 def test_chunks_are_made_when_they_are_asked_for() -> None:
-    program = Atax(MatrixParameters(n=512), 0)
+    program = program_of(atax).start(MatrixParameters(n=512), None, 0)
     first = next(iter(next(program.launches()).run_block(0, 32)))
     assert first.address.size <= LANES_PER_CHUNK + 3 * 256
-    assert program.tmp.data[:256].any()
-    assert not program.tmp.data[256:].any(), "the second block has not been run"
+    assert program.memory["tmp"].data[:256].any()
+    assert not program.memory["tmp"].data[256:].any(), "the second block has not been run"
 
 
 def test_computing_alone_is_handed_over_too() -> None:
@@ -210,8 +211,8 @@ def test_computing_alone_is_handed_over_too() -> None:
 def test_two_starts_give_the_same_chunks(warp_size: int) -> None:
     graph = CoPapers(400, 16.0, 64, 32).generate(0)
 
-    def starts() -> Iterator[Atax | Bfs | Pagerank]:
-        yield Atax(MatrixParameters(n=128), 0)
+    def starts() -> Iterator[Program]:
+        yield program_of(atax).start(MatrixParameters(n=128), None, 0)
         yield Bfs(BfsParameters(), graph, 0)
         yield Pagerank(PagerankParameters(2), graph, 0)
 
@@ -223,7 +224,10 @@ def test_two_starts_give_the_same_chunks(warp_size: int) -> None:
 
 def test_arrays_do_not_overlap() -> None:
     graph = CoPapers(400, 16.0, 64, 32).generate(0)
-    for program in (Atax(MatrixParameters(n=100), 0), Bfs(BfsParameters(), graph, 0)):
+    for program in (
+        program_of(atax).start(MatrixParameters(n=100), None, 0),
+        Bfs(BfsParameters(), graph, 0),
+    ):
         assert all(a.base + a.bytes <= b.base for a, b in pairwise(program.buffers))
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, in_, le, optional
-from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Mask
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    KernelLaunch,
+    Launches,
+    Mask,
+    Steps,
+    kernel,
+    program,
+)
 
 BLOCK = 256
-Floats = DeviceArray[np.float32]
 
 
 @frozen
@@ -56,14 +59,9 @@ COLUMNS = {
 more."""
 
 
-@define(kw_only=True, eq=False)
-class MatrixVector(Kernel):
+@frozen
+class Sums:
     """One sum per thread, over a row or a column of a matrix.
-
-    L result[t] (or S result[t] = 0), then for each j: L matrix[t * lane_step + j * loop_step],
-    L vector[j] (the same for all lanes), FMA, S result[t].  The running sum stays in a register,
-    but since the pointers may alias it is stored in every iteration and nothing is batched.
-    Addresses and the loop are counted as a compiler makes them.
 
     Attributes:
         matrix, vector, result: the operands.
@@ -82,34 +80,43 @@ class MatrixVector(Kernel):
     lane_step: int
     loop_step: int
     code: Code
-    clear: bool = False
-    in_step = True
+    clear: bool
 
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        t = k.t
-        where = None if (self.threads % BLOCK == 0) else t < self.threads
-        code = self.code
-        k.compute(code.start, where)
-        if self.clear:
-            total = np.zeros(k.threads, dtype=np.float32)
-            k.store(self.result, t, total, where)
-        else:
-            total = k.load(self.result, t, where)
-        k.compute(code.ready, where)
-        index = t * self.lane_step
-        for j in range(self.iterations):
-            _some(k, code.ahead, where)
-            element = k.load(self.matrix, index, where)
-            factor = k.load(self.vector, j, where)
-            k.wait(0, where)
-            k.compute(code.sum, where)
-            total = total + element * factor
-            k.store(self.result, t, total, where)
-            index = index + self.loop_step
-            if code.unroll and j % code.unroll == code.unroll - 1:
-                k.compute(code.turn, where)
-            yield
-        _some(k, code.end, where)
+
+def sum_up(k: BlockTracer, of: Sums) -> Steps:
+    """The kernel of all three programs.
+
+    L result[t] (or S result[t] = 0), then for each j: L matrix[t * lane_step + j * loop_step],
+    L vector[j] (the same for all lanes), FMA, S result[t].  The running sum stays in a register,
+    but since the pointers may alias it is stored in every iteration and nothing is batched.
+    Addresses and the loop are counted as a compiler makes them.
+    """
+    where = None if (of.threads % BLOCK == 0) else k.t < of.threads
+    code = of.code
+    k.compute(code.start, where)
+    if of.clear:
+        total = np.zeros(k.threads, dtype=np.float32)
+        k.store(of.result, k.t, total, where)
+    else:
+        total = k.load(of.result, k.t, where)
+    k.compute(code.ready, where)
+    index = k.t * of.lane_step
+    for j in range(of.iterations):
+        _some(k, code.ahead, where)
+        element = k.load(of.matrix, index, where)
+        factor = k.load(of.vector, j, where)
+        k.wait(0, where)
+        k.compute(code.sum, where)
+        total = total + element * factor
+        k.store(of.result, k.t, total, where)
+        index = index + of.loop_step
+        if code.unroll and j % code.unroll == code.unroll - 1:
+            k.compute(code.turn, where)
+        yield
+    _some(k, code.end, where)
+
+
+_kernel = partial(kernel, block=BLOCK, in_step=True)
 
 
 def _some(k: BlockTracer, instructions: int, where: Mask | None) -> None:
@@ -141,10 +148,25 @@ class MatrixParameters:
     compiled_for: str = field(default="ptx", validator=in_(("ptx", "gcn3")))
 
     def __attrs_post_init__(self) -> None:
-        across, down = (self.n, "n"), (self.rows or self.n, "rows")
+        across, down = (self.n, "n"), (self.height, "rows")
         alike = self.column_iterations is None
         self._check("iterations", self.iterations, min(across, down) if alike else across)
         self._check("column_iterations", self.column_iterations, down)
+
+    @property
+    def height(self) -> int:
+        """Rows of the matrix."""
+        return self.rows or self.n
+
+    @property
+    def across(self) -> int:
+        """Elements of a row that are summed up."""
+        return self.iterations or self.n
+
+    @property
+    def down(self) -> int:
+        """Elements of a column that are summed up."""
+        return self.column_iterations or self.iterations or self.height
 
     @staticmethod
     def _check(key: str, number: int | None, most: tuple[int, str]) -> None:
@@ -152,135 +174,100 @@ class MatrixParameters:
             raise ValueError(f"{key!r} must be from 1 to {most[1]} = {most[0]}: {number}")
 
 
-class _MatrixProgram(Program):
-    """A program around one matrix with A[i][j] = i * j / n (row-major, n columns).
+@frozen
+class Matrix:
+    """A[i][j] = i * j / n (row-major, n columns) in memory, as far as sums reach.
 
     Attributes:
-        n, rows: its size.
-        across, down: how many elements of a row and of a column are summed up.
-        kernels, compiled_for: as in its parameters.
+        array: (rows, n) float32.
+        parameters: of the program.
     """
 
-    def __init__(self, name: str, matrix: str, parameters: MatrixParameters) -> None:
-        super().__init__(name)
-        self.n = n = parameters.n
-        self.rows = parameters.rows or n
-        self.kernels, self.compiled_for = parameters.kernels, parameters.compiled_for
-        self.across = parameters.iterations or n
-        self.down = parameters.column_iterations or parameters.iterations or self.rows
-        values = np.zeros((self.rows, n), dtype=np.float32)
-        i, j = (np.arange(size, dtype=np.float32) for size in (self.rows, n))
-        np.multiply(i[:, None], j[: self.across] / n, out=values[:, : self.across])
-        np.multiply(i[: self.down, None], j / n, out=values[: self.down])
-        values.flags.writeable = False
-        self.matrix = self.memory.allocate(matrix, values)
+    array: Floats
+    parameters: MatrixParameters
 
-    def _vector(self, name: str, values: NDArray[np.floating]) -> Floats:
-        return self.memory.allocate(name, values.astype(np.float32))
+    @classmethod
+    def place(cls, memory: AddressSpace, name: str, parameters: MatrixParameters) -> Matrix:
+        """Allocate it."""
+        rows, n = parameters.height, parameters.n
+        across, down = parameters.across, parameters.down
+        values = np.zeros((rows, n), dtype=np.float32)
+        i, j = (np.arange(size, dtype=np.float32) for size in (rows, n))
+        np.multiply(i[:, None], j[:across] / n, out=values[:, :across])
+        np.multiply(i[:down, None], j / n, out=values[:down])
+        return cls(memory.read_only(name, values), parameters)
 
-    def _row_sums(
+    def row_sums(
         self, name: str, vector: Floats, result: Floats, clear: bool = False
-    ) -> MatrixVector:
+    ) -> KernelLaunch:
         """A thread per row: neighbouring lanes are 4 n bytes apart."""
-        return MatrixVector(
-            shape=Shape.linear(self.rows, BLOCK),
-            name=name,
-            registers_per_thread=16,
-            matrix=self.matrix,
-            vector=vector,
-            result=result,
-            threads=self.rows,
-            iterations=self.across,
-            lane_step=self.n,
-            loop_step=1,
-            clear=clear,
-            code=ROWS[self.compiled_for],
-        )
+        of = self.parameters
+        rows, code = of.height, ROWS[of.compiled_for]
+        sums = Sums(self.array, vector, result, rows, of.across, of.n, 1, code, clear)
+        return _kernel(name, registers=16)(sum_up)[rows](sums)
 
-    def _column_sums(
+    def column_sums(
         self, name: str, vector: Floats, result: Floats, clear: bool = False
-    ) -> MatrixVector:
+    ) -> KernelLaunch:
         """A thread per column: coalesced."""
-        return MatrixVector(
-            shape=Shape.linear(self.n, BLOCK),
-            name=name,
-            registers_per_thread=20,
-            matrix=self.matrix,
-            vector=vector,
-            result=result,
-            threads=self.n,
-            iterations=self.down,
-            lane_step=1,
-            loop_step=self.n,
-            clear=clear,
-            code=COLUMNS[self.compiled_for],
-        )
+        of = self.parameters
+        n, code = of.n, COLUMNS[of.compiled_for]
+        sums = Sums(self.array, vector, result, n, of.down, 1, n, code, clear)
+        return _kernel(name, registers=20)(sum_up)[n](sums)
 
-    def _chosen(
-        self, rows: MatrixVector, columns: MatrixVector, columns_first: bool = False
-    ) -> Iterator[Launch]:
-        """The kernels that are asked for."""
+    def chosen(
+        self, rows: KernelLaunch, columns: KernelLaunch, columns_first: bool = False
+    ) -> Launches:
+        """The launches that are asked for."""
         ordered = (columns, rows) if columns_first else (rows, columns)
-        left_out = {"both": None, "rows": columns, "columns": rows}[self.kernels]
-        return iter([kernel for kernel in ordered if kernel is not left_out])
+        left_out = {"both": None, "rows": columns, "columns": rows}[self.parameters.kernels]
+        return (launch for launch in ordered if launch is not left_out)
 
 
 @program("atax", MatrixParameters)
-class Atax(_MatrixProgram):
-    """y = A^T (A x).  Arrays in the order A, x, y, tmp; x[i] = pi * i (our choices)."""
-
-    def __init__(self, parameters: MatrixParameters, seed: int) -> None:
-        super().__init__("atax", "A", parameters)
-        self.x = self._vector("x", np.arange(self.n) * np.pi)
-        self.y = self._vector("y", np.zeros(self.n))
-        self.tmp = self._vector("tmp", np.zeros(self.rows))
-
-    def launches(self) -> Iterator[Launch]:
-        return self._chosen(
-            self._row_sums("atax_kernel1", self.x, self.tmp),
-            self._column_sums("atax_kernel2", self.tmp, self.y),
-        )
+def atax(memory: AddressSpace, parameters: MatrixParameters, _seed: int) -> Launches:
+    """The product y = A^T (A x).  Arrays in the order A, x, y, tmp; x[i] = pi * i (our choices)."""
+    matrix = Matrix.place(memory, "A", parameters)
+    x = memory.allocate("x", (np.arange(parameters.n) * np.pi).astype(np.float32))
+    y = memory.zeros("y", parameters.n, np.float32)
+    tmp = memory.zeros("tmp", parameters.height, np.float32)
+    yield from matrix.chosen(
+        matrix.row_sums("atax_kernel1", x, tmp), matrix.column_sums("atax_kernel2", tmp, y)
+    )
 
 
 @program("bicg", MatrixParameters)
-class Bicg(_MatrixProgram):
-    """s = A^T r and q = A p.  Arrays in the order A, r, s, p, q; r[i] = p[i] = pi * i."""
-
-    def __init__(self, parameters: MatrixParameters, seed: int) -> None:
-        super().__init__("bicg", "A", parameters)
-        self.r = self._vector("r", np.arange(self.rows) * np.pi)
-        self.s = self._vector("s", np.zeros(self.n))
-        self.p = self._vector("p", np.arange(self.n) * np.pi)
-        self.q = self._vector("q", np.zeros(self.rows))
-
-    def launches(self) -> Iterator[Launch]:
-        cuda = self.compiled_for == "ptx"
-        first, second = "bicg_kernel1", "bicg_kernel2"
-        return self._chosen(
-            self._row_sums(second if cuda else first, self.p, self.q, clear=True),
-            self._column_sums(first if cuda else second, self.r, self.s, clear=True),
-            columns_first=cuda,
-        )
+def bicg(memory: AddressSpace, parameters: MatrixParameters, _seed: int) -> Launches:
+    """The products s = A^T r, q = A p.  Arrays in the order A, r, s, p, q; r[i] = p[i] = pi * i."""
+    n, rows = parameters.n, parameters.height
+    matrix = Matrix.place(memory, "A", parameters)
+    r = memory.allocate("r", (np.arange(rows) * np.pi).astype(np.float32))
+    s = memory.zeros("s", n, np.float32)
+    p = memory.allocate("p", (np.arange(n) * np.pi).astype(np.float32))
+    q = memory.zeros("q", rows, np.float32)
+    cuda = parameters.compiled_for == "ptx"
+    first, second = "bicg_kernel1", "bicg_kernel2"
+    yield from matrix.chosen(
+        matrix.row_sums(second if cuda else first, p, q, clear=True),
+        matrix.column_sums(first if cuda else second, r, s, clear=True),
+        columns_first=cuda,
+    )
 
 
 @program("mvt", MatrixParameters)
-class Mvt(_MatrixProgram):
-    """x1 += a y1 and x2 += a^T y2.
+def mvt(memory: AddressSpace, parameters: MatrixParameters, _seed: int) -> Launches:
+    """The sums x1 += a y1 and x2 += a^T y2.
 
     Arrays in the order a, x1, x2, y1, y2, with (i, i + 1, i + 3, i + 4) / n (our choices); y1
     and x2 have n elements, x1 and y2 as many as there are rows.
     """
-
-    def __init__(self, parameters: MatrixParameters, seed: int) -> None:
-        super().__init__("mvt", "a", parameters)
-        i, j = np.arange(self.rows), np.arange(self.n)
-        self.x1 = self._vector("x1", i / self.n)
-        self.x2 = self._vector("x2", (j + 1) / self.n)
-        self.y1 = self._vector("y1", (j + 3) / self.n)
-        self.y2 = self._vector("y2", (i + 4) / self.n)
-
-    def launches(self) -> Iterator[Launch]:
-        return self._chosen(
-            self._row_sums("mvt_kernel1", self.y1, self.x1),
-            self._column_sums("mvt_kernel2", self.y2, self.x2),
-        )
+    n = parameters.n
+    matrix = Matrix.place(memory, "a", parameters)
+    i, j = np.arange(parameters.height), np.arange(n)
+    vectors = {"x1": i, "x2": j + 1, "y1": j + 3, "y2": i + 4}
+    x1, x2, y1, y2 = (
+        memory.allocate(name, (values / n).astype(np.float32)) for name, values in vectors.items()
+    )
+    yield from matrix.chosen(
+        matrix.row_sums("mvt_kernel1", y1, x1), matrix.column_sums("mvt_kernel2", y2, x2)
+    )

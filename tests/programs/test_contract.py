@@ -1,0 +1,129 @@
+"""What every shipped program keeps to: a suite's entries are in `tests/programs/contract`.
+
+A run computes what its reference says, launches what is listed, from arrays in the suite's order;
+every start does the same, in any order of blocks, and many blocks in step do what they do one by
+one; a warp's operations are those of the compiled kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpusim.core.warp_program import Launch
+from gpusim.programs.kernel import Program
+from tests.programs.contract.entries import (
+    WARP,
+    Arrays,
+    Refused,
+    Run,
+    Warp,
+    check_rows,
+    nth_launch,
+    operations_of,
+)
+
+SUITES = ("polybench",)
+TABLES = [import_module(f"tests.programs.contract.{suite}") for suite in SUITES]
+
+
+def entries(kind: str) -> list[Any]:
+    """The entries of one kind in all tables."""
+    return [entry for table in TABLES for entry in getattr(table, kind, ())]
+
+
+def values(program: Program) -> Arrays:
+    return {array.name: array.data.copy() for array in program.memory.arrays}
+
+
+def executed(launch: Launch, blocks: range) -> list[tuple[int, ...]]:
+    """What each block does, by hashes of its instructions and addresses; first blocks first."""
+    found = {}
+    for block in blocks:
+        pieces = []
+        for chunk in launch.run_block(block, WARP):
+            check_rows(chunk)
+            parts = (chunk.kind, chunk.arg, chunk.active, chunk.address, chunk.size)
+            pieces.append(hash(tuple(part.tobytes() for part in parts)))
+        found[block] = tuple(pieces)
+    return [found[block] for block in sorted(found)]
+
+
+def whole(program: Program, backwards: bool) -> tuple[list[str], list[Any]]:
+    """Names of the launches, and what their blocks did."""
+    names, did = [], []
+    for launch in program.launches():
+        names.append(launch.name)
+        blocks = range(launch.blocks)
+        did.append(executed(launch, blocks[::-1] if backwards else blocks))
+    return names, did
+
+
+def check_results(run: Run, before: Arrays, after: Arrays) -> None:
+    for name, expected in run.results(before).items():
+        if callable(expected):
+            expected(after[name])
+        elif after[name].dtype.kind == "f":
+            np.testing.assert_allclose(after[name], expected, rtol=run.rel, atol=run.abs)
+        else:
+            np.testing.assert_array_equal(after[name], expected)
+
+
+@pytest.mark.parametrize("run", entries("RUNS"), ids=str)
+def test_a_run(run: Run) -> None:
+    one, other = run.application(), run.application()
+    assert one.buffers == other.buffers
+    sizes = {buffer.name: buffer.bytes for buffer in one.buffers}
+    if run.arrays:
+        assert list(sizes) == list(run.arrays)
+    if isinstance(run.arrays, Mapping):
+        assert sizes == run.arrays
+    ends = [buffer.base + buffer.bytes for buffer in one.buffers]
+    assert all(end <= after.base for end, after in zip(ends, one.buffers[1:], strict=False))
+    before = values(one)
+    names, did = whole(one, backwards=False)
+    after = values(one)
+    expected = run.launches(before) if callable(run.launches) else run.launches
+    assert names == list(expected)
+    check_results(run, before, after)
+    assert (names, did) == whole(other, backwards=run.any_order)
+    again = values(other)
+    for name, found in after.items():
+        if found.dtype.kind == "f":  # sums in another order may differ in their last bits
+            np.testing.assert_allclose(again[name], found, rtol=1e-3, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(again[name], found)
+
+
+@pytest.mark.parametrize("warp", entries("WARPS"), ids=str)
+def test_a_warp(warp: Warp) -> None:
+    program = warp.application()
+    launch = nth_launch(program, warp.launch)
+    if warp.geometry is not None:
+        registers, shared = launch.registers_per_thread, launch.shared_bytes
+        geometry = (launch.name, launch.blocks, launch.threads_per_block, registers, shared)
+        assert geometry == warp.geometry
+    if warp.operations is None:
+        return
+    found = operations_of(launch, program, warp.block, warp.warp)
+    if isinstance(warp.operations, Callable):
+        warp.operations(found)
+    else:
+        assert found == list(warp.operations)
+
+
+@pytest.mark.parametrize("refused", entries("REFUSED"), ids=str)
+def test_an_input_that_does_not_fit(refused: Refused) -> None:
+    with pytest.raises(ValueError, match=refused.message):
+        refused.application()
+
+
+def test_every_list_of_a_table_is_run() -> None:
+    for table in TABLES:
+        lists = {name for name in vars(table) if re.fullmatch(r"RUNS|WARPS|REFUSED|IN_STEP", name)}
+        assert {"RUNS", "IN_STEP"} <= lists, table.__name__
