@@ -1,14 +1,15 @@
 """Every recipe on every shipped model: it runs and conserves, or is refused with a reason.
 
-``gpusim study recipe-table`` prints the table; with ``--doc`` it replaces that of the page
-docs/mechanisms.md.  The program is one launch of atax on a small matrix, some 1,500 cycles long.
+``gpusim study recipe-table`` prints a list of recipes and the table; with ``--doc`` it writes both
+into the page docs/reference/recipes.md.  The program is one launch of atax on a small matrix, some
+1,500 cycles long.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from attrs import frozen
 
 import gpusim
 from experiments.marked import tell
+from gpusim.cli.recipes import recipe_rows
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
 from gpusim.core.datafiles import data_names
@@ -31,10 +33,10 @@ class Outcome:
     """What came of a recipe on a model.
 
     Attributes:
-        reason: why it was refused; empty if it runs.
+        reasons: why it was refused; empty if it runs.
     """
 
-    reason: str
+    reasons: tuple[str, ...] = ()
 
 
 def load(model: str, recipe: str) -> LoadedModel | Outcome:
@@ -42,7 +44,7 @@ def load(model: str, recipe: str) -> LoadedModel | Outcome:
     try:
         return gpusim.load_model(model, [recipe])
     except UserError as error:
-        return Outcome(_reason(str(error), model))
+        return Outcome(tuple(_reasons(str(error), model)))
 
 
 def run(model: str, recipe: str) -> Outcome:
@@ -57,8 +59,8 @@ def run(model: str, recipe: str) -> Outcome:
     try:
         gpusim.simulate(machine, _program()).close()
     except UserError as error:
-        return Outcome(_reason(str(error), model))
-    return Outcome("")
+        return Outcome(tuple(_reasons(str(error), model)))
+    return Outcome()
 
 
 @cache
@@ -66,15 +68,13 @@ def _program() -> Workload:
     return gpusim.load_workload(PROGRAM, "smoke", overrides=dict(PARAMETERS))
 
 
-def _reason(message: str, model: str) -> str:
-    """A refusal without what is different on each model: its name, files and lines."""
-    lines = []
+def _reasons(message: str, model: str) -> Iterator[str]:
+    """The lines of a refusal without what differs on each model: its name, files, lines, values."""
     for line in message.splitlines():
         need = re.match(r".*?(needs .*)", line)
         place = re.match(r"\S+\.toml(?::\d+)?: (.*)", line)
         told = need[1].partition(f": {model}")[0] if need else place[1] if place else line
-        lines.append(told)
-    return "; ".join(lines)
+        yield re.sub(r"^([\w.]+)(?: = [^:]+)?: ", r"`\1`: ", told)
 
 
 def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
@@ -85,16 +85,29 @@ def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
     for recipe in recipes:
         cells = []
         for model in models:
-            reason = outcomes[recipe, model].reason
-            cells.append(str(reasons.setdefault(reason, len(reasons) + 1)) if reason else RUNS)
+            why = outcomes[recipe, model].reasons
+            numbers = (str(reasons.setdefault(one, len(reasons) + 1)) for one in why)
+            cells.append(", ".join(numbers) or RUNS)
         lines.append(f"| `{recipe}` | {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"{number}. {one}" for one, number in reasons.items())])
 
 
+def listing() -> str:
+    """All recipes with what they are and where they come from, as a table in Markdown."""
+    lines = ["| recipe | what it is | keys | source |", "|---|---|---|---|"]
+    for row in recipe_rows():
+        changes = [one.partition(" = ")[0] for one in row["changes"].split(", ") if one]
+        bases = [f"as `{one}`" for one in row["based on"].split(", ") if one]
+        keys = ", ".join([*bases, *(f"`{key}`" for key in changes)])
+        cells = f"`{row['name']}`", row["description"], keys, row["source"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
-    """Try all, and print or write the table."""
+    """Try all, and print or write the tables."""
     parser = argparse.ArgumentParser(description="Every recipe on every shipped model.")
-    parser.add_argument("--doc", type=Path, help="page whose table is replaced")
+    parser.add_argument("--doc", type=Path, help="page whose tables are replaced")
     arguments = parser.parse_args()
     made = table(
         {
@@ -103,6 +116,7 @@ def main() -> None:
             for model in data_names("models")
         }
     )
+    tell(arguments.doc, "recipe-list", listing())
     tell(arguments.doc, "recipes", made)
 
 

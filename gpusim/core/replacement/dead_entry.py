@@ -70,11 +70,11 @@ class DeadEntry(Lru):
     on Computers 57(4), 2008.  The sampler has as many ways as a set.]
 
     Args:
-        region: keys (pages, lines, bases of pages) side by side that have one signature; a power
-            of two.
+        region: adjacent keys (pages, lines or bases of pages) that have one signature; a power of
+            two.
         table: counters of each of the three tables; a power of two.
-        threshold: sum of three counters from which on an entry is dead, up to 9.
-        sample: one of so many sets has a sampler.
+        threshold: sum of the three counters from which on an entry is predicted dead, up to 9.
+        sample: one in `sample` sets has a sampler [our choice: of as many ways as the set].
     """
 
     def __init__(

@@ -86,7 +86,7 @@ class Random(_ByOrder):
     the same on every machine.  All sets of a structure share it.
 
     Args:
-        seed: where it begins, from 1 to 2^32 - 1.
+        seed: start of the register, from 1 to 2^32 - 1.
     """
 
     def __init__(self, *, seed: int = 1) -> None:

@@ -24,7 +24,7 @@ class Srrip(ReplacementByWay):
     Re-Reference Interval Prediction (RRIP)*, ISCA 2010, §4.1).
 
     Args:
-        bits: of a prediction; with one, it is "not recently used".
+        bits: bits of a prediction; with one, it is "not recently used".
     """
 
     def __init__(self, *, bits: int = 2) -> None:
@@ -67,8 +67,8 @@ class Brrip(Srrip):
     probability is 1/32; our choice: a counter instead of a random number).
 
     Args:
-        throttle: see above.
-        bits: of a prediction.
+        throttle: one in `throttle` new entries is predicted to be used soon.
+        bits: bits of a prediction.
     """
 
     def __init__(self, *, throttle: int = 32, bits: int = 2) -> None:

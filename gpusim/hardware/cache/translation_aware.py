@@ -30,9 +30,9 @@ class TranslationAwareBypass(CacheBypass):
     hence the three options [our choice: the paper has neither a window nor a refresh].
 
     Args:
-        epoch: cycles after which all counters are halved.
-        sample: one of `sample` lines, chosen by a hash, always looks; 1: all do.
-        min_accesses: accesses of a level before any of its reads goes past.
+        epoch: core cycles after which all counters are halved.
+        sample: one in `sample` lines, chosen by a hash, is always looked up; 1: all are.
+        min_accesses: accesses of a level before any of its reads goes past the cache.
     """
 
     def __init__(self, *, epoch: int = 100_000, sample: int = 32, min_accesses: int = 1000) -> None:

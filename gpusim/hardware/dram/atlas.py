@@ -74,7 +74,7 @@ class Atlas(RankedQueue):
         entries, banks: see `DramQueue`.
         quantum: core cycles after which applications are ranked anew.
         history: weight of what was served before the last quantum, from 0 to below 1.
-        patience: core cycles after which a read goes first, whoever's it is.
+        patience: core cycles of waiting after which a read goes first, of any application.
     """
 
     __slots__ = ("_history",)

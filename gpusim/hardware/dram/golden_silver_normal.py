@@ -61,22 +61,25 @@ class GoldenSilverNormal(DramQueue):
 
     Args:
         entries, banks: see `DramQueue`; `entries` has no meaning, as each queue has its size.
-        golden, silver, normal: entries of each.
-        thresh_max: quotas add up to this (Equation 1); each is at least 1, and all are the same
+        golden: entries of the golden queue (MASK §7.4).
+        silver: entries of the silver queue (MASK §7.4).
+        normal: entries of the normal queue (MASK §7.4).
+        thresh_max: sum of the quotas (Equation 1); each is at least 1, and all are the same
             while nothing is walked [our choice].
         idle: core cycles without a request after which a turn ends if another application has a
             request [our choice].
         patience: core cycles after which a read of the normal queue goes on to silver, as soon as
             that has room, so that it cannot starve; it does not count as its application's.  0:
             never, as in the paper.
-        epoch: see `DramQueue`.
-        golden_order: first come, first served in the golden ``"queue"``, whose head's bank works
-            for it alone, or in each ``"bank"``, which works for its oldest one.
-        row_hits: go before others ``"in-queue"`` silver or normal; or ``"first"``, whatever queue
-            they wait in, as in the simulator that the authors released.
-        quota: in proportion to an application's ``"pressure"``, concurrent walks times warps
-            stalled by one, or to concurrent ``"walks"`` alone, as the simulator does that the
-            authors released.
+        epoch: core cycles after which walks and stalled warps are counted anew.
+        golden_order: golden is first come, first served as a whole ``"queue"``, whose head's bank
+            works for it alone, or within each ``"bank"``, which works for its oldest request.
+        row_hits: row hits go first among the requests of their own queue (``"in-queue"``: silver
+            and normal), or before all requests of their bank (``"first"``), as in the simulator
+            that the authors released.
+        quota: quotas are in proportion to an application's ``"pressure"`` (concurrent walks times
+            warps stalled by one) or to its concurrent ``"walks"`` alone, as in the simulator that
+            the authors released.
     """
 
     __slots__ = (

@@ -27,9 +27,11 @@ class Tcm(RankedQueue):
     Args:
         entries, banks: see `DramQueue`.
         quantum: core cycles after which clusters are formed anew.
-        shuffle: core cycles after which the others' ranks are shuffled.
-        share: of all service, for the latency-sensitive cluster (the paper: 4 of 24 threads).
-        patience: core cycles after which a read goes first, whoever's it is [our choice: ATLAS's].
+        shuffle: core cycles after which the ranks of the bandwidth-sensitive cluster are shuffled.
+        share: part of all service that the latency-sensitive cluster may take, 0 to 1 (the paper:
+            4 of 24 threads).
+        patience: core cycles of waiting after which a read goes first, of any application [our
+            choice: as in ATLAS].
     """
 
     __slots__ = ("_clusters", "_number", "_share", "_shuffle")

@@ -109,7 +109,7 @@ class FewestAccesses(Eviction):
 
     Args:
         seed: not used.
-        most: accesses that a counter can hold.
+        most: accesses at which all counters are halved.
     """
 
     counts = True
@@ -147,7 +147,7 @@ register_policy(Slot.EVICTION, "access-counter", FewestAccesses)
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class RandomBlock(Eviction):
-    """Any of them, drawn with the seed of the run."""
+    """Any block, drawn with the seed of the run."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)

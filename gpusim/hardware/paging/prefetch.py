@@ -59,7 +59,7 @@ open_slot(Slot.PAGE_PREFETCH, PagePrefetch, "page_bytes")
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class NoPrefetch(PagePrefetch):
-    """Only what was asked for."""
+    """Only the page of the fault."""
 
     def pages(self, fault: Fault, resident: Resident) -> Iterable[int]:
         return ()
@@ -70,7 +70,7 @@ register_policy(Slot.PAGE_PREFETCH, "none", NoPrefetch)
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class BlockPrefetch(PagePrefetch):
-    """The rest of the 64 KiB around it, a big page of NVIDIA's GPUs."""
+    """The rest of the 64 KiB around the fault, a big page of NVIDIA's GPUs."""
 
     def pages(self, fault: Fault, resident: Resident) -> Iterable[int]:
         return self.around(fault.tag, BIG_PAGE)
@@ -81,7 +81,7 @@ register_policy(Slot.PAGE_PREFETCH, "block", BlockPrefetch)
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TreePrefetch(PagePrefetch):
-    """The largest range around it, from 64 KiB to 2 MiB, of which most is there.
+    """The largest range around the fault, from 64 KiB to 2 MiB, of which most is present.
 
     The 64 KiB around a fault always come.  From these upward, the range of a node of the binary
     tree comes whole if more than `threshold` per cent of its pages are there or come, 51 in
@@ -89,7 +89,7 @@ class TreePrefetch(PagePrefetch):
 
     Args:
         page_bytes: see `PagePrefetch`.
-        threshold: per cent.
+        threshold: per cent of a range, 1 to 100, that must be present or on the way.
     """
 
     def __init__(self, page_bytes: int, *, threshold: int = 51) -> None:
@@ -123,7 +123,7 @@ class StridePrefetch(PagePrefetch):
 
     Args:
         page_bytes: see `PagePrefetch`.
-        degree: pages ahead.
+        degree: pages that a fault brings along.
     """
 
     def __init__(self, page_bytes: int, *, degree: int = 4) -> None:

@@ -36,8 +36,8 @@ class CacheConscious(GreedyThenOldest):
     Args:
         base: score of a warp that has lost nothing.
         throttle: how far losses raise scores: the more, the fewer warps load.
-        tags: victim tags of each warp.
-        again: cycles after which a load that is held back asks again [our choice].
+        tags: victim tags of each warp, forgotten when the warp ends.
+        again: core cycles after which a load that was held back asks again [our choice].
     """
 
     holds = True

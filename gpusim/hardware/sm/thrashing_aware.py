@@ -123,11 +123,11 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
             full), those of the last `length` ``"cycles"`` or ``"lookups"``, or all, with
             ``"decay"``: both halved when `length` are counted [our choice: the paper's rate is
             "instant", but no window is given].
-        length: of the window; without meaning if it is cumulative.
+        length: size of the window in cycles or lookups; unused if the window is cumulative.
         min_samples: an SM with fewer lookups counts as one without misses.
-        reference: low is at most the ``"mean"``, ``"median"`` or ``"min"`` of all SMs [our choice:
-            the paper says "compared to other SMs"] …
-        slack: … and this part of it more.
+        reference: a miss rate is low up to the ``"mean"``, ``"median"`` or ``"min"`` of all SMs,
+            plus `slack` [our choice: the paper says "compared to other SMs"].
+        slack: part by which a low miss rate may exceed the reference.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class TwoLevelRoundRobin(WarpScheduler):
     our choice].
 
     Args:
-        group: warp slots of a group.
+        group: warp slots of a group, side by side [our choice].
     """
 
     greedy = False

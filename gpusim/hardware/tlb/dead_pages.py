@@ -58,11 +58,13 @@ class DeadPages(FillPolicy):
 
     Args:
         apps, sms, warps: see `AlwaysFill`.
-        region: pages of a range: 512 of 4 KiB are 2 MiB.
-        region_bits, page_bits: of the hashes.
-        counter_bits: of a counter, which stays at its most.
-        threshold: pages above it are predicted dead.
-        shadow: pages bypassed last that are remembered.
+        region: pages of the aligned range that stands for the load instruction (512 of 4 KiB are
+            2 MiB) [our choice].
+        region_bits: bits of the hash of the range.
+        page_bits: bits of the hash of the page.
+        counter_bits: bits of a counter, which stays at its maximum.
+        threshold: pages whose counter is above it are predicted dead; below the counter's maximum.
+        shadow: bypassed pages that are remembered, the most recent ones.
 
     Raises:
         OptionError: no counter would exceed the threshold, or a number is too small.

@@ -61,18 +61,19 @@ class MaskTokens(FillPolicy):
         apps: applications that share the GPU.
         sms: SMs that the TLB serves.
         warps: warp slots of an SM.
-        token_policy: how an application's tokens change: ``"paper"`` (`PaperTokens`) or
-            ``"hillclimb"`` (`HillClimbTokens`).
+        token_policy: how an application's tokens change: ``"paper"``: fewer after its miss rate
+            rose by more than `band`, more after it fell by more; ``"hillclimb"``: on in the same
+            direction while the miss rate falls, else back.
         initial: tokens after the first epoch, as a share of the application's warps; until then
             everything fills.
-        step: by how much that share moves [our choice: 10 %, as the simulator that the authors
-            released].
-        epoch: cycles; for ``"paper"`` only.
+        step: change of that share after an epoch [our choice: 10 %, as the simulator that the
+            authors released].
+        epoch: core cycles of an epoch; for ``"paper"`` only.
         band: change of the miss rate that counts, a difference of two rates [our choice: the
             paper says 2 %]; for ``"paper"`` only.
-        accesses: lookups in an epoch; for ``"hillclimb"`` only.
+        accesses: lookups of the application in an epoch; for ``"hillclimb"`` only.
         bypass_above: miss rate up to which everything fills; for ``"hillclimb"`` only.
-        bypass_entries: of the bypass cache; 0: none.
+        bypass_entries: entries of the bypass cache; 0: none, so that what has no token is dropped.
         any_waiter: a translation fills the TLB if any of the warps whose misses merged holds a
             token, not only if the first one does [our choice: the paper does not say].
     """

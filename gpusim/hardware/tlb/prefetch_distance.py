@@ -29,10 +29,11 @@ class DistancePrefetcher(Prefetcher):
 
     Args:
         site, entries: see `Prefetcher`.
-        rows: distances that the table holds; the one that was used longest ago goes [our choice:
-            the paper's table is indexed by bits of the distance].
-        slots: distances in a row; of these, too.
-        warps: that have registers; likewise.
+        rows: distances that the table holds; the one used longest ago is replaced [our choice: the
+            paper's table is indexed by bits of the distance].
+        slots: distances in a row; the one used longest ago is replaced.
+        warps: warps with registers for their last page and distance; the one used longest ago is
+            replaced [our choice].
     """
 
     def __init__(

@@ -19,11 +19,11 @@ from gpusim.hardware.tlb.prefetcher import Prefetcher, Stream
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class NextPagePrefetcher(Prefetcher):
-    """Asks for the next pages, whoever missed.
+    """Asks for the pages behind the one that missed, of any warp.
 
     Args:
         site, entries: see `Prefetcher`.
-        degree: how many.
+        degree: pages that a miss asks for.
     """
 
     def __init__(self, site: StageSite, *, entries: int = 16, degree: int = 1) -> None:

@@ -26,8 +26,8 @@ class StridePrefetcher(Prefetcher):
 
     Args:
         site, entries: see `Prefetcher`.
-        degree: how many, each a stride behind the one before.
-        rows: warps that the table holds; the one that missed longest ago goes.
+        degree: pages that a miss asks for, each a stride behind the one before.
+        rows: warps that the table holds; the one that missed longest ago is replaced.
     """
 
     def __init__(

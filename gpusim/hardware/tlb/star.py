@@ -83,16 +83,17 @@ class StarArray(TlbArray):
 
     Args:
         config: the TLB; `sub_entries` at least `bases`.
-        bases: that may share an entry: 1 (a plain `SubEntryArray`), 2 or 4 (STAR §VI-B).
-        layouts: ``"sequential"`` or ``"stride"`` whatever an entry holds, or of ``"both"`` the
-            sequential one if its pages have no gaps.
-        stride: of the stride layout, in sub-entries: a power of two.
+        bases: base addresses that may share an entry: 1 (a plain `SubEntryArray`), 2 or 4 (STAR
+            §VI-B).
+        layouts: layouts of a shared entry: always ``"sequential"``, always ``"stride"``, or with
+            ``"both"`` the sequential one if the pages of the entry have no gaps (STAR Fig. 12).
+        stride: distance in the stride layout, in sub-entries: a power of two (STAR Fig. 16).
         relocate: when pages move to where a shared entry would keep them: ``"eager"``: when it
             becomes shared [our choice: the lookup of Algorithm 1 finds them there only]; or
             ``"lazy"``: when their place is needed (Algorithm 2); a lookup then looks at both.
-        compare_cycles: of a comparison with the second base of all entries, and so on.
-        hold_port: such a lookup holds the port until it ends; otherwise it is a longer pipeline
-            [our choice: the paper adds to the latency only].
+        compare_cycles: cycles of each comparison with further bases after the first (STAR §V-B).
+        hold_port: a lookup that compares further bases holds the port until it ends; otherwise it
+            is a longer pipeline [our choice: the paper adds to the latency only].
     """
 
     replaces = True

@@ -44,7 +44,7 @@ class TbPartitionedSharedArray(TbPartitionedArray):
             by a block that has ended [our choice: without it flags rise only in a cold TLB].
         shared_alloc: where a sharing block puts translations: in its own sets, from which they
             may ``"spill"``, or in the ``"union"`` with its neighbour's [our choice].
-        wrap: the last block's neighbour is the first one [our choice].
+        wrap: the neighbour of the last block is the first one [our choice].
     """
 
     def __init__(

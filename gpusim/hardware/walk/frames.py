@@ -195,7 +195,7 @@ register_policy(Slot.FRAMES, "region", RegionFrames)
 
 
 class MosaicFrames(RegionFrames):
-    """Likewise, aligned so that a region can become one page without a copy (`Coalescer`).
+    """Frames of regions, so aligned that a region can become one page without a copy (`Coalescer`).
 
     Mosaic's contiguity-conserving allocation: pages that are allocated together and would make a
     large page get the frames of one.  A region that an application does not fill stays its own

@@ -22,7 +22,7 @@ class LargestFitFrames(FrameAllocator):
 
     Args:
         frames, seed: see `FrameAllocator`.
-        largest: largest size of a page.
+        largest: size of the largest page.
     """
 
     def __init__(self, frames: int, seed: int, *, largest: str = "2MiB") -> None:

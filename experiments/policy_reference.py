@@ -1,0 +1,210 @@
+"""Every policy of every slot with its options, as the classes declare them.
+
+``gpusim study policy-reference`` prints the tables; with ``--doc`` it writes them into the page
+docs/reference/policies.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from attrs import frozen
+
+import gpusim
+from experiments.marked import tell
+from gpusim.config.schema import GpuConfig
+from gpusim.core.registry import Slot, find_policy, policy_names
+from gpusim.machine.check_policies import policies_of, policy_options
+
+PART = "policies"
+"""Name of the generated part of the page."""
+
+MACHINES = {
+    "kepler-uvm": ("demand-paging", "tlb-prefetch-next"),
+    "maxwell-mask": (),
+    "r9-nano": (),
+}
+"""Models, with recipes, that together have every slot."""
+
+_NAMED = ("tlb", "stage")
+"""Tables of a model whose entries have names of the model's choice."""
+
+
+@frozen
+class OptionRow:
+    """An option of a policy.
+
+    Attributes:
+        name: key of the option.
+        type: of its value, such as ``int``.
+        default: as it is written in TOML; empty: the option must be given.
+        allowed: values that are accepted, where a check states them.
+        meaning: what it does.
+    """
+
+    name: str
+    type: str
+    default: str
+    allowed: str
+    meaning: str
+
+
+def tables() -> str:
+    """A heading and a table for each slot, then the options of each of its policies."""
+    lines: list[str] = []
+    keys = slot_keys()
+    for slot in Slot:
+        lines += [f"## {slot.value[0].upper()}{slot.value[1:]}", "", _keys_line(keys[slot]), ""]
+        lines += ["| policy | what it does | class |", "|---|---|---|"]
+        classes = {name: find_policy(slot, name) for name in policy_names(slot)}
+        for name, cls in classes.items():
+            lines.append(f"| `{name}` | {_first_sentence(cls)} | `{_file(cls)}` |")
+        lines.append("")
+        for name, cls in classes.items():
+            lines += _option_table(name, cls)
+    return "\n".join(lines)
+
+
+def slot_keys() -> dict[Slot, list[str]]:
+    """Keys of a model that name a policy, by slot."""
+    found: dict[Slot, dict[str, None]] = {slot: {} for slot in Slot}
+    for model, recipes in MACHINES.items():
+        for key, slot in _slots(gpusim.load_model(model, list(recipes)).config):
+            found[slot][key] = None
+    return {slot: list(keys) for slot, keys in found.items()}
+
+
+def _slots(config: GpuConfig) -> Iterator[tuple[str, Slot]]:
+    for key, slot, _ in policies_of(config):
+        named = key[0] in _NAMED
+        yield ".".join((key[0], "NAME", *key[2:]) if named else key), slot
+
+
+def options_of(cls: type) -> list[OptionRow]:
+    """The options of a policy, in the order of its parameters."""
+    meanings, limits = _meanings(cls), _limits(cls)
+    return [
+        OptionRow(
+            name,
+            str(one.annotation),
+            "" if one.default is inspect.Parameter.empty else _toml(one.default),
+            limits.get(name, ""),
+            meanings.get(name, ""),
+        )
+        for name, one in policy_options(cls).items()
+    ]
+
+
+def _option_table(name: str, cls: type) -> Iterator[str]:
+    rows = options_of(cls)
+    if not rows:
+        return
+    yield from (f"### `{name}`", "")
+    yield from ("| option | type | default | allowed | meaning |", "|---|---|---|---|---|")
+    for one in rows:
+        default = f"`{one.default}`" if one.default else "required"
+        yield f"| `{one.name}` | {one.type} | {default} | {one.allowed} | {one.meaning} |"
+    yield ""
+
+
+def _keys_line(keys: Collection[str]) -> str:
+    return f"Key: {', '.join(f'`{key}`' for key in keys)}."
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _first_sentence(cls: type) -> str:
+    return _plain((inspect.getdoc(cls) or "").partition("\n\n")[0])
+
+
+def _meanings(cls: type) -> dict[str, str]:
+    """What the docstrings of a class and its bases say of each parameter; the nearest one wins."""
+    found: dict[str, str] = {}
+    for base in cls.__mro__:
+        for name, text in _arguments(base.__doc__ or "").items():
+            if not text.startswith("see `"):
+                found.setdefault(name, text)
+    return found
+
+
+def _arguments(docstring: str) -> dict[str, str]:
+    """Entries of the section ``Args:``, each in one line."""
+    body = inspect.cleandoc(docstring).partition("Args:\n")[2]
+    section = re.match(r"(?:(?: {4}.*)?\n?)*", body)
+    entries = re.split(r"^ {4}(?=\w[\w, ]*: )", section[0] if section else "", flags=re.MULTILINE)
+    found: dict[str, str] = {}
+    for entry in entries:
+        names, _, text = entry.partition(": ")
+        found |= {name: _plain(text) for name in names.split(", ") if text}
+    return found
+
+
+def _plain(text: str) -> str:
+    """One line, with single backticks."""
+    return " ".join(text.replace("``", "`").replace("|", r"\|").split())
+
+
+def _limits(cls: type) -> dict[str, str]:
+    """What `one_of` and `at_least` let pass, for each option that a class or its bases check."""
+    found: dict[str, str] = {}
+    for base in cls.__mro__:
+        if base.__module__.startswith("gpusim."):
+            for name, limit in _checks(base.__module__).items():
+                found.setdefault(name, limit)
+    return found
+
+
+@cache
+def _checks(module: str) -> Mapping[str, str]:
+    tree = ast.parse(_source(module).read_text(encoding="utf-8"))
+    values = vars(sys.modules[module])
+    found: dict[str, str] = {}
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
+            limit = _limit(call.func.id, call.args[0], values)
+            found |= {one.arg: limit for one in call.keywords if one.arg and limit}
+    return found
+
+
+def _limit(check: str, bound: ast.expr, values: Mapping[str, object]) -> str:
+    if check == "at_least":
+        return f"at least {ast.unparse(bound)}"
+    if check != "one_of":
+        return ""
+    try:
+        words = eval(ast.unparse(bound), dict(values))  # noqa: S307  (gpusim's own source)
+    except NameError:
+        return ""  # a local name of the initialiser
+    return ", ".join(f'`"{word}"`' for word in words)
+
+
+def _source(module: str) -> Path:
+    """The source file of a module, which lies beside a compiled one."""
+    package, _, name = module.rpartition(".")
+    return Path(sys.modules[package].__path__[0]) / f"{name}.py"
+
+
+def _file(cls: type) -> str:
+    return f"{cls.__module__.replace('.', '/')}.py"
+
+
+def main() -> None:
+    """Print the tables, or write them into a page."""
+    parser = argparse.ArgumentParser(description="Every policy with its options.")
+    parser.add_argument("--doc", type=Path, help="page whose tables are replaced")
+    tell(parser.parse_args().doc, PART, tables())
+
+
+if __name__ == "__main__":
+    main()
