@@ -67,7 +67,7 @@ def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> Measuri
         )
     surveys, totals = [], []
     for app, spec in enumerate(workload.applications):
-        launches = _survey(workload.to_toml(), app, model.config.sm.warp_size, workload)
+        launches = _survey(workload, app, model.config.sm.warp_size)
         each = [launch.instructions for launch in launches]
         if not sum(each):
             raise UserError(f"--sample: {spec.name} executes no instruction")
@@ -87,16 +87,20 @@ def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> Measuri
     return WindowPace(plan, totals, places=places, strata=[(1.0, 0)] * plan.windows)
 
 
-_surveys: dict[tuple[str, int, int], Sequence[SurveyedLaunch]] = {}
+_surveys: dict[tuple[str, int, int, str], Sequence[SurveyedLaunch]] = {}
 
 
-def _survey(text: str, app: int, warp_size: int, workload: Workload) -> Sequence[SurveyedLaunch]:
-    """What an application's launches do; kept, as many designs may run it."""
-    key = text, app, warp_size
+def _survey(workload: Workload, app: int, warp_size: int) -> Sequence[SurveyedLaunch]:
+    """What an application's launches do; kept by its content, as many designs may run it."""
+    spec = workload.applications[app]
+    content = spec.content()
+    if content is None:
+        return survey(spec.start(), warp_size)
+    key = workload.to_toml(), app, warp_size, content
     if key not in _surveys:
         if len(_surveys) == _SURVEYS:
             _surveys.pop(next(iter(_surveys)))
-        _surveys[key] = survey(workload.applications[app].start(), warp_size)
+        _surveys[key] = survey(spec.start(), warp_size)
     return _surveys[key]
 
 

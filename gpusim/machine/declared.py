@@ -56,7 +56,6 @@ def abstract_names(cls: type) -> list[str]:
     return sorted(lacking)
 
 
-@cache
 def declared_names(cls: type) -> tuple[str, ...]:
     """Names in the body of a class, also of attributes that have a type and no value."""
     if is_compiled(cls):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,8 @@ from attrs import evolve, field, frozen
 from gpusim.config.document import Key
 from gpusim.config.structure import StructureError, structure
 from gpusim.core.border import memory_bound
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.contents import Stamp, content_of, stamps_of
+from gpusim.core.errors import UserError, is_own, nearest
 from gpusim.core.own_code import refusal
 from gpusim.core.warp_program import Application
 from gpusim.programs.catalog import ProgramKind, find_program
@@ -44,6 +46,7 @@ class ApplicationSpec:
         instance: slices of its MIG instance, in a workload for multi-instance GPUs.
         origin: what it is, for the record: its program with all parameters, or its trace.
         inputs: files, and folders of files, that it reads.
+        stamps: of the inputs when it was loaded; None: they may have changed since.
         warp_size: threads of a warp, as traced; None: it runs with warps of any size.
     """
 
@@ -54,6 +57,23 @@ class ApplicationSpec:
     origin: Mapping[str, object] = field(factory=dict)
     inputs: tuple[Path, ...] = ()
     warp_size: int | None = None
+    stamps: tuple[tuple[str, Stamp], ...] | None = field()
+
+    @stamps.default
+    def _stamps(self) -> tuple[tuple[str, Stamp], ...] | None:
+        return stamps_of(self.inputs)
+
+    def content(self) -> str | None:
+        """Hash of what it reads besides `origin`; None: not known, so nothing may be kept of it.
+
+        A user's own program may read what it likes, and be defined anew under its name.
+        """
+        if isinstance(self.start, ProgramStart) and is_own(self.start.kind.make):
+            return None
+        if self.stamps is None or stamps_of(self.inputs) != self.stamps:
+            return None
+        hashes = [content_of(path) for path in self.inputs]
+        return hashlib.sha256(repr(hashes).encode()).hexdigest()
 
 
 @frozen(eq=False)
@@ -170,9 +190,8 @@ class _TraceBuilder(ApplicationBuilder):
 
         name = _table(self._home, int(self._key[1])).trace
         assert name is not None
-        path = self._home.path.parent / name
-        self._inputs.append(path)
-        trace = open_trace(path)
+        trace = open_trace(self._home.path.parent / name)
+        self._inputs.extend(trace.files)
         applications, self._warp_size = trace.applications, trace.warp_size
         if len(applications) != 1:
             raise UserError(

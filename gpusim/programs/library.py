@@ -8,7 +8,6 @@ registered (``axpy``) or can be imported (``axpy:axpy``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from attrs import field, frozen
 from gpusim.config.document import Document, Key, read_document
 from gpusim.config.structure import StructureError, structure
 from gpusim.core.border import is_file
+from gpusim.core.contents import while_unchanged
 from gpusim.core.datafiles import data_folder, data_names
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.own_code import refusal
@@ -66,7 +66,6 @@ def paper_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _papers().glob("*.toml")))
 
 
-@cache
 def read_paper(paper: str) -> CollectionTable:
     """The collection of a paper.
 
@@ -78,8 +77,7 @@ def read_paper(paper: str) -> CollectionTable:
             f"there is no paper {paper!r}{nearest(paper, paper_names())}; "
             f"allowed: {', '.join(paper_names())}"
         )
-    document = _paper_document(paper)
-    return _structure(document, document.data, CollectionTable, ())
+    return _collection(_papers() / f"{paper}.toml")[1]
 
 
 def paper_workloads(paper: str) -> Iterator[Entry]:
@@ -180,12 +178,12 @@ def _papers() -> Path:
     return data_folder("workloads") / "papers"
 
 
-@cache
-def _paper_document(paper: str) -> Document:
-    return read_document(_papers() / f"{paper}.toml")
+@while_unchanged(32)
+def _collection(path: Path) -> tuple[Document, CollectionTable]:
+    document = read_document(path)
+    return document, _structure(document, document.data, CollectionTable, ())
 
 
-@cache
 def _paper_workload_names() -> tuple[str, ...]:
     return tuple(
         f"{paper}/{name}" for paper in paper_names() for name in read_paper(paper).workloads
@@ -201,8 +199,8 @@ def _file(path: Path) -> Entry:
 
 def _collected(full_name: str) -> Entry:
     paper, _, name = full_name.partition("/")
-    document = _paper_document(paper)
-    return _entry(document, read_paper(paper).workloads[name], full_name, ("workloads", name))
+    document, table = _collection(_papers() / f"{paper}.toml")
+    return _entry(document, table.workloads[name], full_name, ("workloads", name))
 
 
 def _entry(document: Document, data: Mapping[str, Any], name: str, prefix: Key) -> Entry:

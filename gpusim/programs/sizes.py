@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from functools import cache
 from pathlib import Path
 
 from attrs import frozen
 
+from gpusim.core.contents import while_unchanged
 from gpusim.core.datafiles import data_folder
 from gpusim.programs.library import Entry, referenced
 
@@ -54,7 +54,7 @@ def sizes_file() -> Path:
     return data_folder("workloads") / "sizes.csv"
 
 
-@cache
+@while_unchanged(2)
 def read_sizes(path: Path) -> dict[tuple[str, str], Size]:
     """The table, by workload and scale; empty if there is none."""
     if not path.exists():

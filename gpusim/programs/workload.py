@@ -171,7 +171,7 @@ def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
     origin = {"trace": path.name, **({"pace": pace} if pace == RECORDED else {})}
     specs = tuple(
         ApplicationSpec(
-            one.name, one.start, one.share, one.instance, origin, (path,), trace.warp_size
+            one.name, one.start, one.share, one.instance, origin, trace.files, trace.warp_size
         )
         for one in trace.applications
     )

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 from attrs import frozen
@@ -37,7 +36,6 @@ class Study:
     title: str
 
 
-@cache
 def studies() -> tuple[Study, ...]:
     """All of them, by name."""
     return tuple(sorted(_found(), key=lambda study: study.name))

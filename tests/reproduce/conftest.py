@@ -147,8 +147,6 @@ def done(ran: Path, tmp_path: Path) -> None:
 
 def forget() -> None:
     """What was loaded of a folder of experiments."""
-    claims.papers.cache_clear()
-    catalog.figures_of.cache_clear()
     for name in [name for name in sys.modules if name.partition(".")[0] == catalog.PACKAGE]:
         del sys.modules[name]
 

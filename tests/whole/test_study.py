@@ -119,7 +119,5 @@ def test_a_study_runs_where_there_is_no_checkout(tmp_path: Path) -> None:
 
 def test_a_user_is_told_of_a_broken_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpusim.core.datafiles._PACKAGE", Path("/nowhere"))
-    studies.cache_clear()
     with pytest.raises(UserError, match="own experiments are missing"):
         find_study("storms")
-    studies.cache_clear()

@@ -169,6 +169,7 @@ class TraceFile:
         format: as people call it, such as ``"Accel-Sim traceg"``.
         name: of the workload that it holds.
         applications: in the order of their address spaces.
+        files: all that it consists of: files, and folders of files.
         warp_size: threads of a warp, as recorded.
         by_thread: as in `TraceLaunch`.
         scale, seed: of the workload that it holds; of little meaning where nobody recorded them.
@@ -179,6 +180,7 @@ class TraceFile:
     format: str
     name: str
     applications: tuple[TraceApplication, ...]
+    files: tuple[Path, ...]
     warp_size: int = 32
     by_thread: bool = True
     scale: str = "trace"

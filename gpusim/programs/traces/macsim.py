@@ -64,13 +64,15 @@ def open_macsim(path: Path) -> TraceFile:
     if most_blocks == _LIST:
         facts = _facts(path.with_name(_NAMES))
         kernels = [_read_kernel(_listed(path, line), facts) for line in lines]
+        files: tuple[Path, ...] = (path.parent,)
     else:
         kernels = [_read_kernel(path, {})]
+        files = (path, *kernels[0].all_files())
     if not kernels:
         raise UserError(f"{path}: names no kernel")
     name = path.resolve().parent.name
     application = MacsimApplication(name=name, kernels=kernels)
-    return TraceFile(path, FORMAT, name, (application,))
+    return TraceFile(path, FORMAT, name, (application,), files)
 
 
 @frozen(eq=False)
@@ -105,6 +107,11 @@ class MacsimKernel:
         """The files of a block's warps, in order."""
         for warp in self.warps[self.begins[block] : self.begins[block + 1]].tolist():
             yield self.path.with_name(f"{self.path.stem}_{warp}.raw")
+
+    def all_files(self) -> Iterator[Path]:
+        """The files of all warps that are there."""
+        for block in range(len(self.begins) - 1):
+            yield from filter(is_file, self.files(block))
 
 
 @define(kw_only=True, eq=False)

@@ -37,7 +37,7 @@ def open_nvbit(path: Path) -> TraceFile:
     index = build_index(path)
     name = plain_stem(path)
     application = NvbitApplication(name=name, buffers=tuple(index.buffers), index=index)
-    return TraceFile(path, FORMAT, name, (application,))
+    return TraceFile(path, FORMAT, name, (application,), (path,))
 
 
 @define(kw_only=True, eq=False)

@@ -63,6 +63,7 @@ def open_recorded(path: Path) -> TraceFile:
         return TraceFile(
             path=path,
             format=FORMAT,
+            files=(path,),
             name=get_text(source.file, "workload"),
             scale=get_text(source.file, "scale"),
             seed=int(attributes["seed"]),

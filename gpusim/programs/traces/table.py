@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from attrs import define
 
-from gpusim.core.border import border
+from gpusim.core.border import border, is_file
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Buffer, LaneChunk
 from gpusim.programs.traces.application import (
@@ -61,6 +61,7 @@ def _open(path: Path, paced: bool) -> TraceFile:
         format="table of transactions",
         name=facts.name,
         applications=(application,),
+        files=(path, facts.path) if is_file(facts.path) else (path,),
         warp_size=facts.warp_size,
         by_thread=False,
     )

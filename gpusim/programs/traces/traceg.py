@@ -65,7 +65,7 @@ def open_kernels_list(path: Path) -> TraceFile:
         raise UserError(f"{path}: names no kernel; a kernel's line begins with 'kernel'")
     name = path.resolve().parent.name
     application = TracegApplication(name=name, buffers=tuple(buffers), kernels=kernels)
-    return TraceFile(path, _format(kernels[0].path), name, (application,))
+    return TraceFile(path, _format(kernels[0].path), name, (application,), (path.parent,))
 
 
 def open_kernel(path: Path) -> TraceFile:
@@ -76,7 +76,7 @@ def open_kernel(path: Path) -> TraceFile:
     """
     name = plain_stem(path)
     application = TracegApplication(name=name, kernels=[_header(path)])
-    return TraceFile(path, _format(path), name, (application,))
+    return TraceFile(path, _format(path), name, (application,), (path,))
 
 
 def is_kernel(path: Path) -> bool:

@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterable
-from functools import cache
 from importlib.machinery import ModuleSpec
 
 from gpusim.core.datafiles import data_folder
@@ -18,7 +17,6 @@ PACKAGE = "_gpusim_experiments"
 """The shipped folder of experiments as a package: the user may have one called ``experiments``."""
 
 
-@cache
 def figures_of(paper: Paper) -> tuple[Figure, ...]:
     """The figures of a paper, in the order of its page."""
     if PACKAGE not in sys.modules:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from attrs import field, frozen
 
 from gpusim.config.document import read_document
 from gpusim.config.structure import StructureError, structure
+from gpusim.core.contents import while_unchanged
 from gpusim.core.datafiles import data_folder
 from gpusim.core.errors import UserError, nearest
 from gpusim.programs.tables import SCALES
@@ -109,10 +109,14 @@ class Paper:
         return self.name.replace("-", "_")
 
 
-@cache
 def papers() -> tuple[Paper, ...]:
     """All papers that come with gpusim, by name."""
-    return tuple(read_claims(path) for path in sorted(claims_folder().glob("*.toml")))
+    return tuple(_shipped(path) for path in sorted(claims_folder().glob("*.toml")))
+
+
+@while_unchanged(32)
+def _shipped(path: Path) -> Paper:
+    return read_claims(path)
 
 
 def claims_folder() -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 
 from attrs import evolve, field, frozen
 
@@ -30,6 +29,9 @@ class Laid:
     settings: Mapping[str, object] = field(factory=dict)
     variants: Mapping[str, str] = field(factory=dict)
     workloads: Collection[str] = ()
+    _parts: dict[tuple[tuple[str, ...], str], frozenset[str]] = field(
+        factory=dict, init=False, eq=False, repr=False
+    )
 
     def over(self, sweep: Sweep) -> tuple[Sweep, ...]:
         """What is run in the place of a sweep.
@@ -43,7 +45,7 @@ class Laid:
         more = {key: [value] for key, value in self.settings.items() if key not in sweep.axes}
         groups: dict[tuple[str, ...], list[str]] = {}
         for design in map(self._run_as, sweep.variants):
-            parts = _parts_of(sweep.models, design) if more else frozenset()
+            parts = self._parts_of(sweep.models, design) if more else frozenset()
             there = tuple(key for key in more if _part(key) in {WORKLOAD, *parts})
             groups.setdefault(there, []).append(design)
         return tuple(
@@ -76,6 +78,15 @@ class Laid:
     def _some(self, sweep: Sweep) -> Sequence[str]:
         return [name for name in sweep.workloads if name in self.workloads] or sweep.workloads
 
+    def _parts_of(self, models: tuple[str, ...], design: str) -> frozenset[str]:
+        """The tables that a design has on all of the models; figures ask for the same ones."""
+        if (models, design) not in self._parts:
+            names = [one for one in design.split("+") if one != BASELINE]
+            self._parts[models, design] = frozenset.intersection(
+                *(frozenset(_part(one.key) for one in load_model(m, names).values) for m in models)
+            )
+        return self._parts[models, design]
+
     def _run_as(self, design: str) -> str:
         names = (self.machine, self.variants.get(design, design))
         return "+".join(name for name in names if name != BASELINE) or BASELINE
@@ -84,12 +95,3 @@ class Laid:
 def _part(key: str) -> str:
     """The table of a model, or of a workload, that a key is in."""
     return WORKLOAD if key.startswith(WORKLOAD) else key.rpartition(".")[0]
-
-
-@cache
-def _parts_of(models: tuple[str, ...], design: str) -> frozenset[str]:
-    """The tables that a design has on all of the models."""
-    names = [one for one in design.split("+") if one != BASELINE]
-    return frozenset.intersection(
-        *(frozenset(_part(one.key) for one in load_model(m, names).values) for m in models)
-    )

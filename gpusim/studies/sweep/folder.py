@@ -18,7 +18,6 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ import tomli_w
 from attrs import frozen
 
 from gpusim.core.border import border, file_bytes, memory_bound, small_text
+from gpusim.core.contents import while_unchanged
 from gpusim.core.errors import UserError, WriteError
 from gpusim.results.storage.files import PARTIAL, whole_file
 from gpusim.studies.sweep.claims import LEASE_SECONDS, age, held, living
@@ -217,8 +217,7 @@ class RunFolder:
         for name in self.sweeps():
             path = self.table_path(name)
             with suppress(OSError, UserError):  # a damaged one is made anew by its sweep
-                found = path.stat()
-                yield from _runs_of(path, found.st_size, found.st_mtime_ns)
+                yield from _runs_of(path)
 
     def _write(self, path: Path, text: str) -> None:
         with whole_file(path) as stream:
@@ -278,9 +277,9 @@ def _damaged_table(path: Path) -> AbstractContextManager[None]:
     return border(path, f"is damaged; {remedy}")
 
 
-@lru_cache(maxsize=1024)
-def _runs_of(path: Path, _size: int, _modified_ns: int) -> tuple[tuple[Point, str, Facts], ...]:
-    """The finished runs of a table that has not changed since; a study looks again and again."""
+@while_unchanged(1024)
+def _runs_of(path: Path) -> tuple[tuple[Point, str, Facts], ...]:
+    """The finished runs of a table; a study looks again and again."""
     table = _read_table(path)
     with _damaged_table(path):
         return tuple(runs_in(table))

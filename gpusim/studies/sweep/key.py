@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim.config.load import LoadedModel
+from gpusim.core.contents import content_of
 from gpusim.core.errors import UserError
 from gpusim.programs.workload import Workload
 from gpusim.results.digest import Plain, encode
@@ -19,8 +19,6 @@ from gpusim.studies.sweep.own_code import own_code
 
 KEY_LENGTH = 32
 """Hexadecimal digits."""
-
-_BLOCK = 1 << 20
 
 
 def content_key(model: LoadedModel, workload: Workload, record: Sequence[str] = ()) -> str:
@@ -74,34 +72,6 @@ def _workload(workload: Workload) -> dict[str, Plain]:
 def _content(path: Path) -> Plain:
     """Hashes of a file, or of all files of a folder by name."""
     try:
-        return [[name, _hash(file, *_stamp(file))] for name, file in _files(path)]
+        return [list(one) for one in content_of(path)]
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _files(path: Path) -> Iterator[tuple[str, Path]]:
-    """Endings tell the format of a file; a list of kernels stands for the folder around it."""
-    from gpusim.programs.traces.files import LISTS
-
-    if path.name in LISTS:
-        path = path.parent
-    if not path.is_dir():
-        yield "".join(path.suffixes), path
-        return
-    for file in sorted(path.rglob("*")):
-        if file.is_file():
-            yield file.relative_to(path).as_posix(), file
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
-
-
-@lru_cache(maxsize=1024)
-def _hash(path: Path, _size: int, _modified_ns: int) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
