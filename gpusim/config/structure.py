@@ -77,11 +77,16 @@ def structure(data: Mapping[str, Any], cls: type[T]) -> T:
 def unstructure(config: attrs.AttrsInstance) -> dict[str, Any]:
     """An instance of a schema class as plain tables, values as they are written in files."""
     tables: dict[str, Any] = {}
-    for attribute in attrs.fields(type(config)):
+    for attribute in fields_of(type(config)):
         value = getattr(config, attribute.name)
         if value is not None:
             tables[attribute.name] = _unstructured(value, _present(attribute.type))
     return tables
+
+
+def fields_of(cls: type[attrs.AttrsInstance]) -> tuple[attrs.Attribute[Any], ...]:
+    """The fields of an attrs class, whose types are types: attrs has their names until asked."""
+    return tuple(attrs.fields(attrs.resolve_types(cls)))
 
 
 def attributes_of(config: Any, key: Key = ()) -> Iterator[tuple[Key, attrs.Attribute[Any], Any]]:
@@ -90,7 +95,7 @@ def attributes_of(config: Any, key: Key = ()) -> Iterator[tuple[Key, attrs.Attri
         for name, table in config.items():
             yield from attributes_of(table, (*key, name))
     elif attrs.has(type(config)) and not isinstance(config, PolicyConfig):
-        for attribute in attrs.fields(type(config)):
+        for attribute in fields_of(type(config)):
             inner, value = (*key, attribute.name), getattr(config, attribute.name)
             yield inner, attribute, value
             yield from attributes_of(value, inner)
@@ -131,7 +136,7 @@ def _fields(kind: Any) -> Mapping[str, Any]:
     """Keys of a table; a policy's options are not known here."""
     if not attrs.has(kind) or kind is PolicyConfig:
         return {}
-    return {one.name: one for one in attrs.fields(attrs.resolve_types(kind))}
+    return {one.name: one for one in fields_of(kind)}
 
 
 def _unknown(name: str, allowed: Iterable[str]) -> str:

@@ -9,11 +9,13 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from types import FunctionType
+from typing import Any
 
 import attrs
 import numpy as np
 
 from gpusim.config.load import LoadedModel
+from gpusim.config.structure import fields_of
 from gpusim.core.errors import UserError
 from gpusim.programs.workload import Workload
 from gpusim.studies.sweep.code import own_policies, own_programs
@@ -92,13 +94,19 @@ def _source(thing: object) -> str:
             if isinstance(function, FunctionType) and (found := _class_around(function, thing)):
                 return found
         if isinstance(thing, type) and attrs.has(thing):
-            return _fields(thing)
+            return attributes_text(thing)
         raise
 
 
-def _fields(cls: type[attrs.AttrsInstance]) -> str:
+def attributes_text(cls: type[attrs.AttrsInstance]) -> str:
     """What an attrs class without methods is, as parameters of a program are, without a source."""
-    return repr([f"{one.name}: {one.type} = {one.default!r}" for one in attrs.fields(cls)])
+    return repr([f"{one.name}: {one.type} = {_default(one)!r}" for one in fields_of(cls)])
+
+
+def _default(attribute: attrs.Attribute[Any]) -> object:
+    """The default of a field; what makes it has another name in each process."""
+    default: Any = attribute.default
+    return default.factory() if hasattr(default, "factory") and not default.takes_self else default
 
 
 def _class_around(function: FunctionType, cls: object) -> str:
