@@ -8,15 +8,12 @@ from pathlib import Path
 
 from attrs import frozen
 
-from experiments.trust.claims import OUTCOMES, Judgement, in_short, judgement
+from experiments.trust.claims import OUTCOMES, Judgement, judgement
 from experiments.trust.evidence import Evidence, collect
-from experiments.trust.pages import numbers, section
+from experiments.trust.pages import numbers
 from gpusim.studies.reproduce.claims import Role, papers
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.verdict import Verdict
-
-CAUSES = 5
-"""So many causes a paper are told, those of most claims."""
 
 EXACT = """\
 - **The arithmetic of time.** Whole cycles, clocks in whole Hz: no rounding piles up. Latencies
@@ -38,8 +35,8 @@ Runs have no noise: the same run gives the same number, to the last cycle. But a
 A latency shifted by a cycle or two, of which nothing should depend, reorders requests, and other
 rows, sets and walks follow; so a difference between two designs is what the design does *and* what
 the reordering does. `gpusim reproduce PAPER --choices` makes runs with such shifts, on the few
-programs of `[study]` in the claims file, and tells the 95 % interval of their mean (Student's t).
-Numbers are those of these programs, not of the papers' figures:
+programs of `[study]` in the claims file, and gives the 95 % interval of their mean (Student's t) on
+the paper's page. Half-widths are in the unit of each result, mostly per cent:
 """
 
 ADVICE = """\
@@ -53,6 +50,11 @@ ADVICE = """\
 - Ratios of cycles on one machine are what gpusim is for; cycles by themselves predict no stopwatch.
 """
 
+LIMITS = """\
+What is not modelled: [guide.md](guide.md#what-is-not-modelled); of DRAM:
+[validation.md](validation.md#what-is-left-out). Inputs of papers are often smaller here than there;
+what that changes, their pages say."""
+
 HEAD = """\
 Made by `gpusim study trust --doc docs/trust.md --readme README.md` from the claims files
 and the pages that it names; run it again when they change."""
@@ -62,10 +64,6 @@ ROLES = """\
 may be made by; *outcome* claims, what mechanisms do, are looked at only after that. What verdicts
 mean: [reproduction.md](reproduction.md#verdicts)."""
 
-WHY = """\
-Why claims come out otherwise, causes of most claims first; in brackets the claims. The whole
-remarks, and those of the claims that are left out here, stand on the papers' pages."""
-
 
 @frozen
 class Findings:
@@ -74,14 +72,10 @@ class Findings:
     Attributes:
         evidence: comparisons with simulators and hardware.
         judgements: papers, by name.
-        limits: what is not modelled, as a list.
-        dram: what of DRAM is not, as a sentence.
     """
 
     evidence: Sequence[Evidence]
     judgements: Sequence[Judgement]
-    limits: str
-    dram: str
 
 
 def find(docs: Path) -> Findings:
@@ -90,14 +84,7 @@ def find(docs: Path) -> Findings:
     Raises:
         UserError: a page lacks what is looked for.
     """
-    not_modelled = section(docs / "guide.md", "What is not modelled")
-    bullets = not_modelled[not_modelled.index("\n- ") : not_modelled.rindex("\n\n")]
-    return Findings(
-        collect(docs),
-        [judgement(paper, docs / "reproduction") for paper in papers()],
-        bullets.strip(),
-        section(docs / "validation.md", "What is left out"),
-    )
+    return Findings(collect(docs), [judgement(paper, docs / "reproduction") for paper in papers()])
 
 
 def page(found: Findings) -> str:
@@ -128,9 +115,7 @@ def page(found: Findings) -> str:
         ADVICE,
         "## Known limits",
         "",
-        found.limits,
-        f"- DRAM: {found.dram[0].lower()}{' '.join(found.dram.split())[1:]}",
-        "- Inputs of papers are often smaller here than there; what that changes, their pages say.",
+        LIMITS,
     ]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -164,9 +149,10 @@ def _claims(judgements: Sequence[Judgement]) -> Iterator[str]:
         for claim, verdict in one.headlines()
     ]
     yield from markdown(("paper", "main result", "verdict"), main)
-    yield from ("### Main causes", "", WHY, "")
+    yield from ("### Why", "")
     for one in judgements:
-        yield from _causes(one)
+        if one.paper.why:
+            yield from (f"**{_link(one)}** {one.paper.why.strip()}", "")
 
 
 def _link(one: Judgement) -> str:
@@ -177,34 +163,14 @@ def _counted(paper: str, role: Role, counts: Counter[str]) -> tuple[str, ...]:
     return paper, str(role), *(str(counts[verdict]) for verdict in OUTCOMES)
 
 
-def _causes(one: Judgement) -> Iterator[str]:
-    groups = one.causes()
-    if not groups:
-        return
-    yield from (f"**{_link(one)}**", "")
-    for root, claims in groups[:CAUSES]:
-        names = ", ".join(f"`{claim.id.partition('.')[2]}`" for claim in claims)
-        yield f"- {in_short(root.cause)} ({names})"
-    if left := sum(len(claims) for _, claims in groups[CAUSES:]):
-        yield f"- {left} more, for causes of their own."
-    yield ""
-
-
 def _intervals(judgements: Iterable[Judgement]) -> Iterator[str]:
     rows = []
     for one in judgements:
-        for row in one.intervals:
-            if told := numbers(row["interval"].partition("(")[2]):
-                low, high = told
-                sign = "inside" if low <= 0 <= high else "outside"
-                rows.append(
-                    (
-                        _link(one),
-                        row["main result"],
-                        row["here"],
-                        f"{low:g} to {high:g}",
-                        f"{(high - low) / 2:.2g}",
-                        sign,
-                    )
-                )
-    yield from markdown(("paper", "main result", "here", "interval", "half-width", "0 is"), rows)
+        found = [numbers(row["interval"].partition("(")[2]) for row in one.intervals]
+        ranges = [(pair[0], pair[1]) for pair in found if pair]
+        if ranges:
+            halves = sorted((high - low) / 2 for low, high in ranges)
+            around = sum(low <= 0 <= high for low, high in ranges)
+            told = f"{halves[0]:.2g} to {halves[-1]:.2g}", f"{around} of {len(ranges)}"
+            rows.append((_link(one), *told))
+    yield from markdown(("paper", "half-widths of its main results", "intervals around 0"), rows)

@@ -57,19 +57,6 @@ def said(page: Path, pattern: str) -> re.Match[str]:
     return found
 
 
-def section(page: Path, title: str) -> str:
-    """What stands below a title, up to the next one.
-
-    Raises:
-        UserError: there is no such title.
-    """
-    text = page.read_text(encoding="utf-8")
-    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.DOTALL | re.MULTILINE)
-    if found is None:
-        raise UserError(f"{page} has no part {title!r}")
-    return found[1].strip()
-
-
 def numbers(cell: str) -> list[float]:
     """All numbers of a cell, whatever their minus is."""
     return [float(one.replace(",", "")) for one in _NUMBER.findall(cell.replace("−", "-"))]

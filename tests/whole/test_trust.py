@@ -10,10 +10,10 @@ from attrs import evolve
 
 from experiments.marked import marked
 from experiments.trust.__main__ import MARK, in_readme, main
-from experiments.trust.claims import NOT_MADE, Judgement, in_short, judgement
+from experiments.trust.claims import NOT_MADE, Judgement, judgement
 from experiments.trust.evidence import collect
 from experiments.trust.page import find, page, summary
-from experiments.trust.pages import numbers, rows_of, said, section, tables
+from experiments.trust.pages import numbers, rows_of, said, tables
 from gpusim.core.errors import UserError
 from gpusim.studies.reproduce.claims import Claim, Paper, Role, papers
 
@@ -58,7 +58,7 @@ def test_every_claim_is_counted_once() -> None:
     } == {NOT_MADE}
 
 
-def claim(name: str, cause: str = "") -> Claim:
+def claim(name: str) -> Claim:
     return Claim(
         id=f"p.{name}",
         role="outcome",
@@ -66,7 +66,6 @@ def claim(name: str, cause: str = "") -> Claim:
         statement=name,
         direction="higher",
         measured="it",
-        cause=cause,
     )
 
 
@@ -84,34 +83,7 @@ def judged(*claims: Claim, verdict: str = "differs") -> Judgement:
     return Judgement(paper, {one.id: verdict for one in claims}, ())
 
 
-ROOTED = (
-    claim("fig1.alone", "Something else."),
-    claim("fig1.cause", "As in Fig. 3, a walk takes long. More."),
-    claim("fig2.one", "As cause: it is so."),
-    claim("fig2.two", "It falls, see *p.fig2.one*."),
-    claim("fig2.none"),
-)
-
-
-def test_claims_are_gathered_by_the_cause_they_refer_to() -> None:
-    groups = judged(*ROOTED).causes()
-    assert [(root.id, [one.id for one in claims]) for root, claims in groups] == [
-        ("p.fig1.cause", ["p.fig1.cause", "p.fig2.one", "p.fig2.two"]),
-        ("p.fig1.alone", ["p.fig1.alone"]),
-    ]
-    assert judged(*ROOTED, verdict="agrees").causes() == []
-
-
-def test_claims_that_refer_to_each_other_end() -> None:
-    one, other = claim("fig1.a1", "See a2."), claim("fig1.a2", "See a1.")
-    assert len(judged(one, other).causes()) == 2
-
-
-def test_a_cause_in_short() -> None:
-    assert in_short("As in Fig. 3 it is so. And long.\nAnd longer.") == (
-        "As in Fig. 3 it is so. And long."
-    )
-    assert in_short(f"{'x' * 100}. More.") == f"{'x' * 100}."
+CLAIMS = tuple(claim(f"fig{number}.one") for number in range(5))
 
 
 def test_what_pages_say(tmp_path: Path) -> None:
@@ -120,11 +92,8 @@ def test_what_pages_say(tmp_path: Path) -> None:
     assert list(rows_of(text, "a | b")) == [{"a": "1", "b": "−2.5 %"}]
     assert numbers("−2.5 % of 1,024") == [-2.5, 1024]
     assert said(tmp_path / "a.md", r"Of (\d) counts")[1] == "3"
-    assert section(tmp_path / "a.md", "B") == "c"
     with pytest.raises(UserError, match="no table"):
         tables(tmp_path / "a.md", "c")
-    with pytest.raises(UserError, match="no part 'C'"):
-        section(tmp_path / "a.md", "C")
 
 
 def test_evidence_follows_the_pages(tmp_path: Path) -> None:
@@ -140,5 +109,5 @@ def test_evidence_follows_the_pages(tmp_path: Path) -> None:
 
 
 def test_the_summary_counts_what_was_made() -> None:
-    found = evolve(find(DOCS), judgements=[judged(*ROOTED)])
+    found = evolve(find(DOCS), judgements=[judged(*CLAIMS)])
     assert "of 5 outcome claims of 1 papers 0 agree" in summary(found)

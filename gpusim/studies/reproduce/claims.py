@@ -81,13 +81,15 @@ class Paper:
         model: the machine that its figures use.
         programs: its collection of workloads (``workloads/papers``).
         figures: modules in the folder of its figures, in the order of its page.
-        intro: what its page says first.
+        intro: how its claims were measured, for its page.
         machines: by scale, the variant of the model that lies under all designs; none: the model
             itself.
         claim: its claims, in the order of the paper.
         choice: what it does not say, and what was chosen.
         study: how the choices are tried.
         frozen: the commit after which no choice was changed but for a defect; empty: not yet.
+        why: what came out and why, in three sentences.
+        cover: id of the figure whose picture its page begins with.
     """
 
     name: str
@@ -102,6 +104,8 @@ class Paper:
     choice: tuple[Choice, ...] = ()
     study: Study = field(factory=Study)
     frozen: str = ""
+    why: str = ""
+    cover: str = ""
 
     @property
     def folder(self) -> str:

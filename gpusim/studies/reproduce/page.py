@@ -1,14 +1,13 @@
-"""A paper's page: its figures with their tables, pictures and claims; equal results, equal bytes.
+"""A paper's page: a first screen, then figures with pictures, claims and tables.
 
-A figure's part stands between two marks, so that one can be made again without the others; the
-remarks on claims, its end, are written anew whenever the page is.
+Equal results make equal bytes.  A figure's part stands between two marks, so that one can be made
+again without the others; the remarks on claims, its end, are written anew whenever the page is.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,8 @@ from gpusim.core.errors import WriteError
 from gpusim.results.storage.files import whole_file
 from gpusim.studies.reproduce.catalog import figures_of
 from gpusim.studies.reproduce.choices_page import sources, trials_part
-from gpusim.studies.reproduce.claims import Claim, Paper, Role
+from gpusim.studies.reproduce.claims import Claim, Paper
+from gpusim.studies.reproduce.first_screen import first_screen
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
 from gpusim.studies.reproduce.trials import Trials
@@ -60,7 +60,7 @@ def write_page(
     """
     path = folder / f"{paper.name}.md"
     try:
-        parts = dict(_PART.findall(path.read_text(encoding="utf-8"))) if path.exists() else {}
+        parts = parts_of(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise WriteError(f"cannot read {path}: {error}") from error
     parts |= {one.figure.id: "\n".join(_part(one, kind)) for one in found if one.table is not None}
@@ -72,16 +72,24 @@ def write_page(
     return path
 
 
+def parts_of(text: str) -> dict[str, str]:
+    """What stands between the marks of a page, by their names."""
+    return dict(_PART.findall(text))
+
+
 def page_text(paper: Paper, parts: dict[str, str]) -> str:
-    """The page.
+    """The page: a first screen, how it was measured, what was chosen, and the figures.
 
     Args:
         paper: whose it is.
         parts: what stands between the marks of figures, by their ids; remarks are put in.
     """
-    lines = [f"# {paper.title}", "", _intro(paper), "", *_overview(paper, parts), *sources(paper)]
+    text = "".join(parts.values())
+    begin = first_screen(paper, text, verdicts_on(paper, text), _cover(paper, parts))
+    lines = [f"# {paper.title}", "", begin, *_measured(paper), *sources(paper)]
     if choices_id(paper) in parts:
-        lines += _marked(choices_id(paper), parts[choices_id(paper)].rstrip(), [])
+        tried = _folded("Calibration, and readings one by one", parts[choices_id(paper)])
+        lines += _marked(choices_id(paper), tried, [])
     for figure in figures_of(paper):
         if figure.id in parts:
             bare = _REMARK.split(parts[figure.id], maxsplit=1)[0].rstrip()
@@ -91,6 +99,28 @@ def page_text(paper: Paper, parts: dict[str, str]) -> str:
         lines += ["## Not measured", "", *claims_table(reasons)]
         lines += remarks(one.claim for one in reasons)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _cover(paper: Paper, parts: Mapping[str, str]) -> str:
+    """The picture of the figure that the paper is about, as its part shows it."""
+    found = re.search(r"^!\[.*\)$", parts.get(paper.cover, ""), re.MULTILINE)
+    return found[0] if found else ""
+
+
+def _folded(summary: str, text: str) -> str:
+    """A part that opens with a click; text that is folded already stays."""
+    if text.startswith("<details"):
+        return text.rstrip()
+    return "\n".join(
+        (
+            '<details markdown="1">',
+            f"<summary>{summary}</summary>",
+            "",
+            text.strip(),
+            "",
+            "</details>",
+        )
+    )
 
 
 def verdicts_on(paper: Paper, text: str) -> dict[str, str]:
@@ -104,15 +134,14 @@ def _marked(name: str, text: str, more: Iterable[str]) -> list[str]:
     return [f"<!-- begin {name} -->", text, "", *more, f"<!-- end {name} -->", ""]
 
 
-def _intro(paper: Paper) -> str:
-    return (
-        f"Made by `gpusim reproduce {paper.paper}`; the claims and remarks are those of "
-        f"`experiments/claims/{paper.name}.toml`, the figures those of "
-        f"`experiments/{paper.folder}/`.\n\n"
-        f"Machine: `{paper.model}`{_machines(paper)}. Programs, with their sizes: "
-        f"`gpusim list workloads --paper {paper.programs}`.\n\n"
-        f"{paper.intro.strip()}"
+def _measured(paper: Paper) -> Iterator[str]:
+    yield from ("## How it was measured", "")
+    yield (
+        f"By `gpusim reproduce {paper.paper}`, on `{paper.model}`{_machines(paper)}. Claims and "
+        f"remarks: `experiments/claims/{paper.name}.toml`; figures: `experiments/{paper.folder}/`; "
+        f"programs with their sizes: `gpusim list workloads --paper {paper.programs}`."
     )
+    yield from ("", paper.intro.strip(), "")
 
 
 def _machines(paper: Paper) -> str:
@@ -121,33 +150,17 @@ def _machines(paper: Paper) -> str:
     return "".join(f", {one}" for one in told)
 
 
-def _overview(paper: Paper, parts: dict[str, str]) -> Iterator[str]:
-    """The main results, and how many claims have which verdict."""
-    verdicts = verdicts_on(paper, "".join(parts.values()))
-    there = [claim for claim in paper.claim if claim.id in verdicts]
-    if not there:
-        return
-    for role in Role:
-        mine = Counter(verdicts[claim.id] for claim in there if claim.role == role)
-        if mine:
-            counts = (f"{mine[verdict]} *{verdict}*" for verdict in Verdict if mine[verdict])
-            yield f"Of {mine.total()} {role} claims: {', '.join(counts)}."
-            yield ""
-    yield from markdown(
-        ("main result", "verdict"),
-        [(claim.statement, verdicts[claim.id]) for claim in there if claim.headline],
-    )
-
-
 def _part(found: Outcome, kind: str) -> Iterator[str]:
     figure = found.figure
     assert found.table is not None
     yield from (f"## {figure.title}", "", figure.about, "", f"Scale: {found.scale}.", "")
-    rows = [(str(name), *cells) for name, *cells in cells_of(found.table, figure.cell)]
-    yield from markdown((str(found.table.index.name), *map(str, found.table.columns)), rows)
     yield from (f"![{figure.title}]({PICTURES}/{figure.id}.{kind})", "")
     if found.claims:
         yield from claims_table(found.claims)
+    rows = [(str(name), *cells) for name, *cells in cells_of(found.table, figure.cell)]
+    table = markdown((str(found.table.index.name), *map(str, found.table.columns)), rows)
+    yield _folded("The numbers of the figure", "\n".join(table))
+    yield ""
 
 
 def claims_table(claims: Iterable[Judged]) -> Iterator[str]:
