@@ -3,7 +3,7 @@
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def form() -> str:
