@@ -38,7 +38,7 @@ python_version = 3.11
 ignore_missing_imports = True
 follow_imports = skip
 
-[mypy-gpusim.config.*,gpusim.core.*,gpusim.hardware.*]
+[mypy-gpusim.config.*,gpusim.core.*,gpusim.files.*,gpusim.hardware.*]
 follow_imports = silent
 
 [mypy-numpy.*]

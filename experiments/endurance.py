@@ -25,12 +25,12 @@ from gpusim.core.version import form
 from gpusim.core.warp_program import Launch
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.load import load_model
-from gpusim.machine.monitor import Progress, now_and_then, sample
 from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
 from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
-from gpusim.simulate import run
+from gpusim.runs.monitor import Progress, now_and_then, sample
+from gpusim.runs.simulate import run
 from gpusim.studies.scripts import FOLDER
 from gpusim.views import plots
 

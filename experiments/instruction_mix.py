@@ -22,14 +22,14 @@ from rich.table import Table
 
 from experiments.marked import write_marked
 from experiments.workload_sizes import WARP_SIZE, transactions_of
-from gpusim.config.document import read_document
-from gpusim.config.structure import StructureError, structure
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.warp_program import MEMORY_OPS, NO_INSTRUCTION, LaneChunk, Op
-from gpusim.programs.library import find_workload, workload_names
-from gpusim.programs.tables import SCALES
-from gpusim.programs.workload import load_workload
+from gpusim.files.structure import StructureError, structure
+from gpusim.files.toml_document import read_document
 from gpusim.studies.reproduce.markdown import markdown
+from gpusim.workloads.library import find_workload, workload_names
+from gpusim.workloads.tables import SCALES
+from gpusim.workloads.workload import load_workload
 
 MIXES = Path(__file__).parent / "programs" / "mixes.toml"
 

@@ -24,7 +24,7 @@ import psutil
 from attrs import frozen
 
 import gpusim
-from gpusim.results.storage.files import PARTIAL
+from gpusim.files.whole_files import PARTIAL
 from gpusim.studies.sweep.folder import RunFolder
 
 _DELAY = 0.3

@@ -20,9 +20,9 @@ from experiments.marked import tell
 from gpusim.cli.recipes import recipe_rows
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
-from gpusim.core.datafiles import data_names
 from gpusim.core.errors import UserError
-from gpusim.programs.workload import Workload
+from gpusim.files.shipped import data_names
+from gpusim.workloads.workload import Workload
 
 PROGRAM, PARAMETERS = "atax", {"n": 128, "iterations": 1}
 RUNS = "✓"

@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 from gpusim.machine.load import load_model
-from gpusim.programs.workload import load_workload
-from gpusim.results.recorder import check_records
-from gpusim.results.schema import RECORDS
-from gpusim.simulate import simulate
+from gpusim.results.datasets import RECORDS
+from gpusim.runs.recorder import check_records
+from gpusim.runs.simulate import simulate
+from gpusim.workloads.workload import load_workload
 
 
 @frozen

@@ -15,8 +15,8 @@ from attrs import evolve, frozen
 
 from experiments.marked import grid, write_marked
 from experiments.run_shown import run_shown, study_options
-from gpusim.results.estimates import KNOWN
 from gpusim.results.result import Result
+from gpusim.runs.windows.extrapolation import KNOWN
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import new_figure, save

@@ -19,11 +19,11 @@ from gpusim.core.version import form
 from gpusim.core.warp_program import Application
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
-from gpusim.machine.skipping import SkipFirst
-from gpusim.machine.warming import prepare_warming
-from gpusim.programs.survey import executed
-from gpusim.programs.workload import load_workload
-from gpusim.simulate import assign_sms, run
+from gpusim.runs.simulate import assign_sms, run
+from gpusim.runs.skipping import SkipFirst
+from gpusim.runs.warming import prepare_warming
+from gpusim.workloads.survey import executed
+from gpusim.workloads.workload import load_workload
 
 
 @frozen

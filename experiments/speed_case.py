@@ -37,8 +37,8 @@ from gpusim.machine.load import load_model
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.programs.workload import load_workload
-from gpusim.simulate import assign_sms, run
+from gpusim.runs.simulate import assign_sms, run
+from gpusim.workloads.workload import load_workload
 
 BLOCKS, THREADS = 64, 256
 TIMEOUTS, TIMEOUT_PROCESSES = 300_000, 1000

@@ -21,12 +21,12 @@ from rich.table import Table
 
 import gpusim
 from gpusim.core.warp_program import Buffer
-from gpusim.programs.workload import Workload
 from gpusim.results.result import Result
 from gpusim.studies.scripts import FOLDER
 from gpusim.views import plots
 from gpusim.views.timelines import stalls, window_of
 from gpusim.views.timelines.picture import draw_timeline
+from gpusim.workloads.workload import Workload
 
 MODEL = "apu-hsa"
 DESIGNS = ("vc-opt", "vc-opt-remapping")

@@ -26,10 +26,10 @@ from rich.console import Console
 from rich.table import Table
 
 from gpusim.machine.load import load_model
-from gpusim.programs.workload import load_workload
-from gpusim.simulate import simulate
+from gpusim.runs.simulate import simulate
 from gpusim.studies.sweep.results import open_sweep
 from gpusim.studies.sweep.spec import Sweep, to_plain
+from gpusim.workloads.workload import load_workload
 
 
 @frozen

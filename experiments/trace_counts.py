@@ -16,16 +16,16 @@ from attrs import evolve, frozen
 
 from experiments.trace_replay import Columns, Counts, Emptied
 from gpusim.config.load import LoadedModel
-from gpusim.core.border import border
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
+from gpusim.core.untrusted import untrusted
 from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.cache import L2Bank
 from gpusim.hardware.cache.array import DIRTY, CacheArray
 from gpusim.machine import Machine
-from gpusim.programs.workload import RECORDED, load_workload
-from gpusim.simulate import assign_sms, run
+from gpusim.runs.simulate import assign_sms, run
+from gpusim.workloads.workload import RECORDED, load_workload
 
 Figures = dict[str, float]
 
@@ -129,7 +129,7 @@ def read_trace(path: Path) -> Trace:
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{side}: damaged, or without MGPUSim's counters: {error}") from error
     with (
-        border(f"{path}:", "damaged, or without a column of MGPUSim's"),
+        untrusted(f"{path}:", "damaged, or without a column of MGPUSim's"),
         np.load(path, allow_pickle=False) as table,
     ):
         columns = {name: table[name].astype(np.int64) for name in _COLUMNS}

@@ -140,7 +140,7 @@ class Replay:
 def code_between(columns: Columns, group: int) -> int:
     """Lines of code between accesses that follow each other, each once for a group of SMs.
 
-    A wavefront went through some of them at least (`gpusim.programs.traces.code_lines`).
+    A wavefront went through some of them at least (`gpusim.traces.code_lines`).
     """
     order = np.lexsort((columns["order"], columns["wavefront"]))
     wave, last = columns["wavefront"][order], columns["pc"][order] >> LINE_SHIFT

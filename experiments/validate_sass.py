@@ -38,9 +38,9 @@ from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
-from gpusim.programs.traces.traceg import KERNELS_LIST
-from gpusim.programs.workload import Workload, load_workload
-from gpusim.simulate import assign_sms
+from gpusim.runs.simulate import assign_sms
+from gpusim.traces.traceg import KERNELS_LIST
+from gpusim.workloads.workload import Workload, load_workload
 
 COUNTS = Path(__file__).with_name("accelsim") / "counts.toml"
 TOLERANCES = {"L1 accesses": 0.0, "L2 accesses": 0.02, "L2 hits": 0.10, "DRAM reads": 0.10}

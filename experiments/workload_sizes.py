@@ -20,16 +20,16 @@ from rich.live import Live
 from rich.table import Table
 
 from gpusim.core.warp_program import Application, LaneChunk, Launch
-from gpusim.programs.library import (
+from gpusim.workloads.library import (
     Entry,
     find_workload,
     paper_names,
     paper_workloads,
     workload_names,
 )
-from gpusim.programs.sizes import Size, read_sizes, sizes_file, write_sizes
-from gpusim.programs.tables import SCALES
-from gpusim.programs.workload import load_workload
+from gpusim.workloads.sizes import Size, read_sizes, sizes_file, write_sizes
+from gpusim.workloads.tables import SCALES
+from gpusim.workloads.workload import load_workload
 
 LINE_BYTES = 128
 WARP_SIZE = 32

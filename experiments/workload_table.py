@@ -24,12 +24,12 @@ from rich.table import Table
 
 import gpusim
 from experiments.marked import write_marked
-from gpusim.programs.library import Entry, find_workload, paper_names, paper_workloads
-from gpusim.programs.tables import SCALES
 from gpusim.studies.characterize.intensity import BIN_NAMES
 from gpusim.studies.reproduce import counted
 from gpusim.studies.reproduce.claims import papers
 from gpusim.studies.reproduce.markdown import markdown
+from gpusim.workloads.library import Entry, find_workload, paper_names, paper_workloads
+from gpusim.workloads.tables import SCALES
 
 Row = dict[str, Any]
 

@@ -19,23 +19,23 @@ from gpusim.core import import_path  # isort: split
 if import_path.is_started_as_module():
     import_path.leave_out_current_folder()
 
-from gpusim.checkpoint import checkpoint
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.core.version import __version__
 from gpusim.machine.load import load_model
-from gpusim.machine.monitor import Progress
 from gpusim.programs.catalog import program
 from gpusim.programs.kernel_function import kernel
-from gpusim.programs.traces.addresses import workload_of
-from gpusim.programs.workload import Workload, load_workload
 from gpusim.results.folder import Results, open_results
 from gpusim.results.result import Result, open_result
-from gpusim.simulate import simulate
+from gpusim.runs.checkpoint.make import checkpoint
+from gpusim.runs.monitor import Progress
+from gpusim.runs.simulate import simulate
 from gpusim.studies.characterize import Characterization, characterize, read_characterization
 from gpusim.studies.sweep.results import SweepResults, open_sweep
 from gpusim.studies.sweep.run import run_sweep
 from gpusim.studies.sweep.spec import Sweep, read_sweep
+from gpusim.workloads.addresses import workload_of
+from gpusim.workloads.workload import Workload, load_workload
 
 __all__ = [
     "Characterization",

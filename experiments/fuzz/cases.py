@@ -18,7 +18,7 @@ from experiments.fuzz.corpus import corpus
 from experiments.fuzz.mutate import mutated
 from experiments.fuzz.readers import READERS
 from gpusim.core.errors import SimulatorError, UserError
-from gpusim.core.own_code import Imports, importing
+from gpusim.core.user_code import Imports, importing
 
 READ, REFUSED, TRACEBACK, HANG = "read", "refused", "traceback", "hang"
 """What may come of a case; the last two must not."""

@@ -241,7 +241,7 @@ def _facts() -> list[tuple[str, bytes]]:
 
 
 def _models() -> list[tuple[str, bytes]]:
-    from gpusim.core.datafiles import data_folder
+    from gpusim.files.shipped import data_folder
 
     return [
         (f"{name}.toml", (data_folder("models") / f"{name}.toml").read_bytes())
@@ -281,7 +281,7 @@ def _sweeps_there() -> list[tuple[str, bytes]]:
 
 def _recorded() -> list[tuple[str, bytes]]:
     import gpusim
-    from gpusim.programs.traces.recorder import record_trace
+    from gpusim.traces.recorder import record_trace
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.h5"
@@ -291,7 +291,7 @@ def _recorded() -> list[tuple[str, bytes]]:
 
 def _results() -> list[tuple[str, bytes]]:
     import gpusim
-    from gpusim.results.schema import RECORDS
+    from gpusim.results.datasets import RECORDS
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.h5"

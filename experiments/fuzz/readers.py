@@ -19,7 +19,7 @@ from gpusim.core.errors import UserError
 from gpusim.results import open_result
 
 if TYPE_CHECKING:
-    from gpusim.programs.traces.application import TraceFile
+    from gpusim.traces.application import TraceFile
 
 _BLOCKS, _LAUNCHES = 3, 2
 
@@ -54,13 +54,13 @@ def _sweep(random: Random, path: Path) -> None:
 @cache
 def _tenants() -> Any:
     import gpusim
-    from gpusim.simulate import assign_sms
+    from gpusim.runs.simulate import assign_sms
 
     return assign_sms(gpusim.load_model("tiny"), gpusim.load_workload("atax", "smoke"))
 
 
 def _events(random: Random, path: Path) -> None:
-    from gpusim.machine.page_events import read_events
+    from gpusim.runs.page_events import read_events
 
     read_events(path, _tenants())
 
@@ -72,9 +72,9 @@ def _graph(random: Random, path: Path) -> None:
 
 
 def _trace(random: Random, path: Path) -> None:
-    from gpusim.programs.traces.files import open_trace
-    from gpusim.programs.traces.recorder import record_trace
-    from gpusim.programs.traces.survey import survey_application
+    from gpusim.traces.open_trace import open_trace
+    from gpusim.traces.recorder import record_trace
+    from gpusim.traces.survey import survey_application
 
     trace = open_trace(path, random.random() < _PACED)
     way = random.random()
@@ -144,7 +144,7 @@ def _followed(result: Any) -> None:
 
 def _summarised(result: Any) -> None:
     from gpusim.cli.summary import print_summary
-    from gpusim.results.misread import misread
+    from gpusim.results.inconsistent_file import misread
 
     with redirect_stdout(io.StringIO()) as printed, misread(result):
         print_summary(result)
@@ -157,7 +157,7 @@ def _check_printed(text: str) -> None:
 
 
 def _timeline(result: Any) -> None:
-    from gpusim.results.misread import misread
+    from gpusim.results.inconsistent_file import misread
     from gpusim.views.timelines import Selection, timeline, window_of
 
     with misread(result):
@@ -179,7 +179,7 @@ def _exported(result: Any) -> None:
 
 
 def _explored(result: Any) -> None:
-    from gpusim.results.misread import misread
+    from gpusim.results.inconsistent_file import misread
     from gpusim.views.explore import explore
 
     with misread(result):
@@ -187,7 +187,7 @@ def _explored(result: Any) -> None:
 
 
 def _for_perfetto(result: Any) -> None:
-    from gpusim.results.misread import misread
+    from gpusim.results.inconsistent_file import misread
     from gpusim.views.perfetto import export
 
     with misread(result):
@@ -211,7 +211,7 @@ def _characterization(random: Random, path: Path) -> None:
 
 
 def _claims(random: Random, path: Path) -> None:
-    from gpusim.studies.sweep.claims import Claims, held
+    from gpusim.studies.sweep.run_claims import Claims, held
 
     held(path.parent)
     with Claims(path.parent) as claims:
@@ -273,13 +273,13 @@ def _limits(random: Random, path: Path) -> None:
 
 
 def _until(text: str) -> None:
-    from gpusim.machine.stopping import parse_rules
+    from gpusim.runs.stopping import parse_rules
 
     parse_rules([text], ["atax"])
 
 
 def _skip(text: str) -> None:
-    from gpusim.machine.skipping import parse_skip
+    from gpusim.runs.skipping import parse_skip
 
     parse_skip(text)
 
@@ -294,7 +294,7 @@ _OPTIONS: dict[str, Callable[[str], None]] = {"until": _until, "skip": _skip, "c
 
 
 def _trusted(random: Random, path: Path) -> None:
-    from gpusim.core.own_code import is_trusted
+    from gpusim.core.user_code import is_trusted
 
     folder = path.parent / "gpusim"
     folder.mkdir(exist_ok=True)

@@ -14,9 +14,9 @@ from gpusim.core.interleaving import RANDOM
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.programs.micro.bandwidth import OPERATIONS
-from gpusim.programs.workload import load_workload
 from gpusim.results.result import Result
-from gpusim.simulate import simulate
+from gpusim.runs.simulate import simulate
+from gpusim.workloads.workload import load_workload
 
 KIB, MIB = 1 << 10, 1 << 20
 

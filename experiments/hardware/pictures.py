@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from experiments.hardware.held import Held
 from experiments.hardware.measure import PARAMETERS, TLB_STEPS, UNITS
 from experiments.hardware.tlb_steps import LEVELS
-from gpusim.config.units import format_bytes
+from gpusim.files.units import format_bytes
 from gpusim.views import plots
-from gpusim.views.plots.furniture import legend_above
-from gpusim.views.plots.powers import are_bytes, power_ticks
+from gpusim.views.plots.labels import legend_above
+from gpusim.views.plots.powers_of_two import are_bytes, power_ticks
 
 COLUMNS = 3
 """Axes side by side at most."""

@@ -15,8 +15,8 @@ from attrs import field, frozen
 
 from experiments.hardware.measure import model_of
 from gpusim.core.errors import UserError
-from gpusim.programs.workload import load_workload
-from gpusim.simulate import simulate
+from gpusim.runs.simulate import simulate
+from gpusim.workloads.workload import load_workload
 
 MODEL = "v100"
 CYCLES, COUNTERS = "qv100_accelsim_apps.csv", "gv100_accelwattch_kernels.csv"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from gpusim.programs.library import Entry, paper_workloads
 from gpusim.studies.reproduce import AVERAGE, Material
 from gpusim.studies.sweep.spec import SAME, Sweep
+from gpusim.workloads.library import Entry, paper_workloads
 
 if TYPE_CHECKING:
     import pandas as pd

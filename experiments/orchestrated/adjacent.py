@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.machine.load import load_model
-from gpusim.programs.workload import load_workload
 from gpusim.studies.characterize.blocks import BlockAccesses, Geometry, run_block
 from gpusim.studies.reproduce import Figure, Material, Measured, number
+from gpusim.workloads.workload import load_workload
 
 from .common import MATRIX, MODEL, PROGRAMS, bars
 

@@ -9,7 +9,7 @@ from gpusim.studies.characterize.characterization import TLB_MARK
 from gpusim.studies.characterize.plot import plot_bins
 from gpusim.studies.reproduce import Material, Survey, normalised, programs_of
 from gpusim.views.plots import bar_groups, new_figure, sweep_lines
-from gpusim.views.plots.furniture import legend_above
+from gpusim.views.plots.labels import legend_above
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.programs.library import find_workload
-from gpusim.programs.sizes import size_of
 from gpusim.studies.reproduce import Figure, Material, Measured, number
 from gpusim.views.plots import bar_groups, new_figure
+from gpusim.workloads.library import find_workload
+from gpusim.workloads.sizes import size_of
 
 from .common import PROGRAMS
 

@@ -8,8 +8,8 @@ from functools import cache
 from attrs import frozen
 
 import gpusim
-from gpusim.programs.workload import Workload
 from gpusim.results.result import Result
+from gpusim.workloads.workload import Workload
 
 MODEL = "kepler-uvm"
 """With pages of 4 KiB, as NVIDIA's driver counts them."""

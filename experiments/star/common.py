@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpusim.config.schema import GpuConfig
 from gpusim.machine.load import load_model
-from gpusim.programs.library import Entry, paper_workloads
 from gpusim.studies.reproduce import Material, counted, pictures, with_average
 from gpusim.studies.reproduce.mixes import (
     alone,
@@ -20,7 +19,8 @@ from gpusim.studies.reproduce.mixes import (
 from gpusim.studies.sweep.point import BASELINE, SHARED
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import new_figure, sweep_lines
-from gpusim.views.plots.furniture import legend_above
+from gpusim.views.plots.labels import legend_above
+from gpusim.workloads.library import Entry, paper_workloads
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.programs.library import Entry
-from gpusim.programs.sizes import size_of
 from gpusim.studies.reproduce import Figure, Material, Survey
-from gpusim.views.plots.furniture import legend_above
+from gpusim.views.plots.labels import legend_above
+from gpusim.workloads.library import Entry
+from gpusim.workloads.sizes import size_of
 
 from .common import ENTRIES, LARGER, MODEL, PROGRAMS, WORKLOADS, bars, is_alone, l3_pages, machine
 

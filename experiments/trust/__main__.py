@@ -12,8 +12,8 @@ from pathlib import Path
 
 from experiments.marked import write_marked
 from experiments.trust.page import find, page, summary
-from gpusim.core.datafiles import data_folder
 from gpusim.core.errors import UserError
+from gpusim.files.shipped import data_folder
 
 MARK = "trust"
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.programs.library import find_workload, paper_workloads
 from gpusim.studies.reproduce import Material, programs_of
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import PALETTE, bar_groups, new_figure
 from gpusim.views.plots.bars import GROUP
-from gpusim.views.plots.furniture import legend_above
+from gpusim.views.plots.labels import legend_above
+from gpusim.workloads.library import find_workload, paper_workloads
 
 if TYPE_CHECKING:
     import pandas as pd

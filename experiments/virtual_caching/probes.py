@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.machine.load import load_model
-from gpusim.programs.workload import load_workload
-from gpusim.simulate import simulate
+from gpusim.runs.simulate import simulate
 from gpusim.studies.reproduce import Figure, Material, Measured, one
 from gpusim.studies.reproduce.pictures import bars
+from gpusim.workloads.workload import load_workload
 
 from .common import MODEL, OPT, PROGRAMS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-    from gpusim.programs.workload import Workload
+    from gpusim.workloads.workload import Workload
 
 PROBED = ("mis", "lud")
 """A graph and a matrix (our choice): these runs are made anew each time."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.states import State
-from gpusim.results.lives import line_and_page
+from gpusim.results.transactions import line_and_page
 from gpusim.views.timelines.activity import activity
 from gpusim.views.timelines.window import Window
 

@@ -18,7 +18,7 @@ from gpusim.cli.options import (
     Variants,
     split_settings,
 )
-from gpusim.core.own_code import Imports, permit
+from gpusim.core.user_code import Imports, permit
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -55,8 +55,8 @@ def characterize(
         permit(Imports.ALL)
     from gpusim.cli.progress import block_progress
     from gpusim.machine.load import load_model
-    from gpusim.programs.workload import load_workload
     from gpusim.studies.characterize import characterize as characterize_workload
+    from gpusim.workloads.workload import load_workload
 
     if plot is not None:
         from gpusim.views.plots import check_picture

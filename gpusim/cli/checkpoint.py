@@ -18,9 +18,9 @@ from gpusim.cli.options import (
     Variants,
     split_settings,
 )
-from gpusim.core.border import format_memory
-from gpusim.core.own_code import Imports, permit
-from gpusim.core.shown import shown
+from gpusim.core.terminal_text import shown
+from gpusim.core.untrusted import format_memory
+from gpusim.core.user_code import Imports, permit
 
 
 def checkpoint(
@@ -51,10 +51,10 @@ def checkpoint(
     """Execute the begin of a workload once, for many runs that start from it: gpusim run --from."""
     if allow_code:
         permit(Imports.ALL)
-    from gpusim.checkpoint import checkpoint
     from gpusim.cli.progress import block_progress
     from gpusim.machine.load import load_model
-    from gpusim.programs.workload import load_workload
+    from gpusim.runs.checkpoint.make import checkpoint
+    from gpusim.workloads.workload import load_workload
 
     of_model, of_workload = split_settings(settings)
     machine = load_model(model, variant or (), of_model)

@@ -7,7 +7,7 @@ import os
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 
-from gpusim.core.shown import shown
+from gpusim.core.terminal_text import shown
 
 _PIPE_WIDTH = 160
 

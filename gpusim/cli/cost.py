@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.cli.options import AllowCode, Json, Model, Settings, Variants, parse_settings
-from gpusim.core.own_code import Imports, permit
+from gpusim.core.user_code import Imports, permit
 
 if TYPE_CHECKING:
     from gpusim.machine.cost import Difference, Part

@@ -9,7 +9,7 @@ import typer
 
 from gpusim.cli.opening import opened, page_beside
 from gpusim.cli.timeline import whole_cycles
-from gpusim.core.shown import shown
+from gpusim.core.terminal_text import shown
 
 
 def explore(

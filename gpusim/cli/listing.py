@@ -12,7 +12,7 @@ from gpusim.cli.options import Json, begins
 from gpusim.core.errors import UserError, nearest
 
 if TYPE_CHECKING:
-    from gpusim.programs.library import Entry
+    from gpusim.workloads.library import Entry
 
 Row = dict[str, str]
 
@@ -48,9 +48,9 @@ def list_things(
 
 
 def _models() -> Iterator[Row]:
-    from gpusim.config.document import read_document
     from gpusim.config.layers import variants_of
-    from gpusim.core.datafiles import data_names, find_data
+    from gpusim.files.shipped import data_names, find_data
+    from gpusim.files.toml_document import read_document
 
     for name in data_names("models"):
         document = read_document(find_data("models", name))
@@ -68,7 +68,7 @@ def _recipes() -> Iterator[Row]:
 
 
 def _workloads() -> Iterator[Row]:
-    from gpusim.programs.library import (
+    from gpusim.workloads.library import (
         find_workload,
         paper_names,
         read_paper,
@@ -90,7 +90,7 @@ def _workloads() -> Iterator[Row]:
 
 
 def _workloads_of(paper: str) -> Iterator[Row]:
-    from gpusim.programs.library import default_name, paper_workloads
+    from gpusim.workloads.library import default_name, paper_workloads
 
     for entry in paper_workloads(paper):
         applications = entry.table.applications
@@ -111,8 +111,8 @@ def _workloads_of(paper: str) -> Iterator[Row]:
 
 def _sizes(entry: Entry) -> Row:
     """Footprint and transactions at each scale; ``~`` before an extrapolated number."""
-    from gpusim.programs.sizes import size_of
-    from gpusim.programs.tables import SCALES
+    from gpusim.workloads.sizes import size_of
+    from gpusim.workloads.tables import SCALES
 
     sizes = [size_of(entry, scale) for scale in SCALES]
     return {
@@ -152,7 +152,7 @@ def _policies() -> Iterator[Row]:
 
 
 def _records() -> Iterator[Row]:
-    from gpusim.results.schema import EVENTS, RECORDS
+    from gpusim.results.datasets import EVENTS, RECORDS
 
     for name, tables in RECORDS.items():
         yield {
@@ -163,7 +163,7 @@ def _records() -> Iterator[Row]:
 
 
 def _sweeps() -> Iterator[Row]:
-    from gpusim.core.datafiles import data_names
+    from gpusim.files.shipped import data_names
     from gpusim.studies.sweep.spec import read_sweep
 
     for name in data_names("experiments"):

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.core.states import family
-from gpusim.machine.monitor import Activity, Progress
+from gpusim.runs.monitor import Activity, Progress
 
 _REPORTS = 8
 """Rates are those of the time between so many reports: of some two seconds."""

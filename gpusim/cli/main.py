@@ -15,9 +15,9 @@ from typer.core import TyperGroup
 
 from gpusim.core.errors import SimulatorError, UserError
 from gpusim.core.import_path import SAFE_PATH, leave_out_current_folder
-from gpusim.core.own_code import Imports, importing
-from gpusim.core.shown import shown
-from gpusim.results.storage.interrupts import interrupted_by
+from gpusim.core.terminal_text import shown
+from gpusim.core.user_code import Imports, importing
+from gpusim.files.interrupts import interrupted_by
 
 EXIT_USER_ERROR = 2
 EXIT_SIMULATOR_ERROR = 3

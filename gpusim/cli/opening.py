@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusim.core.border import file_bytes
 from gpusim.core.errors import UserError
+from gpusim.core.untrusted import file_bytes
 
 if TYPE_CHECKING:
     from gpusim.results import Result
@@ -23,7 +23,7 @@ def opened(*files: Path) -> Iterator[list[Result]]:
         UserError: one is not there, is no result, or damaged.
     """
     from gpusim.results import open_result
-    from gpusim.results.misread import misread
+    from gpusim.results.inconsistent_file import misread
 
     with ExitStack() as stack:
         results = [stack.enter_context(open_result(file)) for file in files]

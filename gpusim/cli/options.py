@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from gpusim.core.errors import UserError
-from gpusim.core.own_code import Imports, importing
+from gpusim.core.user_code import Imports, importing
 
 
 def begins(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -23,13 +23,13 @@ def begins(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 
 
 def _models() -> Iterable[str]:
-    from gpusim.core.datafiles import data_names
+    from gpusim.files.shipped import data_names
 
     return data_names("models")
 
 
 def _workloads() -> Iterable[str]:
-    from gpusim.programs.library import paper_names, paper_workloads, workload_names
+    from gpusim.workloads.library import paper_names, paper_workloads, workload_names
 
     papers = (entry.name for paper in paper_names() for entry in paper_workloads(paper))
     return (*workload_names(), *papers)
@@ -42,13 +42,13 @@ def _recipes() -> Iterable[str]:
 
 
 def _sweeps() -> Iterable[str]:
-    from gpusim.core.datafiles import data_names
+    from gpusim.files.shipped import data_names
 
     return data_names("experiments")
 
 
 def _scales() -> Iterable[str]:
-    from gpusim.programs.tables import SCALES
+    from gpusim.workloads.tables import SCALES
 
     return SCALES
 
@@ -69,7 +69,7 @@ def _setting_begins(context: typer.Context, incomplete: str) -> list[str]:
 
 def _record_begins(incomplete: str) -> list[str]:
     """The last one of what is to be recorded."""
-    from gpusim.results.schema import RECORDS
+    from gpusim.results.datasets import RECORDS
 
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in RECORDS if name.startswith(last)]

@@ -13,7 +13,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from gpusim.cli.console import stderr_console
 
 if TYPE_CHECKING:
-    from gpusim.machine.monitor import Report
+    from gpusim.runs.monitor import Report
 
 
 @contextmanager

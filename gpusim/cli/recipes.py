@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpusim.config.document import Key
 from gpusim.config.layers import Setting, Tree, leaves
 from gpusim.config.recipe import Recipe, find_recipe, recipe_names, with_bases
 from gpusim.config.roles import TIMES
+from gpusim.files.toml_document import Key
 
 
 def recipe_rows() -> Iterator[dict[str, str]]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.opening import opened, page_beside
-from gpusim.core.shown import shown
+from gpusim.core.terminal_text import shown
 
 
 def report(

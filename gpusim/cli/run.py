@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.kept import kept
 from gpusim.cli.options import (
     RECORDS,
     WORKLOADS,
@@ -22,9 +21,10 @@ from gpusim.cli.options import (
     Variants,
     split_settings,
 )
+from gpusim.cli.saved_result import kept
 from gpusim.cli.serving import Serve, ServeAddress, served_run
 from gpusim.core.errors import UserError
-from gpusim.core.own_code import Imports, permit
+from gpusim.core.user_code import Imports, permit
 
 
 def run(
@@ -98,9 +98,9 @@ def run(
     from gpusim.cli.seeds import Repeated, run_seeds
     from gpusim.cli.summary import print_summary
     from gpusim.machine.load import load_model
-    from gpusim.programs.workload import load_workload
-    from gpusim.results.run_log import LOG_EVERY
-    from gpusim.simulate import simulate
+    from gpusim.runs.run_log import LOG_EVERY
+    from gpusim.runs.simulate import simulate
+    from gpusim.workloads.workload import load_workload
 
     records = [name.strip() for names in record or () for name in names.split(",")]
     if records and output is None:

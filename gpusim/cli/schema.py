@@ -29,7 +29,7 @@ def schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of a kind of files, for editors."""
-    from gpusim.results.storage.files import whole_file
+    from gpusim.files.whole_files import whole_file
     from gpusim.studies.schemas import KINDS, schema_of
 
     if kind not in KINDS:

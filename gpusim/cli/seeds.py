@@ -52,7 +52,7 @@ class Repeated:
 
 def run_seeds(what: Repeated, as_json: bool) -> None:
     """Run with each seed, print means and intervals, and write them beside the results."""
-    from gpusim.results.bands import bands
+    from gpusim.results.repeated_runs import bands
 
     results = [_run(what, number) for number in range(len(what.seeds))]
     try:
@@ -71,9 +71,9 @@ def run_seeds(what: Repeated, as_json: bool) -> None:
 def _run(what: Repeated, number: int) -> Result:
     """The run with one of the seeds."""
     from gpusim.machine.load import load_model
-    from gpusim.programs.workload import load_workload
-    from gpusim.simulate import simulate
+    from gpusim.runs.simulate import simulate
     from gpusim.studies.sweep.shift import shifted_value
+    from gpusim.workloads.workload import load_workload
 
     seed = what.seeds[number]
     model = load_model(what.model, what.variants, what.settings)

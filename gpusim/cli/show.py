@@ -11,10 +11,10 @@ from gpusim.cli.options import Json, Model, Settings, Variants, parse_settings
 from gpusim.cli.recipes import show_recipe
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
-from gpusim.core.datafiles import data_names
 from gpusim.core.errors import UserError
-from gpusim.core.own_code import Imports, permit
-from gpusim.core.shown import shown
+from gpusim.core.terminal_text import shown
+from gpusim.core.user_code import Imports, permit
+from gpusim.files.shipped import data_names
 from gpusim.machine.load import load_model
 
 

@@ -21,7 +21,7 @@ from gpusim.cli.options import (
 )
 from gpusim.cli.serving import Serve, ServeAddress, serving
 from gpusim.core.errors import UserError
-from gpusim.core.own_code import Imports, permit
+from gpusim.core.user_code import Imports, permit
 
 if TYPE_CHECKING:
     from gpusim.studies.sweep.spec import Sweep

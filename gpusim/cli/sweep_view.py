@@ -17,7 +17,7 @@ from rich.text import Text
 
 from gpusim.cli.console import stderr_console
 from gpusim.cli.live import clock_text
-from gpusim.studies.sweep.brake import Brake
+from gpusim.studies.sweep.pause import Brake
 
 if TYPE_CHECKING:
     from gpusim.studies.sweep.progress import SweepProgress

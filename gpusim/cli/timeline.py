@@ -13,7 +13,7 @@ import typer
 from gpusim.cli.opening import opened
 from gpusim.cli.options import Json
 from gpusim.core.errors import UserError
-from gpusim.core.shown import shown as visible
+from gpusim.core.terminal_text import shown as visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,11 @@ import typer
 
 from gpusim.cli.options import WORKLOADS, AllowCode, Json, Scale, Settings, split_settings
 from gpusim.core.errors import UserError
-from gpusim.core.own_code import Imports, permit
-from gpusim.core.shown import shown
+from gpusim.core.terminal_text import shown
+from gpusim.core.user_code import Imports, permit
 
 if TYPE_CHECKING:
-    from gpusim.programs.traces.application import TraceFile
+    from gpusim.traces.application import TraceFile
 
 app = typer.Typer(no_args_is_help=True, help="Record, import and examine trace files.")
 
@@ -44,8 +44,8 @@ def record(
     if allow_code:
         permit(Imports.ALL)
     from gpusim.cli.progress import block_progress
-    from gpusim.programs.traces.recorder import record_trace
-    from gpusim.programs.workload import load_workload
+    from gpusim.traces.recorder import record_trace
+    from gpusim.workloads.workload import load_workload
 
     of_model, of_workload = split_settings(settings)
     if of_model:
@@ -62,8 +62,8 @@ def record(
 def import_trace(file: File, output: Output) -> None:
     """Turn a trace of another tool into gpusim's own HDF5, of which any block is read quickly."""
     from gpusim.cli.progress import block_progress
-    from gpusim.programs.traces.files import open_trace
-    from gpusim.programs.traces.recorder import record_trace
+    from gpusim.traces.open_trace import open_trace
+    from gpusim.traces.recorder import record_trace
 
     with block_progress(f"importing {file.name}") as progress:
         trace = open_trace(file)
@@ -75,8 +75,8 @@ def import_trace(file: File, output: Output) -> None:
 def info(file: File, as_json: Json = False) -> None:
     """Count the instructions of a trace, and the memory that they touch."""
     from gpusim.cli.progress import block_progress
-    from gpusim.programs.traces.files import open_trace
-    from gpusim.programs.traces.survey import survey_application
+    from gpusim.traces.open_trace import open_trace
+    from gpusim.traces.survey import survey_application
 
     with block_progress(f"reading {file.name}") as progress:
         trace = open_trace(file)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gpusim.core.own_code import mark_trusted, trusted_folders
-from gpusim.core.shown import shown
+from gpusim.core.terminal_text import shown
+from gpusim.core.user_code import mark_trusted, trusted_folders
 
 
 def trust(

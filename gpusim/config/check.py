@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from gpusim.config.auxiliary import GROUPS
+from gpusim.config.check_auxiliary import check_sides
 from gpusim.config.check_paging import check_paging
-from gpusim.config.check_sides import check_sides
 from gpusim.config.check_stages import check_stages
 from gpusim.config.check_unified import check_unified
 from gpusim.config.choices import check_choices
-from gpusim.config.document import Key
 from gpusim.config.mig import MigConfig
 from gpusim.config.schema import (
     CUT,
@@ -23,11 +23,11 @@ from gpusim.config.schema import (
     TlbConfig,
     WalkConfig,
 )
-from gpusim.config.side import GROUPS
-from gpusim.config.structure import Problem
-from gpusim.config.units import Duration, format_bytes
 from gpusim.core.interleaving import hash_refusal
 from gpusim.core.warp_program import SECTOR_BYTES
+from gpusim.files.structure import Problem
+from gpusim.files.toml_document import Key
+from gpusim.files.units import Duration, format_bytes
 
 PAGES = (4 << 10, 64 << 10, 2 << 20)
 

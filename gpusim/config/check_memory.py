@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpusim.config.document import Key
 from gpusim.config.schema import GpuConfig
-from gpusim.config.structure import Problem
-from gpusim.core.border import memory_limit, too_much
+from gpusim.core.untrusted import memory_limit, too_much
+from gpusim.files.structure import Problem
+from gpusim.files.toml_document import Key
 
 _SM_BYTES, _WARP_BYTES, _BLOCK_BYTES = 64 << 10, 1 << 10, 256
 _ENTRY_BYTES, _LINE_BYTES = 128, 128

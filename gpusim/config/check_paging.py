@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig
-from gpusim.config.structure import Problem
-from gpusim.config.units import Bytes, format_bytes
+from gpusim.files.structure import Problem
+from gpusim.files.units import Bytes, format_bytes
 
 LARGE_PAGES = ("largest-fit",)
 """Frame allocations whose pages are of several sizes."""

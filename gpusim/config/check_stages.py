@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpusim.config.schema import FBT_LEVEL, SCOPES, WALK_STAGE, GpuConfig
-from gpusim.config.structure import Problem
 from gpusim.core.errors import nearest
+from gpusim.files.structure import Problem
 
 _KEY = ("stages",)
 

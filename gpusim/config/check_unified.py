@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.structure import Problem
-from gpusim.config.units import format_bytes
+from gpusim.files.structure import Problem
+from gpusim.files.units import format_bytes
 
 _CARVE_OUTS = ("l1", "carve_outs")
 

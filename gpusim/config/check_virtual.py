@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpusim.config.schema import FBT_LEVEL, SUB_PAGE, FbtConfig, GpuConfig
-from gpusim.config.structure import Problem
+from gpusim.files.structure import Problem
 
 AFTER_L2 = "after-l2"
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import attrs
 
-from gpusim.config.document import Key
-from gpusim.config.structure import Problem, attributes_of
 from gpusim.core.errors import nearest
+from gpusim.files.structure import Problem, attributes_of
+from gpusim.files.toml_document import Key
 
 CHOICES: Final = "choices"
 """In the metadata of an attribute of a schema class: the values that it may have."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from attrs import frozen
 
 from gpusim.config.choices import choice_of
-from gpusim.config.units import Bytes, Duration, Hertz, cycles
 from gpusim.core.interleaving import HASHES
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
+from gpusim.files.units import Bytes, Duration, Hertz, cycles
 
 
 @frozen

@@ -15,9 +15,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import attrs
 
 from gpusim.config.choices import CHOICES
-from gpusim.config.units import Bandwidth, Bytes, Duration, Hertz
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import SLOT, Slot
+from gpusim.files.units import Bandwidth, Bytes, Duration, Hertz
 
 Schema = dict[str, Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from attrs import frozen
 
-from gpusim.config.document import MOST_NESTED, Document, Key
 from gpusim.core.errors import UserError
+from gpusim.files.toml_document import MOST_NESTED, Document, Key
 
 VARIANT_KEYS = ("based_on", "description")
 """Keys of a ``[variants.NAME]`` table that say something about it instead of the machine."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.check import check_machine
 from gpusim.config.check_memory import check_memory
 from gpusim.config.check_virtual import check_virtual_l2
-from gpusim.config.document import Key, read_document
 from gpusim.config.layers import (
     NONE,
     OVERRIDE,
@@ -21,24 +21,24 @@ from gpusim.config.layers import (
     merge,
     override_layer,
 )
-from gpusim.config.places import STAGES, is_gone
 from gpusim.config.schema import GpuConfig
-from gpusim.config.side import SIDE_CACHES
 from gpusim.config.stack import lay, stacked
-from gpusim.config.structure import (
+from gpusim.config.stage_placement import STAGES, is_gone
+from gpusim.config.toml import to_toml
+from gpusim.config.value import Value
+from gpusim.core.errors import UserError
+from gpusim.core.policy import PolicyConfig
+from gpusim.core.untrusted import untrusted
+from gpusim.core.user_code import refusal
+from gpusim.files.shipped import find_data
+from gpusim.files.structure import (
     Problem,
     StructureError,
     attributes_of,
     structure,
     unstructure,
 )
-from gpusim.config.toml import to_toml
-from gpusim.config.value import Value
-from gpusim.core.border import border
-from gpusim.core.datafiles import find_data
-from gpusim.core.errors import UserError
-from gpusim.core.own_code import refusal
-from gpusim.core.policy import PolicyConfig
+from gpusim.files.toml_document import Key, read_document
 
 MADE = {"stages": "the TLB levels in the order of their tables, then the walkers"}
 """Values that follow from others where no layer sets them, and how."""
@@ -130,7 +130,7 @@ def read_model(
             a key or value that cannot be; the message names the place, the key, the value, what
             is allowed and the nearest name.
     """
-    with border(f"model {name_or_path}", "cannot be read"):
+    with untrusted(f"model {name_or_path}", "cannot be read"):
         return _read_model(name_or_path, variants, overrides, check)
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from attrs import frozen
 
 from gpusim.config.choices import choice_of
-from gpusim.config.units import Bandwidth, Bytes, Duration, cycles, parse_duration
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
+from gpusim.files.units import Bandwidth, Bytes, Duration, cycles, parse_duration
 
 PCIE_3 = Bandwidth(12 * 10**9)
 """Sixteen lanes, as measured (V100: 12.3 GB/s for large copies)."""

@@ -8,15 +8,15 @@ from typing import Any
 
 from attrs import frozen
 
-from gpusim.config.document import Document, Key, read_document
 from gpusim.config.layers import Tree, leaves, tree_of
-from gpusim.config.places import place_problems
 from gpusim.config.requires import need, requirement_problems
 from gpusim.config.roles import role_problems
-from gpusim.config.structure import Problem
-from gpusim.core.border import is_file
-from gpusim.core.datafiles import data_folder
+from gpusim.config.stage_placement import place_problems
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.untrusted import is_file
+from gpusim.files.shipped import data_folder
+from gpusim.files.structure import Problem
+from gpusim.files.toml_document import Document, Key, read_document
 
 HEADER = ("description", "source", "based_on", "requires")
 """Keys of a recipe that say something about it instead of the machine."""

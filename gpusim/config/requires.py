@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gpusim.config.document import Key
 from gpusim.config.layers import NONE, Setting, Tree, leaves
-from gpusim.config.places import missing_places
 from gpusim.config.roles import ROLES, levels_of, missing_roles, on_levels, own_value
 from gpusim.config.schema import GpuConfig
-from gpusim.config.structure import Problem, StructureError, default_of
-from gpusim.config.units import is_size, parse_bytes
+from gpusim.config.stage_placement import missing_places
+from gpusim.files.structure import Problem, StructureError, default_of
+from gpusim.files.toml_document import Key
+from gpusim.files.units import is_size, parse_bytes
 
 ANY = "any"
 """A table or value has to be there, whatever it is; `NONE`: it must not be there."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from gpusim.config.document import Key
 from gpusim.config.layers import NONE, Setting, Tree, find_node, leaves, merge
 from gpusim.config.schema import SLICES, GpuConfig
-from gpusim.config.structure import Problem, default_of
-from gpusim.config.units import format_bytes, is_size, parse_bytes
 from gpusim.core.errors import UserError, nearest
+from gpusim.files.structure import Problem, default_of
+from gpusim.files.toml_document import Key
+from gpusim.files.units import format_bytes, is_size, parse_bytes
 
 TLB = "tlb"
 """The table whose inner tables a recipe names by role; all others go by their own names."""

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from gpusim.config.auxiliary import GROUPS, SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
 from gpusim.config.choices import CHOICES, choice_of
 from gpusim.config.dram import DramConfig
 from gpusim.config.mig import MigConfig
 from gpusim.config.paging import PagingConfig
-from gpusim.config.side import GROUPS, SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
-from gpusim.config.units import Bytes, Duration, Hertz, cycles, parse_bytes
 from gpusim.core.interleaving import HASHES, RANDOM, XOR
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
+from gpusim.files.units import Bytes, Duration, Hertz, cycles, parse_bytes
 
 LRU = PolicyConfig("lru")
 """Replacement of every array, unless a model says otherwise."""

@@ -8,9 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from gpusim.config.document import Document, Key
 from gpusim.config.layers import Tree, merge, variant_layer, variants_of
-from gpusim.config.places import placed, without_places
 from gpusim.config.recipe import (
     Recipe,
     find_recipe,
@@ -21,7 +19,9 @@ from gpusim.config.recipe import (
 )
 from gpusim.config.requires import lacks
 from gpusim.config.roles import settings_on
+from gpusim.config.stage_placement import placed, without_places
 from gpusim.core.errors import UserError, nearest
+from gpusim.files.toml_document import Document, Key
 
 
 @frozen(eq=False)

@@ -1,7 +1,7 @@
 """Where processes look for modules: not in the current folder, which anyone may have filled.
 
 Python puts that folder first for ``-m`` and ``-c``, with which most child processes are started.
-What a user's file names there is found nevertheless where it may run (`gpusim.core.own_code`).
+What a user's file names there is found nevertheless where it may run (`gpusim.core.user_code`).
 This module imports only what Python has imported before it: others could lie in that folder.
 """
 

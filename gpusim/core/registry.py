@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from attrs import NOTHING, field, frozen
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.core.own_code import load_own
 from gpusim.core.policy import PolicyConfig
+from gpusim.core.user_code import load_own
 
 PolicyClass = TypeVar("PolicyClass", bound=type)
 

@@ -11,14 +11,14 @@ import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import CrossbarConfig
-from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, Wakeable
+from gpusim.core.interfaces import Inbound
 from gpusim.core.interleaving import Interleaving
-from gpusim.core.neighbours import Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
+from gpusim.files.units import Hertz
 
 _LOAD: Final = int(Kind.LOAD)
 _ATOMIC: Final = int(Kind.ATOMIC)

@@ -17,20 +17,20 @@ import gpusim.hardware.sm.two_level
 import gpusim.hardware.tlb
 import gpusim.hardware.walk  # noqa: F401  (importing a room registers its policies)
 from gpusim.config.check_unified import check_unified
-from gpusim.config.document import Key
 from gpusim.config.schema import LRU, GpuConfig, TlbConfig
-from gpusim.config.structure import Problem, attributes_of
 from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
-from gpusim.core.own_code import is_unknown
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import SLOT, Slot, find_policy, interface, make_policy
 from gpusim.core.replacement import make_replacement
+from gpusim.core.user_code import is_unknown
+from gpusim.files.structure import Problem, attributes_of
+from gpusim.files.toml_document import Key
 from gpusim.hardware.dram import build_dram
 from gpusim.hardware.tlb import ArrayOfSets, FillPolicy, TlbArray, make_array
 from gpusim.machine.declared import signature
+from gpusim.machine.mock_site import SOME_FRAMES, SOME_PAGE, trial_site
 from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
-from gpusim.machine.trial import SOME_FRAMES, SOME_PAGE, trial_site
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),

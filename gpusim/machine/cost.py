@@ -23,7 +23,7 @@ from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.tlb import FillPolicy, make_array
 from gpusim.hardware.walk import WalkOrder, walk_cache_storage
 from gpusim.machine.dimensions import dimensions
-from gpusim.machine.trial import trial_site
+from gpusim.machine.mock_site import trial_site
 
 
 @frozen

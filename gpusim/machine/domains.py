@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from attrs import frozen
 
+from gpusim.config.auxiliary import SideCacheConfig
 from gpusim.config.schema import GpuConfig
-from gpusim.config.side import SideCacheConfig
 from gpusim.core.errors import UserError
 from gpusim.machine.tenants import Tenant
 

@@ -28,14 +28,14 @@ from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
-from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
 from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
+from gpusim.machine.auxiliary_caches import build_sides
 from gpusim.machine.domains import Part, divide
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
 from gpusim.machine.pages import Pages
 from gpusim.machine.paging import Paging, check_pinned
-from gpusim.machine.sides import build_sides
 from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt

@@ -16,13 +16,13 @@ from gpusim.config.schema import (
     StageConfig,
     TlbConfig,
 )
-from gpusim.config.units import cycles
 from gpusim.core.engine import Environment, Sink
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage, StageSite
 from gpusim.core.states import State
+from gpusim.files.units import cycles
 from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.tlb import (
     MISS_RULES,

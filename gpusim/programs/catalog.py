@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.core.own_code import load_own
 from gpusim.core.registry import same_definition
+from gpusim.core.user_code import load_own
 from gpusim.core.warp_program import Launch
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program

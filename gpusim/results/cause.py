@@ -15,9 +15,9 @@ from attrs import frozen
 
 from gpusim.core.metrics import FRACTION, INSTRUCTIONS
 from gpusim.results.evidence import Evidence
+from gpusim.results.load_balance import uneven_loads
 from gpusim.results.quantity import format_change, format_quantity, percent
-from gpusim.results.uneven import uneven_loads
-from gpusim.results.waited_for import Place, place_of
+from gpusim.results.wait_reasons import Place, place_of
 
 if TYPE_CHECKING:
     import pandas as pd

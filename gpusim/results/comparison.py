@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from attrs import asdict, field, frozen
 
 from gpusim.results.cause import Cause, likely_cause
-from gpusim.results.dotted import by_dotted_key
-from gpusim.results.misread import misread
+from gpusim.results.flat_toml import by_dotted_key
+from gpusim.results.inconsistent_file import misread
 from gpusim.results.quantity import format_change, times
 from gpusim.results.result import JsonValue, Result
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from gpusim.core.border import file_bytes
 from gpusim.core.errors import UserError, WriteError, nearest
-from gpusim.results.misread import misread
+from gpusim.core.untrusted import file_bytes
+from gpusim.files.whole_files import whole_file
+from gpusim.results.inconsistent_file import misread
 from gpusim.results.result import Result, open_result
-from gpusim.results.storage.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd

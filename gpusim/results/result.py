@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.states import families
-from gpusim.results.misread import misread
-from gpusim.results.run_data import Provenance, WallClock
-from gpusim.results.schema import (
+from gpusim.files.columns import Table
+from gpusim.results.datasets import (
     APPLICATIONS,
     COUNTERS,
     ESTIMATES,
@@ -27,8 +26,9 @@ from gpusim.results.schema import (
     WALL,
     WINDOWS,
 )
+from gpusim.results.inconsistent_file import misread
+from gpusim.results.run_data import Provenance, WallClock
 from gpusim.results.source import Source, open_source
-from gpusim.results.storage.columns import Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ from gpusim.core.version import form
 
 @frozen
 class Provenance:
-    """What was run with what.  Fields as in `gpusim.results.schema.PROVENANCE`."""
+    """What was run with what.  Fields as in `gpusim.results.datasets.PROVENANCE`."""
 
     gpusim: str
     model: str
@@ -51,7 +51,7 @@ class Provenance:
 
 @frozen
 class WallClock:
-    """The run as an event of the real world.  Fields as in `gpusim.results.schema.WALL`."""
+    """The run as an event of the real world.  Fields as in `gpusim.results.datasets.WALL`."""
 
     seconds: float
     finished: str
@@ -128,7 +128,7 @@ class LaunchFacts:
 
 @frozen
 class EstimateFacts:
-    """A headline number that was estimated.  Fields as in `gpusim.results.schema.ESTIMATES`."""
+    """A headline number that was estimated.  Fields as in `gpusim.results.datasets.ESTIMATES`."""
 
     name: str
     value: float
@@ -140,7 +140,7 @@ class EstimateFacts:
 
 @frozen
 class WindowFacts:
-    """A window that was timed.  Fields as in `gpusim.results.schema.WINDOWS`."""
+    """A window that was timed.  Fields as in `gpusim.results.datasets.WINDOWS`."""
 
     window: int
     app: str
@@ -159,7 +159,7 @@ class RunData:
         config_toml: the fully resolved model.
         workload_toml: the applications with all parameters of their programs.
         origins: where each value of it came from, by dotted key.
-        summary: headline numbers (`gpusim.results.summary.headline`).
+        summary: headline numbers (`gpusim.runs.headline.headline`).
         counters: all counters.
         states: names of the states of a warp (`gpusim.core.states.state_names`).
         state_sums: (SMs, applications, states) int64, warp-cycles.

@@ -10,18 +10,18 @@ from typing import Any
 import h5py
 from numpy.typing import NDArray
 
-from gpusim.core.border import border
 from gpusim.core.errors import UserError
-from gpusim.results.schema import FORMAT, SCHEMA_VERSION
-from gpusim.results.storage.columns import Table
-from gpusim.results.storage.dimensions import is_column
-from gpusim.results.storage.hdf5 import (
+from gpusim.core.untrusted import untrusted
+from gpusim.files.columns import Table
+from gpusim.files.dimensions import is_column
+from gpusim.files.hdf5 import (
     check_size,
     get_text,
     read_column,
     read_record,
 )
-from gpusim.results.storage.opening import open_hdf5
+from gpusim.files.opening import open_hdf5
+from gpusim.results.datasets import FORMAT, SCHEMA_VERSION
 
 _TABLES = ("summary", "counters", "applications", "launches", "config/origins")
 """Groups whose columns have a row for the same things; so have event tables."""
@@ -68,7 +68,7 @@ class Source:
         """
         if not self._file:
             raise ValueError(f"{self.name} is closed")
-        with border(self.name):
+        with untrusted(self.name):
             yield self._file
 
     def has(self, group: str) -> bool:
@@ -124,7 +124,7 @@ def open_source(path: Path) -> Source:
         UserError: as `gpusim.results.open_result`.
     """
     try:
-        with border(path, passes=(OSError,)):
+        with untrusted(path, passes=(OSError,)):
             file = open_hdf5(path)
     except PermissionError as error:
         raise UserError(f"cannot open {path}: permission denied") from error

@@ -9,8 +9,8 @@ import gpusim.machine.check_policies  # noqa: F401  (importing it registers all 
 from gpusim.config.json_schema import DRAFT, Schema, Schemas
 from gpusim.config.schema import GpuConfig
 from gpusim.core.registry import policy_names
-from gpusim.programs.tables import CollectionTable, WorkloadTable
 from gpusim.studies.sweep.spec import Sweep
+from gpusim.workloads.tables import CollectionTable, WorkloadTable
 
 _TEXT: Schema = {"type": "string"}
 _NAMES: Schema = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}

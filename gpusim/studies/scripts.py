@@ -12,8 +12,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from gpusim.core.datafiles import data_folder
 from gpusim.core.errors import UserError, nearest
+from gpusim.files.shipped import data_folder
 
 FOLDER = Path("gpusim-studies")
 """Where studies write that are not told where, in a folder each."""

@@ -4,15 +4,13 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import gpusim
+from tests import ROOT
 from tests.quick import quick
-
-ROOT = Path(__file__).parents[2]
 
 # The real one follows, unless the import is broken off; then it cannot be imported once more.
 WHILE_IMPORTED = """

@@ -6,8 +6,8 @@ from rich.console import Console
 from gpusim.cli import progress
 from gpusim.cli.live import LiveView
 from gpusim.core.states import state_names
-from gpusim.machine.monitor import Activity, Progress
 from gpusim.results.quantity import format_quantity
+from gpusim.runs.monitor import Activity, Progress
 
 STATES = state_names(("L1", "L2"))
 

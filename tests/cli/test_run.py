@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from gpusim.cli.main import app
 from gpusim.core.engine.watchdog import DeadlockError
-from gpusim.machine.conservation import ConservationError
 from gpusim.results.result import open_result
+from gpusim.runs.conservation import ConservationError
 
 # A parent may ignore SIGINT; the child shall not.
 PROGRAM = """
@@ -92,7 +92,7 @@ def test_errors_of_the_simulator_exit_with_3(error, monkeypatch):
     def fail(*_, **__):
         raise error("who waits for whom")
 
-    module = importlib.import_module("gpusim.simulate")  # its function has the same name
+    module = importlib.import_module("gpusim.runs.simulate")  # its function has the same name
     monkeypatch.setattr(module, "simulate", fail)
     result = run("tiny", "atax", "--scale", "smoke", code=3)
     assert result.stderr == "gpusim: who waits for whom\n"

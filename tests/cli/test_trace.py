@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
-from tests.programs.traces.writing import EXIT, block, header, write
+from tests.traces.writing import EXIT, block, header, write
 
 LOAD = "0010 00000003 1 R4 LDG.E 1 R2 4 1 0x7f1000000000 4096 0"
 IDLE = "0020 00000000 1 R4 LDG.E 1 R2 4 1 0x0 0 0"

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
-from gpusim.core.datafiles import data_folder
+from gpusim.files.shipped import data_folder
 from gpusim.studies.schemas import KINDS, schema_of
 
 FILES = {

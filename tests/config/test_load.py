@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy
+from gpusim.files.shipped import find_data
 from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
 from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.machine.load import load_model

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpusim.config.document import read_document
 from gpusim.config.layers import variants_of
 from gpusim.config.load import MADE
-from gpusim.core.datafiles import data_names, find_data
+from gpusim.files.shipped import data_names, find_data
+from gpusim.files.toml_document import read_document
 from gpusim.machine.load import load_model
 from tests.config.citations import SOURCE
 

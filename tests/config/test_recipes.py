@@ -9,10 +9,10 @@ import pytest
 from gpusim.config.layers import leaves
 from gpusim.config.recipe import find_recipe, recipe_names, with_bases
 from gpusim.config.roles import ROLES
-from gpusim.core.datafiles import data_folder, data_names, find_data
 from gpusim.core.engine import Port
 from gpusim.core.errors import UserError
 from gpusim.core.stage import Stage
+from gpusim.files.shipped import data_folder, data_names, find_data
 from gpusim.machine.load import load_model
 from tests.config.citations import SOURCE
 from tests.quick import quick

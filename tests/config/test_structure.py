@@ -5,9 +5,9 @@ from __future__ import annotations
 from attrs import field, frozen
 
 from gpusim.config.schema import SmConfig
-from gpusim.config.structure import attributes_of, default_of, structure, unstructure
-from gpusim.config.units import Bytes, Hertz
-from gpusim.studies.sweep.own_code import attributes_text
+from gpusim.files.structure import attributes_of, default_of, structure, unstructure
+from gpusim.files.units import Bytes, Hertz
+from gpusim.studies.sweep.user_sources import attributes_text
 
 
 def fresh() -> type:

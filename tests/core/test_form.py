@@ -8,9 +8,10 @@ from pathlib import Path
 
 import gpusim
 from gpusim.core.version import form
+from tests import ROOT
 
 PACKAGE = Path(gpusim.__file__).parent
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 HOOK = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from experiments.kill_storm import storm
-from gpusim.results.storage import files
-from gpusim.results.storage.files import whole_file
-from gpusim.studies.sweep.claims import Claims, held
+from gpusim.files import whole_files as files
+from gpusim.files.whole_files import whole_file
 from gpusim.studies.sweep.folder import RunFolder
 from gpusim.studies.sweep.journal import Journal
+from gpusim.studies.sweep.run_claims import Claims, held
+from tests import ROOT
 
-ROOT = Path(__file__).parents[2]
 RUN = ["run", "tiny", "atax", "--scale", "smoke", "--set", "workload.n=32"]
 
 

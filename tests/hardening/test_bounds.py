@@ -11,11 +11,11 @@ import pytest
 
 import gpusim
 from experiments.fuzz.corpus import GOOD_TRACEG
-from gpusim.config.document import read_document
-from gpusim.core.border import MEMORY_VARIABLE, border, memory_bound, memory_limit
 from gpusim.core.errors import UserError
+from gpusim.core.untrusted import MEMORY_VARIABLE, memory_bound, memory_limit, untrusted
+from gpusim.files.toml_document import read_document
 from gpusim.programs.graphs.files import read_graph
-from gpusim.programs.traces.files import open_trace
+from gpusim.traces.open_trace import open_trace
 
 
 def all_chunks(path: Path) -> list[object]:
@@ -138,7 +138,7 @@ def test_memory_is_bound(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(MEMORY_VARIABLE, "256MiB")
     with (
         pytest.raises(UserError, match=r"a test: takes more memory .*Unable to allocate 1\.00 GiB"),
-        border("a test"),
+        untrusted("a test"),
         memory_bound(),
     ):
         np.ones(1 << 27)

@@ -9,7 +9,7 @@ import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.results.checkpoints import read_checkpoint
+from gpusim.runs.checkpoint.file import read_checkpoint
 from tests.hardening.test_results_of_strangers import (
     changed,
     huge,

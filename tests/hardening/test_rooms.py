@@ -12,16 +12,16 @@ import pytest
 import gpusim
 from experiments.fuzz.corpus import GOOD_TRACEG, corpus, tracez_of
 from gpusim.cli.timeline import whole_cycles
-from gpusim.core.border import MEMORY_VARIABLE, MOST_SMALL_BYTES, small_text
 from gpusim.core.errors import UserError
-from gpusim.core.own_code import trusted_folders
-from gpusim.machine.skipping import parse_skip
-from gpusim.machine.stopping import parse_rule
-from gpusim.programs.traces.files import open_trace
+from gpusim.core.untrusted import MEMORY_VARIABLE, MOST_SMALL_BYTES, small_text
+from gpusim.core.user_code import trusted_folders
+from gpusim.files.hdf5 import read_column
 from gpusim.results.export import export
-from gpusim.results.storage.hdf5 import read_column
-from gpusim.studies.sweep.claims import Claims, held
+from gpusim.runs.skipping import parse_skip
+from gpusim.runs.stopping import parse_rule
 from gpusim.studies.sweep.folder import RunFolder
+from gpusim.studies.sweep.run_claims import Claims, held
+from gpusim.traces.open_trace import open_trace
 from tests.hardening.test_bounds import all_chunks
 from tests.whole.running import command
 

@@ -7,7 +7,7 @@ import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.core.own_code import Imports, importing, load_own, trusted_folders
+from gpusim.core.user_code import Imports, importing, load_own, trusted_folders
 from tests.whole.running import command
 
 

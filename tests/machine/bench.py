@@ -19,12 +19,12 @@ from gpusim.config.schema import (
     TlbConfig,
     WalkConfig,
 )
-from gpusim.config.units import Bytes, Hertz, cycles
 from gpusim.core.request import MemoryRequest
 from gpusim.core.warp_program import INACTIVE, SIDE_OPS, Buffer, LaneChunk, Launch, Op
+from gpusim.files.units import Bytes, Hertz, cycles
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant
-from gpusim.simulate import run
+from gpusim.runs.simulate import run
 
 Script = Sequence[tuple[Any, ...]]
 """Operations of one warp: ``("load", address, ...)``, ``("compute", n)``, ``("wait",)`` …;

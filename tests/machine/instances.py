@@ -9,8 +9,8 @@ import attrs
 
 from gpusim.config.mig import MigConfig
 from gpusim.config.schema import GpuConfig
-from gpusim.config.units import Bytes
 from gpusim.core.warp_program import Application
+from gpusim.files.units import Bytes
 from gpusim.machine import Tenant
 from tests.machine.bench import Script, ScriptedApplication, ScriptedLaunch
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.units import Bytes
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import BYTES_SHIFT, COVERED_SHIFT, INACTIVE, LaneChunk, Op
+from gpusim.files.units import Bytes
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.presets import GDDR5

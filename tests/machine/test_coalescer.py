@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig, StageConfig, WalkConfig
-from gpusim.config.units import Bytes, cycles
 from gpusim.core.mapping import Mapping, became_part
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Buffer
+from gpusim.files.units import Bytes, cycles
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.cost import added_bytes
 from gpusim.machine.load import load_model

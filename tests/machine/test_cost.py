@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
-from gpusim.core.datafiles import data_names
 from gpusim.core.structures import Storage, bits_for
+from gpusim.files.shipped import data_names
 from gpusim.machine.cost import Part, added_bytes, compare_storage, storage
 from gpusim.machine.dimensions import dimensions
 from gpusim.machine.load import load_model

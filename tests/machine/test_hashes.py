@@ -8,8 +8,8 @@ import attrs
 import pytest
 
 from gpusim.config.schema import WalkConfig
-from gpusim.config.units import Bytes
 from gpusim.core.interleaving import HashedInterleaving
+from gpusim.files.units import Bytes
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.instances import in_slices

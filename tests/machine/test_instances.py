@@ -11,17 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig, WalkConfig
-from gpusim.config.units import cycles
 from gpusim.core.request import Kind
+from gpusim.files.units import cycles
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant, divide
 from gpusim.machine.load import load_model
-from gpusim.simulate import run
+from gpusim.runs.simulate import run
+from tests.hardware.sm.observed import launch
+from tests.hardware.sm.test_random import Program
+from tests.hardware.sm.tiny_machines import machines, programs
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.instances import in_slices, on_instances, one_warp, private
-from tests.sm.observed import launch
-from tests.sm.test_random import Program
-from tests.sm.tiny_machines import machines, programs
 
 BASE = 1 << 32
 ALONE = 645

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.units import Bytes
+from gpusim.files.units import Bytes
 from tests.examples import examples
 from tests.machine.bench import SMALL, Run, change
 from tests.machine.test_latency import BASE, ISSUE, L1

@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig, WalkCacheConfig, WalkConfig
-from gpusim.config.units import cycles
 from gpusim.core.policy import Option, PolicyConfig
+from gpusim.files.units import cycles
 from tests.machine.bench import SMALL, Run, change
 from tests.machine.own_bypass import FromLevel
 from tests.machine.test_latency import (

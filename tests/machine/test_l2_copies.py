@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.units import Bytes, cycles
+from gpusim.files.units import Bytes, cycles
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_latency import BASE, CROSSBAR, DRAM, ISSUE, L1, L2, LINE_FLITS

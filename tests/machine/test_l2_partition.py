@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import L2Config, WalkConfig
-from gpusim.config.units import Bytes
 from gpusim.core.errors import UserError
+from gpusim.files.units import Bytes
 from gpusim.hardware.cache.partition import arrays_of
 from gpusim.machine import Tenant
 from tests.examples import examples

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.units import Bytes, cycles
+from gpusim.files.units import Bytes, cycles
 from gpusim.machine import Tenant
 from gpusim.machine.domains import Partitions
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from gpusim.config.schema import WalkCacheConfig, WalkConfig
-from gpusim.config.units import Bytes, cycles
+from gpusim.files.units import Bytes, cycles
 from tests.machine.bench import SMALL, Run, change
 
 BASE = 1 << 32

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.units import cycles
 from gpusim.core.request import Kind
+from gpusim.files.units import cycles
 from gpusim.machine import Tenant
 from tests.examples import examples
-from tests.fbt.virtual_machines import VIRTUAL
+from tests.hardware.fbt.virtual_machines import VIRTUAL
+from tests.hardware.sm.observed import Observed, launch, tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, change
 from tests.machine.instances import in_slices
 from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB
-from tests.sm.observed import Observed, launch, tenant
 
 LOAD = [("load", BASE), ("wait",)]
 

@@ -13,9 +13,9 @@ import pytest
 
 import gpusim
 from gpusim.config.schema import GpuConfig, MemoryConfig, WalkCacheConfig, WalkConfig
-from gpusim.config.units import Bytes, cycles
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Buffer
+from gpusim.files.units import Bytes, cycles
 from gpusim.machine import Machine, Tenant
 from gpusim.results.result import Result
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.units import Bytes
+from gpusim.files.units import Bytes
 from tests.examples import examples
 from tests.machine.bench import SMALL, Run, change
 

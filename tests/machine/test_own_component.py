@@ -15,9 +15,9 @@ from gpusim.core.metrics import Metric, PerKiloInstruction, Ratio, Total, declar
 from gpusim.core.request import Translation
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.machine import Machine, Tenant
-from gpusim.machine.conservation import ConservationError
-from gpusim.machine.warnings import warnings_of
-from gpusim.simulate import run
+from gpusim.runs.conservation import ConservationError
+from gpusim.runs.simulate import run
+from gpusim.runs.warnings import warnings_of
 from tests.machine.bench import SMALL, ScriptedApplication, ScriptedLaunch
 
 CYCLES = 7

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpusim.config.units import cycles
 from gpusim.core.errors import UserError
+from gpusim.files.units import cycles
 from gpusim.machine.load import load_model
 from tests.machine.bench import SMALL, Run, change
 

@@ -9,11 +9,11 @@ import attrs
 import pytest
 
 from gpusim import load_model, simulate
-from gpusim.config.units import cycles
 from gpusim.core.errors import DeadlockError
 from gpusim.core.policy import PolicyConfig
-from gpusim.programs.builder import ApplicationSpec
-from gpusim.programs.workload import Workload
+from gpusim.files.units import cycles
+from gpusim.workloads.builder import ApplicationSpec
+from gpusim.workloads.workload import Workload
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 
 LONG = 5_000_000

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import WalkConfig
-from gpusim.config.units import Bytes, Hertz
+from gpusim.files.units import Bytes, Hertz
 from gpusim.hardware.dram.presets import HBM2
 from tests.examples import examples
+from tests.hardware.sm.observed import launch, tenant
 from tests.machine.bench import SMALL, Run, change
 from tests.machine.instances import in_slices
 from tests.machine.test_latency import BASE, CROSSBAR, DRAM, ISSUE, L1, L2
-from tests.sm.observed import launch, tenant
 
 SECTORED = change(SMALL, l1={"sector": Bytes(32)}, l2={"sector": Bytes(32)})
 FETCH = ISSUE + L1 + CROSSBAR + L2 + DRAM + CROSSBAR

@@ -9,18 +9,18 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig, WalkConfig
-from gpusim.config.units import cycles
 from gpusim.core.errors import DeadlockError, WrongMappingError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Purpose
 from gpusim.core.warp_program import Buffer
+from gpusim.files.units import cycles
 from gpusim.hardware.walk import FirstComeFirstServed
 from gpusim.hardware.walk.walk import Walk
 from gpusim.machine import Tenant
+from tests.hardware.sm.observed import observe
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.own_stages import EACH_WAY, NextPage, with_stage
 from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB, L2_TLB
-from tests.sm.observed import observe
 
 MISS_EVERYWHERE = 645  # see test_latency
 PAGE = 4096

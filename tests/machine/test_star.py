@@ -12,9 +12,9 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.units import cycles
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
+from gpusim.files.units import cycles
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch
 from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB, WALK

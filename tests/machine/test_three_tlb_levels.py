@@ -10,9 +10,9 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig, MemoryConfig, TlbConfig
-from gpusim.config.units import Bytes, cycles
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import PolicyConfig
+from gpusim.files.units import Bytes, cycles
 from gpusim.hardware.tlb import make_array
 from gpusim.machine import Tenant
 from tests.machine.bench import (

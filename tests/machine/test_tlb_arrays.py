@@ -11,9 +11,9 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.units import cycles, parse_duration
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.signals import Signals
+from gpusim.files.units import cycles, parse_duration
 from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change

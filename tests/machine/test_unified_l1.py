@@ -6,14 +6,14 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.units import Bytes
+from gpusim.files.units import Bytes
 from gpusim.machine import Tenant
-from gpusim.machine.watching import watch_lifetimes
-from tests.fbt.virtual_machines import VIRTUAL
+from gpusim.runs.watching import watch_lifetimes
+from tests.hardware.fbt.virtual_machines import VIRTUAL
+from tests.hardware.sm.observed import tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.instances import in_slices
 from tests.machine.test_latency import BASE
-from tests.sm.observed import tenant
 
 UNIFIED = change(
     SMALL,

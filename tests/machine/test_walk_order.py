@@ -12,10 +12,10 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig, WalkConfig
-from gpusim.config.units import cycles
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Purpose
+from gpusim.files.units import cycles
 from gpusim.hardware.walk import Walk, WalkOrder
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change

@@ -10,7 +10,8 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-ROOT = Path(__file__).parents[2]
+from tests import ROOT
+
 FOLDER = ROOT / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 CLEAN = runpy.run_path(str(FOLDER / "clean.py"))

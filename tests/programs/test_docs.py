@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.programs.workload import load_workload
+from gpusim.workloads.workload import load_workload
+from tests import ROOT
 from tests.programs.drain import drain
 
-PAGE = Path(__file__).parents[2] / "docs" / "programs.md"
+PAGE = ROOT / "docs" / "programs.md"
 
 
 def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from gpusim.core.warp_program import LaneChunk, execute_in_step
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.programs.kernel import Kernel
 from gpusim.programs.kernel_function import KernelLaunch
-from gpusim.programs.sampling import SampledLaunch
-from gpusim.programs.workload import load_workload
+from gpusim.workloads.sampling import SampledLaunch
+from gpusim.workloads.workload import load_workload
 from tests.programs.test_contract import TABLES
 
 WARP = 32

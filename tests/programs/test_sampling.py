@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
-from gpusim.programs.sampling import STRETCHES, sampled_blocks
-from gpusim.programs.workload import load_workload
+from gpusim.workloads.sampling import STRETCHES, sampled_blocks
+from gpusim.workloads.workload import load_workload
 from tests.programs.drain import chunks, same_chunk
 
 

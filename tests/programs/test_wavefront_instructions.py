@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpusim.core.warp_program import MEMORY_OPS, NO_INSTRUCTION, Application, Op
-from gpusim.programs.workload import load_workload
+from gpusim.workloads.workload import load_workload
 from tests.programs.drain import chunks
 
 MATRIX = {"n": 512, "iterations": 512, "compiled_for": "gcn3"}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gpusim.core.errors import UserError
-from gpusim.programs.builder import ProgramStart
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
-from gpusim.programs.library import find_workload, read_paper, workload_names
-from gpusim.programs.workload import Workload, load_workload
+from gpusim.workloads.builder import ProgramStart
+from gpusim.workloads.library import find_workload, read_paper, workload_names
+from gpusim.workloads.workload import Workload, load_workload
 from tests.programs.drain import chunks, drain
 
 GOOD = """\

@@ -11,14 +11,8 @@ from attrs import evolve
 
 from gpusim.core.counters import CounterRow
 from gpusim.core.states import State, families, state_names
-from gpusim.results import (
-    ApplicationFacts,
-    LaunchFacts,
-    Provenance,
-    RunData,
-    WallClock,
-    headline,
-)
+from gpusim.results import ApplicationFacts, LaunchFacts, Provenance, RunData, WallClock
+from gpusim.runs.headline import headline
 from tests.results.placed import metrics_of_rows
 
 STATES = state_names(("L1", "L2"))

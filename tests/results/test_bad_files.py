@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
-from gpusim.results import ResultWriter, RunData, open_result
+from gpusim.results import RunData, open_result
+from gpusim.runs.writer import ResultWriter
 from tests.examples import examples
 
 

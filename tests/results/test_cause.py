@@ -10,8 +10,9 @@ from attrs import evolve
 
 from gpusim.core.counters import CounterRow
 from gpusim.core.states import State
-from gpusim.results import RunData, compare, headline
+from gpusim.results import RunData, compare
 from gpusim.results.cause import Cause
+from gpusim.runs.headline import headline
 from tests.results.conftest import COUNTERS, FAMILY_OF, STATES
 from tests.results.placed import metrics_of_rows
 from tests.results.test_comparison import read_back

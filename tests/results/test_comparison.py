@@ -13,10 +13,12 @@ from attrs import evolve
 
 from gpusim.core.states import State, state_names
 from gpusim.machine.load import load_model
-from gpusim.programs.workload import load_workload
-from gpusim.results import Comparison, Result, ResultWriter, RunData, compare, headline
+from gpusim.results import Comparison, Result, RunData, compare
 from gpusim.results.quantity import format_change
-from gpusim.simulate import simulate
+from gpusim.runs.headline import headline
+from gpusim.runs.simulate import simulate
+from gpusim.runs.writer import ResultWriter
+from gpusim.workloads.workload import load_workload
 from tests.results.conftest import COUNTERS, FAMILY_OF, make_sums
 from tests.results.placed import metrics_of_rows
 

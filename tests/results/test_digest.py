@@ -24,19 +24,13 @@ from gpusim.config.schema import (
     WalkCacheConfig,
     WalkConfig,
 )
-from gpusim.config.structure import unstructure
-from gpusim.config.units import Bytes, Hertz
+from gpusim.files.structure import unstructure
+from gpusim.files.units import Bytes, Hertz
 from gpusim.hardware.dram.presets import GDDR5
-from gpusim.results import (
-    ApplicationFacts,
-    LaunchFacts,
-    ResultWriter,
-    RunData,
-    SummaryValue,
-    WallClock,
-    digest,
-)
+from gpusim.results import ApplicationFacts, LaunchFacts, RunData, SummaryValue, WallClock, digest
 from gpusim.results.digest import LATER, encode
+from gpusim.runs.writer import ResultWriter
+from tests import ROOT
 
 CHANGES: dict[str, Callable[[RunData], dict[str, Any]]] = {
     "config": lambda run: {"config_toml": run.config_toml.replace("64", "65")},
@@ -115,7 +109,7 @@ def test_recorded_events_do_not_count(run: RunData) -> None:
 def test_the_same_in_other_processes(run: RunData) -> None:
     program = "from conftest import make_run; from gpusim.results import digest; "
     program += "print(digest(make_run()))"
-    root = Path(__file__).parents[2]
+    root = ROOT
     for seed, locale in (("0", "C"), ("4711", "C.UTF-8")):
         environment = {
             **os.environ,

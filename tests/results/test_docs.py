@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import gpusim.simulate  # noqa: F401
+import gpusim.runs.simulate  # noqa: F401
 from gpusim.core.metrics import declared_metrics
 from gpusim.core.states import state_names
-from gpusim.results import ApplicationFacts, Recorder, ResultWriter, RunData, headline
-from gpusim.results.schema import (
+from gpusim.files.columns import Column, Table
+from gpusim.results import ApplicationFacts, RunData
+from gpusim.results.datasets import (
     APPLICATION_SMS,
     APPLICATIONS,
     CONFIG,
@@ -38,10 +39,13 @@ from gpusim.results.schema import (
     WINDOWS,
     WORKLOAD,
 )
-from gpusim.results.storage.columns import Column, Table
+from gpusim.runs.headline import headline
+from gpusim.runs.recorder import Recorder
+from gpusim.runs.writer import ResultWriter
+from tests import ROOT
 from tests.results.placed import CLASSES, metrics_at
 
-PAGE = Path(__file__).parents[2] / "docs" / "results.md"
+PAGE = ROOT / "docs" / "results.md"
 
 GROUPS = {
     "provenance": PROVENANCE,

@@ -11,7 +11,8 @@ import pytest
 from attrs import evolve
 
 from gpusim.core.errors import UserError
-from gpusim.results import Result, ResultWriter, RunData, open_results
+from gpusim.results import Result, RunData, open_results
+from gpusim.runs.writer import ResultWriter
 
 Make = Callable[..., RunData]
 

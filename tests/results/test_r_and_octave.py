@@ -11,8 +11,9 @@ import pytest
 
 import gpusim
 from gpusim.results import Result
+from tests import ROOT
 
-PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -16,16 +16,10 @@ from hypothesis import strategies as st
 
 from gpusim.core.counters import CounterRow
 from gpusim.core.errors import UserError
-from gpusim.results import (
-    SCHEMA_VERSION,
-    Result,
-    ResultWriter,
-    RunData,
-    digest,
-    open_result,
-)
-from gpusim.results.storage.columns import Column
-from gpusim.results.storage.hdf5 import CHUNK_ROWS
+from gpusim.files.columns import Column
+from gpusim.files.hdf5 import CHUNK_ROWS
+from gpusim.results import SCHEMA_VERSION, Result, RunData, digest, open_result
+from gpusim.runs.writer import ResultWriter
 
 
 @pytest.fixture(params=["file", "memory"])

@@ -9,10 +9,10 @@ from attrs import evolve
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.programs.traces.recorder import record_trace
-from gpusim.programs.workload import Workload
-from gpusim.results.checkpoints import read_checkpoint
 from gpusim.results.result import Result
+from gpusim.runs.checkpoint.file import read_checkpoint
+from gpusim.traces.recorder import record_trace
+from gpusim.workloads.workload import Workload
 from tests.whole.running import command
 
 MVT = {"n": 128, "iterations": 4}

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import gpusim
+from gpusim.results.datasets import RECORDS
 from gpusim.results.result import Result
-from gpusim.results.schema import RECORDS
+from tests import ROOT
 from tests.quick import quick
 from tests.whole.running import run
 
@@ -43,7 +44,7 @@ def digests_elsewhere(hash_seed: str, runs: list[tuple[str, str]]) -> dict[str, 
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *map("/".join, runs)],
         env={**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": "Pacific/Chatham"},
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

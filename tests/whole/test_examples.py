@@ -12,10 +12,11 @@ import gpusim
 from gpusim.core.errors import UserError
 from gpusim.machine import Machine
 from gpusim.results.result import Result
+from tests import ROOT
 from tests.whole.test_dram_schedulers import SMALL as FEW_SMS
 from tests.whole.test_relaunch import pair
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+EXAMPLES = ROOT / "docs" / "examples"
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from gpusim.core.request import MemoryRequest, VirtualRequest
 from gpusim.hardware.cache import L2Bank
 from gpusim.machine import Tenant
 from gpusim.machine.load import load_model
-from gpusim.programs.workload import load_workload
+from gpusim.workloads.workload import load_workload
 from tests.opened import opened_machine
 
 PHYSICAL = ("tiny", (), {"walk.cache": "none"})

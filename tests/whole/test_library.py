@@ -9,8 +9,9 @@ import pytest
 
 import gpusim
 from experiments.library import Effect, draw, effects, measure
+from tests import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 
 
 @pytest.mark.parametrize("name", effects())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpusim.config.document import read_document
 from gpusim.config.layers import variants_of
-from gpusim.core.datafiles import data_names, find_data
+from gpusim.files.shipped import data_names, find_data
+from gpusim.files.toml_document import read_document
 from gpusim.results.result import Result
 from tests.quick import quick
 from tests.whole.running import base_run, run

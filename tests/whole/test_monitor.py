@@ -11,7 +11,7 @@ import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.machine.monitor import Progress
+from gpusim.runs.monitor import Progress
 from tests.quick import quick
 from tests.whole.running import command, run
 from tests.whole.test_relaunch import pair

@@ -25,10 +25,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.whole.forked import forked_command, forked_python
 from tests.whole.running import command
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"(?:<!-- (?:(long)|file: (\S+)) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
 COMMANDS = re.compile(r"(gpusim [^|>&;$`\\]*\n)+")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from experiments.marked import marked
 from experiments.recipe_table import RUNS, Outcome, listing, load, run, table
 from gpusim.config.recipe import recipe_names
-from gpusim.core.datafiles import data_names
+from gpusim.files.shipped import data_names
 from gpusim.machine.load import load_model
+from tests import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "recipes.md"
+PAGE = ROOT / "docs" / "reference" / "recipes.md"
 PAIRS = [(recipe, model) for recipe in recipe_names() for model in data_names("models")]
 TOLD = marked(PAGE.read_text(encoding="utf-8"), "recipes")
 RUNS_THERE = Outcome()

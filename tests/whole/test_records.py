@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from gpusim.machine import Machine
-from gpusim.results.dotted import by_dotted_key
+from gpusim.results.datasets import RECORDS
+from gpusim.results.flat_toml import by_dotted_key
 from gpusim.results.result import Result
-from gpusim.results.schema import RECORDS
 from tests.quick import quick
 from tests.whole.running import run
 
@@ -134,7 +134,7 @@ def test_recording_changes_no_event(
         machines.append(Machine(*args))
         return machines[-1]
 
-    monkeypatch.setattr(sys.modules["gpusim.simulate"], "Machine", build)
+    monkeypatch.setattr(sys.modules["gpusim.runs.simulate"], "Machine", build)
     plain = run(model, workload)
     recorded = run(model, workload, record=tuple(RECORDS))
     assert recorded.digest == plain.digest

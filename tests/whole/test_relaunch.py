@@ -7,9 +7,9 @@ import pytest
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.machine import Machine
-from gpusim.machine.conservation import check_conservation
 from gpusim.results.result import Result
-from gpusim.simulate import assign_sms, run
+from gpusim.runs.conservation import check_conservation
+from gpusim.runs.simulate import assign_sms, run
 
 PAIR = """
 relaunch = "{rule}"

@@ -14,16 +14,16 @@ import pytest
 import gpusim
 from gpusim import sampled
 from gpusim.core import contents
-from gpusim.core.datafiles import data_folder
 from gpusim.core.warp_program import Application, Launch
+from gpusim.files.shipped import data_folder
 from gpusim.programs import library, sizes
-from gpusim.programs.survey import SurveyedLaunch, survey
-from gpusim.programs.traces.recorder import record_trace
-from gpusim.programs.workload import Workload
 from gpusim.studies.reproduce import claims
 from gpusim.studies.sweep.key import content_key
+from gpusim.traces.recorder import record_trace
+from gpusim.workloads.survey import SurveyedLaunch, survey
+from gpusim.workloads.workload import Workload
 from tests.programs.test_own_programs import Parameters, TouchAll
-from tests.programs.traces.writing_macsim import BASE, EXIT, LDG, record, write_kernel
+from tests.traces.writing_macsim import BASE, EXIT, LDG, record, write_kernel
 from tests.whole.running import run
 
 WINDOWS = "windows=4,length=30instructions,warm=10instructions"

@@ -7,12 +7,12 @@ import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.hardware.sm.skipping import SkippingScheduler
+from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.machine import Machine
-from gpusim.machine.skipping import SkipFirst, parse_skip
-from gpusim.machine.warming import prepare_warming
-from gpusim.simulate import assign_sms
-from gpusim.simulate import run as run_machine
+from gpusim.runs.simulate import assign_sms
+from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.skipping import SkipFirst, parse_skip
+from gpusim.runs.warming import prepare_warming
 from tests.whole.running import command, run
 
 SMALL: dict[str, object] = {"n": 128, "iterations": 4}

@@ -6,8 +6,8 @@ import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.machine.stopping import StopRule, parse_rules
 from gpusim.results.result import Result
+from gpusim.runs.stopping import StopRule, parse_rules
 from tests.whole.running import command, run
 from tests.whole.test_relaunch import pair
 

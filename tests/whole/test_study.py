@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
-from gpusim.core.datafiles import data_folder
 from gpusim.core.errors import UserError
+from gpusim.files.shipped import data_folder
 from gpusim.studies.scripts import FOLDER, find_study, run_study, studies
+from tests import ROOT
 from tests.quick import quick
 from tests.whole.running import command
 
-ROOT = Path(__file__).parents[2]
 _NAMED = re.compile(r"\bgpusim\s+study ([a-z][a-z-]*(?:\.[a-z-]+)?)")
 
 
@@ -118,6 +118,6 @@ def test_a_study_runs_where_there_is_no_checkout(tmp_path: Path) -> None:
 
 
 def test_a_user_is_told_of_a_broken_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpusim.core.datafiles._PACKAGE", Path("/nowhere"))
+    monkeypatch.setattr("gpusim.files.shipped._PACKAGE", Path("/nowhere"))
     with pytest.raises(UserError, match="own experiments are missing"):
         find_study("storms")

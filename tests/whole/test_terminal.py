@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from gpusim.cli.summary import print_summary
-from gpusim.core.datafiles import data_names
+from gpusim.files.shipped import data_names
 from gpusim.results import Result
 from tests.quick import quick
-from tests.report.runs import run_pair
+from tests.views.report.runs import run_pair
 from tests.whole.running import run
 
 

@@ -16,8 +16,8 @@ from experiments.trust.page import find, page, summary
 from experiments.trust.pages import numbers, rows_of, said, tables
 from gpusim.core.errors import UserError
 from gpusim.studies.reproduce.claims import Claim, Paper, Role, papers
+from tests import ROOT
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 AGAIN = "run: gpusim study trust --doc docs/trust.md --readme README.md"
 

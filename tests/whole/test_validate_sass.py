@@ -9,7 +9,7 @@ import pytest
 
 from experiments.validate_sass import COUNTS, main, read_counts
 from gpusim.machine.load import load_model
-from tests.programs.traces.writing import EXIT, block, header, write
+from tests.traces.writing import EXIT, block, header, write
 
 LOAD = "0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x7f1000000000 4 0"
 AGAIN = "0020 ffffffff 1 R6 LDG.E 1 R4 4 1 0x7f1000000000 4 0"

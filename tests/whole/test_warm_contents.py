@@ -25,14 +25,14 @@ from gpusim.core.warp_program import (
 )
 from gpusim.hardware.sm import last_touches, passage
 from gpusim.hardware.sm.coalescer import KIND_OF_OP, lanes_that_cover
-from gpusim.hardware.sm.skipped_accesses import KIND_BITS, touched_by, touched_in
-from gpusim.hardware.sm.skipping import SkippingScheduler
+from gpusim.hardware.sm.untimed.accesses import KIND_BITS, touched_by, touched_in
+from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.machine import Machine
-from gpusim.machine.skipping import SkipFirst
-from gpusim.machine.warming import prepare_warming
-from gpusim.simulate import assign_sms
-from gpusim.simulate import run as run_machine
+from gpusim.runs.simulate import assign_sms
+from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.skipping import SkipFirst
+from gpusim.runs.warming import prepare_warming
 
 BASE = 1 << 40
 KINDS = (1 << KIND_BITS) - 1

@@ -11,7 +11,8 @@ import pytest
 import gpusim
 from gpusim.core.policy import Ending
 from gpusim.hardware.tlb import SetAssociativeArray
-from gpusim.results import ResultWriter, digest, open_result
+from gpusim.results import digest, open_result
+from gpusim.runs.writer import ResultWriter
 from gpusim.views.report import html_report
 from tests.results.conftest import make_run
 from tests.whole.running import command, run

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.hardware.sm.skipping import Pace, SkippingScheduler
+from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.machine import Machine
-from gpusim.machine.sample_plan import parse_sample
-from gpusim.machine.warming import prepare_warming
-from gpusim.programs.library import find_workload, workload_names
-from gpusim.results.estimates import LEAST_WINDOWS, Shares, _largest_by_chance, whole_of
-from gpusim.simulate import assign_sms
-from gpusim.simulate import run as run_machine
+from gpusim.runs.simulate import assign_sms
+from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.warming import prepare_warming
+from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, _largest_by_chance, whole_of
+from gpusim.runs.windows.plan import parse_sample
+from gpusim.workloads.library import find_workload, workload_names
 from tests.whole.running import command, run
 from tests.whole.test_skipping import arrays
 

@@ -4,9 +4,9 @@ import pytest
 from attrs import evolve
 
 import gpusim
-from gpusim.programs.library import find_workload, paper_names, read_paper, workload_names
-from gpusim.programs.sizes import size_of
-from gpusim.programs.workload import load_workload
+from gpusim.workloads.library import find_workload, paper_names, read_paper, workload_names
+from gpusim.workloads.sizes import size_of
+from gpusim.workloads.workload import load_workload
 from tests.quick import quick
 
 MIXES = [

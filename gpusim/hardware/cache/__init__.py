@@ -1,6 +1,7 @@
 """Caches: the L1 of an SM, the banks of the L2 and their miss paths, virtual kinds, and arrays."""
 
 from gpusim.hardware.cache.array import CacheArray
+from gpusim.hardware.cache.auxiliary import SideCache, SideCounters
 from gpusim.hardware.cache.bypass import CacheBypass, NeverBypass
 from gpusim.hardware.cache.copies import CopyingL2Bank, CopyingMisses, join_partitions
 from gpusim.hardware.cache.dram_misses import DramMisses
@@ -11,7 +12,6 @@ from gpusim.hardware.cache.l2 import L2Bank, L2Counters, MissPath
 from gpusim.hardware.cache.on_miss_l1 import OnMissL1Cache
 from gpusim.hardware.cache.remapping_l1 import RemappingL1Cache
 from gpusim.hardware.cache.sectored_l2 import SectorCounters, SectoredL2Bank, SectoredMisses
-from gpusim.hardware.cache.side import SideCache, SideCounters
 from gpusim.hardware.cache.storing_l1 import STORING_L1S, AllocatingL1Cache, EvictingL1Cache
 from gpusim.hardware.cache.synonym_table import SynonymTable
 from gpusim.hardware.cache.translated_misses import TranslatedMisses

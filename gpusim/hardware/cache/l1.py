@@ -9,18 +9,18 @@ import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config
-from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Probe, Waiters, Wakeable
+from gpusim.core.interfaces import FirstCache
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
-from gpusim.core.neighbours import FirstCache
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
+from gpusim.files.units import Hertz
 from gpusim.hardware.cache.hashed_array import l1_array
 from gpusim.hardware.cache.unified import Splits
 

@@ -10,18 +10,18 @@ import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L2Config
-from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Stall
+from gpusim.core.interfaces import Inbound
 from gpusim.core.law import Law
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Mshrs
-from gpusim.core.neighbours import Inbound
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.signals import Signals
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES
+from gpusim.files.units import Hertz
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.page_table_reads import Levels
 from gpusim.hardware.cache.partition import arrays_of

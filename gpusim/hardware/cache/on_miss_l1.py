@@ -5,10 +5,10 @@ from __future__ import annotations
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config
-from gpusim.config.units import Hertz
 from gpusim.core.engine import EventLoop
 from gpusim.core.mshr import FULL, NEW, Admission
 from gpusim.core.request import MemoryRequest
+from gpusim.files.units import Hertz
 from gpusim.hardware.cache.l1 import L1Cache
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpusim.config.schema import L2Config
 from gpusim.core.errors import OptionError, UserError
-from gpusim.core.shares import split_ways
+from gpusim.core.even_split import split_ways
 from gpusim.hardware.cache.array import CacheArray
 
 

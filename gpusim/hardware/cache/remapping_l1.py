@@ -8,11 +8,11 @@ import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config, RemappingConfig
-from gpusim.config.units import Hertz
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop
 from gpusim.core.mshr import FULL, NEW, Admission
 from gpusim.core.request import MemoryRequest, VirtualRequest, line_in_page
+from gpusim.files.units import Hertz
 from gpusim.hardware.cache.synonym_table import SynonymTable
 from gpusim.hardware.cache.virtual_l1 import VirtualL1Cache
 

@@ -12,11 +12,11 @@ import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config
-from gpusim.config.units import Hertz
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import COVERED_SHIFT, SECTORS
+from gpusim.files.units import Hertz
 from gpusim.hardware.cache.l1 import L1Cache
 
 _STORE: Final = int(Kind.STORE)

@@ -9,12 +9,12 @@ import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config
-from gpusim.config.units import Hertz
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.mshr import FULL, Admission
 from gpusim.core.request import MemoryRequest, VirtualRequest, page_of_line
+from gpusim.files.units import Hertz
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1Cache
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from gpusim.config.choices import wrong_choices
 from gpusim.config.dram import DramConfig
-from gpusim.config.units import Hertz
 from gpusim.core.engine import EventLoop, Port
 from gpusim.core.errors import UserError
 from gpusim.core.request import MemoryRequest
+from gpusim.files.units import Hertz
 from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.hashed_mapping import mapping_of
 from gpusim.hardware.dram.ideal import IdealDramChannel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, gcd
 
-from gpusim.config.units import Duration, Hertz
+from gpusim.files.units import Duration, Hertz
 
 
 class ClockRatio:

@@ -8,12 +8,12 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.dram import DramConfig
-from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
+from gpusim.files.units import Hertz
 from gpusim.hardware.dram.clock import ClockRatio, core_cycles
 from gpusim.hardware.dram.commands import Commands
 from gpusim.hardware.dram.counters import DramCounters

@@ -7,11 +7,11 @@ from collections.abc import Generator, Iterable, Iterator
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.dram import DramConfig
-from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.engine import EventLoop, Port, Probe
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
+from gpusim.files.units import Hertz
 from gpusim.hardware.dram.clock import ClockRatio, core_cycles
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping

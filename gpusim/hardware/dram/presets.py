@@ -8,7 +8,7 @@ formulas), JEDEC's standards, or an analogy, which is said.
 from __future__ import annotations
 
 from gpusim.config.dram import DramConfig, DramTiming
-from gpusim.config.units import Bytes, Hertz, cycles
+from gpusim.files.units import Bytes, Hertz, cycles
 
 
 def _timing(**clocks: int) -> DramTiming:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpusim.core.engine import EventLoop, Port, Sink, Wakeable
 from gpusim.core.request import Translation, VirtualRequest
-from gpusim.hardware.fbt.neighbours import Miss
+from gpusim.hardware.fbt.inputs import Miss
 from gpusim.hardware.fbt.shootdowns import Shootdowns
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpusim.core.request import line_in_page
-from gpusim.hardware.fbt.neighbours import Holder
+from gpusim.hardware.fbt.inputs import Holder
 from gpusim.hardware.fbt.purge import Done, Purge, Purges, nothing
 from gpusim.hardware.fbt.table import ForwardBackwardTable
 

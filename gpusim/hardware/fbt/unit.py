@@ -9,7 +9,6 @@ from typing import Any
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import FbtConfig
-from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law, laws_of
@@ -21,8 +20,9 @@ from gpusim.core.request import (
     line_in_page,
     page_of_line,
 )
+from gpusim.files.units import Hertz
 from gpusim.hardware.fbt.entrance import Entrance
-from gpusim.hardware.fbt.neighbours import FbtCounters, Holder, Miss, Permissions, VirtualBank
+from gpusim.hardware.fbt.inputs import FbtCounters, Holder, Miss, Permissions, VirtualBank
 from gpusim.hardware.fbt.purge import L1, Purges
 from gpusim.hardware.fbt.shootdowns import Shootdowns
 from gpusim.hardware.fbt.table import ForwardBackwardTable, Page

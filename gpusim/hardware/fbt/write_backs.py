@@ -8,7 +8,7 @@ from gpusim.core.engine import EventLoop, Port
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES
-from gpusim.hardware.fbt.neighbours import VirtualBank
+from gpusim.hardware.fbt.inputs import VirtualBank
 from gpusim.hardware.fbt.purge import Purges
 from gpusim.hardware.fbt.table import Page
 

@@ -7,6 +7,7 @@ the host (`host`), and come when they are accessed often (`access_counters`).
 """
 
 from gpusim.hardware.paging.access_counters import AccessCounters
+from gpusim.hardware.paging.access_monitor import WatchedWay
 from gpusim.hardware.paging.device_memory import DeviceMemory
 from gpusim.hardware.paging.driver import Driver
 from gpusim.hardware.paging.eviction import Eviction
@@ -16,7 +17,6 @@ from gpusim.hardware.paging.link import Link
 from gpusim.hardware.paging.page_faults import PageFaults
 from gpusim.hardware.paging.placement import Placement
 from gpusim.hardware.paging.prefetch import PagePrefetch, Resident
-from gpusim.hardware.paging.watched import WatchedWay
 
 __all__ = [
     "HEADER_BYTES",

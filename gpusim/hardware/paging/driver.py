@@ -8,13 +8,13 @@ from itertools import chain
 import attr
 
 from gpusim.config.paging import PagingConfig
-from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.metrics import Metric, PerCycle, Ratio, Total, declare_metrics
+from gpusim.files.units import Hertz
 from gpusim.hardware.paging.device_memory import DeviceMemory
 from gpusim.hardware.paging.fault import Fault, FaultBuffer
 from gpusim.hardware.paging.link import Link

@@ -8,11 +8,11 @@ from fractions import Fraction
 import attr
 
 from gpusim.config.paging import LinkConfig
-from gpusim.config.units import Hertz
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Probe
 from gpusim.core.metrics import GigabytesPerSecond, Metric, PerCycle, declare_metrics
+from gpusim.files.units import Hertz
 
 
 @attr.s(auto_attribs=True)

@@ -7,15 +7,15 @@ from typing import Final
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
-from gpusim.core.neighbours import FirstCache, FirstTlb, Inbound
+from gpusim.core.interfaces import FirstCache, FirstTlb, Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES, LaneChunk, Segment
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.hardware.sm.history import RecordedStall
-from gpusim.hardware.sm.neighbours import Owner
-from gpusim.hardware.sm.skipped_accesses import Touched, touched_by
+from gpusim.hardware.sm.lsu_interfaces import Owner
 from gpusim.hardware.sm.translation_point import TRANSLATION_POINTS
+from gpusim.hardware.sm.untimed.accesses import Touched, touched_by
 from gpusim.hardware.sm.warp import Answerable, WarpAccess
 
 _LSU: Final = int(State.LSU)

@@ -16,14 +16,14 @@ from gpusim.core.request import Trailed
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.core.warp_program import Op, Segment
+from gpusim.hardware.sm.auxiliary_unit import SideUnit
 from gpusim.hardware.sm.coalescer import KIND_OF_OP
 from gpusim.hardware.sm.counters import LAWS, SmCounters
 from gpusim.hardware.sm.issue_port import IssuePort
 from gpusim.hardware.sm.ledger import WAITING, Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
-from gpusim.hardware.sm.neighbours import Home
+from gpusim.hardware.sm.lsu_interfaces import Home
 from gpusim.hardware.sm.schedulers import WarpScheduler
-from gpusim.hardware.sm.side_unit import SideUnit
 from gpusim.hardware.sm.warp import STALLED, Block, Life, Warp, WarpAccess
 
 # Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.

@@ -13,12 +13,12 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import Port, Sink
+from gpusim.core.interfaces import FirstCache, FirstTlb
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED
-from gpusim.core.neighbours import FirstCache, FirstTlb
 from gpusim.core.request import Kind, MemoryRequest, Requester, VirtualRequest
 from gpusim.core.states import State
-from gpusim.hardware.sm.neighbours import StartingUnit
+from gpusim.hardware.sm.lsu_interfaces import StartingUnit
 from gpusim.hardware.sm.warp import WarpAccess
 
 _CACHE: Final = int(State.CACHE)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import FbtConfig, TlbConfig
-from gpusim.config.units import cycles
 from gpusim.core.mapping import Mapping
+from gpusim.files.units import cycles
 from gpusim.hardware.tlb.array import TlbArray
 
 

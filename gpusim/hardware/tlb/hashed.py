@@ -8,8 +8,8 @@ from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.structures import bits_for
-from gpusim.hardware.tlb.around import ArrayAround
 from gpusim.hardware.tlb.array import TlbArray
+from gpusim.hardware.tlb.wrapper import ArrayAround
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -9,10 +9,10 @@ import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
-from gpusim.config.units import Hertz
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Waiters, Wakeable
 from gpusim.core.errors import wrong_mapping
+from gpusim.core.interfaces import FirstTlb
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping, became_part
 from gpusim.core.metrics import (
@@ -27,11 +27,11 @@ from gpusim.core.metrics import (
     declare_metrics,
 )
 from gpusim.core.mshr import MERGED, Mshrs, SeparateMshrs
-from gpusim.core.neighbours import FirstTlb
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, Traveller
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Pages, Stage
 from gpusim.core.states import State
+from gpusim.files.units import Hertz
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.fill import FillPolicy
 

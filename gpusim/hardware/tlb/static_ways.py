@@ -10,10 +10,10 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.errors import OptionError, UserError
+from gpusim.core.even_split import split_ways
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy, register_policy
-from gpusim.core.shares import split_ways
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.array import TlbArray

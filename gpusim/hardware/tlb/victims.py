@@ -13,8 +13,8 @@ from gpusim.core.counters import count
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
 from gpusim.core.structures import Dimensions, Storage, bits_for
-from gpusim.hardware.tlb.around import ArrayAround
 from gpusim.hardware.tlb.array import TlbArray
+from gpusim.hardware.tlb.wrapper import ArrayAround
 
 
 @attr.s(auto_attribs=True)

@@ -1,6 +1,5 @@
 """Page walks: walkers, page-walk caches, the radix page table and its frames."""
 
-from gpusim.hardware.walk.coalescer import Coalescer
 from gpusim.hardware.walk.fair_share import FairShare
 from gpusim.hardware.walk.frames import (
     ContiguousFrames,
@@ -14,6 +13,7 @@ from gpusim.hardware.walk.frames import (
 from gpusim.hardware.walk.memory import Memory
 from gpusim.hardware.walk.mixed_frames import LargestFitFrames
 from gpusim.hardware.walk.order import FirstComeFirstServed, WalkOrder
+from gpusim.hardware.walk.page_coalescer import Coalescer
 from gpusim.hardware.walk.page_table import PageTable
 from gpusim.hardware.walk.shortest_job import ShortestJobFirst
 from gpusim.hardware.walk.walk import Walk

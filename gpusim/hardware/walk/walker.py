@@ -9,20 +9,20 @@ import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import WalkCacheConfig, WalkConfig
-from gpusim.config.units import Hertz
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
 from gpusim.core.errors import UserError
+from gpusim.core.interfaces import Behind
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.mshr import MERGED, Mshrs
-from gpusim.core.neighbours import Behind
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage
 from gpusim.core.states import State
+from gpusim.files.units import Hertz
 from gpusim.hardware.walk.order import WalkOrder
 from gpusim.hardware.walk.page_table import PageTable
 from gpusim.hardware.walk.walk import Walk

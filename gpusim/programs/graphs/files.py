@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from gpusim.core.border import border
 from gpusim.core.errors import UserError
+from gpusim.core.untrusted import untrusted
 from gpusim.programs.graphs.edge_formats import read_dimacs, read_matrix_market, read_snap
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.graphs.list_formats import read_metis, read_rodinia
@@ -40,7 +40,7 @@ def read_graph(path: Path) -> Graph:
     Raises:
         UserError: the file cannot be read, or is damaged.
     """
-    with border(f"graph file {path}"):
+    with untrusted(f"graph file {path}"):
         lines = Lines.of(path)
         ending = Path(path.name.removesuffix(".gz")).suffix.lower()
         reader = _READERS[_ENDINGS.get(ending) or _format_of(lines)]

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import field, frozen
 from attrs.validators import ge
 
-from gpusim.core.border import afford
+from gpusim.core.untrusted import afford
 from gpusim.programs.graphs.co_papers import CoPapers
 from gpusim.programs.graphs.graph import MOST_ARCS, Graph, graph_from_arcs
 from gpusim.programs.graphs.k_way_tree import KWayTree

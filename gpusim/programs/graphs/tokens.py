@@ -11,8 +11,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.core.border import afford, border, check_unpacked, file_bytes
 from gpusim.core.errors import UserError
+from gpusim.core.untrusted import afford, check_unpacked, file_bytes, untrusted
 
 _NEWLINE, _MINUS, _ZERO = ord("\n"), ord("-"), ord("0")
 _MOST_DIGITS = 18
@@ -27,7 +27,7 @@ def read_text(path: Path) -> NDArray[np.uint8]:
     Raises:
         UserError: it cannot be read, is a damaged gzip file, a bomb, too large, or empty.
     """
-    with border(f"graph file {path}"):
+    with untrusted(f"graph file {path}"):
         size = file_bytes(path, "cannot read graph file")
         afford(size * _MEMORY_TIMES, f"graph file {path}")
         try:

@@ -12,10 +12,9 @@ import attrs
 import h5py
 import numpy as np
 
-from gpusim.core.border import border
 from gpusim.core.errors import UserError
-from gpusim.results.run_data import Provenance
-from gpusim.results.storage.hdf5 import (
+from gpusim.core.untrusted import untrusted
+from gpusim.files.hdf5 import (
     Values,
     get_text,
     read_record,
@@ -23,8 +22,9 @@ from gpusim.results.storage.hdf5 import (
     set_text,
     write_table,
 )
-from gpusim.results.storage.opening import open_hdf5
-from gpusim.results.storage.target import Target
+from gpusim.files.opening import open_hdf5
+from gpusim.files.target import Target
+from gpusim.results.run_data import Provenance
 from gpusim.studies.characterize.characterization import (
     DISTRIBUTIONS,
     ApplicationCharacterization,
@@ -32,9 +32,9 @@ from gpusim.studies.characterize.characterization import (
     Characterization,
     KernelCounts,
 )
+from gpusim.studies.characterize.datasets import FORMAT, SCHEMA_VERSION, TABLES
 from gpusim.studies.characterize.distribution import Distribution
 from gpusim.studies.characterize.intensity import BINS
-from gpusim.studies.characterize.schema import FORMAT, SCHEMA_VERSION, TABLES
 
 Row = TypeVar("Row")
 
@@ -72,7 +72,7 @@ def read_characterization(path: str | os.PathLike[str]) -> Characterization:
         UserError: it is not there, no such file, damaged, or a newer gpusim wrote it.
     """
     with (
-        border(path, "is not a readable characterization"),
+        untrusted(path, "is not a readable characterization"),
         open_hdf5(Path(path)) as file,
     ):
         if get_text(file, "format") != FORMAT:

@@ -16,9 +16,8 @@ from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
 from gpusim.hardware.sm.occupancy import blocks_per_sm
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.dimensions import dimensions
-from gpusim.programs.workload import Workload
 from gpusim.results.run_data import Provenance
-from gpusim.simulate import assign_sms
+from gpusim.runs.simulate import assign_sms
 from gpusim.studies.characterize.blocks import BlockAccesses, Geometry, run_block
 from gpusim.studies.characterize.characterization import (
     DISTRIBUTIONS,
@@ -39,6 +38,7 @@ from gpusim.studies.characterize.intensity import (
 )
 from gpusim.studies.characterize.locality import Frames, shared_upper_bits, strides
 from gpusim.studies.characterize.placement import SmStream, place_blocks, sm_stream, touch_order
+from gpusim.workloads.workload import Workload
 
 MAX_ACCESSES = 1 << 25
 """Accesses of one launch, which is in memory as a whole: about 12 bytes each, and five times as

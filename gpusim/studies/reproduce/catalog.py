@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable
 from importlib.machinery import ModuleSpec
 
-from gpusim.core.datafiles import data_folder
 from gpusim.core.errors import UserError, nearest
+from gpusim.files.shipped import data_folder
 from gpusim.studies.reproduce.claims import Paper, papers
 from gpusim.studies.reproduce.figure import Figure
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from attrs import field, frozen
 
-from gpusim.config.document import read_document
-from gpusim.config.structure import StructureError, structure
-from gpusim.core.contents import while_unchanged
-from gpusim.core.datafiles import data_folder
 from gpusim.core.errors import UserError, nearest
-from gpusim.programs.tables import SCALES
+from gpusim.files.contents import while_unchanged
+from gpusim.files.shipped import data_folder
+from gpusim.files.structure import StructureError, structure
+from gpusim.files.toml_document import read_document
 from gpusim.studies.reproduce.choices import Choice, Study, check_choice
+from gpusim.workloads.tables import SCALES
 
 DIRECTIONS = ("higher", "lower", "equal", "ordering", "at least")
 SCOPES = ("simulate", "analytic", "hardware")

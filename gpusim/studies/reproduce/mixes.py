@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from gpusim.programs.builder import application_builder
-from gpusim.programs.library import find_workload
-from gpusim.programs.tables import SCALES
 from gpusim.studies.sweep.point import ALONE, SHARED
+from gpusim.workloads.builder import application_builder
+from gpusim.workloads.library import find_workload
+from gpusim.workloads.tables import SCALES
 
 if TYPE_CHECKING:
     import pandas as pd

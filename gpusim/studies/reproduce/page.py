@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.core.errors import WriteError
-from gpusim.results.storage.files import whole_file
+from gpusim.files.whole_files import whole_file
 from gpusim.studies.reproduce.catalog import figures_of
 from gpusim.studies.reproduce.choices_page import sources, trials_part
 from gpusim.studies.reproduce.claims import Claim, Paper

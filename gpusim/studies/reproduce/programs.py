@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpusim.programs.library import Entry, paper_workloads
-from gpusim.programs.tables import SCALES, ApplicationTable
+from gpusim.workloads.library import Entry, paper_workloads
+from gpusim.workloads.tables import SCALES, ApplicationTable
 
 
 def programs_of(paper: str, kind: str = "") -> dict[str, str]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, WriteError
 from gpusim.machine.load import load_model
-from gpusim.programs.workload import Workload, load_workload
 from gpusim.studies.characterize import (
     ApplicationCharacterization,
     Characterization,
@@ -25,6 +24,7 @@ from gpusim.studies.reproduce.figure import Survey
 from gpusim.studies.sweep.key import content_key
 from gpusim.studies.sweep.pools import Pool
 from gpusim.studies.sweep.progress import Report, SweepProgress
+from gpusim.workloads.workload import Workload, load_workload
 
 FOLDER = "characterizations"
 _TICK_SECONDS = 0.25

@@ -12,17 +12,17 @@ from gpusim.config.load import LoadedModel
 from gpusim.core.errors import is_own
 from gpusim.core.registry import Slot, find_policy, policy
 from gpusim.machine.check_policies import policies_of
-from gpusim.programs.builder import ProgramStart
 from gpusim.programs.catalog import ProgramKind, program
-from gpusim.programs.workload import Workload
 from gpusim.results.digest import encode
+from gpusim.workloads.builder import ProgramStart
+from gpusim.workloads.workload import Workload
 
 ONLOOKERS = (
     "cli/",
     "data/",
     "machine/cost.py",
-    "machine/monitor.py",
-    "results/run_log.py",
+    "runs/monitor.py",
+    "runs/run_log.py",
     "studies/",
     "views/",
 )

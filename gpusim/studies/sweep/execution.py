@@ -10,17 +10,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from attrs import define
 
 from gpusim.core.errors import UserError
-from gpusim.results.storage.interrupts import uninterrupted
-from gpusim.studies.sweep.brake import Brake
-from gpusim.studies.sweep.claims import Claims, claim_file
+from gpusim.files.interrupts import uninterrupted
 from gpusim.studies.sweep.code import own_policies, semantics
 from gpusim.studies.sweep.estimate import Estimates
 from gpusim.studies.sweep.executors import Executor, WorkerLostError
 from gpusim.studies.sweep.folder import FailedRun, RunFolder, table_of
 from gpusim.studies.sweep.journal import Journal
+from gpusim.studies.sweep.pause import Brake
 from gpusim.studies.sweep.plan import Plan, Run
 from gpusim.studies.sweep.point import Point
 from gpusim.studies.sweep.progress import Report, SweepProgress
+from gpusim.studies.sweep.run_claims import Claims, claim_file
 from gpusim.studies.sweep.worker import (
     WORKER_LOST,
     ClaimLost,

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Protocol
 
 from gpusim.core.errors import UserError
-from gpusim.results.storage.interrupts import uninterrupted
+from gpusim.files.interrupts import uninterrupted
 from gpusim.studies.sweep.pools import Pool
 from gpusim.studies.sweep.worker import (
     WORKER_LOST,

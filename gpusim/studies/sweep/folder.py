@@ -25,13 +25,13 @@ import attrs
 import tomli_w
 from attrs import frozen
 
-from gpusim.core.border import border, file_bytes, memory_bound, small_text
-from gpusim.core.contents import while_unchanged
 from gpusim.core.errors import UserError, WriteError
-from gpusim.results.storage.files import PARTIAL, whole_file
-from gpusim.studies.sweep.claims import LEASE_SECONDS, age, held, living
-from gpusim.studies.sweep.mark import check_folder, make_folder
+from gpusim.core.untrusted import file_bytes, memory_bound, small_text, untrusted
+from gpusim.files.contents import while_unchanged
+from gpusim.files.whole_files import PARTIAL, whole_file
+from gpusim.studies.sweep.folder_marker import check_folder, make_folder
 from gpusim.studies.sweep.point import Point, as_text
+from gpusim.studies.sweep.run_claims import LEASE_SECONDS, age, held, living
 from gpusim.studies.sweep.spec import Sweep, read_sweep, to_plain
 from gpusim.studies.sweep.worker import Facts, Failure, facts_of
 
@@ -274,7 +274,7 @@ def _check_numbers(table: pd.DataFrame) -> None:
 def _damaged_table(path: Path) -> AbstractContextManager[None]:
     """Inside, whatever a table of a sweep makes its readers raise becomes a user's error."""
     remedy = "run the sweep again, and it is made anew from the results that are there"
-    return border(path, f"is damaged; {remedy}")
+    return untrusted(path, f"is damaged; {remedy}")
 
 
 @while_unchanged(1024)

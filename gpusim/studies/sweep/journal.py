@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from gpusim.core.errors import WriteError
-from gpusim.results.storage.files import sync_folder
+from gpusim.files.whole_files import sync_folder
 
 if TYPE_CHECKING:
     import structlog

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim.config.load import LoadedModel
-from gpusim.core.contents import content_of
 from gpusim.core.errors import UserError
-from gpusim.programs.workload import Workload
+from gpusim.files.contents import content_of
+from gpusim.results.datasets import SCHEMA_VERSION
 from gpusim.results.digest import Plain, encode
-from gpusim.results.schema import SCHEMA_VERSION
-from gpusim.simulate import sm_counts
+from gpusim.runs.simulate import sm_counts
 from gpusim.studies.sweep.code import semantics
-from gpusim.studies.sweep.own_code import own_code
+from gpusim.studies.sweep.user_sources import own_code
+from gpusim.workloads.workload import Workload
 
 KEY_LENGTH = 32
 """Hexadecimal digits."""

@@ -13,14 +13,12 @@ from attrs import evolve, field, frozen
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.machine.load import load_model
-from gpusim.programs.builder import ProgramStart
 from gpusim.programs.catalog import ProgramKind
-from gpusim.programs.workload import Workload, load_workload
-from gpusim.simulate import sm_counts
+from gpusim.runs.simulate import sm_counts
 from gpusim.studies.sweep.code import own_programs
 from gpusim.studies.sweep.key import content_key, workload_digest
+from gpusim.studies.sweep.named_files import place
 from gpusim.studies.sweep.pairs import refusals
-from gpusim.studies.sweep.places import place
 from gpusim.studies.sweep.point import (
     ALONE,
     COORDINATES,
@@ -32,6 +30,8 @@ from gpusim.studies.sweep.point import (
 )
 from gpusim.studies.sweep.shift import shifted_value
 from gpusim.studies.sweep.spec import SAME, Sweep
+from gpusim.workloads.builder import ProgramStart
+from gpusim.workloads.workload import Workload, load_workload
 
 
 @frozen(eq=False)

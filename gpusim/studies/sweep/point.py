@@ -6,8 +6,8 @@ from attrs import frozen
 
 from gpusim.config.layers import parse_scalar
 from gpusim.core.errors import UserError
-from gpusim.programs.workload import Workload, load_workload
 from gpusim.studies.sweep.key import workload_digest
+from gpusim.workloads.workload import Workload, load_workload
 
 BASELINE = "baseline"
 """How tables name a model without variants."""

@@ -13,7 +13,7 @@ from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
 
 from gpusim.core.import_path import SAFE_PATH
-from gpusim.results.storage.interrupts import uninterrupted
+from gpusim.files.interrupts import uninterrupted
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.results.bands import COLUMNS, bands_of
+from gpusim.files.whole_files import whole_file
 from gpusim.results.folder import Results, open_results
+from gpusim.results.repeated_runs import COLUMNS, bands_of
 from gpusim.results.result import Result, open_result
-from gpusim.results.storage.files import whole_file
 from gpusim.studies.sweep.folder import RUN_COLUMNS, FailedRun, RunFolder, headline_columns
 from gpusim.studies.sweep.point import split_keys
 from gpusim.studies.sweep.spec import Sweep, read_sweep

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from gpusim.core.errors import UserError
-from gpusim.studies.sweep.brake import Brake
-from gpusim.studies.sweep.claims import Claims
 from gpusim.studies.sweep.execution import Execution
 from gpusim.studies.sweep.executors import DaskExecutor, LocalExecutor
 from gpusim.studies.sweep.folder import RunFolder
 from gpusim.studies.sweep.journal import Journal
+from gpusim.studies.sweep.pause import Brake
 from gpusim.studies.sweep.plan import Plan, make_plan, plan_together
 from gpusim.studies.sweep.progress import Report
 from gpusim.studies.sweep.results import SweepResults
+from gpusim.studies.sweep.run_claims import Claims
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.studies.sweep.worker import Limits
 

@@ -12,14 +12,14 @@ import attrs
 import numpy as np
 from attrs import evolve, field, frozen
 
-from gpusim.config.document import Document, Key, read_document
-from gpusim.config.structure import StructureError, structure
-from gpusim.core.border import border
-from gpusim.core.datafiles import find_data
 from gpusim.core.errors import UserError
-from gpusim.core.own_code import refusal
+from gpusim.core.untrusted import untrusted
+from gpusim.core.user_code import refusal
+from gpusim.files.shipped import find_data
+from gpusim.files.structure import StructureError, structure
+from gpusim.files.toml_document import Document, Key, read_document
+from gpusim.studies.sweep.named_files import place
 from gpusim.studies.sweep.pairs import pair_name, pairs_of
-from gpusim.studies.sweep.places import place
 from gpusim.studies.sweep.point import BASELINE, COORDINATES, split_keys
 from gpusim.studies.sweep.spec_check import SweepError, check_sweep
 
@@ -177,7 +177,7 @@ def read_sweep(name_or_path: str | os.PathLike[str], scale: str | None = None) -
     Raises:
         UserError: there is no such file, or it is wrong; the message names file, line and key.
     """
-    with border(f"sweep {os.fspath(name_or_path)}", "cannot be read"):
+    with untrusted(f"sweep {os.fspath(name_or_path)}", "cannot be read"):
         return _read_sweep(find_data("experiments", os.fspath(name_or_path)), scale)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from gpusim.config.structure import Problem
 from gpusim.core.errors import UserError, nearest
-from gpusim.programs.tables import SCALES
-from gpusim.results.recorder import check_records
+from gpusim.files.structure import Problem
+from gpusim.runs.recorder import check_records
 from gpusim.studies.sweep.point import BASELINE, COORDINATES, as_text, split_keys
+from gpusim.workloads.tables import SCALES
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from attrs import frozen
 
-from gpusim.studies.sweep.claims import held
 from gpusim.studies.sweep.estimate import Estimates
 from gpusim.studies.sweep.folder import RunFolder
 from gpusim.studies.sweep.plan import make_plan
+from gpusim.studies.sweep.run_claims import held
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.studies.sweep.worker import Facts
 

@@ -17,13 +17,13 @@ from attrs import frozen
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, WriteError
-from gpusim.machine.monitor import Progress
 from gpusim.programs.catalog import ProgramKind
 from gpusim.results.result import Result, open_result
-from gpusim.simulate import simulate
-from gpusim.studies.sweep.claims import is_claimed_by
+from gpusim.runs.monitor import Progress
+from gpusim.runs.simulate import simulate
 from gpusim.studies.sweep.code import OwnPolicy, adopt, semantics
 from gpusim.studies.sweep.point import WorkloadChoice
+from gpusim.studies.sweep.run_claims import is_claimed_by
 
 HANG = "Hang"
 """Cause of a run that was ended because nothing moved in it."""

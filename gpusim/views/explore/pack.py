@@ -12,8 +12,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
-from gpusim.results.lives import line_and_page
-from gpusim.results.waits_for_walks import read_walks, with_walks
+from gpusim.results.transactions import line_and_page
+from gpusim.results.walk_waits import read_walks, with_walks
 from gpusim.views.plots.colours import state_colours
 from gpusim.views.timelines import Window, activity
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from gpusim.core.version import __version__
-from gpusim.results.storage.files import whole_file
+from gpusim.files.whole_files import whole_file
 from gpusim.views.explore.pack import pack
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from threading import Condition
 from typing import Any
 
 from gpusim.machine import Machine
-from gpusim.machine.monitor import (
+from gpusim.runs.monitor import (
     HEARTBEAT_CYCLES,
     REPORT_SECONDS,
     Activity,

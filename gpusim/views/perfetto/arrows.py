@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from gpusim.core.states import State
 from gpusim.results import Result
-from gpusim.results.lives import line_and_page
-from gpusim.results.waits_for_walks import read_walks, with_walks
+from gpusim.results.transactions import line_and_page
+from gpusim.results.walk_waits import read_walks, with_walks
 from gpusim.views.perfetto.view import View
 
 if TYPE_CHECKING:

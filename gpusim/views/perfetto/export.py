@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from gpusim.files.whole_files import whole_file
 from gpusim.results import Result
-from gpusim.results.storage.files import whole_file
 from gpusim.views.perfetto.arrows import find_arrows
 from gpusim.views.perfetto.counters import write_counters
 from gpusim.views.perfetto.packets import TraceWriter

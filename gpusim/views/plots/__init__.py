@@ -9,8 +9,8 @@ from gpusim.views.plots.files import check_picture, save
 from gpusim.views.plots.lines import sweep_lines
 from gpusim.views.plots.maps import heat_map
 from gpusim.views.plots.pairs import pair_matrix
+from gpusim.views.plots.reference_rows import Stated, stated_below
 from gpusim.views.plots.stacks import stacked_bars
-from gpusim.views.plots.stated import Stated, stated_below
 from gpusim.views.plots.style import PlotFigure, new_figure, style
 from gpusim.views.plots.time import stacked_area, step_lines
 from gpusim.views.plots.tornado import tornado

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.furniture import legend_above, name_ticks, name_values
+from gpusim.views.plots.labels import legend_above, name_ticks, name_values
 from gpusim.views.plots.ratios import geometric_mean, ratio_label, ratios_of
 from gpusim.views.plots.style import HATCHES, axes_or_new, styled
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.furniture import legend_above, name_values
-from gpusim.views.plots.powers import are_bytes, power_ticks
+from gpusim.views.plots.labels import legend_above, name_values
+from gpusim.views.plots.powers_of_two import are_bytes, power_ticks
 from gpusim.views.plots.style import LINES, MARKERS, axes_or_new, styled
 
 

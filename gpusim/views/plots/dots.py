@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.furniture import legend_above
+from gpusim.views.plots.labels import legend_above
 from gpusim.views.plots.ratios import geometric_mean, ratio_label, ratios_of
 from gpusim.views.plots.style import MARKERS, axes_or_new, styled
 

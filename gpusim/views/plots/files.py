@@ -12,7 +12,7 @@ from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure, SubFigure
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.results.storage.files import whole_file
+from gpusim.files.whole_files import whole_file
 from gpusim.views.plots.style import style
 
 _NO_DATE: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}

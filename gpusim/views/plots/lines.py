@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from gpusim.core.intervals import Interval, bootstrap_interval
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.furniture import label_of, legend_above, name_ticks, name_values, text_of
-from gpusim.views.plots.powers import are_bytes, are_powers_of_two, power_ticks
+from gpusim.views.plots.labels import label_of, legend_above, name_ticks, name_values, text_of
+from gpusim.views.plots.powers_of_two import are_bytes, are_powers_of_two, power_ticks
 from gpusim.views.plots.style import LINES, MARKERS, axes_or_new, styled
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.furniture import cycle_ticks, label_of, name_values, text_of
-from gpusim.views.plots.powers import are_bytes, are_powers_of_two, power_name
+from gpusim.views.plots.labels import cycle_ticks, label_of, name_values, text_of
+from gpusim.views.plots.powers_of_two import are_bytes, are_powers_of_two, power_name
 from gpusim.views.plots.style import axes_or_new, styled
 from gpusim.views.plots.time import CYCLE, bin_edges
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from gpusim.views.plots.colours import OTHER, is_translation, part_colours
 from gpusim.views.plots.errors import PlotError, refuse_cells
-from gpusim.views.plots.furniture import legend_beside, name_ticks, name_values
+from gpusim.views.plots.labels import legend_beside, name_ticks, name_values
 from gpusim.views.plots.style import axes_or_new, styled
 
 TRANSLATION_HATCH = "////"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpusim.views.plots.colours import PALETTE, part_colours
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.furniture import (
+from gpusim.views.plots.labels import (
     cycle_ticks,
     label_of,
     legend_above,

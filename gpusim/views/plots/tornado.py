@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.furniture import legend_above
-from gpusim.views.plots.stated import THEIRS
+from gpusim.views.plots.labels import legend_above
+from gpusim.views.plots.reference_rows import THEIRS
 from gpusim.views.plots.style import axes_or_new, styled
 
 _BAR = 0.7

@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusim.results.misread import misread
-from gpusim.results.storage.files import whole_file
+from gpusim.files.whole_files import whole_file
+from gpusim.results.inconsistent_file import misread
 from gpusim.views.report.counters import counter_tables
 from gpusim.views.report.events import kernel_table, launch_table, page_table, walk_table
 from gpusim.views.report.headline import answer, headline_table, tiles

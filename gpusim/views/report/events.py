@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusim.results.lives import line_and_page
+from gpusim.results.transactions import line_and_page
 from gpusim.views.report.pages import StalledPages, slowest_walks, stalled_pages, walks_of
 from gpusim.views.report.table import Row, Table, percent, plain, rest_note, whole
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from gpusim.results.lives import line_and_page
+from gpusim.results.transactions import line_and_page
 
 if TYPE_CHECKING:
     import pandas as pd

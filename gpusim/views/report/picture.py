@@ -79,7 +79,7 @@ def timeline_picture(result: Result) -> Picture | None:
 def _figure(result: Result, window: Window) -> PlotFigure:
     """All panels where intervals were recorded; without them, lines of everything else."""
     from gpusim.views.plots import step_lines
-    from gpusim.views.plots.furniture import label_of
+    from gpusim.views.plots.labels import label_of
     from gpusim.views.timelines import activity
     from gpusim.views.timelines.picture import (
         Panel,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.core.states import State
-from gpusim.results.lives import line_and_page
-from gpusim.results.waits_for_walks import read_walks, with_walks
+from gpusim.results.transactions import line_and_page
+from gpusim.results.walk_waits import read_walks, with_walks
 from gpusim.views.timelines.events import Wanted, require, selectable, stages
 from gpusim.views.timelines.window import ALL_WARPS, Selection
 

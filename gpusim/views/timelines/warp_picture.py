@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.core.states import State
 from gpusim.views.plots import PlotFigure, state_colours
-from gpusim.views.plots.furniture import cycle_ticks, legend_beside
+from gpusim.views.plots.labels import cycle_ticks, legend_beside
 from gpusim.views.timelines.events import Wanted, require, rows, selectable
 from gpusim.views.timelines.picture import Panel, describe, draw_panels, heading, launch_panel
 from gpusim.views.timelines.waits import walk_waits

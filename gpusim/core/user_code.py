@@ -1,0 +1,159 @@
+"""Code that a file names as ``"package.module:Class"``: imported where the user allows it, only.
+
+Importing a module runs it.  In Python, whoever loads a file runs code of their own already, and it
+is imported.  The command line asks (`Imports.TRUSTED`): a file must lie in a folder that the user
+has marked once with ``gpusim trust``, or the command must say ``--allow-code``; commands that only
+look at files import nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from gpusim.core.errors import UserError
+from gpusim.core.untrusted import is_folder, small_text
+
+_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+class Imports(Enum):
+    """What may be imported because a file names it."""
+
+    ALL = "all"
+    TRUSTED = "what files in trusted folders name"
+    NOTHING = "nothing"
+
+
+_allowed = Imports.ALL
+
+
+@contextmanager
+def importing(allowed: Imports) -> Iterator[None]:
+    """Inside, this is imported because a file names it, unless `permit` says otherwise."""
+    before = _allowed
+    permit(allowed)
+    try:
+        yield
+    finally:
+        permit(before)
+
+
+def permit(allowed: Imports) -> None:
+    """From here to the end of the `importing` around it, this is imported."""
+    global _allowed  # noqa: PLW0603  (a process does one thing)
+    _allowed = allowed
+
+
+def is_own_code(name: object) -> bool:
+    """Whether a name is that of code to be imported, ``"package.module:Class"``."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def is_unknown(name: str) -> bool:
+    """Whether a name is that of code which may not be imported now, and was not before."""
+    if _allowed is not Imports.NOTHING or ":" not in name:
+        return False
+    return name.partition(":")[0] not in sys.modules
+
+
+def refusal(name: object, file: str | Path) -> str:
+    """Why a file may not name this code; empty if it may, or is no such name.
+
+    What was imported already, because the user typed its name, runs nothing when it is named again.
+    """
+    module = str(name).partition(":")[0]
+    if _allowed is not Imports.TRUSTED or not is_own_code(name) or module in sys.modules:
+        return ""
+    if is_trusted(Path(file)):
+        return ""
+    return (
+        f"names code, which loading it would run: give --allow-code if you trust {module!r} and "
+        "this file, or mark its folder once with gpusim trust FOLDER"
+    )
+
+
+def load_own(name: str, what: str) -> Any:
+    """The class that a file names.
+
+    Args:
+        name: ``"package.module:Class"``; modules in the current folder are found, too.
+        what: is looked for, for messages.
+
+    Raises:
+        UserError: it may not be imported, cannot be, or ends the process when it is.
+    """
+    module, _, attribute = name.partition(":")
+    if is_unknown(name):
+        raise UserError(
+            f"the {what} {name!r} is code: this command imports none; give --allow-code if you "
+            "trust it"
+        )
+    if module not in sys.modules and (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (Exception, SystemExit) as error:  # a module may do anything while it is imported
+        raise UserError(
+            f"cannot load the {what} {name!r}: {type(error).__name__}: {error}"
+        ) from error
+
+
+# -- folders that the user has marked --------------------------------------------------------------
+
+
+def trusted_folders() -> list[Path]:
+    """The folders whose files may name code.
+
+    Raises:
+        UserError: the list of them is damaged.
+    """
+    path = _list_file()
+    try:
+        told = json.loads(small_text(path))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} is damaged: {error}; remove it, and mark folders anew") from error
+    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+        raise UserError(f"{path} is damaged: no list of folders; remove it, and mark folders anew")
+    return [Path(one) for one in told]
+
+
+def mark_trusted(folder: Path, trusted: bool = True) -> None:
+    """Let the files in a folder, and in those inside it, name code; or no longer.
+
+    Raises:
+        UserError: there is no such folder, or the list cannot be written.
+    """
+    folder = Path(os.path.realpath(folder))
+    if trusted and not is_folder(folder):
+        raise UserError(f"there is no folder {folder}")
+    others = [one for one in trusted_folders() if one != folder]
+    path = _list_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        names = sorted(map(str, [*others, folder] if trusted else others))
+        path.write_text(json.dumps(names, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+def is_trusted(file: Path) -> bool:
+    """Whether a file lies in a folder that the user has marked; links are followed."""
+    real = Path(os.path.realpath(file))
+    return any(real.is_relative_to(folder) for folder in trusted_folders())
+
+
+def _list_file() -> Path:
+    """Where the list is kept: with the user's settings, not in folders that may be anyone's."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA")
+    return (Path(base) if base else Path.home() / ".config") / "gpusim" / "trusted.json"

@@ -1,0 +1,1 @@
+"""Thread blocks that are executed without a clock, while TLBs and caches are kept warm."""

@@ -1,0 +1,395 @@
+"""The layout of a result file: every dataset with its type, unit and meaning.
+
+`docs/results.md` is made from this page and checked against it by a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpusim.files.columns import TEXT, Column, Table
+
+FORMAT = "gpusim result"
+"""The attribute `format` of every result file."""
+
+CONVENTIONS = "CF-1.11"
+"""The attribute `Conventions`: how datasets tell units, meanings and flags (cfconventions.org)."""
+
+SCHEMA_VERSION = 2
+"""The attribute `schema`.  A change that an older reader would misread raises it.
+
+1: no names of axes; attributes ``unit`` and ``description`` of columns.
+2: dimensions, ``units``, ``long_name`` and flags, as netCDF-4 and the CF conventions have them.
+"""
+
+
+def _text(name: str, description: str, many: bool = False, older: str | None = None) -> Column:
+    return Column(name, TEXT, "", description, many, older)
+
+
+PROVENANCE = Table(
+    "What was run with what; lists have one element an entry, all others exactly one.",
+    (
+        _text("gpusim", "version of gpusim"),
+        _text("form", "'compiled' or 'pure Python', with the same numbers", older="pure Python"),
+        _text("model", "model file or name"),
+        _text("variants", "variants in the order in which they were applied", many=True),
+        _text("overrides", "keys that were set, 'key=value' or 'workload.key=value'", many=True),
+        _text("workload", "workload file or name"),
+        _text("scale", "problem size: smoke, quick or paper"),
+        Column("seed", "i8", "1", "seed of all random choices"),
+        _text("python", "version of Python"),
+        _text("numpy", "version of numpy"),
+        _text("simpy", "version of SimPy"),
+        _text("command_line", "arguments of the process", many=True),
+    ),
+)
+
+WALL = Table(
+    "The run as an event of the real world: the only group in which equal runs differ.",
+    (
+        Column("seconds", "f8", "s", "wall-clock time of the simulation"),
+        _text("finished", "when it ended, ISO 8601 in UTC"),
+        _text("host", "name of the machine"),
+        _text("platform", "operating system and processor of the machine"),
+        Column("processors", "i8", "1", "logical processors of the machine"),
+    ),
+)
+
+CONFIG = Table(
+    "The fully resolved model.",
+    (_text("toml", "the model after variants and overrides, as one TOML text"),),
+)
+
+WORKLOAD = Table(
+    "The fully resolved workload; older files do not have it.",
+    (_text("toml", "the applications with all parameters of their programs, as one TOML text"),),
+)
+
+ORIGINS = Table(
+    "Where each value of the model came from.",
+    (
+        _text("key", "dotted key, such as tlb.L2.entries"),
+        _text("origin", "file and table, variant, recipe, override or default"),
+    ),
+)
+
+SUMMARY = Table(
+    "Headline numbers; one that does not exist (0/0, no such component) has no row.",
+    (
+        _text("name", "of the number; '<application>/' in front where several share the GPU"),
+        Column("value", "f8", "", "the number; its unit is in the column unit"),
+        Column("whole", "u1", "1", "1 where the value is a count, read back as an int"),
+        _text("unit", "its unit"),
+        _text("description", "what it is"),
+    ),
+)
+
+COUNTERS = Table(
+    "All counters of all components.",
+    (
+        _text("component", "path in the machine, such as tlb/L2"),
+        Column("instance", "u4", "1", "which of the components of that name"),
+        _text("app", "application; empty for counters that belong to none"),
+        _text("counter", "name"),
+        Column("value", "i8", "", "its value at the end; its unit is in the column unit"),
+        _text("unit", "its unit"),
+        _text("description", "what it counts"),
+    ),
+)
+
+WARNINGS = Table(
+    "What a user should know, such as a policy that never came to act; older files have none.",
+    (_text("text", "a sentence"),),
+)
+
+APPLICATIONS = Table(
+    "The applications, in order: event tables name them by their position here.",
+    (
+        _text("name", "unique within the run"),
+        Column("asid", "u2", "1", "address space"),
+        Column("launches", "u4", "1", "kernel launches of the first complete run"),
+        Column("blocks", "i8", "1", "thread blocks of the first complete run"),
+        Column("warps", "i8", "1", "warps of the first complete run"),
+        Column("end", "i8", "cycle", "cycle in which the first complete run ended"),
+    ),
+)
+
+APPLICATION_SMS = Column("sms", "u1", "1", "(application, SM): 1 where the application runs")
+
+LAUNCHES = Table(
+    "Kernel launches, in the order in which they began.",
+    (
+        _text("app", "application"),
+        Column("launch", "u4", "1", "number of the launch within the application"),
+        _text("kernel", "name of the kernel"),
+        Column("begin", "i8", "cycle", "cycle in which it began"),
+        Column("end", "i8", "cycle", "cycle in which its last block had ended"),
+        Column("blocks", "i8", "1", "thread blocks"),
+    ),
+)
+
+STOPS = Table(
+    "Rules by which applications were to be stopped; there only if the run had some.",
+    (
+        _text("app", "application"),
+        _text("rule", "as it was written"),
+        Column("met", "u1", "1", "1: it was stopped, and all its numbers are of a part of it"),
+        Column("cycle", "i8", "cycle", "cycle in which it was stopped, or ended by itself"),
+        Column("instructions", "i8", "1", "warp instructions that it had issued until then"),
+        Column("warps", "i8", "1", "warps that were in residence, with whatever they waited for"),
+    ),
+)
+
+ESTIMATES = Table(
+    "Of a sampled run, what is known of each headline number; there only if it was sampled.",
+    (
+        _text("name", "of the number"),
+        Column("value", "f8", "", "its estimate, as in summary"),
+        Column("low", "f8", "", "begin of its 95 % interval; not a number: it has none"),
+        Column("high", "f8", "", "end of the interval"),
+        Column("windows", "u4", "1", "windows that it was made of"),
+        _text("refused", "why it has no interval; else empty"),
+    ),
+)
+
+WINDOWS = Table(
+    "Of a sampled run, what was measured in each window; there only if it was sampled.",
+    (
+        Column("window", "u4", "1", "number of the window"),
+        _text("app", "application"),
+        Column("place", "i8", "1", "warp instructions of its program before the window"),
+        Column("launch", "u4", "1", "number of its launch"),
+        Column("cycles", "i8", "cycle", "length of the application's part of the window"),
+        Column("instructions", "i8", "1", "warp instructions that it issued in it"),
+    ),
+)
+
+STATES = _text("state", "names of the states of a warp; tables name them by their position here")
+
+STATE_FAMILIES = _text(
+    "family", "what it has in common with others: working, sm, memory or translation"
+)
+
+SMS = Column("sm", "u2", "1", "SMs, the first axis of warp_cycles")
+
+STALL_APPLICATIONS = _text("application", "names of the applications, the second axis")
+
+STATE_SUMS = Column(
+    "warp_cycles", "i8", "warp-cycles", "(SM, application, state): cycles of warps in that state"
+)
+
+_APP = Column("app", "u1", "1", "application")
+_KIND = Column(
+    "kind",
+    "u1",
+    "1",
+    "0 load, 1 store, 2 atomic, 3 reduce, 4 walk, 5 write-back",
+    flags=("load", "store", "atomic", "reduce", "walk", "write-back"),
+)
+_SM = Column("sm", "i2", "1", "SM; -1 for a request that comes from none")
+
+EVENTS: Mapping[str, Table] = {
+    "intervals": Table(
+        "A stay of a warp in one state; the rows of a warp tile its life.",
+        (
+            Column("sm", "u2", "1", "SM"),
+            Column("warp", "u4", "1", "warp, in the order in which warps started on the GPU"),
+            Column("slot", "u2", "1", "hardware slot of the warp on its SM"),
+            _APP,
+            Column("state", "u1", "1", "state, as in stalls/state"),
+            Column("begin", "i8", "cycle", "first cycle"),
+            Column("end", "i8", "cycle", "cycle after the last"),
+        ),
+    ),
+    "walks": Table(
+        "A page walk, in the order in which walks ended.",
+        (
+            Column("asid", "u2", "1", "address space"),
+            Column("vpn", "i8", "1", "virtual page number"),
+            _SM,
+            _APP,
+            Column("requested", "i8", "cycle", "arrival at the walkers"),
+            Column("started", "i8", "cycle", "a walker was free"),
+            Column("finished", "i8", "cycle", "the translation was known"),
+            Column("levels", "u1", "1", "levels of the page table that were read"),
+        ),
+    ),
+    "walk_reads": Table(
+        "A page-table entry that a walk read from memory, in the order in which reads ended.",
+        (
+            Column("asid", "u2", "1", "address space of the walk"),
+            Column("vpn", "i8", "1", "virtual page number of the walk"),
+            Column("depth", "u1", "1", "level of the page table, 1 is the root"),
+            Column("begin", "i8", "cycle", "the walk came to this level"),
+            Column("end", "i8", "cycle", "the entry was there"),
+        ),
+    ),
+    "dram": Table(
+        "A request of a DRAM channel, in the order in which the controllers announced them.",
+        (
+            Column("channel", "u2", "1", "channel"),
+            Column("bank", "u2", "1", "bank of the channel"),
+            Column("row", "u4", "1", "row of the bank"),
+            _KIND,
+            _APP,
+            Column("depth", "u1", "1", "0 for data, 1..n for the level of a page walk"),
+            Column("accepted", "i8", "cycle", "entered the queue of the controller"),
+            Column("issued", "i8", "cycle", "first DRAM command on its behalf"),
+            Column("finished", "i8", "cycle", "end of its data"),
+        ),
+    ),
+    "requests": Table(
+        "A finished memory transaction of a warp.",
+        (
+            _APP,
+            _SM,
+            Column("warp", "i8", "1", "warp, as in intervals; -1 for a request of none"),
+            _KIND,
+            Column("vline", "i8", "1", "virtual line number"),
+            Column("begin", "i8", "cycle", "its instruction was issued"),
+            Column("end", "i8", "cycle", "it was answered"),
+            Column(
+                "first_stage",
+                "i8",
+                "1",
+                "its first row in stages; they end where the next request's begin",
+            ),
+        ),
+    ),
+    "stages": Table(
+        "The stages of the requests' lives; the rows of a request tile it.",
+        (
+            Column("request", "i8", "1", "row in requests"),
+            Column("state", "u1", "1", "state, as in stalls/state"),
+            Column("begin", "i8", "cycle", "first cycle"),
+            Column("end", "i8", "cycle", "cycle after the last"),
+        ),
+    ),
+    "tlb": Table(
+        "A TLB lookup.",
+        (
+            Column("level", "u1", "1", "TLB level, 0 next to the SM"),
+            Column("instance", "u2", "1", "which TLB of the level"),
+            Column("asid", "u2", "1", "address space"),
+            Column("vpn", "i8", "1", "virtual page number"),
+            Column("hit", "u1", "1", "1 for a hit", flags=("miss", "hit")),
+            Column("cycle", "i8", "cycle", "cycle of the lookup"),
+        ),
+    ),
+    "epochs": Table(
+        "An epoch of an application in a TLB with a fill policy that has epochs.",
+        (
+            Column("level", "u1", "1", "TLB level, 0 next to the SM"),
+            Column("instance", "u2", "1", "which TLB of the level"),
+            _APP,
+            Column("end", "i8", "cycle", "cycle after the epoch"),
+            Column("hits", "i8", "1", "lookups that hit"),
+            Column("misses", "i8", "1", "lookups that missed"),
+            Column("warps", "u4", "1", "warps that looked anything up"),
+            Column("tokens", "u4", "1", "tokens that it has from then on"),
+        ),
+    ),
+    "sharing": Table(
+        "A fill that changed who shares entries of a TLB, or evicted one: what it did.",
+        (
+            Column("level", "u1", "1", "TLB level, 0 next to the SM"),
+            Column("instance", "u2", "1", "which TLB of the level"),
+            Column("asid", "u2", "1", "address space of the page that was filled"),
+            Column("cycle", "i8", "cycle", "cycle of the fill"),
+            Column("shares", "u2", "1", "bases that joined an entry"),
+            Column("reverts", "u2", "1", "entries given to one base alone, or to two of four"),
+            Column("conflicts", "u2", "1", "pages replaced by another one of their sub-entry"),
+            Column("evictions", "u2", "1", "entries evicted"),
+        ),
+    ),
+    "tlb_misses": Table(
+        "A transaction that missed in its first TLB, and where its line was at that moment.",
+        (
+            _APP,
+            _SM,
+            Column("asid", "u2", "1", "address space"),
+            Column("vline", "i8", "1", "virtual line number"),
+            _KIND,
+            Column(
+                "place",
+                "u1",
+                "1",
+                "0 in the L1 cache of its SM, 1 in the L2 cache, 2 neither",
+                flags=("l1", "l2", "neither"),
+            ),
+            Column("cycle", "i8", "cycle", "cycle of the lookup"),
+        ),
+    ),
+    "lifetimes": Table(
+        "A stay of a translation in a first TLB, or of a line in a cache.",
+        (
+            Column(
+                "structure",
+                "u1",
+                "1",
+                "0 first TLB, 1 L1 cache, 2 L2 cache",
+                flags=("first_tlb", "l1", "l2"),
+            ),
+            Column("instance", "u2", "1", "which of them"),
+            Column("place", "i8", "1", "page or line number, as the structure is tagged"),
+            Column("begin", "i8", "cycle", "it was filled"),
+            Column("last", "i8", "cycle", "it was last used"),
+            Column("end", "i8", "cycle", "it left; -1 where it stayed to the end of the run"),
+        ),
+    ),
+    "fault_batches": Table(
+        "A batch of faults that the host's driver served, where pages come on demand.",
+        (
+            Column("begin", "i8", "cycle", "the driver took the batch"),
+            Column("end", "i8", "cycle", "its pages were there, and warps could go on"),
+            Column("faults", "u4", "1", "faults"),
+            Column("asked", "u4", "1", "pages that they asked for"),
+            Column("came", "u4", "1", "pages that came to the device"),
+            Column("left", "u4", "1", "pages that had to leave it"),
+        ),
+    ),
+    "transfers": Table(
+        "What moved over the link to the host, in the order in which it was sent.",
+        (
+            _APP,
+            Column("to_host", "u1", "1", "1 to the host, 0 to the device"),
+            Column("bytes", "u4", "bytes", "pages, a line, or the request for a line"),
+            Column("begin", "i8", "cycle", "its lane began with it"),
+            Column("end", "i8", "cycle", "its lane had moved it"),
+            Column("arrived", "i8", "cycle", "its last byte was there"),
+        ),
+    ),
+    "synonym_faults": Table(
+        "A read-write synonym in virtual caches.",
+        (
+            Column("cycle", "i8", "cycle", "it was found out"),
+            _APP,
+            Column("asid", "u2", "1", "address space of the access"),
+            Column("vline", "i8", "1", "virtual line number of the access"),
+            Column("leading_asid", "u2", "1", "address space under which the line is cached"),
+            Column("leading_vline", "i8", "1", "virtual line number under which it is cached"),
+        ),
+    ),
+}
+"""Event tables, which `gpusim.runs.recorder` fills."""
+
+RECORDS: Mapping[str, tuple[str, ...]] = {
+    "intervals": ("intervals",),
+    "walks": ("walks",),
+    "walk_reads": ("walk_reads",),
+    "dram": ("dram",),
+    "requests": ("requests", "stages"),
+    "tlb": ("tlb",),
+    "epochs": ("epochs",),
+    "sharing": ("sharing",),
+    "tlb_misses": ("tlb_misses",),
+    "lifetimes": ("lifetimes",),
+    "fault_batches": ("fault_batches",),
+    "transfers": ("transfers",),
+    "synonym_faults": ("synonym_faults",),
+}
+"""What can be recorded, and the tables that it makes."""
+
+DRAWN = ("intervals", "walks", "dram", "requests", "tlb")
+"""Those of them that pictures over time are made of."""

@@ -1,0 +1,1 @@
+"""One run of a machine: what is timed, recorded, checked and written."""

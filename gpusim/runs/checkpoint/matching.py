@@ -1,0 +1,88 @@
+"""A run that starts from a checkpoint: whether it may."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpusim.config.load import LoadedModel
+from gpusim.core.errors import UserError
+from gpusim.core.untrusted import untrusted
+from gpusim.machine import Tenant
+from gpusim.runs.checkpoint import Checkpoint, Replay
+from gpusim.runs.checkpoint.file import hash_file, read_checkpoint
+from gpusim.runs.checkpoint.state import requirements
+from gpusim.workloads.workload import Workload
+
+_DIGITS = 12
+"""Of the hash of a file in the name of a run [our choice]."""
+
+_PLACES = ("share", "trace", "graph")
+"""What a workload says of an application that may differ: what lies in files is told by arrays."""
+
+
+def replay_of(
+    path: str | os.PathLike[str], model: LoadedModel, workload: Workload, tenants: Sequence[Tenant]
+) -> Replay:
+    """What a run skips that starts from a file.
+
+    Raises:
+        UserError: the file cannot be read, or is of another workload or another kind of machine.
+    """
+    kept = read_checkpoint(path)
+    name = Path(path).name
+    with untrusted(os.fspath(path)):  # its parameters are a text of anyone
+        different = list(_differences(kept, model, workload, tenants))
+    for what, there, here in different:
+        raise UserError(
+            f"--from {os.fspath(path)}: {what} is {here}, and was {there} when the checkpoint was "
+            "made; they must be the same"
+        )
+    return Replay(kept, name, hash_file(path)[:_DIGITS])
+
+
+def _differences(
+    kept: Checkpoint, model: LoadedModel, workload: Workload, tenants: Sequence[Tenant]
+) -> Iterator[tuple[str, object, object]]:
+    """What is not the same: its name, how it was, and how it is."""
+    yield from _unequal("the workload", kept.workload, workload.name)
+    yield from _unequal("its scale", kept.scale, workload.scale)
+    yield from _unequal("its seed", kept.seed, workload.seed)
+    before = [(one.name, one.sms) for one in kept.applications]
+    now = [(one.name, len(one.sms)) for one in tenants]
+    yield from _unequal("the list of applications", _named(before), _named(now))
+    then, today = (_parameters(text) for text in (kept.parameters, workload.to_toml()))
+    for key in then | today:
+        yield from _unequal(f"workload.{key}", then.get(key, "none"), today.get(key, "none"))
+    for key, value in requirements(model.config).items():
+        yield from _unequal(key, kept.requires.get(key, "unknown"), value)
+
+
+def _unequal(what: str, there: object, here: object) -> Iterator[tuple[str, object, object]]:
+    if there != here:
+        yield what, there, here
+
+
+def _named(applications: Sequence[tuple[str, int]]) -> str:
+    return " + ".join(f"{name} on {sms} SMs" for name, sms in applications)
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    """Parameters by dotted key."""
+    found: dict[str, Any] = {}
+    for app in tomllib.loads(text).get("applications", []):
+        for key, value in app.items():
+            if key not in _PLACES or not isinstance(value, str | float):
+                found.update(_flat(f"{app.get('name')}.{key}", value))
+    return found
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flat(f"{key}.{name}", inner)
+    else:
+        yield key, value

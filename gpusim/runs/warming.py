@@ -1,0 +1,101 @@
+"""A machine whose TLBs and caches can be kept warm by what is skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpusim.core.engine import Sink
+from gpusim.core.errors import UserError
+from gpusim.core.interfaces import FirstTlb
+from gpusim.core.mapping import Mapping as PageMapping
+from gpusim.core.request import Requester
+from gpusim.core.stage import Stage
+from gpusim.hardware.cache.untimed_l2 import BehindL1
+from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
+from gpusim.hardware.sm.untimed.warm_up import Passage
+from gpusim.hardware.tlb.level import TlbLevel
+from gpusim.machine.machine import Machine
+from gpusim.machine.memory_system import WalkersOfDomains
+
+
+def prepare_warming(machine: Machine) -> None:
+    """Let every part know what is behind it for accesses without a clock, and schedulers the way.
+
+    Raises:
+        UserError: the machine has something that cannot be kept warm.
+    """
+    if why := _refusal(machine):
+        raise UserError(
+            f"blocks cannot be skipped on this machine: {why} (a workload that says so is run "
+            "whole with --set workload.timed.sample=)"
+        )
+    behind = {id(system): BehindL1(system.banks, system.hashing) for system in machine.systems}
+    reads_l2 = machine.config.walk.reads("l2")
+    stages: dict[int, Stage] = {}
+    for group in machine.stages:
+        stages.update((id(stage.requests), stage) for stage in group)
+    for system in machine.systems:
+        stages[id(system.walkers.requests)] = system.walkers
+        system.walkers.warm_behind = behind[id(system)] if reads_l2 else None
+    for group in machine.stages:
+        for stage in group:
+            stage.warm_below = _below(_sink_of(stage), stages)
+    by_slot = any(
+        stage.array.by_block_slot
+        for group in machine.stages
+        for stage in group
+        if isinstance(stage, TlbLevel)
+    )
+    table = machine.page_table
+    for scheduler, tenant in zip(machine.schedulers, machine.tenants, strict=True):
+        assert isinstance(scheduler, SkippingScheduler)
+        points = [machine.sms[sm].lsu.point for sm in tenant.sms]
+        scheduler.passage = Passage(
+            scheduler.app,
+            scheduler.asid,
+            points,
+            [_next_tlb(point.tlb) for point in points],
+            behind[id(machine.system_of[tenant.sms[0]])],
+            lambda asid, page: table.walk(asid, page).mapping,
+            by_slot,
+            machine.config.l1.at_launch == "keep",
+        )
+
+
+def _next_tlb(first: FirstTlb) -> int:
+    """What is behind a first TLB, by a number."""
+    assert isinstance(first, TlbLevel)
+    return id(first.warm_below)
+
+
+def _refusal(machine: Machine) -> str:
+    """What of a machine cannot be kept warm, in words."""
+    config = machine.config
+    cannot = {
+        "an L2 cache with virtual names (l1.translation = 'after-l2')": machine.fbt is not None,
+        "demand paging ([paging])": machine.paging is not None,
+        "partitions that keep copies (l2.copies)": config.l2.copies is not None,
+        "byte masks (l2.byte_masks)": config.l2.byte_masks is True,
+    }
+    return "; ".join(what for what, there in cannot.items() if there)
+
+
+def _sink_of(stage: Stage) -> Sink:
+    below: Sink = stage.site.below if hasattr(stage, "site") else stage.below  # type: ignore[attr-defined]
+    return below
+
+
+def _below(sink: Sink, stages: Mapping[int, Stage]) -> Stage | _WalkersByApp:
+    if isinstance(sink, WalkersOfDomains):
+        return _WalkersByApp({app: stages[id(port)] for app, port in sink.ports.items()})
+    return stages[id(sink)]
+
+
+class _WalkersByApp:
+    """The walkers of several domains, of which each application has its own."""
+
+    def __init__(self, walkers: Mapping[int, Stage]) -> None:
+        self._walkers = walkers
+
+    def warm(self, tag: int, requester: Requester) -> PageMapping:
+        return self._walkers[requester.app].warm(tag, requester)

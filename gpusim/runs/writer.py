@@ -1,0 +1,285 @@
+"""Writes a result: into one HDF5 file that is whole or absent, or into memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from struct import Struct
+from types import TracebackType
+from typing import Any
+
+import h5py
+import numpy as np
+
+from gpusim.core.request import Piece
+from gpusim.files.columns import Column, Table
+from gpusim.files.dimensions import (
+    ENTRY,
+    add_dimension,
+    as_dimension,
+    name_axes,
+    name_rows,
+)
+from gpusim.files.hdf5 import (
+    CHUNK_ROWS,
+    create_event_column,
+    fit,
+    name_flags,
+    set_text,
+    write_column,
+    write_table,
+)
+from gpusim.files.interrupts import uninterrupted
+from gpusim.files.target import Target
+from gpusim.results.datasets import (
+    APPLICATION_SMS,
+    APPLICATIONS,
+    CONFIG,
+    CONVENTIONS,
+    COUNTERS,
+    ESTIMATES,
+    EVENTS,
+    FORMAT,
+    LAUNCHES,
+    ORIGINS,
+    PROVENANCE,
+    SCHEMA_VERSION,
+    SMS,
+    STALL_APPLICATIONS,
+    STATE_FAMILIES,
+    STATE_SUMS,
+    STATES,
+    STOPS,
+    SUMMARY,
+    WALL,
+    WARNINGS,
+    WINDOWS,
+    WORKLOAD,
+)
+from gpusim.results.digest import digest
+from gpusim.results.result import Result, open_result
+from gpusim.results.run_data import Provenance, RunData, WallClock
+from gpusim.results.source import Source
+
+
+class TableWriter:
+    """One event table: rows are gathered as packed bytes and go to HDF5 a chunk at a time.
+
+    All values are whole numbers.  They are packed at once, while they are in the processor's
+    caches: thousands of Python's ints, gathered and converted later, cost more time and memory.
+    """
+
+    __slots__ = ("_columns", "_datasets", "_full", "_pack", "_rows", "_target", "rows_written")
+
+    def __init__(self, group: h5py.Group, columns: Sequence[Column], target: Target) -> None:
+        self._columns = columns
+        self._datasets = [create_event_column(group, column) for column in columns]
+        self._target = target
+        row = Struct(f"{len(columns)}q")
+        self._pack = row.pack
+        self._full = CHUNK_ROWS * row.size
+        self._rows = bytearray()
+        self.rows_written = 0
+
+    def __len__(self) -> int:
+        return self.rows_written + len(self._rows) // (8 * len(self._columns))
+
+    def append(self, *values: int) -> None:
+        """Add one row: one value for each column, in order.
+
+        Raises:
+            struct.error: there are too few or too many.
+            UserError, OverflowError: as `flush`.
+        """
+        rows = self._rows
+        rows += self._pack(*values)
+        if len(rows) >= self._full:
+            self.flush()
+
+    def append_pieces(self, number: int, pieces: Sequence[Piece]) -> None:
+        """Add a row ``number, state, begin, end`` for each piece; otherwise as `append`."""
+        rows, pack = self._rows, self._pack
+        for state, begin, end in pieces:
+            rows += pack(number, state, begin, end)
+        if len(rows) >= self._full:
+            self.flush()
+
+    def flush(self) -> None:
+        """Move all gathered rows to HDF5.
+
+        Raises:
+            UserError: the file cannot be written.
+            OverflowError: a value does not fit its column.
+        """
+        rows = np.frombuffer(self._rows, np.int64).reshape(-1, len(self._columns))
+        self._rows = bytearray()
+        start, stop = self.rows_written, self.rows_written + len(rows)
+        with self._target.writing():
+            for column, dataset, values in zip(self._columns, self._datasets, rows.T, strict=True):
+                dataset.resize(stop, axis=0)
+                dataset[start:stop] = fit(values, column)
+        self.rows_written = stop
+
+    def name_axes(self, states: Sequence[str]) -> None:
+        """When all rows are there: name their axis, and what numbers of states mean."""
+        name_rows(self._datasets[0].parent)
+        for column, dataset in zip(self._columns, self._datasets, strict=True):
+            if column.name == "state":
+                name_flags(dataset, states)
+
+
+class ResultWriter:
+    """Context manager around a run, which ends with `finish`.
+
+    The file is written under a temporary name in the folder of `path` and moved in place by
+    `finish`; when the run fails or is interrupted before, the temporary file is removed and an
+    older file at `path` stays as it was.
+
+    Args:
+        path: where the result goes; None keeps it in memory.
+
+    Raises:
+        UserError: (on entry) the folder does not exist or cannot be written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self._path = None if path is None else Path(os.path.realpath(path))
+        self._target: Target | None = None
+        self._tables: list[TableWriter] = []
+
+    def __enter__(self) -> ResultWriter:
+        try:
+            with uninterrupted():
+                self._target = Target(self._path)
+        except BaseException:
+            self._discard()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._discard()
+
+    def _discard(self) -> None:
+        if self._target is not None:
+            self._target.discard()
+            self._target = None
+
+    def table(self, name: str, columns: Sequence[Column], description: str = "") -> TableWriter:
+        """A new event table, stored under ``tables/<name>``."""
+        target = self._open_target()
+        with target.writing():
+            tables = target.file.require_group("tables")
+            group = tables.create_group(name, track_order=True)
+            set_text(group, "description", description)
+            table = TableWriter(group, columns, target)
+        self._tables.append(table)
+        return table
+
+    def event_table(self, name: str) -> TableWriter:
+        """A new event table as `gpusim.results.datasets.EVENTS` describes it."""
+        return self.table(name, EVENTS[name].columns, EVENTS[name].description)
+
+    def finish(self, run: RunData) -> Result:
+        """Store the rest, move the file in place, and open it as a result.
+
+        Raises:
+            UserError: the file cannot be written.
+        """
+        target = self._open_target()
+        for table in self._tables:
+            table.flush()
+        with target.writing():
+            for table in self._tables:
+                table.name_axes(run.states)
+            _write_run(target.file, run)
+        target.commit()
+        self._target = None
+        if target.path is None:
+            return Result(Source(target.file, target.name))
+        return open_result(target.path)
+
+    def _open_target(self) -> Target:
+        if self._target is None:
+            raise ValueError("the writer is not open")
+        return self._target
+
+
+def _write_run(file: h5py.File, run: RunData) -> None:
+    """Everything but the event tables; the wall-clock group comes last."""
+    set_text(file, "format", FORMAT)
+    set_text(file, "Conventions", CONVENTIONS)
+    file.attrs["schema"] = np.int64(SCHEMA_VERSION)
+    set_text(file, "digest", digest(run))
+    _write_record(file.create_group("provenance"), PROVENANCE, run.provenance)
+    config = file.create_group("config")
+    write_table(config, CONFIG, {"toml": [run.config_toml]})
+    origins = sorted(run.origins.items())
+    write_table(
+        config.create_group("origins"),
+        ORIGINS,
+        {"key": [key for key, _ in origins], "origin": [origin for _, origin in origins]},
+    )
+    write_table(file.create_group("workload"), WORKLOAD, {"toml": [run.workload_toml]})
+    whole = [isinstance(value.value, int) for value in run.summary]
+    _write_rows(file.create_group("summary"), SUMMARY, run.summary, whole=np.array(whole, "u1"))
+    _write_rows(
+        file.create_group("counters"),
+        COUNTERS,
+        run.counters,
+        counter=[row.name for row in run.counters],
+    )
+    _write_stalls(file.create_group("stalls"), run)
+    _write_rows(file.create_group("applications"), APPLICATIONS, run.applications)
+    sms = np.zeros((len(run.applications), run.state_sums.shape[0]), np.uint8)
+    for i, app in enumerate(run.applications):
+        sms[i, list(app.sms)] = 1
+    group = file["applications"]
+    shared = write_column(group, APPLICATION_SMS, sms)
+    name_axes(shared, [group[ENTRY], add_dimension(group, "sm", sms.shape[1])])
+    _write_rows(file.create_group("launches"), LAUNCHES, run.launches)
+    if run.stops:
+        _write_rows(file.create_group("stops"), STOPS, run.stops)
+    if run.windows:
+        _write_rows(file.create_group("estimates"), ESTIMATES, run.estimates)
+        _write_rows(file.create_group("windows"), WINDOWS, run.windows)
+    write_table(file.create_group("warnings"), WARNINGS, {"text": run.warnings})
+    _write_record(file.create_group("wall"), WALL, run.wall)
+
+
+def _write_stalls(group: h5py.Group, run: RunData) -> None:
+    set_text(group, "description", "Where the cycles of all warps went.")
+    sms = run.state_sums.shape[0]
+    names = [one.name for one in run.applications]
+    axes = [
+        as_dimension(write_column(group, SMS, np.arange(sms))),
+        as_dimension(write_column(group, STALL_APPLICATIONS, names)),
+        as_dimension(write_column(group, STATES, list(run.states))),
+    ]
+    name_axes(write_column(group, STATE_FAMILIES, list(run.families)), axes[2:])
+    name_axes(write_column(group, STATE_SUMS, run.state_sums), axes)
+
+
+def _write_rows(group: h5py.Group, table: Table, rows: Sequence[Any], **made: Any) -> None:
+    """A table whose columns are attributes of `rows`, but for those that are handed over."""
+    columns = {
+        column.name: made[column.name]
+        if column.name in made
+        else [getattr(row, column.name) for row in rows]
+        for column in table.columns
+    }
+    write_table(group, table, columns)
+
+
+def _write_record(group: h5py.Group, table: Table, record: Provenance | WallClock) -> None:
+    """A table of one row, in which lists take several."""
+    columns = {}
+    for column in table.columns:
+        value = getattr(record, column.name)
+        columns[column.name] = value if isinstance(value, tuple) else [value]
+    write_table(group, table, columns)

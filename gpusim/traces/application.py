@@ -1,0 +1,188 @@
+"""What every trace file becomes: applications whose launches come from the file.
+
+A reader of a format subclasses `TraceLaunch` (`chunks`) and `TraceApplication` (`launches`), and
+offers a function ``open_FORMAT(path) -> TraceFile``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from gpusim.core.untrusted import brief, untrusted
+from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
+from gpusim.traces.warp_width import rewarp
+
+MOST_BLOCKS = (1 << 31) - 1
+"""Thread blocks of a launch: the largest grid along x of CUDA."""
+
+MOST_EMPTY_BLOCKS = 1 << 20
+"""Thread blocks of a launch of which a file tells nothing (our choice): more are a mere claim."""
+
+MOST_THREADS = 1 << 16
+"""Threads of a block (our choice): no GPU has more than 1024."""
+
+MOST_RESOURCES = 1 << 31
+"""Registers of a thread, and bytes of shared memory of a block."""
+
+MOST_ACCESS_BYTES = 1 << 12
+"""Bytes that a lane accesses at once (our choice): no GPU has more than 32."""
+
+ADDRESS_BITS = 57
+"""Of virtual addresses: those of the largest page tables that there are."""
+
+
+def check_launch(blocks: int, threads: int, registers: int = 0, shared_bytes: int = 0) -> None:
+    """Refuse a launch that no GPU can have: sizes are claims until memory is taken for them.
+
+    Raises:
+        ValueError: one of the numbers is too large; says which, and how large it may be.
+    """
+    for what, number, most in (
+        ("thread blocks", blocks, MOST_BLOCKS),
+        ("threads of a block", threads, MOST_THREADS),
+        ("registers of a thread", registers, MOST_RESOURCES),
+        ("bytes of shared memory", shared_bytes, MOST_RESOURCES),
+    ):
+        if not 0 <= number <= most:
+            raise ValueError(f"{brief(number)} {what}; at most {most} are allowed")
+
+
+def made_buffer(name: str, base: int, size: int) -> Buffer:
+    """An array of a traced program.
+
+    Raises:
+        ValueError: it does not lie in an address space.
+    """
+    if base < 0 or size < 0 or (base + size) >> ADDRESS_BITS:
+        raise ValueError(f"an array outside the {ADDRESS_BITS} bits of an address")
+    return Buffer(name, base, size)
+
+
+@define(kw_only=True, eq=False)
+class TraceLaunch(ABC):
+    """A launch of a trace (a `gpusim.core.warp_program.Launch`).
+
+    Attributes:
+        name: the kernel's name.
+        blocks: thread blocks; a three-dimensional grid is numbered with x fastest.
+        threads_per_block: threads of a block.
+        warp_size: threads of a warp, as recorded.
+        registers_per_thread: 32-bit registers.
+        shared_bytes: shared memory of a block.
+        by_thread: whether a lane of a chunk is a thread of its warp, as long as there are as many;
+            otherwise lanes are what a warp accessed, in order.
+        idle_accesses: memory instructions without an active lane in the blocks read so far, by
+            memory space; they count as arithmetic.
+    """
+
+    name: str
+    blocks: int
+    threads_per_block: int
+    warp_size: int
+    registers_per_thread: int = 0
+    shared_bytes: int = 0
+    by_thread: bool = True
+    idle_accesses: Counter[str] = field(factory=Counter, init=False)
+
+    @property
+    def warps_per_block(self) -> int:
+        """Warps of a block."""
+        return -(-self.threads_per_block // self.warp_size)
+
+    def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
+        """What thread block `block` did; yields its chunks in order, all warps together.
+
+        Warps of another size than was recorded are cut, or put together, from those that were.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        with untrusted(f"kernel {self.name[:80]!r}, block {block}", "cannot be read"):
+            chunks = self.chunks(block)
+            if warp_size != self.warp_size:
+                traced, threads = self.warp_size, self.threads_per_block
+                chunks = rewarp(chunks, threads, traced, warp_size, self.by_thread)
+            yield from chunks
+
+    def run_block_beside(
+        self, block: int, warp_size: int, kinds: frozenset[int]
+    ) -> Iterator[LaneChunk]:
+        """Likewise with side operations of some kinds (`gpusim.core.warp_program.LaunchBeside`).
+
+        Warps that are cut or put together tell none.
+        """
+        if warp_size != self.warp_size:
+            yield from self.run_block(block, warp_size)
+        else:
+            with untrusted(f"kernel {self.name[:80]!r}, block {block}", "cannot be read"):
+                yield from self.chunks(block, kinds)
+
+    @abstractmethod
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+        """The chunks of a block.  Each block is asked for once, in about increasing order.
+
+        Args:
+            block: its number.
+            kinds: side operations that are asked for, as far as the format tells them.
+        """
+
+
+@define(kw_only=True, eq=False)
+class TraceApplication(ABC):
+    """An application of a trace (a `gpusim.core.warp_program.Application`).
+
+    It holds nothing of a run: a reader's state belongs to the launches, and `launches` makes new
+    ones each time.  So it can be started as often as needed.
+
+    Attributes:
+        name: for results.
+        buffers: its arrays; empty where the format does not tell them, and then a page is mapped
+            when it is first touched.
+        share, instance: what it asks for in its workload, as in `ApplicationSpec`.
+    """
+
+    name: str
+    buffers: tuple[Buffer, ...] = ()
+    share: float | None = None
+    instance: int | None = None
+
+    def start(self) -> Application:
+        """The application at the begin of its run."""
+        return self
+
+    @abstractmethod
+    def launches(self) -> Iterator[Launch]:
+        """The launches of one complete run, each with its own place in the file."""
+
+
+@frozen(eq=False)
+class TraceFile:
+    """An opened trace file: its header is read and checked, its blocks are not.
+
+    Attributes:
+        path: the file.
+        format: as people call it, such as ``"Accel-Sim traceg"``.
+        name: of the workload that it holds.
+        applications: in the order of their address spaces.
+        files: all that it consists of: files, and folders of files.
+        warp_size: threads of a warp, as recorded.
+        by_thread: as in `TraceLaunch`.
+        scale, seed: of the workload that it holds; of little meaning where nobody recorded them.
+        relaunch: whether an application that has ended starts again until all have run once.
+    """
+
+    path: Path
+    format: str
+    name: str
+    applications: tuple[TraceApplication, ...]
+    files: tuple[Path, ...]
+    warp_size: int = 32
+    by_thread: bool = True
+    scale: str = "trace"
+    seed: int = 0
+    relaunch: bool = False

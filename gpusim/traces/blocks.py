@@ -1,0 +1,105 @@
+"""A thread block under construction from the warp instructions of a trace of SASS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusim.core.untrusted import brief
+from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
+from gpusim.traces.application import ADDRESS_BITS, MOST_ACCESS_BYTES, TraceLaunch
+from gpusim.traces.code_lines import CODE_BASE, KERNEL_BYTES, CodePath
+from gpusim.traces.lanes import interleave_local, shared_passes
+from gpusim.traces.memory_budget import Room
+from gpusim.traces.sass import Space
+from gpusim.traces.warps import WarpTrace, chunks_of
+
+WARP_SIZE = 32
+"""Threads of a warp of NVIDIA's GPUs."""
+
+CONSTANT_BASE = 0x8800_0000_0000
+"""Where constants lie (our choice): above all user addresses, and below code."""
+
+_CONSTANT_BYTES = 1 << 24
+
+
+class BlockTrace:
+    """What the warps of one thread block did.
+
+    Args:
+        launch: of the block.
+        number: of the block in the grid.
+        kinds: side operations that are asked for.
+        code: where the kernel's code lies.
+
+    Attributes:
+        warps: one a warp of the block; a warp that does not appear in the trace does nothing.
+        follows_code: whether `reach` is to be called for each instruction.
+    """
+
+    def __init__(
+        self,
+        launch: TraceLaunch,
+        number: int,
+        kinds: frozenset[int] = frozenset(),
+        code: int = CODE_BASE,
+    ) -> None:
+        room = Room()
+        self.warps = [WarpTrace(room) for _ in range(launch.warps_per_block)]
+        self.kinds = kinds
+        self.follows_code = Op.FETCH in kinds
+        self._code = code
+        self._paths = [CodePath(warp) for warp in self.warps]
+        self._idle = launch.idle_accesses
+        self._first_thread = number * launch.threads_per_block
+        self._threads = launch.blocks * launch.threads_per_block
+
+    def reach(self, warp: int, counter: int) -> None:
+        """A warp comes to the instruction at this program counter, counted in its kernel."""
+        self._paths[warp].step(self._code + counter % KERNEL_BYTES)
+
+    def access(
+        self, warp: int, place: int, space: Space, op: Op, address: NDArray[np.int64], size: int
+    ) -> None:
+        """A memory instruction.
+
+        Args:
+            warp: number of the warp in the block.
+            place: program counter, or anything by which warps meet (see `chunks_of`).
+            space: generic counts as global.
+            op: LOAD, STORE, ATOMIC, REDUCE, or READ_ONLY if that is asked for.
+            address: (32,) byte addresses, `INACTIVE` where a lane takes no part; one does.
+            size: bytes a lane.
+
+        Raises:
+            ValueError: no lane can access as much, or there.
+        """
+        if size > MOST_ACCESS_BYTES:
+            raise ValueError(f"a lane accesses {brief(size)} bytes; at most {MOST_ACCESS_BYTES}")
+        if int(address.max()) >> ADDRESS_BITS:
+            raise ValueError(f"an address has more than {ADDRESS_BITS} bits")
+        trace = self.warps[warp]
+        if space == Space.SHARED:
+            trace.add(Op.SHARED, shared_passes(address, size, op == Op.ATOMIC))
+            return
+        if space == Space.LOCAL:
+            threads = self._first_thread + warp * WARP_SIZE + np.arange(WARP_SIZE)
+            address, size = interleave_local(address, size, threads, self._threads)
+        trace.access(place, op, address, size)
+
+    def constant(self, warp: int, place: int, address: NDArray[np.int64], size: int) -> None:
+        """A load of constants, which lie in a memory of their own."""
+        there = np.where(address == INACTIVE, INACTIVE, CONSTANT_BASE + address % _CONSTANT_BYTES)
+        self.warps[warp].access(place, Op.CONSTANT, there, size)
+
+    def idle_access(self, warp: int, space: Space) -> None:
+        """A memory instruction in which no lane takes part; generic counts as global."""
+        told = Space.GLOBAL if space == Space.GENERIC else space
+        self._idle[told.value] += 1
+        self.warps[warp].add(Op.COMPUTE, 1)
+
+    def chunks(self) -> Iterator[LaneChunk]:
+        """The block's chunks; uses it up."""
+        return chunks_of(self.warps)

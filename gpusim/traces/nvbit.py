@@ -1,0 +1,142 @@
+"""Memory traces of NVBit's tool mem_trace: the text that it prints, a line a warp instruction.
+
+Nothing is known of what warps do between two memory instructions.  Our choice: a warp waits for a
+load before its next memory instruction, and arithmetic takes no time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
+from gpusim.traces.application import TraceApplication, TraceFile, TraceLaunch
+from gpusim.traces.blocks import WARP_SIZE, BlockTrace
+from gpusim.traces.nvbit_index import NvbitIndex, NvbitKernel, Record, build_index
+from gpusim.traces.sass import MEMORY_OPCODES, access_bytes, base_opcode, moves_data
+from gpusim.traces.text import plain_stem
+
+FORMAT = "NVBit mem_trace"
+
+_ACCESS = re.compile(r" - warp \d+ - (?P<opcode>[\w.]+) - (?:Size (?P<size>\d+) - )?(?P<lanes>.*)")
+_THREAD = re.compile(r"Thread(\d+),0x[0-9a-fA-F]+,0x([0-9a-fA-F]+)")
+
+
+def open_nvbit(path: Path) -> TraceFile:
+    """Find all records of a file, in one pass.
+
+    Raises:
+        UserError: the file cannot be read, or a line is wrong.
+    """
+    index = build_index(path)
+    name = plain_stem(path)
+    application = NvbitApplication(name=name, buffers=tuple(index.buffers), index=index)
+    return TraceFile(path, FORMAT, name, (application,), (path,))
+
+
+@define(kw_only=True, eq=False)
+class NvbitApplication(TraceApplication):
+    """The launches of a file, one after the other.
+
+    Attributes:
+        index: of the file.
+    """
+
+    index: NvbitIndex
+
+    def launches(self) -> Iterator[TraceLaunch]:
+        for kernel in self.index.kernels.values():
+            yield NvbitLaunch(
+                name=kernel.name,
+                blocks=kernel.blocks,
+                threads_per_block=kernel.threads_per_block,
+                warp_size=WARP_SIZE,
+                registers_per_thread=kernel.registers,
+                shared_bytes=kernel.shared_bytes,
+                index=self.index,
+                kernel=kernel,
+            )
+
+
+@define(kw_only=True, eq=False)
+class NvbitLaunch(TraceLaunch):
+    """A launch of which any block can be read on its own.
+
+    Attributes:
+        index: of the file.
+        kernel: its part of it.
+    """
+
+    index: NvbitIndex
+    kernel: NvbitKernel
+
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+        trace = BlockTrace(self, block)
+        for record in self.index.records(self.kernel, block):
+            try:
+                self._instruction(trace, record)
+            except (ValueError, OverflowError) as error:
+                raise UserError(f"{self.index.path}:{record.line}: {error}") from error
+        yield from trace.chunks()
+
+    def _instruction(self, trace: BlockTrace, record: Record) -> None:
+        if not record.text.startswith("MEMTRACE"):
+            self._access(trace, record, "LDG", _listed(record.text), 4)
+            return
+        found = _ACCESS.search(record.text)
+        if found is None:
+            raise ValueError("must be '- warp W - OPCODE - addresses'")
+        opcode = found["opcode"]
+        if moves_data(base_opcode(opcode)):
+            size = int(found["size"] or 0) or access_bytes(opcode)
+            self._access(trace, record, opcode, _addresses(found["lanes"]), size)
+
+    def _access(
+        self, trace: BlockTrace, record: Record, opcode: str, address: NDArray[np.int64], size: int
+    ) -> None:
+        space, op = MEMORY_OPCODES[base_opcode(opcode)]
+        warp = trace.warps[record.warp]
+        if (address == INACTIVE).all():
+            trace.idle_access(record.warp, space)
+            return
+        before = warp.loads
+        trace.access(record.warp, len(warp.steps), space, op, address, size)
+        if warp.loads > before:
+            warp.add(Op.WAIT, 0)
+
+
+def _addresses(lanes: str) -> NDArray[np.int64]:
+    """The (32,) addresses of a line.
+
+    Either as mem_trace prints them, a lane with address 0 being inactive, or as
+    ``Thread<lane>,<data>,<address>``.
+    """
+    if lanes.startswith("MREF"):
+        pairs = [(int(lane), int(address, 16)) for lane, address in _THREAD.findall(lanes)]
+        if not pairs or len(pairs) != lanes.count("Thread"):
+            raise ValueError("each lane must be 'Thread<lane>,0x<data>,0x<address>'")
+    else:
+        fields = lanes.split()
+        if len(fields) != WARP_SIZE:
+            raise ValueError(f"{len(fields)} addresses; must be {WARP_SIZE}")
+        pairs = [(lane, int(field, 16)) for lane, field in enumerate(fields)]
+    address = np.full(WARP_SIZE, INACTIVE)
+    for lane, value in pairs:
+        if lane >= WARP_SIZE:
+            raise ValueError(f"there is no lane {lane}")
+        address[lane] = value or INACTIVE
+    return address
+
+
+def _listed(text: str) -> NDArray[np.int64]:
+    """(32,) addresses of lines ``<data>,<address>``; the last ones may be missing."""
+    address = np.full(WARP_SIZE, INACTIVE)
+    for lane, pair in enumerate(text.split()):
+        address[lane] = int(pair.partition(",")[2], 16)
+    return address

@@ -1,0 +1,217 @@
+"""gpusim's own traces: HDF5 files from which any block can be read on its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from gpusim.core.errors import UserError
+from gpusim.core.untrusted import untrusted
+from gpusim.core.warp_program import MEMORY_OPS, LaneChunk, Op
+from gpusim.files.columns import Table
+from gpusim.files.hdf5 import get_text, read_column, read_table
+from gpusim.files.opening import open_hdf5
+from gpusim.traces.application import (
+    TraceApplication,
+    TraceFile,
+    TraceLaunch,
+    check_launch,
+    made_buffer,
+)
+from gpusim.traces.recorded_layout import (
+    APPLICATIONS,
+    BUFFERS,
+    CHUNKS,
+    FORMAT,
+    LAUNCHES,
+    SCHEMA_VERSION,
+)
+
+_CACHE_BYTES = 32 << 20
+"""Cache of a dataset: neighbouring blocks lie in one piece of compressed data."""
+
+_SIZES = ("blocks", "threads_per_block", "registers_per_thread", "shared_bytes")
+
+_MEMORY_KINDS = sorted(MEMORY_OPS)
+
+
+def open_recorded(path: Path) -> TraceFile:
+    """Open a file that `record_trace` has written.
+
+    Raises:
+        UserError: it is no trace of gpusim, is damaged, or a newer gpusim wrote it.
+    """
+    source = _Source(path)
+    with source.reading():
+        source.check()
+        attributes = source.file.attrs
+        applications = source.rows("applications", APPLICATIONS)
+        buffers = source.rows("buffers", BUFFERS)
+        launches = list(enumerate(source.rows("launches", LAUNCHES)))
+        for _, row in launches:
+            check_launch(*(row[name] for name in _SIZES))
+        by_thread = bool(attributes.get("by_thread", 1))
+        first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
+        return TraceFile(
+            path=path,
+            format=FORMAT,
+            files=(path,),
+            name=get_text(source.file, "workload"),
+            scale=get_text(source.file, "scale"),
+            seed=int(attributes["seed"]),
+            relaunch=bool(attributes["relaunch"]),
+            warp_size=int(attributes["warp_size"]),
+            by_thread=by_thread,
+            applications=tuple(
+                RecordedApplication(
+                    name=row["name"],
+                    share=None if math.isnan(row["share"]) else row["share"],
+                    instance=row["instance"] or None,
+                    buffers=tuple(
+                        made_buffer(buffer["name"], buffer["base"], buffer["bytes"])
+                        for buffer in buffers
+                        if buffer["application"] == index
+                    ),
+                    path=path,
+                    warp_size=int(attributes["warp_size"]),
+                    by_thread=by_thread,
+                    rows=[
+                        (launch, first_block[number])
+                        for number, launch in launches
+                        if launch["application"] == index
+                    ],
+                )
+                for index, row in enumerate(applications)
+            ),
+        )
+
+
+@define(kw_only=True, eq=False)
+class RecordedApplication(TraceApplication):
+    """An application of a recorded workload.
+
+    Attributes:
+        path: the file.
+        warp_size: threads of a warp.
+        by_thread: as in `TraceLaunch`.
+        rows: of its launches: the row of the table of launches, and of the index of blocks.
+    """
+
+    path: Path
+    warp_size: int
+    by_thread: bool
+    rows: list[tuple[dict[str, Any], int]]
+
+    def launches(self) -> Iterator[TraceLaunch]:
+        source = _Source(self.path)
+        for row, first_block in self.rows:
+            yield RecordedLaunch(
+                name=row["name"],
+                blocks=row["blocks"],
+                threads_per_block=row["threads_per_block"],
+                warp_size=self.warp_size,
+                registers_per_thread=row["registers_per_thread"],
+                shared_bytes=row["shared_bytes"],
+                by_thread=self.by_thread,
+                source=source,
+                first_block=first_block,
+            )
+
+
+@define(kw_only=True, eq=False)
+class RecordedLaunch(TraceLaunch):
+    """A launch of a recorded workload.
+
+    Attributes:
+        source: the open file.
+        first_block: row of its first block in the index of blocks.
+    """
+
+    source: _Source
+    first_block: int
+
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+        for chunk in self.source.chunks_of(self.first_block + block):
+            yield self.source.chunk(chunk, self.warps_per_block)
+
+
+class _Source:
+    """An open trace file; what h5py raises on damaged ones becomes an error that names it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self.file = open_hdf5(path, rdcc_nbytes=_CACHE_BYTES)
+        except OSError as error:
+            raise UserError(f"{path} is no HDF5 file, damaged or cut short: {error}") from error
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Raises `UserError` for damage that shows inside."""
+        with untrusted(self._path):
+            yield
+
+    def check(self) -> None:
+        """Whether it is a trace that this gpusim can read."""
+        if get_text(self.file, "format") != FORMAT:
+            found = get_text(self.file, "format") or "some other HDF5 file"
+            raise UserError(f"{self._path} is not a trace of gpusim: it is a {found}")
+        schema = int(self.file.attrs["schema"])
+        if schema > SCHEMA_VERSION:
+            raise UserError(
+                f"{self._path} has schema {schema}, but this gpusim reads schemas up to "
+                f"{SCHEMA_VERSION}: a newer gpusim wrote it"
+            )
+
+    def rows(self, group: str, table: Table) -> list[dict[str, Any]]:
+        """All rows of a table, as plain values by column."""
+        found = read_table(self.file[group], table)
+        values = (column.tolist() for column in found.values())
+        return [dict(zip(found, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def chunks_of(self, block: int) -> range:
+        """The chunks of a block, counted over all launches."""
+        with self.reading():
+            first, last = self._blocks[block : block + 2].tolist()
+            return range(first, last)
+
+    @cached_property
+    def _blocks(self) -> NDArray[np.int64]:
+        """(blocks + 1,) first chunk of each block."""
+        return read_column(self.file["blocks"], "chunk")
+
+    @cached_property
+    def _chunks(self) -> NDArray[np.int64]:
+        """(chunks + 1, 4) where each chunk begins: instruction, active, access, address."""
+        columns = [read_column(self.file["chunks"], column.name) for column in CHUNKS.columns]
+        return np.stack(columns, axis=1)
+
+    def chunk(self, number: int, warps: int) -> LaneChunk:
+        """One chunk of a block of so many warps."""
+        with self.reading():
+            begins, ends = self._chunks[number : number + 2].tolist()
+            instruction, active, access, address = begins
+            accesses = ends[2] - access
+            kind = read_column(self.file["instructions"], "kind", instruction, ends[0])
+            if int(np.isin(kind, _MEMORY_KINDS).sum()) != accesses or kind.max(initial=0) > max(Op):
+                raise ValueError(f"chunk {number} does not have the instructions of its index")
+            lanes = (ends[3] - address) // (accesses * warps) if accesses else 0
+            return LaneChunk(
+                kind,
+                read_column(self.file["instructions"], "argument", instruction, ends[0]),
+                read_column(self.file["active"], "warp", active, ends[1])
+                .astype(bool)
+                .reshape(-1, warps),
+                read_column(self.file["addresses"], "lane", address, ends[3]).reshape(
+                    accesses, warps, lanes
+                ),
+                read_column(self.file["accesses"], "size", access, ends[2]),
+            )

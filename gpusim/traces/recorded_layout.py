@@ -1,0 +1,93 @@
+"""The layout of gpusim's own trace files, in HDF5; `docs/traces.md` tells how to read them.
+
+A row of an index table says where something begins; a last row says where the last one ends.
+"""
+
+from __future__ import annotations
+
+from gpusim.files.columns import TEXT, Column, Table
+
+FORMAT = "gpusim trace"
+"""The attribute `format` of every trace file."""
+
+SCHEMA_VERSION = 1
+"""The attribute `schema`.  A change that an older reader would misread raises it."""
+
+APPLICATIONS = Table(
+    "The applications, in the order of their address spaces.",
+    (
+        Column("name", TEXT, "", "unique in its workload"),
+        Column("share", "f8", "1", "share of the SMs that it asks for; NaN: an equal part"),
+        Column("instance", "i8", "1", "slices of its MIG instance; 0: none"),
+    ),
+)
+
+BUFFERS = Table(
+    "The arrays of all applications, in allocation order.",
+    (
+        Column("application", "u4", "1", "row in applications"),
+        Column("name", TEXT, "", "for reports"),
+        Column("base", "i8", "B", "virtual byte address"),
+        Column("bytes", "i8", "B", "size"),
+    ),
+)
+
+LAUNCHES = Table(
+    "The kernel launches of all applications, those of one in order.",
+    (
+        Column("application", "u4", "1", "row in applications"),
+        Column("name", TEXT, "", "the kernel's name"),
+        Column("blocks", "i8", "1", "thread blocks"),
+        Column("threads_per_block", "i8", "1", "threads of a block"),
+        Column("registers_per_thread", "i8", "1", "32-bit registers of a thread"),
+        Column("shared_bytes", "i8", "B", "shared memory of a block"),
+    ),
+)
+
+BLOCKS = Table(
+    "The blocks of all launches: an index.",
+    (Column("chunk", "i8", "1", "row in chunks"),),
+)
+
+CHUNKS = Table(
+    "The pieces of blocks that are handed over at once: an index.",
+    (
+        Column("instruction", "i8", "1", "row in instructions"),
+        Column("active", "i8", "1", "element of active"),
+        Column("access", "i8", "1", "row in accesses"),
+        Column("address", "i8", "1", "element of addresses"),
+    ),
+)
+
+INSTRUCTIONS = Table(
+    "The instructions of a chunk, each executed by some of its block's warps.",
+    (
+        Column("kind", "u1", "1", "operation, see gpusim.core.warp_program.Op"),
+        Column("argument", "i8", "1", "its argument; of no meaning for memory operations"),
+    ),
+)
+
+ACTIVE = Table(
+    "Which warps execute an instruction: (instructions, warps) of a chunk, row by row.",
+    (Column("warp", "u1", "1", "1: it does"),),
+)
+
+ACCESSES = Table(
+    "The memory operations among the instructions.",
+    (Column("size", "i8", "B", "bytes that each lane accesses"),),
+)
+
+ADDRESSES = Table(
+    "Of each access: (accesses, warps, lanes) of a chunk, row by row.",
+    (Column("lane", "i8", "B", "virtual byte address; -1: the lane takes no part"),),
+)
+
+GROWING = {
+    "blocks": BLOCKS,
+    "chunks": CHUNKS,
+    "instructions": INSTRUCTIONS,
+    "active": ACTIVE,
+    "accesses": ACCESSES,
+    "addresses": ADDRESSES,
+}
+"""The groups that are written block by block."""

@@ -1,0 +1,243 @@
+"""Records a workload, or imports another trace: into one HDF5 file that is whole or absent."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusim.core.errors import own_code_errors, own_modules
+from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
+from gpusim.files.columns import Column
+from gpusim.files.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, write_table
+from gpusim.files.target import Target
+from gpusim.traces.application import TraceFile
+from gpusim.traces.recorded_layout import (
+    APPLICATIONS,
+    BUFFERS,
+    FORMAT,
+    GROWING,
+    LAUNCHES,
+    SCHEMA_VERSION,
+)
+
+
+class Startable(Protocol):
+    """An application that can be started."""
+
+    @property
+    def name(self) -> str:
+        """Unique in its workload."""
+
+    @property
+    def share(self) -> float | None:
+        """Share of the SMs that it asks for; None: an equal one."""
+
+    @property
+    def instance(self) -> int | None:
+        """Slices of its MIG instance, in a workload for multi-instance GPUs."""
+
+    def start(self) -> Application:
+        """A fresh application, with freshly initialised arrays."""
+
+
+class Recordable(Protocol):
+    """A workload, or an opened trace file."""
+
+    @property
+    def name(self) -> str:
+        """Of the workload."""
+
+    @property
+    def scale(self) -> str:
+        """Size of the programs."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of their random input."""
+
+    @property
+    def relaunch(self) -> bool:
+        """Whether an application that has ended starts again until all have run once."""
+
+    @property
+    def applications(self) -> Sequence[Startable]:
+        """In the order of their address spaces."""
+
+
+def record_trace(
+    workload: Recordable,
+    path: str | os.PathLike[str],
+    warp_size: int = 32,
+    progress: Callable[[str, int], None] | None = None,
+) -> None:
+    """Run all blocks of a workload, one after the other, without a machine, and store their chunks.
+
+    Args:
+        workload: each of its applications is started once.
+        path: HDF5 file; it gets its name when it is complete.
+        warp_size: threads of a warp of the machines that shall run it.
+        progress: called with the application's name and the number of blocks so far.
+
+    Raises:
+        UserError: the file cannot be written, or the workload cannot be run.
+    """
+    target = Target(Path(os.path.realpath(path)))
+    try:
+        recorder = _Recorder(target, warp_size)
+        for spec in workload.applications:
+            application = spec.start()
+            with own_code_errors(own_modules([type(application)])):
+                for blocks in recorder.add(application):
+                    if progress is not None:
+                        progress(spec.name, blocks)
+        recorder.finish(workload)
+        target.commit()
+    except BaseException:
+        target.discard()
+        raise
+
+
+class _Recorder:
+    """A trace file under construction."""
+
+    def __init__(self, target: Target, warp_size: int) -> None:
+        self._target = target
+        self._warp_size = warp_size
+        self._applications = 0
+        self._buffers: list[tuple[int, Buffer]] = []
+        self._launches: list[tuple[int, Launch]] = []
+        self._blocks = 0
+        self._columns: dict[tuple[str, str], _GrowingColumn] = {}
+        with target.writing():
+            for name, table in GROWING.items():
+                group = target.file.create_group(name)
+                set_text(group, "description", table.description)
+                for column in table.columns:
+                    self._columns[name, column.name] = _GrowingColumn(group, column)
+
+    def add(self, application: Application) -> Iterator[int]:
+        """Store a complete run; yields the number of blocks so far."""
+        self._buffers += [(self._applications, buffer) for buffer in application.buffers]
+        for launch in application.launches():
+            self._launches.append((self._applications, launch))
+            for block in range(launch.blocks):
+                chunks = launch.run_block(block, self._warp_size)
+                with self._target.writing():
+                    self._append("blocks", "chunk", [len(self._columns["chunks", "instruction"])])
+                for chunk in chunks:
+                    with self._target.writing():
+                        self._chunk(chunk)
+                self._blocks += 1
+                yield self._blocks
+        self._applications += 1
+
+    def _append(self, table: str, column: str, values: NDArray[np.generic] | list[int]) -> None:
+        self._columns[table, column].append(np.ravel(values))
+
+    def _chunk(self, chunk: LaneChunk) -> None:
+        self._mark()
+        self._append("instructions", "kind", chunk.kind)
+        self._append("instructions", "argument", chunk.arg)
+        self._append("active", "warp", chunk.active)
+        self._append("accesses", "size", chunk.size)
+        self._append("addresses", "lane", chunk.address)
+
+    def _mark(self) -> None:
+        """Where the next chunk begins."""
+        for begin, table, column in (
+            ("instruction", "instructions", "kind"),
+            ("active", "active", "warp"),
+            ("access", "accesses", "size"),
+            ("address", "addresses", "lane"),
+        ):
+            self._append("chunks", begin, [len(self._columns[table, column])])
+
+    def finish(self, workload: Recordable) -> None:
+        """Store the rest: ends of the indices, and what the workload is."""
+        with self._target.writing():
+            self._append("blocks", "chunk", [len(self._columns["chunks", "instruction"])])
+            self._mark()
+            for column in self._columns.values():
+                column.flush()
+            self._describe(workload)
+
+    def _describe(self, workload: Recordable) -> None:
+        file = self._target.file
+        set_text(file, "format", FORMAT)
+        file.attrs["schema"] = np.int64(SCHEMA_VERSION)
+        set_text(file, "workload", workload.name)
+        set_text(file, "scale", workload.scale)
+        file.attrs["seed"] = np.int64(workload.seed)
+        file.attrs["relaunch"] = np.int64(workload.relaunch)
+        file.attrs["warp_size"] = np.int64(self._warp_size)
+        by_thread = not isinstance(workload, TraceFile) or workload.by_thread
+        file.attrs["by_thread"] = np.int64(by_thread)
+        specs = workload.applications
+        write_table(
+            file.create_group("applications"),
+            APPLICATIONS,
+            {
+                "name": [spec.name for spec in specs],
+                "share": [math.nan if spec.share is None else spec.share for spec in specs],
+                "instance": [spec.instance or 0 for spec in specs],
+            },
+        )
+        write_table(
+            file.create_group("buffers"),
+            BUFFERS,
+            {
+                "application": [application for application, _ in self._buffers],
+                "name": [buffer.name for _, buffer in self._buffers],
+                "base": [buffer.base for _, buffer in self._buffers],
+                "bytes": [buffer.bytes for _, buffer in self._buffers],
+            },
+        )
+        write_table(
+            file.create_group("launches"),
+            LAUNCHES,
+            {
+                "application": [application for application, _ in self._launches],
+                "name": [launch.name for _, launch in self._launches],
+                "blocks": [launch.blocks for _, launch in self._launches],
+                "threads_per_block": [launch.threads_per_block for _, launch in self._launches],
+                "registers_per_thread": [
+                    launch.registers_per_thread for _, launch in self._launches
+                ],
+                "shared_bytes": [launch.shared_bytes for _, launch in self._launches],
+            },
+        )
+
+
+class _GrowingColumn:
+    """A column whose values are gathered and go to HDF5 in large pieces."""
+
+    def __init__(self, group: h5py.Group, column: Column) -> None:
+        self._column = column
+        self._dataset = create_event_column(group, column)
+        self._gathered: list[NDArray[np.generic]] = []
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, values: NDArray[np.generic]) -> None:
+        """Add (n,) values."""
+        self._gathered.append(fit(values, self._column))
+        self._length += len(values)
+        if self._length - len(self._dataset) >= CHUNK_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Move what is gathered to HDF5."""
+        if self._gathered:
+            start = len(self._dataset)
+            self._dataset.resize(self._length, axis=0)
+            self._dataset[start:] = np.concatenate(self._gathered)
+            self._gathered.clear()

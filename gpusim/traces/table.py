@@ -1,0 +1,179 @@
+"""Tables of memory transactions, one row each: the format that is easiest to write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from attrs import define
+
+from gpusim.core.errors import UserError
+from gpusim.core.untrusted import is_file, untrusted
+from gpusim.core.warp_program import Buffer, LaneChunk
+from gpusim.traces.application import (
+    MOST_EMPTY_BLOCKS,
+    TraceApplication,
+    TraceFile,
+    TraceLaunch,
+    check_launch,
+)
+from gpusim.traces.memory_budget import Room
+from gpusim.traces.table_columns import Array
+from gpusim.traces.table_facts import KernelFacts, TableFacts, read_facts
+from gpusim.traces.table_index import TableIndex
+from gpusim.traces.warps import WarpTrace, chunks_of
+
+_PAGE_BYTES = 4096
+
+
+def open_table(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
+    """Open a table, ``NAME.npz`` or ``NAME.parquet``, with its ``NAME.json`` if there is one.
+
+    `gpusim.traces.table_columns` tells the columns, `table_facts` the JSON file.
+
+    Args:
+        path: of the table.
+        paced: whether warps shall issue no memory instruction before its time in the table,
+            counted from the first of its launch.
+
+    Raises:
+        UserError: it cannot be read, or contradicts itself; names file, column and row.
+    """
+    path = Path(path)
+    with untrusted(path):
+        return _open(path, paced)
+
+
+def _open(path: Path, paced: bool) -> TraceFile:
+    facts = read_facts(path)
+    index = TableIndex(path, paced)
+    application = TableApplication(
+        name=facts.name,
+        buffers=_buffers(index.pages),
+        warp_size=facts.warp_size,
+        index=index,
+        kernels=_kernels(path, facts, index),
+    )
+    return TraceFile(
+        path=path,
+        format="table of transactions",
+        name=facts.name,
+        applications=(application,),
+        files=(path, facts.path) if is_file(facts.path) else (path,),
+        warp_size=facts.warp_size,
+        by_thread=False,
+    )
+
+
+@define(kw_only=True, eq=False)
+class TableApplication(TraceApplication):
+    """The application of a table.
+
+    Attributes:
+        warp_size: lanes of a wavefront.
+        index: the table.
+        kernels: its launches, complete.
+    """
+
+    warp_size: int
+    index: TableIndex
+    kernels: tuple[KernelFacts, ...]
+
+    def launches(self) -> Iterator[TraceLaunch]:
+        for number, kernel in enumerate(self.kernels):
+            yield TableLaunch(
+                name=kernel.name,
+                blocks=kernel.blocks,
+                threads_per_block=kernel.threads,
+                warp_size=self.warp_size,
+                registers_per_thread=kernel.registers,
+                shared_bytes=kernel.shared_bytes,
+                by_thread=False,
+                index=self.index,
+                number=number,
+            )
+
+
+@define(kw_only=True, eq=False)
+class TableLaunch(TraceLaunch):
+    """A launch of a table.
+
+    Attributes:
+        index: the table.
+        number: of the launch.
+    """
+
+    index: TableIndex
+    number: int
+
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+        room = Room()
+        warps = [WarpTrace(room) for _ in range(self.warps_per_block)]
+        self.index.fill(self.number, block, warps, kinds)
+        return chunks_of(warps)
+
+    def recorded_sm(self, block: int) -> int | None:
+        """The SM on which a block ran, if the table tells."""
+        return self.index.sm(self.number, block)
+
+
+def _kernels(path: Path, facts: TableFacts, index: TableIndex) -> tuple[KernelFacts, ...]:
+    """All launches; what the JSON file does not tell is taken from the rows."""
+    count = index.launches
+    told = facts.kernels or tuple(KernelFacts(f"kernel {number}") for number in range(count))
+    if not told:
+        raise UserError(
+            f"{path}: there are no rows, no wf_ columns, and no kernels in {facts.path}"
+        )
+    if len(told) < count:
+        raise UserError(
+            f"{path}: column 'kernel' goes up to {count - 1}, but {facts.path} has "
+            f"{len(told)} kernels"
+        )
+    return tuple(_complete(path, facts, index, number, one) for number, one in enumerate(told))
+
+
+def _complete(
+    path: Path, facts: TableFacts, index: TableIndex, number: int, kernel: KernelFacts
+) -> KernelFacts:
+    blocks = int(index.blocks(number).max(initial=-1)) + 1
+    if kernel.blocks and kernel.blocks < blocks:
+        raise UserError(
+            f"{path}: column 'workgroup' goes up to {blocks - 1} in kernel {number}, which has "
+            f"{kernel.blocks} of them in {facts.path}"
+        )
+    warps = index.warps(number)
+    threads = kernel.threads or max(warps, 1) * facts.warp_size
+    if warps * facts.warp_size >= threads + facts.warp_size:
+        raise UserError(
+            f"{path}: a workgroup of kernel {number} has {warps} wavefronts, but {facts.path} "
+            f"gives it {threads} threads in wavefronts of warp_size = {facts.warp_size}"
+        )
+    known = len(np.unique(index.blocks(number)))
+    if (kernel.blocks or blocks) > known + MOST_EMPTY_BLOCKS:
+        raise UserError(
+            f"{path}: kernel {number} has {kernel.blocks or blocks} workgroups, but rows for only "
+            f"{known}; at most {MOST_EMPTY_BLOCKS} may have none"
+        )
+    try:
+        check_launch(kernel.blocks or blocks, threads, kernel.registers, kernel.shared_bytes)
+    except ValueError as error:
+        raise UserError(f"{path}: kernel {number}: {error}") from error
+    return KernelFacts(
+        kernel.name, kernel.blocks or blocks, threads, kernel.registers, kernel.shared_bytes
+    )
+
+
+def _buffers(pages: Array) -> tuple[Buffer, ...]:
+    """Runs of mapped pages."""
+    numbers = np.unique(pages.astype(np.int64) // _PAGE_BYTES)
+    if not len(numbers):
+        return ()
+    first = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 2) != 1)
+    counts = np.diff(np.append(first, len(numbers)))
+    return tuple(
+        Buffer(f"pages {index}", int(numbers[at]) * _PAGE_BYTES, int(count) * _PAGE_BYTES)
+        for index, (at, count) in enumerate(zip(first, counts, strict=True))
+    )

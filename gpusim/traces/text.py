@@ -1,0 +1,81 @@
+"""Text files line by line, plain or compressed, and errors that name file and line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from gpusim.core.errors import UserError
+from gpusim.core.untrusted import MOST_LINE_BYTES, file_bytes, format_memory, untrusted
+from gpusim.traces.xz import XzStream
+
+Line = tuple[int, str]
+"""Its number in the file, from 1, and its text without the end of line."""
+
+DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError)
+"""What reading a file may raise that is damaged or cannot be read."""
+
+
+def open_binary(path: Path) -> IO[bytes]:
+    """The bytes of a file, decompressed if its name ends in .gz or .xz.
+
+    Raises:
+        UserError: there is no such file, or it may never end.
+    """
+    file_bytes(path)
+    if path.suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    if path.suffix == ".xz":
+        return cast(IO[bytes], io.BufferedReader(XzStream(path), 1 << 16))
+    return path.open("rb")
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """All lines; the file is closed when the iterator is.
+
+    Raises:
+        UserError: the file cannot be read, is damaged, or has a line without an end.
+    """
+    number = 0
+    with untrusted(path):
+        try:
+            with io.TextIOWrapper(open_binary(path), "utf-8", "replace") as stream:
+                while text := stream.readline(MOST_LINE_BYTES):
+                    number += 1
+                    check_line(path, number, text)
+                    yield number, text.rstrip("\r\n")
+        except DAMAGES as error:
+            raise UserError(damage(path, number, error)) from error
+
+
+def check_line(path: Path, number: int, text: str | bytes) -> None:
+    """Refuse a line that has no end within `MOST_LINE_BYTES`.
+
+    Raises:
+        UserError: it has none; names file and line.
+    """
+    if len(text) >= MOST_LINE_BYTES:
+        raise UserError(
+            f"{path}:{number}: the line has no end within {format_memory(MOST_LINE_BYTES)}"
+        )
+
+
+def damage(path: Path, last: int, error: Exception, unit: str = "line") -> str:
+    """The message for a file that could be read up to a line, or another unit."""
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return f"{path}: cannot be read{f' after {unit} {last}' if last else ''}: {reason}"
+
+
+def plain_name(path: Path) -> str:
+    """A file's name without .gz or .xz."""
+    return path.stem if path.suffix in {".gz", ".xz"} else path.name
+
+
+def plain_stem(path: Path) -> str:
+    """A file's name without .gz or .xz and without its ending."""
+    return Path(plain_name(path)).stem

@@ -1,0 +1,220 @@
+"""Traces of Accel-Sim: a list of kernels (kernelslist.g) or one kernel (.traceg, .tracez).
+
+The format is that of tracer versions 0 to 6; see `docs/traces.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import define, field
+
+from gpusim.core.errors import UserError
+from gpusim.core.untrusted import is_file
+from gpusim.core.warp_program import Buffer, LaneChunk
+from gpusim.traces.application import (
+    MOST_EMPTY_BLOCKS,
+    TraceApplication,
+    TraceFile,
+    TraceLaunch,
+    made_buffer,
+)
+from gpusim.traces.blocks import WARP_SIZE
+from gpusim.traces.code_lines import CODE_BASE, CodePlaces
+from gpusim.traces.memory_budget import LINE_BYTES, Room
+from gpusim.traces.text import Line, plain_name, plain_stem, read_lines
+from gpusim.traces.traceg_block import Known, parse_block
+from gpusim.traces.traceg_header import KernelHeader, read_header
+from gpusim.traces.tracez import SUFFIX, TracezLaunch, read_tracez_header
+
+FORMAT, COMPRESSED = "Accel-Sim traceg", "Accel-Sim tracez"
+"""As people call them; a list is of the format of its first kernel."""
+
+KERNELS_LIST = "kernelslist.g"
+"""Name of a list of kernels."""
+
+_MEMCPY = "MemcpyHtoD"
+
+
+def open_kernels_list(path: Path) -> TraceFile:
+    """A list of kernels: copies to the device tell arrays, kernels run one after the other.
+
+    Raises:
+        UserError: the list, or the header of one of its kernels, is wrong.
+    """
+    buffers: list[Buffer] = []
+    kernels: list[KernelHeader] = []
+    for number, line in read_lines(path):
+        command = line.strip()
+        if command.startswith(_MEMCPY):
+            buffer = _buffer(command, f"{path}:{number}", len(buffers))
+            if not any(_contains(other, buffer) for other in buffers):
+                buffers.append(buffer)
+        elif command.startswith("kernel"):
+            kernel = path.parent / command
+            if not is_kernel(kernel):
+                raise UserError(
+                    f"{path}:{number}: {command}: must end in .traceg, .traceg.xz, .traceg.gz or "
+                    ".tracez"
+                )
+            if not is_file(kernel):
+                raise UserError(f"{path}:{number}: there is no file {kernel}")
+            kernels.append(_header(kernel))
+    if not kernels:
+        raise UserError(f"{path}: names no kernel; a kernel's line begins with 'kernel'")
+    name = path.resolve().parent.name
+    application = TracegApplication(name=name, buffers=tuple(buffers), kernels=kernels)
+    return TraceFile(path, _format(kernels[0].path), name, (application,), (path.parent,))
+
+
+def open_kernel(path: Path) -> TraceFile:
+    """A single kernel.
+
+    Raises:
+        UserError: its header is wrong.
+    """
+    name = plain_stem(path)
+    application = TracegApplication(name=name, kernels=[_header(path)])
+    return TraceFile(path, _format(path), name, (application,), (path,))
+
+
+def is_kernel(path: Path) -> bool:
+    """Whether a file's name is that of a kernel."""
+    return plain_name(path).endswith(".traceg") or path.suffix == SUFFIX
+
+
+def _header(path: Path) -> KernelHeader:
+    return read_tracez_header(path) if path.suffix == SUFFIX else read_header(path)
+
+
+def _format(path: Path) -> str:
+    return COMPRESSED if path.suffix == SUFFIX else FORMAT
+
+
+def _buffer(command: str, place: str, index: int) -> Buffer:
+    """``MemcpyHtoD,0x<address>,<bytes>``."""
+    try:
+        _, address, size = command.split(",")
+        return made_buffer(f"memcpy {index}", int(address, 16), int(size))
+    except ValueError as error:
+        raise UserError(
+            f"{place}: {command[:80]!r}: must be {_MEMCPY},0x<address in hex>,<bytes>: {error}"
+        ) from error
+
+
+def _contains(outer: Buffer, inner: Buffer) -> bool:
+    return outer.base <= inner.base and inner.base + inner.bytes <= outer.base + outer.bytes
+
+
+@define(kw_only=True, eq=False)
+class TracegApplication(TraceApplication):
+    """All kernels of a list, one after the other, whatever stream they were in.
+
+    Attributes:
+        kernels: their headers.
+    """
+
+    kernels: list[KernelHeader]
+
+    def launches(self) -> Iterator[TraceLaunch]:
+        code = CodePlaces()
+        for header in self.kernels:
+            kind = TracezLaunch if header.path.suffix == SUFFIX else TracegLaunch
+            yield kind(
+                code=code.of(header.name),
+                name=header.name,
+                blocks=header.blocks,
+                threads_per_block=header.threads_per_block,
+                warp_size=WARP_SIZE,
+                registers_per_thread=header.registers,
+                shared_bytes=header.shared_bytes,
+                header=header,
+            )
+
+
+@define(kw_only=True, eq=False)
+class TracegLaunch(TraceLaunch):
+    """A kernel whose file is read forward, once.
+
+    Blocks that are passed over on the way to the one that is asked for are kept as text until it is
+    their turn: none, if the file has them in increasing order.  In a file without any block all of
+    them do nothing; a file that has some must have the others too.
+
+    Attributes:
+        header: of the file.
+        code: where its code lies.
+    """
+
+    header: KernelHeader
+    code: int = CODE_BASE
+    _blocks: Iterator[tuple[int, list[Line]]] = field(init=False)
+    _passed: dict[int, list[Line]] = field(factory=dict, init=False)
+    _known: Known = field(factory=dict, init=False)
+    _found: int = field(default=0, init=False)
+    _room: Room = field(factory=Room, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._blocks = _read_blocks(self.header, self._room)
+
+    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+        while block not in self._passed:
+            number, lines = next(self._blocks, (-1, []))
+            if number < 0 and not self._found and self.blocks <= MOST_EMPTY_BLOCKS:
+                return
+            if number < 0:
+                raise UserError(
+                    f"{self.header.path}: ends without thread block {block} of {self.blocks} "
+                    "(x runs fastest); it is truncated or was filtered"
+                )
+            self._passed[number] = lines
+            self._found += 1
+        lines = self._passed.pop(block)
+        self._room.give_back(sum(map(_room_of, lines)))
+        yield from parse_block(
+            self, self.header, block, lines, self._known, kinds, self.code
+        ).chunks()
+
+
+def _room_of(line: Line) -> int:
+    return LINE_BYTES + len(line[1])
+
+
+def _read_blocks(header: KernelHeader, room: Room) -> Iterator[tuple[int, list[Line]]]:
+    """The blocks in the order of the file: number in the grid, and lines between begin and end.
+
+    The lines take of the room, which whoever uses them up gives back.
+    """
+    inside: list[Line] | None = None
+    number = -1
+    seen: set[int] = set()  # what is in the file, not what its grid claims
+    for line in read_lines(header.path):
+        text = line[1]
+        if text.startswith("#BEGIN_TB"):
+            if inside is not None:
+                raise UserError(f"{header.path}:{line[0]}: a block begins inside another")
+            inside, number = [], -1
+        elif inside is None or not text.strip():
+            continue
+        elif text.startswith("thread block"):
+            number = header.block_number(text, line[0])
+            if number in seen:
+                raise UserError(f"{header.path}:{line[0]}: {text[:80]!r} comes a second time")
+            seen.add(number)
+        elif text.startswith("#END_TB"):
+            if number < 0:
+                raise UserError(f"{header.path}:{line[0]}: a block without 'thread block = x,y,z'")
+            yield number, inside
+            inside = None
+        else:
+            _take(room, header.path, line)
+            inside.append(line)
+    if inside is not None:
+        raise UserError(f"{header.path}: ends inside a thread block; it is truncated")
+
+
+def _take(room: Room, path: Path, line: Line) -> None:
+    try:
+        room.take(_room_of(line))
+    except ValueError as error:
+        raise UserError(f"{path}:{line[0]}: {error}") from error

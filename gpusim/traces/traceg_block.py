@@ -1,0 +1,192 @@
+"""The instructions of one thread block of a .traceg or .tracez file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import INACTIVE, Op
+from gpusim.traces.application import TraceLaunch
+from gpusim.traces.blocks import WARP_SIZE, BlockTrace
+from gpusim.traces.code_lines import CODE_BASE
+from gpusim.traces.lanes import WINDOW_BYTES
+from gpusim.traces.sass import Space
+from gpusim.traces.scoreboard import Scoreboard
+from gpusim.traces.text import Line
+from gpusim.traces.traceg_decode import Instruction, decode
+from gpusim.traces.traceg_header import KernelHeader
+
+_FIRST_WITHOUT_BLOCK = 3
+"""Before this tracer version, block and warp number (4 fields) precede each instruction."""
+
+Known = dict[str, Instruction]
+"""Instructions of a kernel that were decoded, by their program counters as the trace has them."""
+
+_MOST_KNOWN = 1 << 16
+
+
+def parse_block(
+    launch: TraceLaunch,
+    header: KernelHeader,
+    number: int,
+    lines: Iterable[Line],
+    known: Known,
+    kinds: frozenset[int] = frozenset(),
+    code: int = CODE_BASE,
+) -> BlockTrace:
+    """What a block did.
+
+    Args:
+        launch: of its kernel.
+        header: of its kernel's file.
+        number: of the block in the grid.
+        lines: between the begin and the end of the block, none of them empty.
+        known: of this kernel; grows.
+        kinds: side operations that are asked for.
+        code: where the kernel's code lies.
+
+    Raises:
+        UserError: a line is wrong.
+    """
+    parser = _Parser(header, BlockTrace(launch, number, kinds, code), known)
+    line = 0
+    for line, text in lines:
+        try:
+            parser.line(text)
+        except (ValueError, IndexError, OverflowError) as error:
+            reason = "too few fields" if isinstance(error, IndexError) else str(error)
+            raise UserError(f"{header.path}:{line}: {text[:80]!r}: {reason}") from error
+    if parser.missing:
+        raise UserError(
+            f"{header.path}:{line}: thread block {number} ends, but its last warp lacks "
+            f"{parser.missing} instructions; the file is damaged"
+        )
+    return parser.block
+
+
+class _Parser:
+    """Reads a block line by line; a wrong one raises ValueError, IndexError or OverflowError."""
+
+    def __init__(self, header: KernelHeader, block: BlockTrace, known: Known) -> None:
+        self.block = block
+        self._known = known
+        self._follows_code = block.follows_code
+        self._reads_only = Op.READ_ONLY in block.kinds
+        self.missing = 0
+        self._header = header
+        self._skipped = (4 if header.version < _FIRST_WITHOUT_BLOCK else 0) + header.line_info
+        self._seen: set[int] = set()
+        self._warp = -1
+        self._scoreboard = Scoreboard(self.block.warps[0])
+
+    def line(self, text: str) -> None:
+        """Any line."""
+        if text.startswith("warp ="):
+            self._begin_warp(int(text.partition("=")[2]))
+        elif text.startswith("insts ="):
+            self.missing = int(text.partition("=")[2])
+        elif not text.startswith("cluster "):
+            if not self.missing:
+                raise ValueError("more instructions than 'insts = N' of its warp tells")
+            self.missing -= 1
+            self._instruction(text.split(None, self._skipped + 2)[self._skipped :])
+
+    def _begin_warp(self, number: int) -> None:
+        if self.missing:
+            raise ValueError(f"the warp before lacks {self.missing} instructions")
+        warps = len(self.block.warps)
+        if not 0 <= number < warps or number in self._seen:
+            raise ValueError(f"must be a warp that did not come yet, of 0 to {warps - 1}")
+        self._seen.add(number)
+        self._warp = number
+        self._scoreboard = Scoreboard(self.block.warps[number])
+
+    def _instruction(self, fields: list[str]) -> None:
+        """Program counter, mask, and the rest of the line."""
+        place, mask, text = fields[0], int(fields[1], 16), fields[2]
+        instruction = self._known.get(place)
+        if instruction is None or not instruction.begins(text):
+            if len(self._known) == _MOST_KNOWN:
+                self._known.clear()
+            int(place, 16)  # must be a number
+            instruction = self._known[place] = decode(text, self._header.version)
+            text = " ".join(text.split())
+        if self._follows_code:
+            self.block.reach(self._warp, int(place, 16))
+        self._scoreboard.touch(instruction.registers)
+        if instruction.space is None:
+            self._plain(instruction, mask)
+        elif mask:
+            self._memory(int(place, 16), mask, instruction, text)
+        else:
+            self.block.idle_access(self._warp, instruction.space)
+
+    def _plain(self, instruction: Instruction, mask: int) -> None:
+        """An instruction that accesses no memory; a barrier without lanes is none."""
+        if instruction.op == Op.BARRIER and mask:
+            self.block.warps[self._warp].add(Op.BARRIER, 0)
+            return
+        self.block.warps[self._warp].add(Op.COMPUTE, 1)
+        if instruction.base == "LDGDEPBAR":
+            self._scoreboard.commit()
+        elif instruction.base == "DEPBAR":
+            self._scoreboard.wait_groups(instruction.youngest)
+
+    def _memory(self, place: int, mask: int, instruction: Instruction, text: str) -> None:
+        lanes = _lanes(mask)
+        address = np.full(WARP_SIZE, INACTIVE)
+        address[lanes] = _addresses(text[len(instruction.text) :].split(), len(lanes))
+        space, size = instruction.space, instruction.size
+        assert space is not None
+        if space == Space.GENERIC:
+            space = self._space(int(address.max()))
+        op = instruction.op
+        if self._reads_only and instruction.read_only and space == Space.GLOBAL:
+            op = Op.READ_ONLY
+        self.block.access(self._warp, place, space, op, address, size)
+        self._scoreboard.access(instruction.base, space, instruction.destinations, size)
+
+    def _space(self, address: int) -> Space:
+        """Where a generic address lies.
+
+        Without the bases of the windows it counts as shared memory, as Accel-Sim's reader has it.
+        """
+        shared, local = self._header.shared_base, self._header.local_base
+        if not shared or not local or 0 <= address - shared < WINDOW_BYTES:
+            return Space.SHARED
+        return Space.LOCAL if 0 <= address - local < WINDOW_BYTES else Space.GLOBAL
+
+
+@lru_cache(maxsize=4096)
+def _lanes(mask: int) -> NDArray[np.int64]:
+    """The lanes of a mask, from 0 up."""
+    if mask >> WARP_SIZE:
+        raise ValueError(f"the mask has more than {WARP_SIZE} bits")
+    return np.array([lane for lane in range(WARP_SIZE) if mask >> lane & 1], dtype=np.int64)
+
+
+def _addresses(fields: Sequence[str], count: int) -> NDArray[np.int64]:
+    """The addresses of the active lanes, from lane 0 up."""
+    mode = int(fields[0])
+    if mode == 0:
+        listed = fields[1 : count + 1]
+        if len(listed) < count:
+            raise ValueError(f"{len(listed)} addresses for {count} active lanes")
+        address = np.array([int(field, 16) for field in listed], dtype=np.int64)
+    elif mode == 1:
+        address = int(fields[1], 16) + int(fields[2]) * np.arange(count, dtype=np.int64)
+    elif mode == 2:
+        deltas = [int(field) for field in fields[2 : count + 1]]
+        if len(deltas) < count - 1:
+            raise ValueError(f"{len(deltas)} address deltas for {count} active lanes")
+        address = np.array(list(accumulate(deltas, initial=int(fields[1], 16))), dtype=np.int64)
+    else:
+        raise ValueError(f"address mode {mode}; allowed: 0 (list), 1 (stride), 2 (deltas)")
+    if (address < 0).any():
+        raise ValueError("an address is negative")
+    return address

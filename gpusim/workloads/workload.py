@@ -1,0 +1,215 @@
+"""`load_workload`: which programs run, on which input, at which size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from attrs import asdict, evolve, field, fields, frozen
+
+from gpusim.config.layers import parse_scalar
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.untrusted import brief, is_file, is_folder, untrusted
+from gpusim.programs.catalog import ProgramMaker, program_of
+from gpusim.workloads.builder import ApplicationBuilder, ApplicationSpec, application_builder
+from gpusim.workloads.library import Entry, find_workload
+from gpusim.workloads.tables import SCALES, Timed
+
+MOST_SEED = (1 << 63) - 1
+"""The largest that results can keep."""
+
+_TIMED = "timed."
+"""In front of keys that tell how much of a workload is timed."""
+
+FREE, RECORDED = "free", "recorded"
+"""Paces of a trace: as fast as the machine can, or not before the times of its transactions."""
+
+
+@frozen(eq=False)
+class Workload:
+    """One or more applications, at one size.
+
+    Attributes:
+        name: of its file, or as in ``gpusim list workloads``.
+        scale: one of `SCALES`, or what a trace says.
+        seed: of everything random in the input.
+        applications: in the order of their address spaces.
+        relaunch: whether an application that has ended starts again until all have run once.
+        overrides: parameters that the caller replaced.
+        timed: how much of it is timed.
+    """
+
+    name: str
+    scale: str
+    seed: int
+    applications: tuple[ApplicationSpec, ...]
+    relaunch: bool = False
+    overrides: Mapping[str, object] = field(factory=dict)
+    timed: Timed = field(factory=Timed)
+
+    def split(self, shares: Sequence[float]) -> Workload:
+        """The same applications with these shares of the SMs."""
+        specs = zip(self.applications, shares, strict=True)
+        return evolve(self, applications=tuple(evolve(spec, share=share) for spec, share in specs))
+
+    def alone(self, name: str) -> Workload:
+        """The application of that name with its share or instance, and nobody beside it."""
+        (spec,) = (spec for spec in self.applications if spec.name == name)
+        return evolve(self, name=name, applications=(spec,), relaunch=False)
+
+    def to_toml(self) -> str:
+        """What is run, for the record: each application with all parameters of its program."""
+        applications = []
+        for spec in self.applications:
+            facts = {
+                "name": spec.name,
+                "share": spec.share,
+                "instance": spec.instance,
+                "warp_size": spec.warp_size,
+                **spec.origin,
+            }
+            applications.append({key: value for key, value in facts.items() if value is not None})
+        whole = {"name": self.name, "scale": self.scale, "seed": self.seed}
+        timed = {key: value for key, value in asdict(self.timed).items() if value}
+        part = {"timed": timed} if timed else {}
+        return tomli_w.dumps(
+            {**whole, "relaunch": self.relaunch, **part, "applications": applications}
+        )
+
+
+def load_workload(
+    name_or_path: str | ProgramMaker,
+    scale: str = "quick",
+    seed: int = 0,
+    overrides: Mapping[str, object] | None = None,
+) -> Workload:
+    """A workload with its input graphs read or generated.
+
+    Args:
+        name_or_path: a shipped workload, the path of a TOML file, or that of a trace; a program
+            of your own by its registered name, as ``"package.module:program"``, or itself: its
+            generator function or class.
+        scale: one of `SCALES`; a trace has its own.
+        seed: of everything random in the input; from 0 to `MOST_SEED`.  A trace has its own.
+        overrides: parameters that replace those of the scale, such as ``{"n": 4096}``,
+            ``{"graph": "/path/to/file"}`` or ``{"graph.vertices": 5000}``; ``"NAME.n"`` is meant
+            for the application of that name, any other for each that has the parameter;
+            ``"timed.sample"`` and the other keys of `gpusim.workloads.tables.Timed` are meant for
+            the workload (an empty text: nothing).
+
+    Raises:
+        UserError: the workload, its file, the scale, an override or a graph is wrong.
+    """
+    if scale not in SCALES:
+        raise UserError(
+            f"there is no scale {scale!r}{nearest(scale, SCALES)}; allowed: {', '.join(SCALES)}"
+        )
+    if not 0 <= seed <= MOST_SEED:
+        raise UserError(f"the seed is {brief(seed)}; must be 0 or more, and at most {MOST_SEED}")
+    if not isinstance(name_or_path, str):
+        name_or_path = program_of(name_or_path).name
+    with untrusted(f"workload {name_or_path}", "cannot be read"):
+        return _load(name_or_path, scale, seed, overrides)
+
+
+def _load(
+    name_or_path: str, scale: str, seed: int, overrides: Mapping[str, object] | None
+) -> Workload:
+    path = Path(name_or_path)
+    if _is_trace(path):
+        return _trace(path, overrides)
+    entry = find_workload(name_or_path)
+    builders = [
+        application_builder(entry, index, scale) for index in range(len(entry.table.applications))
+    ]
+    _check_names([builder.name for builder in builders], entry)
+    timed = _placed(getattr(entry.table.timed, scale), entry)
+    for key, value in (overrides or {}).items():
+        if key.startswith(_TIMED):
+            timed = _timed(timed, key, value)
+        else:
+            _override(builders, key, value)
+    specs = tuple(builder.build(seed) for builder in builders)
+    relaunch = entry.table.relaunch != "never"
+    return Workload(entry.name, scale, seed, specs, relaunch, dict(overrides or {}), timed)
+
+
+def _placed(timed: Timed, entry: Entry) -> Timed:
+    """With its checkpoint, which lies in the folder of the workload's file."""
+    return evolve(timed, start=str(entry.path.parent / timed.start)) if timed.start else timed
+
+
+def _timed(timed: Timed, key: str, value: object) -> Timed:
+    """With one of its keys set; an empty text takes away what the file says."""
+    name, text = key.removeprefix(_TIMED), str(value).strip()
+    known = [attribute.name for attribute in fields(Timed)]
+    if name not in known:
+        raise UserError(
+            f"--set workload.{key}: unknown key{nearest(name, known)}; allowed: {', '.join(known)}"
+        )
+    if name == "until":
+        return evolve(timed, until=(text,) if text else ())
+    changed: dict[str, Any] = {name: text}
+    return evolve(timed, **changed)
+
+
+def _is_trace(path: Path) -> bool:
+    if not is_folder(path):
+        return path.suffix != ".toml" and is_file(path)
+    from gpusim.traces.open_trace import LISTS
+
+    return any(is_file(path / name) for name in LISTS)
+
+
+def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
+    from gpusim.traces.open_trace import open_trace
+
+    pace = _pace(overrides or {})
+    trace = open_trace(path, paced=pace == RECORDED)
+    origin = {"trace": path.name, **({"pace": pace} if pace == RECORDED else {})}
+    specs = tuple(
+        ApplicationSpec(
+            one.name, one.start, one.share, one.instance, origin, trace.files, trace.warp_size
+        )
+        for one in trace.applications
+    )
+    return Workload(
+        trace.name, trace.scale, trace.seed, specs, trace.relaunch, dict(overrides or {})
+    )
+
+
+def _pace(overrides: Mapping[str, object]) -> object:
+    """Whether a trace keeps to its times: the one parameter of a trace."""
+    for key in overrides:
+        if key != "pace":
+            raise UserError(f"--set workload.{key}: a trace has no parameter but pace")
+    pace = overrides.get("pace", FREE)
+    if pace not in (FREE, RECORDED):
+        raise UserError(f"--set workload.pace={pace}: allowed: {FREE}, {RECORDED}")
+    return pace
+
+
+def _check_names(names: list[str], entry: Entry) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(
+                f"{entry.path}: there are two applications {name!r}; give each its own `name`"
+            )
+
+
+def _override(builders: list[ApplicationBuilder], dotted: str, value: object) -> None:
+    """Set a parameter of those applications that have it."""
+    first, _, rest = dotted.partition(".")
+    chosen = [builder for builder in builders if builder.name == first and rest]
+    key = rest if chosen else dotted
+    chosen = [one for one in chosen or builders if key.split(".")[0] in one.allowed]
+    if not chosen:
+        allowed = sorted({name for builder in builders for name in builder.allowed})
+        raise UserError(
+            f"--set workload.{dotted}: unknown parameter{nearest(key, allowed)}; "
+            f"allowed: {', '.join(allowed)}"
+        )
+    for builder in chosen:
+        builder.override(key, parse_scalar(value))

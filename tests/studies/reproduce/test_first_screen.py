@@ -1,0 +1,35 @@
+"""Pages of papers are what their claims files and parts make, and begin with results."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gpusim.studies.reproduce.claims import papers
+from gpusim.studies.reproduce.page import page_text, parts_of, verdicts_on
+from tests import ROOT
+
+FOLDER = ROOT / "docs" / "reproduction"
+
+
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.paper)
+def test_a_page_is_what_its_parts_and_claims_make(paper):
+    text = (FOLDER / f"{paper.name}.md").read_text(encoding="utf-8")
+    assert page_text(paper, parts_of(text)) == text
+
+
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.paper)
+def test_a_page_begins_with_results_a_picture_and_why(paper):
+    text = (FOLDER / f"{paper.name}.md").read_text(encoding="utf-8")
+    screen, _, _ = text.partition("\n## ")
+    verdicts = verdicts_on(paper, text)
+    for claim in paper.claim:
+        if claim.headline:
+            row = next(line for line in screen.splitlines() if claim.statement in line)
+            _, here, verdict = row.strip("| ").split(" | ")
+            assert here
+            assert verdict == verdicts[claim.id]
+    assert len(re.findall(r"^!\[.*\]\(pictures/.*\)$", screen, re.MULTILINE)) == 1
+    assert paper.why.strip() in screen
+    assert len(screen.split()) < 400
