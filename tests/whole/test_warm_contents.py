@@ -23,8 +23,8 @@ from gpusim.core.warp_program import (
     Op,
     Segment,
 )
-from gpusim.hardware.sm import last_touches, passage
 from gpusim.hardware.sm.coalescer import KIND_OF_OP, lanes_that_cover
+from gpusim.hardware.sm.untimed import last_touches, warm_up
 from gpusim.hardware.sm.untimed.accesses import KIND_BITS, touched_by, touched_in
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
@@ -359,7 +359,7 @@ def test_a_long_log_is_made_shorter_and_keeps_what_counts(monkeypatch: pytest.Mo
         return sum(pace.lengths), found
 
     length, once = weighed()
-    monkeypatch.setattr(passage, "_LONG", 1)
+    monkeypatch.setattr(warm_up, "_LONG", 1)
     monkeypatch.setattr(last_touches, "_PIECES", 4)
     for batch in (1 << 20, 64):
         monkeypatch.setattr(last_touches, "_BATCH", batch)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gpusim.core.errors import UserError
-from gpusim.studies.sweep import claims as module
+from gpusim.studies.sweep import run_claims as module
 from gpusim.studies.sweep.run_claims import LEASE_SECONDS, Claims, held
 from tests.examples import examples
 

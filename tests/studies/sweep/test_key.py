@@ -246,7 +246,7 @@ def test_code_is_semantics(old: str, new: str) -> None:
     assert code._module(SOURCE.replace(old, new)) != code._module(SOURCE)
 
 
-SIMULATOR = ("hardware/tlb/level.py", "simulate.py", "results/summary.py", "programs/rodinia/nw.py")
+SIMULATOR = ("hardware/tlb/level.py", "runs/simulate.py", "runs/headline.py", "programs/rodinia/nw.py")
 
 
 def test_semantics_covers_the_simulator_and_not_its_onlookers(
@@ -263,7 +263,7 @@ def test_semantics_covers_the_simulator_and_not_its_onlookers(
     assert of_copy() == semantics()
     for name in set(code.ONLOOKERS) - {"data/"}:  # of a wheel
         assert (copy / name).exists(), f"{name} is no part of gpusim any more"
-    onlookers = ("studies/sweep/run.py", "cli/run.py", "views/plots/style.py", "machine/monitor.py")
+    onlookers = ("studies/sweep/run.py", "cli/run.py", "views/plots/style.py", "runs/monitor.py")
     for path in onlookers:
         with (copy / path).open("a") as file:
             file.write("\nMORE = 1\n")
