@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core import contents
+from gpusim.files import contents
 from gpusim.files.contents import content_of, hash_file, stamps_of, while_unchanged
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim import sampled
 from gpusim.core import contents
 from gpusim.core.warp_program import Application, Launch
 from gpusim.files.shipped import data_folder
 from gpusim.programs import library, sizes
+from gpusim.runs.windows import sampled_run
 from gpusim.studies.reproduce import claims
 from gpusim.studies.sweep.key import content_key
 from gpusim.traces.recorder import record_trace
@@ -67,8 +67,8 @@ def test_what_stays_is_surveyed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         surveyed.append(warp_size)
         return survey(application, warp_size)
 
-    monkeypatch.setattr(sampled, "survey", counted)
-    monkeypatch.setattr(sampled, "_surveys", {})
+    monkeypatch.setattr(sampled_run, "survey", counted)
+    monkeypatch.setattr(sampled_run, "_surveys", {})
     for n in (48, 48, 32):
         estimated(gpusim.load_workload("nw", "smoke", overrides={"n": n}))
     assert len(surveyed) == 2

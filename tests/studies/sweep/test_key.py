@@ -246,7 +246,12 @@ def test_code_is_semantics(old: str, new: str) -> None:
     assert code._module(SOURCE.replace(old, new)) != code._module(SOURCE)
 
 
-SIMULATOR = ("hardware/tlb/level.py", "runs/simulate.py", "runs/headline.py", "programs/rodinia/nw.py")
+SIMULATOR = (
+    "hardware/tlb/level.py",
+    "runs/simulate.py",
+    "runs/headline.py",
+    "programs/rodinia/nw.py",
+)
 
 
 def test_semantics_covers_the_simulator_and_not_its_onlookers(
