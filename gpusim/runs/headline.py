@@ -63,11 +63,43 @@ def _headline(
     yield SummaryValue("cycles", cycles, "cycles", "length of the run")
     yield SummaryValue("core_clock", hertz, "Hz", "core clock, the unit of cycles")
     yield SummaryValue("time", cycles / hertz, "s", "simulated time")
-    instructions = (one.value(scope) for one in metrics if one.name == INSTRUCTIONS)
-    scope = evolve(scope, instructions=next(instructions, None))
+    scope = _with_instructions(scope, metrics)
     for metric in metrics:
-        yield from _if_any(metric.name, metric.value(scope), metric.unit, metric.description)
+        number, _ = _evaluate(metric, scope)
+        yield from _if_any(metric.name, number, metric.unit, metric.description)
     yield from _states(sums, states)
+
+
+def broken_formulas(
+    metrics: Sequence[Metric], counters: Iterable[CounterRow], cycles: int, core_hertz: int
+) -> Iterator[str]:
+    """Headline numbers that are left out as their formulas fail, a sentence each.
+
+    Args:
+        metrics: what the components of the machine declare.
+        counters: all counters.
+        cycles: length of the run.
+        core_hertz: core clock.
+    """
+    scope = _with_instructions(Scope(Tally(counters), cycles, core_hertz), metrics)
+    for metric in metrics:
+        _, problem = _evaluate(metric, scope)
+        if problem:
+            yield f"the headline number {metric.name!r} is left out: {problem}"
+
+
+def _with_instructions(scope: Scope, metrics: Sequence[Metric]) -> Scope:
+    """The scope with the number that others are told per thousand of."""
+    found = [metric for metric in metrics if metric.name == INSTRUCTIONS]
+    return evolve(scope, instructions=_evaluate(found[0], scope)[0]) if found else scope
+
+
+def _evaluate(metric: Metric, scope: Scope) -> tuple[Number, str]:
+    """A headline number, and why it cannot be made of the counters; empty if it can."""
+    try:
+        return metric.value(scope), ""
+    except Exception as error:  # noqa: BLE001  (users' own formulas may raise anything)
+        return None, f"{type(error).__name__}: {error}"
 
 
 def _states(sums: NDArray[np.int64], states: Mapping[str, str]) -> Iterator[SummaryValue]:

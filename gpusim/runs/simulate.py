@@ -39,7 +39,7 @@ from gpusim.results.run_data import (
 from gpusim.runs.checkpoint import Replay
 from gpusim.runs.checkpoint.matching import replay_of
 from gpusim.runs.conservation import check_conservation
-from gpusim.runs.headline import headline
+from gpusim.runs.headline import broken_formulas, headline
 from gpusim.runs.monitor import Progress, every, now_and_then
 from gpusim.runs.monitor import sample as progress_of
 from gpusim.runs.page_events import play, read_events
@@ -393,6 +393,7 @@ def _run_data(
             *map(str, stops),
             *(skip_warnings(machine, pace) if isinstance(pace, SkipFirst | Replay) else ()),
             *warnings_of(machine, cycles),
+            *broken_formulas(machine.metrics, counters, cycles, machine.config.clock),
             *_of_other_width(model, workload),
         ],
         families=machine.families,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
+
 from gpusim.core.policy import Ending, Policy
 from gpusim.machine.machine import Machine
 
@@ -13,12 +16,26 @@ def warnings_of(machine: Machine, cycles: int) -> list[str]:
         machine: one that has run.
         cycles: length of the run.
     """
-    found = [text for component in machine.components() for text in component.warnings()]
+    found = []
+    for component in machine.components():
+        found += _collect(component.name, component.warnings)
     made: dict[tuple[str, type[Policy]], list[Policy]] = {}
     for key, policy in machine.policies():
         if isinstance(policy, Policy):
             made.setdefault((key, type(policy)), []).append(policy)
     for (key, kind), policies in made.items():
         ending = Ending(key, cycles, machine.names)
-        found += (f"{key}: {text}" for text in kind.warnings(policies, ending))
+        texts = _collect(kind.__qualname__, partial(kind.warnings, policies, ending))
+        found += [f"{key}: {text}" for text in texts]
     return list(dict.fromkeys(found))
+
+
+def _collect(source: str, warnings: Callable[[], Iterable[str]]) -> list[str]:
+    """The warnings of one component or policy.
+
+    If they cannot be made, that is the warning: the run is over, and its result is kept.
+    """
+    try:
+        return [*warnings()]
+    except Exception as error:  # noqa: BLE001  (users' own code may raise anything)
+        return [f"{source} failed to say what it warns of: {type(error).__name__}: {error}"]

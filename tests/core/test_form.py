@@ -65,6 +65,36 @@ def test_no_compiled_class_is_initialised_twice() -> None:
     assert _has_init(classes["L2Bank"])
 
 
+def test_no_compiled_class_is_asked_for_an_attribute_of_its_objects() -> None:
+    """Compiled, `cls.name` is a descriptor where `name` is no `ClassVar`, and no value."""
+    of_objects = {name for node in _compiled_classes() for name in _plain_attributes(node)}
+    known = {node.name for node in _compiled_classes()} | {"cls"}
+    asked = [
+        f"{path}:{node.lineno}: {ast.unparse(node)}"
+        for path in sorted(compiled())
+        for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in known
+        and node.attr in of_objects
+    ]
+    assert not asked
+    assert "reads_only" in of_objects
+
+
+def _plain_attributes(node: ast.ClassDef) -> Iterator[str]:
+    """What a class states for its objects; an enum states its members."""
+    if any(ast.unparse(base).endswith("Enum") for base in node.bases):
+        return
+    for one in node.body:
+        targets: list[ast.expr] = []
+        if isinstance(one, ast.Assign):
+            targets = one.targets
+        elif isinstance(one, ast.AnnAssign) and "ClassVar" not in ast.unparse(one.annotation):
+            targets = [one.target]
+        yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
 def _compiled_classes() -> Iterator[ast.ClassDef]:
     for path in sorted(compiled()):
         for node in ast.parse((PACKAGE / path).read_text(encoding="utf-8")).body:

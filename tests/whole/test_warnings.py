@@ -7,10 +7,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from attrs import define
 
 import gpusim
+from gpusim.core.component import Component
+from gpusim.core.counters import count
+from gpusim.core.metrics import Formula, Metric, Number, Scope, declare_metrics
 from gpusim.core.policy import Ending
+from gpusim.core.tally import Sum, sum_of
 from gpusim.hardware.tlb import SetAssociativeArray
+from gpusim.machine import Machine
 from gpusim.results import digest, open_result
 from gpusim.runs.writer import ResultWriter
 from gpusim.views.report import html_report
@@ -30,6 +36,49 @@ class Worried(SetAssociativeArray):
     @classmethod
     def warnings(cls, made: Sequence[Worried], ending: Ending) -> Iterable[str]:
         return [f"{len(made)} of us for {', '.join(ending.apps)}"] * 2
+
+
+class Failing(SetAssociativeArray):
+    """A user's array with a mistake in what it says at the end."""
+
+    @classmethod
+    def warnings(cls, made: Sequence[Failing], ending: Ending) -> Iterable[str]:
+        yield "all is well"
+        raise LookupError(len(made))
+
+
+@define
+class OnlookerCounters:
+    seen: int = count("what it saw")
+
+
+class Reciprocal(Formula):
+    """A user's formula that does not expect 0."""
+
+    @property
+    def sums(self) -> Sequence[Sum]:
+        return (sum_of("seen"),)
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        return 1 / (scope.tally.total(paths[0], self.sums[0]) or 0)
+
+
+declare_metrics(OnlookerCounters, Metric("unseen", "1", "of what it saw", Reciprocal()))
+
+
+class FailingOnlooker(Component):
+    """A user's component with mistakes in its warnings and in its headline number."""
+
+    path = name = "onlooker"
+
+    def __init__(self) -> None:
+        self.counters = OnlookerCounters()
+
+    def shared_counters(self) -> Iterable[object]:
+        return (self.counters,)
+
+    def warnings(self) -> Iterable[str]:
+        raise ZeroDivisionError("of nothing")
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +146,22 @@ def test_a_mechanism_of_a_mix_that_never_acts_is_no_secret() -> None:
     assert tokens.summary["cycles"] == star.summary["cycles"]
     assert [text.partition(":")[0] for text in tokens.warnings] == ["tlb.L3.fill"]
     assert star.warnings == ()
+
+
+def test_a_mistake_in_what_is_told_at_the_end_does_not_cost_the_result() -> None:
+    def attach(machine: Machine) -> None:
+        machine.add(FailingOnlooker())
+
+    good = run("tiny", "atax", parameters={"n": "128"})
+    arrays = {f"tlb.{level}.array": f"{__name__}:Failing" for level in ("L1", "L2")}
+    result = run("tiny", "atax", overrides=arrays, parameters={"n": "128"}, attach=attach)
+    assert result.summary["cycles"] == good.summary["cycles"]
+    sms = gpusim.load_model("tiny").config.sm.count
+    said = "Failing failed to say what it warns of: LookupError:"
+    assert result.warnings == (
+        "onlooker failed to say what it warns of: ZeroDivisionError: of nothing",
+        f"tlb.L1.array: {said} {sms}",
+        f"tlb.L2.array: {said} 1",
+        "the headline number 'unseen' is left out: ZeroDivisionError: division by zero",
+    )
+    assert "unseen" not in result.summary

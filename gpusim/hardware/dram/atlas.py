@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
@@ -79,7 +80,7 @@ class Atlas(RankedQueue):
 
     __slots__ = ("_history",)
 
-    never = "'atlas' never ranked applications"
+    never: ClassVar[str] = "'atlas' never ranked applications"
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Self
+from typing import ClassVar, Self
 
 from mypy_extensions import mypyc_attr
 
@@ -79,7 +79,7 @@ class RankedQueue(FrFcfs):
     __slots__ = ("_arrived", "_patience", "_quantum", "_version", "ranking")
 
     reads_only = True
-    never = ""
+    never: ClassVar[str] = ""
 
     def __init__(
         self, entries: int, banks: int, ranking: Ranking, quantum: int, patience: int

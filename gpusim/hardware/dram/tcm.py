@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
@@ -36,7 +37,7 @@ class Tcm(RankedQueue):
 
     __slots__ = ("_clusters", "_number", "_share", "_shuffle")
 
-    never = "'tcm' never formed clusters"
+    never: ClassVar[str] = "'tcm' never formed clusters"
 
     def __init__(
         self,

@@ -1,0 +1,99 @@
+"""Every recipe on every shipped model, with one application and with two: it runs or is refused."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import gpusim
+from gpusim.config.recipe import recipe_names
+from gpusim.core.errors import UserError
+from gpusim.files.shipped import data_names
+
+PAIR = """
+[[applications]]
+workload = "mvt"
+smoke = { n = 32, iterations = 1 }
+
+[[applications]]
+workload = "gups"
+smoke = { log2_words = 14, threads = 128, updates = 2 }
+"""
+
+FEW = {"sm.count": 4, "dram.channels": 2, "l2.banks": 4, "l2.size": "1MiB"}
+SMALLER: dict[str, dict[str, object]] = {
+    "a100": {**FEW, "sm.count": 28, "l2.size": "2MiB"},
+    "a100-mig": {"sm.count": 14, "dram.channels": 7, "l2.banks": 14, "l2.size": "1792KiB"},
+    "h100": {**FEW, "sm.count": 36, "l2.size": "2MiB"},
+    "mi210": FEW,
+    "p100": FEW,
+    "r9-nano": FEW,
+    "rtx3070": FEW,
+    "v100": {**FEW, "l2.size": "1536KiB"},
+}
+"""Less of the large machines, so that building and writing them takes no time."""
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> gpusim.Workload:
+    path: Path = tmp_path_factory.mktemp("workloads") / "pair.toml"
+    path.write_text(PAIR, encoding="utf-8")
+    return gpusim.load_workload(str(path), "smoke")
+
+
+@cache
+def loads(model: str, *recipes: str) -> bool:
+    """Whether there is such a machine, at its own size."""
+    try:
+        gpusim.load_model(model, recipes)
+    except UserError:
+        return False
+    return True
+
+
+def run_both(model: str, recipe: str, pair: gpusim.Workload) -> tuple[str, ...]:
+    """Run one application, then two; returns what the second run warns of."""
+    machine = gpusim.load_model(model, [recipe], SMALLER.get(model, {}))
+    gpusim.simulate(machine, pair.alone("gups")).close()
+    with gpusim.simulate(machine, pair) as result:
+        assert set(result.applications["name"]) == {"mvt", "gups"}
+        return result.warnings
+
+
+@pytest.mark.parametrize(
+    "recipe", ["atlas", "tcm", "mask", "sub-entries+star", "vc-opt", "demand-paging"]
+)
+def test_one_application_and_two_on_a_small_machine(recipe: str, pair: gpusim.Workload) -> None:
+    assert not [text for text in run_both("tiny", recipe, pair) if " failed to say " in text]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "idle"), [("atlas", "ranked applications"), ("tcm", "formed clusters")]
+)
+def test_a_run_shorter_than_a_quantum_says_so(
+    recipe: str, idle: str, pair: gpusim.Workload
+) -> None:
+    (warning,) = run_both("tiny", recipe, pair)
+    assert warning.startswith(f"dram.scheduler: '{recipe}' never {idle}: its quantum of ")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("model", data_names("models"))
+def test_every_recipe_of_every_model(model: str, pair: gpusim.Workload) -> None:
+    wrong: dict[str, object] = {}
+    runs = 0
+    for recipe in filter(lambda name: loads(model, name), recipe_names()):
+        try:
+            told = [text for text in run_both(model, recipe, pair) if " failed to say " in text]
+        except UserError:
+            continue
+        except Exception as error:  # noqa: BLE001  (all that fail are named, not the first)
+            wrong[recipe] = error
+        else:
+            runs += 1
+            if told:
+                wrong[recipe] = told
+    assert not wrong
+    assert runs > len(recipe_names()) / 3
