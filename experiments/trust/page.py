@@ -21,7 +21,7 @@ EXACT = """\
   worked out by hand, cycle by cycle.
 - **Conservation**, at the end of every run: requests are answered once, hits + misses = lookups,
   DRAM reads = what caches and walkers asked for, states of warps = their lives. A violation is an
-  error, and there is no result ([guide.md](guide.md#why-believe-a-number)).
+  error, and there is no result ([guide.md](guide.md#7-defend-the-number-5-minutes)).
 - **Where cycles went.** A warp is in exactly one state in every cycle; intervals and timelines are
   exact, not sampled ([timelines.md](timelines.md#what-is-exact)).
 - **Repetition.** The same model, workload and seed give the same digest on any machine, compiled or
@@ -51,9 +51,21 @@ ADVICE = """\
 """
 
 LIMITS = """\
-What is not modelled: [guide.md](guide.md#what-is-not-modelled); of DRAM:
-[validation.md](validation.md#what-is-left-out). Inputs of papers are often smaller here than there;
-what that changes, their pages say."""
+The numbers are those of a memory system, not of a whole GPU. Not modelled:
+
+- **Page faults** cost nothing, unless a machine has a table `[paging]`: every page is mapped at
+  its first walk ([paging.md](paging.md)).
+- **Instruction fetch, scalar, constant and read-only caches**, unless a machine has their tables
+  and the program is a trace that has these accesses ([models.md](models.md)).
+- **Texture units, register bank conflicts, power, the host** beyond demand paging.
+- **Arithmetic** takes issue cycles, no pipeline latency; a warp waits where the program needs a
+  loaded value. An atomic takes the time of a store at the L2 bank; reductions to one address
+  within a warp are one transaction a line.
+- **An operating system**: pages change, and TLBs are shot down, only where `--events` or a stage
+  says so.
+- **DRAM**: what [validation.md](validation.md#what-is-left-out) lists.
+
+Inputs of papers are often smaller here than there; what that changes, their pages say."""
 
 HEAD = """\
 Made by `gpusim study trust --doc docs/trust.md --readme README.md` from the claims files
