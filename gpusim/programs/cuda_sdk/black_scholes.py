@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 BLOCKS = 480
 BLOCK = 128
@@ -25,7 +27,6 @@ POLYNOMIAL = (0.31938153, -0.356563782, 1.781477937, -1.821255978, 1.330274429)
 """Factors of k, k^2, ... in the normal distribution (Abramowitz and Stegun 26.2.17)."""
 POLYNOMIAL_SCALE = np.float32(0.2316419)
 
-Floats = DeviceArray[np.float32]
 Values = NDArray[np.float32]
 
 
@@ -51,8 +52,10 @@ def prices(stock: Values, strike: Values, years: Values) -> tuple[Values, Values
     return call, put
 
 
-@define(kw_only=True, eq=False)
-class BlackScholesKernel(Kernel):
+@kernel("BlackScholesGPU", registers=32, in_step=True)
+def price_options(
+    k: BlockTracer, call: Floats, put: Floats, stock: Floats, strike: Floats, years: Floats
+) -> Steps:
     """480 blocks stride through the options; an option a thread at a time.
 
     The years are used first, for the square root: L years, 9 instructions, L strike, L stock.  The
@@ -60,40 +63,22 @@ class BlackScholesKernel(Kernel):
     begins.  With addresses and loop an option has 59 instructions, its five accesses among them:
     236 million for four million options (ISPASS 2009, Table 1).  Of the last 45, the first 10 need
     the years alone (our choice).
-
-    Attributes:
-        call, put: prices.
-        stock: price of the share today.
-        strike: price at which the option may be exercised.
-        years: until the option expires.
     """
-
-    call: Floats
-    put: Floats
-    stock: Floats
-    strike: Floats
-    years: Floats
-    name: str = "BlackScholesGPU"
-    registers_per_thread: int = 32
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        k.compute(PROLOGUE)
-        for first in range(0, self.call.length, BLOCKS * BLOCK):
-            option = first + k.t
-            inside = option < self.call.length
-            years = k.load(self.years, option, inside)
-            k.compute(9, inside)
-            strike = k.load(self.strike, option, inside)
-            stock = k.load(self.stock, option, inside)
-            k.wait(2, inside)
-            k.compute(10, inside)
-            k.wait(0, inside)
-            k.compute(35, inside)
-            call, put = prices(stock, strike, years)
-            k.store(self.call, option, call, inside)
-            k.store(self.put, option, put, inside)
-            yield
+    k.compute(PROLOGUE)
+    for first in range(0, call.length, BLOCKS * BLOCK):
+        option = first + k.t
+        inside = option < call.length
+        until = k.load(years, option, inside)
+        k.compute(9, inside)
+        at = k.load(strike, option, inside)
+        today = k.load(stock, option, inside)
+        k.wait(2, inside)
+        k.compute(10, inside)
+        k.wait(0, inside)
+        k.compute(35, inside)
+        for array, value in zip((call, put), prices(today, at, until), strict=True):
+            k.store(array, option, value, inside)
+        yield
 
 
 @frozen
@@ -110,38 +95,22 @@ class BlackScholesParameters:
 
 
 @program("black_scholes", BlackScholesParameters)
-class BlackScholes(Program):
+def black_scholes(memory: AddressSpace, parameters: BlackScholesParameters, seed: int) -> Launches:
     """Prices of options.
 
-    Arrays in the order CallResult, PutResult, StockPrice (5 to 30), OptionStrike (1 to 100) and
-    OptionYears (0.25 to 10), the inputs random.
+    Arrays in the order CallResult, PutResult, StockPrice (5 to 30), OptionStrike (1 to 100: where
+    the option may be exercised) and OptionYears (0.25 to 10: until it expires), the inputs random.
     """
+    generator = np.random.default_rng(seed)
 
-    def __init__(self, parameters: BlackScholesParameters, seed: int) -> None:
-        super().__init__("black_scholes")
-        self.iterations = parameters.iterations
-        generator = np.random.default_rng(seed)
+    def random_in(name: str, low: float, high: float) -> Floats:
+        values = generator.random(parameters.options, dtype=np.float32)
+        return memory.read_only(name, np.float32(low) + np.float32(high - low) * values)
 
-        def random_in(low: float, high: float) -> Values:
-            values = generator.random(parameters.options, dtype=np.float32)
-            scaled: Values = np.float32(low) + np.float32(high - low) * values
-            scaled.flags.writeable = False
-            return scaled
-
-        nothing = np.zeros(parameters.options, dtype=np.float32)
-        self.call = self.memory.allocate("CallResult", nothing)
-        self.put = self.memory.allocate("PutResult", nothing)
-        self.stock = self.memory.allocate("StockPrice", random_in(5, 30))
-        self.strike = self.memory.allocate("OptionStrike", random_in(1, 100))
-        self.years = self.memory.allocate("OptionYears", random_in(0.25, 10))
-
-    def launches(self) -> Iterator[Launch]:
-        for _ in range(self.iterations):
-            yield BlackScholesKernel(
-                shape=Shape((BLOCKS, 1, 1), (BLOCK, 1, 1)),
-                call=self.call,
-                put=self.put,
-                stock=self.stock,
-                strike=self.strike,
-                years=self.years,
-            )
+    call = memory.zeros("CallResult", parameters.options, np.float32)
+    put = memory.zeros("PutResult", parameters.options, np.float32)
+    stock = random_in("StockPrice", 5, 30)
+    strike = random_in("OptionStrike", 1, 100)
+    years = random_in("OptionYears", 0.25, 10)
+    for _ in range(parameters.iterations):
+        yield price_options[BLOCKS, BLOCK](call, put, stock, strike, years)

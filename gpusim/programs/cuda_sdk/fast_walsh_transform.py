@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.idioms import PROLOGUE, strides
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Lanes,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 BLOCK = 256
 SHARED_LOG2 = 11
 """Transforms of up to 2048 points fit a block's shared memory."""
 
 MODULATE_BLOCKS = 128
-
-Floats = DeviceArray[np.float32]
 
 
 def _butterfly(values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
@@ -39,125 +39,82 @@ def _first_of_four(position: Lanes, stride: int) -> Lanes:
     return 4 * (position - low) + low
 
 
-@define(kw_only=True, eq=False)
-class WalshGlobal(Kernel):
-    """Two steps on a batch of transforms in global memory: four elements a thread.
+@kernel("fwtBatch2Kernel", registers=20, in_step=True)
+def transform_global(k: BlockTracer, data: Floats, points: int) -> None:
+    """Two steps on a batch of transforms of `points` points in global memory, in place.
 
-    31 instructions for the thread's number, its transform, four places and their addresses of 64
-    bits (counted in the source); 4 x L d[i + {0, s, 2s, 3s}], 13 instructions, 4 x S to the same
-    places.
-
-    Attributes:
-        data: (batch * points,) transformed in place.
-        points: of one transform; the batch runs along the grid's y.
+    Four elements a thread; the batch runs along the grid's y.  31 instructions for the thread's
+    number, its transform, four places and their addresses of 64 bits (counted in the source);
+    4 x L d[i + {0, s, 2s, 3s}], 13 instructions, 4 x S to the same places.
     """
-
-    data: Floats
-    points: int
-    name: str = "fwtBatch2Kernel"
-    registers_per_thread: int = 20
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        stride = self.points // 4
-        first = self.points * k.by + _first_of_four(k.t, stride)
-        places = [first + step * stride for step in range(4)]
-        k.compute(31)
-        values = [k.load(self.data, place) for place in places]
-        k.wait()
-        k.compute(13)
-        for place, value in zip(places, _butterfly(values), strict=True):
-            k.store(self.data, place, value)
+    stride = points // 4
+    first = points * k.by + _first_of_four(k.t, stride)
+    places = [first + step * stride for step in range(4)]
+    k.compute(31)
+    values = [k.load(data, place) for place in places]
+    k.wait()
+    k.compute(13)
+    for place, value in zip(places, _butterfly(values), strict=True):
+        k.store(data, place, value)
 
 
-@define(kw_only=True, eq=False)
-class WalshShared(Kernel):
-    """All steps of a short transform in shared memory: one transform a block.
+@kernel("fwtBatch1Kernel", registers=15, shared=lambda points: 4 * points, in_step=True)
+def transform_shared(k: BlockTracer, data: Floats, points: int) -> Steps:
+    """All steps of a short transform in shared memory, in place: one transform a block.
 
     4 x L, stored in shared memory; radix-4 steps with strides points / 4, points / 16, ... (4
     shared loads, 20 instructions, 8 of them additions of values and the others places and the loop,
     4 shared stores, barrier each) and, for an odd logarithm, a radix-2 step; 4 x S.  Strides below
     32 have bank conflicts of 2 (stride 16) or 4 passes.
-
-    Attributes:
-        data: (batch * points,) transformed in place.
-        points: of one transform.
     """
-
-    data: Floats
-    points: int
-    name: str = "fwtBatch1Kernel"
-    registers_per_thread: int = 15
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        quarter = self.points // 4
-        places = [self.points * k.bx + k.tid + step * quarter for step in range(4)]
-        k.compute(PROLOGUE)
-        values = [k.load(self.data, place) for place in places]
-        k.wait()
-        cells = np.stack([value.reshape(k.blocks, quarter) for value in values], axis=1)
-        for _ in range(4):
-            k.shared(1)
-        stride = quarter
-        while stride > 0:
-            k.barrier()
-            passes = {16: 2, 8: 4, 4: 4, 2: 4, 1: 4}.get(stride, 1)
-            for _ in range(4):
-                k.shared(passes)
-            k.compute(20)
-            for _ in range(4):
-                k.shared(passes)
-            fours = cells.reshape(-1, 4, stride)
-            cells = np.stack(_butterfly([fours[:, step] for step in range(4)]), axis=1)
-            stride //= 4
-            yield
-        if self.points.bit_length() % 2 == 0:
-            k.barrier()
-            for _ in range(2):
-                for passes in (2, 2):
-                    k.shared(passes)
-                k.compute(4)
-                for passes in (2, 2):
-                    k.shared(passes)
-            pairs = cells.reshape(-1, 2)
-            cells = np.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1)
+    quarter = points // 4
+    places = [points * k.bx + k.tid + step * quarter for step in range(4)]
+    k.compute(PROLOGUE)
+    values = [k.load(data, place) for place in places]
+    k.wait()
+    cells = np.stack([value.reshape(k.blocks, quarter) for value in values], axis=1)
+    k.shared(1, times=4)
+    stride = quarter
+    while stride > 0:
         k.barrier()
-        results = cells.reshape(k.blocks, 4, quarter)
-        for step, place in enumerate(places):
-            k.shared(1)
-            k.store(self.data, place, results[:, step].ravel())
+        passes = {16: 2, 8: 4, 4: 4, 2: 4, 1: 4}.get(stride, 1)
+        k.shared(passes, times=4)
+        k.compute(20)
+        k.shared(passes, times=4)
+        fours = cells.reshape(-1, 4, stride)
+        cells = np.stack(_butterfly([fours[:, step] for step in range(4)]), axis=1)
+        stride //= 4
+        yield
+    if points.bit_length() % 2 == 0:
+        k.barrier()
+        for _ in range(2):
+            k.shared(2, times=2)
+            k.compute(4)
+            k.shared(2, times=2)
+        pairs = cells.reshape(-1, 2)
+        cells = np.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1)
+    k.barrier()
+    results = cells.reshape(k.blocks, 4, quarter)
+    for step, place in enumerate(places):
+        k.shared(1)
+        k.store(data, place, results[:, step].ravel())
 
 
-@define(kw_only=True, eq=False)
-class Modulate(Kernel):
+@kernel("modulateKernel", registers=22, in_step=True)
+def modulate(k: BlockTracer, data: Floats, spectrum: Floats) -> Steps:
     """The product of two spectra, scaled, in a grid-stride loop: L A, L B, S A.
 
     9 instructions an iteration: two products, two pointers of 64 bits, and the loop's three.
-
-    Attributes:
-        data, spectrum: (points,) A and B.
     """
-
-    data: Floats
-    spectrum: Floats
-    name: str = "modulateKernel"
-    registers_per_thread: int = 22
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        points = self.data.length
-        scale = np.float32(1 / points)
-        k.compute(PROLOGUE)
-        place = k.t
-        while (where := place < points).any():
-            a = k.load(self.data, place, where)
-            b = k.load(self.spectrum, place, where)
-            k.wait(0, where)
-            k.compute(9, where)
-            k.store(self.data, place, a * b * scale, where)
-            place = place + MODULATE_BLOCKS * BLOCK
-            yield
+    scale = np.float32(1 / data.length)
+    k.compute(PROLOGUE)
+    for place, where in strides(k.t, data.length, MODULATE_BLOCKS * BLOCK):
+        a = k.load(data, place, where)
+        b = k.load(spectrum, place, where)
+        k.wait(0, where)
+        k.compute(9, where)
+        k.store(data, place, a * b * scale, where)
+        yield
 
 
 @frozen
@@ -182,41 +139,26 @@ class WalshParameters:
 
 
 @program("fast_walsh_transform", WalshParameters)
-class FastWalshTransform(Program):
+def fast_walsh_transform(memory: AddressSpace, parameters: WalshParameters, seed: int) -> Launches:
     """Transforms of the data and of the padded kernel, their product, and its transform.
 
     Arrays in the order kernel, data (random values from 0 to 1).
     """
+    rng = np.random.default_rng(seed)
+    points, length = 1 << parameters.log2_data, 1 << parameters.log2_kernel
+    padded = np.zeros(points, dtype=np.float32)
+    padded[:length] = rng.random(length, dtype=np.float32)
+    filtering = memory.allocate("kernel", padded)
+    data = memory.allocate("data", rng.random(points, dtype=np.float32))
+    yield from _transform(data)
+    yield from _transform(filtering)
+    yield modulate[MODULATE_BLOCKS, BLOCK](data, filtering)
+    yield from _transform(data)
 
-    def __init__(self, parameters: WalshParameters, seed: int) -> None:
-        super().__init__("fast_walsh_transform")
-        rng = np.random.default_rng(seed)
-        self.points = 1 << parameters.log2_data
-        kernel = np.zeros(self.points, dtype=np.float32)
-        length = 1 << parameters.log2_kernel
-        kernel[:length] = rng.random(length, dtype=np.float32)
-        self.kernel = self.memory.allocate("kernel", kernel)
-        self.data = self.memory.allocate("data", rng.random(self.points, dtype=np.float32))
 
-    def launches(self) -> Iterator[Launch]:
-        yield from self._transform(self.data)
-        yield from self._transform(self.kernel)
-        yield Modulate(
-            shape=Shape((MODULATE_BLOCKS, 1, 1), (BLOCK, 1, 1)),
-            data=self.data,
-            spectrum=self.kernel,
-        )
-        yield from self._transform(self.data)
-
-    def _transform(self, data: Floats) -> Iterator[Launch]:
-        points, batch = self.points, 1
-        while points > 1 << SHARED_LOG2:
-            grid = (points // (4 * BLOCK), batch, 1)
-            yield WalshGlobal(shape=Shape(grid, (BLOCK, 1, 1)), data=data, points=points)
-            points, batch = points // 4, batch * 4
-        yield WalshShared(
-            shape=Shape((batch, 1, 1), (points // 4, 1, 1)),
-            data=data,
-            points=points,
-            shared_bytes=4 * points,
-        )
+def _transform(data: Floats) -> Launches:
+    points, batch = data.length, 1
+    while points > 1 << SHARED_LOG2:
+        yield transform_global[(points // (4 * BLOCK), batch), BLOCK](data, points)
+        points, batch = points // 4, batch * 4
+    yield transform_shared[batch, points // 4](data, points)
