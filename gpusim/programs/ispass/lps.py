@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes, Mask
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Lanes,
+    Launches,
+    Mask,
+    Steps,
+    kernel,
+    program,
+)
 
 COLUMNS, ROWS = 32, 4
 """A block's threads: columns of points, x along the lanes."""
@@ -30,8 +33,6 @@ SIXTH = np.float32(1 / 6)
 PLANE = 57
 """Instructions of a thread and plane beside those of the formula."""
 
-Floats = DeviceArray[np.float32]
-
 Points = tuple[Lanes, Lanes, Mask]
 """Of each thread: an element of the first plane, its place in the blocks' tiles, who has one."""
 
@@ -40,106 +41,6 @@ def pitch_of(width: int) -> int:
     """Elements from one row to the next."""
     words = PITCH_BYTES // 4
     return -(-width // words) * words
-
-
-@define(kw_only=True, eq=False)
-class Laplace3d(Kernel):
-    """A block of 32 x 4 threads marches along z with three planes of its tile in shared memory.
-
-    The first 76 threads also load a point of the border each: 32 the row before, 32 the row behind,
-    12 the columns on both sides, corners included, left and right in turn.  For each plane: the
-    planes in shared memory move down by one (two loads and two stores there), L u[next plane], L
-    border, both stored to shared memory; barrier; six shared loads and 6 instructions, or one
-    shared load on the volume's surface, which stays; S v; barrier.  Both loads are under way before
-    the first use (our choice), and the set-up takes 20 instructions (our choice).  The addresses,
-    bounds and loop of a plane take `PLANE` more: so many that the suite's input has the 82 million
-    instructions of threads that are published for it (ISPASS 2009, Table 1).
-
-    Attributes:
-        source, result: the volume, its rows pitched, before and after.
-        width, height, depth: points.
-    """
-
-    source: Floats
-    result: Floats
-    width: int
-    height: int
-    depth: int
-    name: str = "GPU_laplace3d"
-    registers_per_thread: int = 21
-    shared_bytes: int = 4 * 3 * TILE[0] * TILE[1]
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        pitch = pitch_of(self.width)
-        plane = pitch * self.height
-        x, y = COLUMNS * k.bx + k.tx, ROWS * k.by + k.ty
-        active = (x < self.width) & (y < self.height)
-        column, row, halo = self._border(k)
-        own = y * pitch + x
-        beside = (ROWS * k.by + row) * pitch + COLUMNS * k.bx + column
-        tiles = np.zeros((3, k.blocks, *TILE), dtype=np.float32)
-        surface = (x == 0) | (x == self.width - 1) | (y == 0) | (y == self.height - 1)
-        k.compute(20)
-        points = (
-            (own, self._in_tile(k, k.tx, k.ty), active),
-            (beside, self._in_tile(k, column, row), halo),
-        )
-        self._load(k, points, 0, tiles[2])
-        for z in range(self.depth):
-            tiles[:2] = tiles[1:]
-            k.compute(PLANE, active)
-            for where in (active, halo):
-                for _ in range(4):
-                    k.shared(1, where)
-            if z < self.depth - 1:
-                self._load(k, points, (z + 1) * plane, tiles[2])
-            k.barrier()
-            fixed = active & (surface | (z in (0, self.depth - 1)))
-            inner = active & ~fixed
-            k.shared(1, fixed)
-            for _ in range(6):
-                k.shared(1, inner)
-            k.compute(6, inner)
-            value = np.where(fixed, tiles[1, :, 1:-1, 1:-1].ravel(), jacobi(tiles).ravel())
-            k.store(self.result, own + z * plane, value, active)
-            k.barrier()
-            yield
-
-    def _border(self, k: BlockTracer) -> tuple[Lanes, Lanes, Mask]:
-        """Column and row of each thread's border point in the tile, from -1 on, and who has one."""
-        rows = k.tid < 2 * COLUMNS
-        column = np.where(rows, k.tx, k.tid % 2 * (COLUMNS + 1) - 1)
-        row = np.where(rows, k.ty * (ROWS + 1), k.tid // 2 - COLUMNS) - 1
-        x, y = COLUMNS * k.bx + column, ROWS * k.by + row
-        inside = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height)
-        return column, row, inside & (k.tid < 2 * (COLUMNS + ROWS + 2))
-
-    @staticmethod
-    def _in_tile(k: BlockTracer, column: Lanes, row: Lanes) -> Lanes:
-        """Where each thread's point is in one plane of all blocks' tiles."""
-        rows, columns = TILE
-        place: Lanes = (k.which * rows + row + 1) * columns + column + 1
-        return place
-
-    def _load(
-        self, k: BlockTracer, points: tuple[Points, ...], start: int, tiles: NDArray[np.float32]
-    ) -> None:
-        """Load the tiles' part of the plane that begins at element `start`, and their border."""
-        for place, in_tile, where in points:
-            values = k.load(self.source, place + start, where)
-            tiles.reshape(-1)[in_tile[where]] = values[where]
-        for *_, where in points:
-            k.wait(0, where)
-            k.shared(1, where)
-
-
-def jacobi(tiles: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(blocks, rows, columns) the mean of each point's six neighbours, from tiles' three planes."""
-    below, here, above = tiles
-    total = here[:, 1:-1, :-2] + here[:, 1:-1, 2:] + here[:, :-2, 1:-1] + here[:, 2:, 1:-1]
-    mean: NDArray[np.float32] = (total + below[:, 1:-1, 1:-1] + above[:, 1:-1, 1:-1]) * SIXTH
-    return mean
 
 
 @frozen
@@ -157,38 +58,104 @@ class LpsParameters:
     iterations: int = field(default=1, validator=ge(1))
 
 
+@kernel("GPU_laplace3d", registers=21, shared=4 * 3 * TILE[0] * TILE[1], in_step=True)
+def advance(k: BlockTracer, source: Floats, result: Floats, sizes: LpsParameters) -> Steps:
+    """A block of 32 x 4 threads marches along z with three planes of its tile in shared memory.
+
+    The first 76 threads also load a point of the border each: 32 the row before, 32 the row behind,
+    12 the columns on both sides, corners included, left and right in turn.  For each plane: the
+    planes in shared memory move down by one (two loads and two stores there), L u[next plane], L
+    border, both stored to shared memory; barrier; six shared loads and 6 instructions, or one
+    shared load on the volume's surface, which stays; S v; barrier.  Both loads are under way before
+    the first use (our choice), and the set-up takes 20 instructions (our choice).  The addresses,
+    bounds and loop of a plane take `PLANE` more: so many that the suite's input has the 82 million
+    instructions of threads that are published for it (ISPASS 2009, Table 1).
+    """
+    pitch = pitch_of(sizes.width)
+    plane = pitch * sizes.height
+    x, y = COLUMNS * k.bx + k.tx, ROWS * k.by + k.ty
+    active = (x < sizes.width) & (y < sizes.height)
+    column, row, halo = _border(k, sizes)
+    own = y * pitch + x
+    beside = (ROWS * k.by + row) * pitch + COLUMNS * k.bx + column
+    tiles = np.zeros((3, k.blocks, *TILE), dtype=np.float32)
+    surface = (x == 0) | (x == sizes.width - 1) | (y == 0) | (y == sizes.height - 1)
+    k.compute(20)
+    points = (own, _in_tile(k, k.tx, k.ty), active), (beside, _in_tile(k, column, row), halo)
+    _load(k, source, points, 0, tiles[2])
+    for z in range(sizes.depth):
+        tiles[:2] = tiles[1:]
+        k.compute(PLANE, active)
+        for where in (active, halo):
+            k.shared(1, where, times=4)
+        if z < sizes.depth - 1:
+            _load(k, source, points, (z + 1) * plane, tiles[2])
+        k.barrier()
+        fixed = active & (surface | (z in (0, sizes.depth - 1)))
+        inner = active & ~fixed
+        k.shared(1, fixed)
+        k.shared(1, inner, times=6)
+        k.compute(6, inner)
+        value = np.where(fixed, tiles[1, :, 1:-1, 1:-1].ravel(), jacobi(tiles).ravel())
+        k.store(result, own + z * plane, value, active)
+        k.barrier()
+        yield
+
+
+def _border(k: BlockTracer, sizes: LpsParameters) -> tuple[Lanes, Lanes, Mask]:
+    """Column and row of each thread's border point in the tile, from -1 on, and who has one."""
+    rows = k.tid < 2 * COLUMNS
+    column = np.where(rows, k.tx, k.tid % 2 * (COLUMNS + 1) - 1)
+    row = np.where(rows, k.ty * (ROWS + 1), k.tid // 2 - COLUMNS) - 1
+    x, y = COLUMNS * k.bx + column, ROWS * k.by + row
+    inside = (x >= 0) & (x < sizes.width) & (y >= 0) & (y < sizes.height)
+    return column, row, inside & (k.tid < 2 * (COLUMNS + ROWS + 2))
+
+
+def _in_tile(k: BlockTracer, column: Lanes, row: Lanes) -> Lanes:
+    """Where each thread's point is in one plane of all blocks' tiles."""
+    rows, columns = TILE
+    place: Lanes = (k.which * rows + row + 1) * columns + column + 1
+    return place
+
+
+def _load(
+    k: BlockTracer,
+    source: Floats,
+    points: tuple[Points, ...],
+    start: int,
+    tiles: NDArray[np.float32],
+) -> None:
+    """Load the tiles' part of the plane that begins at element `start`, and their border."""
+    for place, in_tile, where in points:
+        values = k.load(source, place + start, where)
+        tiles.reshape(-1)[in_tile[where]] = values[where]
+    for *_, where in points:
+        k.wait(0, where)
+        k.shared(1, where)
+
+
+def jacobi(tiles: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(blocks, rows, columns) the mean of each point's six neighbours, from tiles' three planes."""
+    below, here, above = tiles
+    total = here[:, 1:-1, :-2] + here[:, 1:-1, 2:] + here[:, :-2, 1:-1] + here[:, 2:, 1:-1]
+    mean: NDArray[np.float32] = (total + below[:, 1:-1, 1:-1] + above[:, 1:-1, 1:-1]) * SIXTH
+    return mean
+
+
 @program("lps", LpsParameters)
-class Lps(Program):
+def lps(memory: AddressSpace, parameters: LpsParameters, _seed: int) -> Launches:
     """Jacobi steps from one volume into the other, in turn.
 
     Arrays in the order u1, u2; u1 begins with 1 on its surface and 0 inside, as in the suite.
     """
-
-    def __init__(self, parameters: LpsParameters, seed: int) -> None:
-        del seed  # nothing is random
-        super().__init__("lps")
-        self.parameters = parameters
-        sizes = (parameters.depth, parameters.height, parameters.width)
-        self.outer = (*sizes[:2], pitch_of(parameters.width))
-        volume = np.zeros(self.outer, dtype=np.float32)
-        volume[:, :, : parameters.width] = 1
-        volume[1:-1, 1:-1, 1 : parameters.width - 1] = 0
-        self.volumes = [
-            self.memory.allocate("u1", volume),
-            self.memory.allocate("u2", np.zeros_like(volume)),
-        ]
-
-    def launches(self) -> Iterator[Launch]:
-        sizes = self.parameters
-        grid = (-(-sizes.width // COLUMNS), -(-sizes.height // ROWS), 1)
-        source, result = self.volumes
-        for _ in range(sizes.iterations):
-            yield Laplace3d(
-                shape=Shape(grid, (COLUMNS, ROWS, 1)),
-                source=source,
-                result=result,
-                width=sizes.width,
-                height=sizes.height,
-                depth=sizes.depth,
-            )
-            source, result = result, source
+    width, height = parameters.width, parameters.height
+    volume = np.zeros((parameters.depth, height, pitch_of(width)), dtype=np.float32)
+    volume[:, :, :width] = 1
+    volume[1:-1, 1:-1, 1 : width - 1] = 0
+    source = memory.allocate("u1", volume)
+    result = memory.zeros("u2", volume.size, np.float32)
+    grid = -(-width // COLUMNS), -(-height // ROWS)
+    for _ in range(parameters.iterations):
+        yield advance[grid, (COLUMNS, ROWS)](source, result, parameters)
+        source, result = result, source

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Lanes,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 IMAGE, FIRST_MAP, SECOND_MAP = 29, 13, 5
 """Sides of an image and of the maps of the first two layers."""
@@ -29,7 +31,6 @@ SCALE, SLOPE = np.float32(1.7159), np.float32(0.66666667)
 SETUP = 20
 """Instructions of a thread outside the loop (our choice)."""
 
-Floats = DeviceArray[np.float32]
 Values = NDArray[np.float32]
 
 
@@ -39,51 +40,52 @@ def activation(total: Values) -> Values:
     return answer
 
 
-@define(kw_only=True, eq=False)
-class Layer(Kernel):
+@frozen(eq=False)
+class Inputs:
+    """Which neurons the threads of a layer see.
+
+    Attributes:
+        first: (inputs of a neuron,) its inputs' places relative to its window's.
+        window: how many inputs, side by side, the window moves from thread to thread; 0: each
+            neuron sees all of them.
+        side: of a map of the inputs.
+    """
+
+    first: Lanes
+    window: int = 0
+    side: int = 1
+
+
+def answer(k: BlockTracer, inputs: Floats, weights: Floats, outputs: Floats, seen: Inputs) -> Steps:
     """A layer: a neuron a thread, an image for each `y` of the grid.
 
     L weight 0; for each input: L neuron, L weight, 5 instructions (a multiplication with addition,
     addresses, loop); 20 instructions in all beside them; S.  A block's threads take the same
     weight.  The loop is not unrolled: each input is waited for.  With 7 instructions an input the
     suite's 28 digits have 68 million instructions of threads, as published (ISPASS 2009, Table 1).
-
-    Attributes:
-        inputs, weights, outputs: neurons of all images, weights, neurons of all images.
-        first: (inputs of a neuron,) its inputs' places relative to its window's.
-        window: how many inputs, side by side, the window moves from thread to thread; 0: each
-            neuron sees all of them.
-        side: of a map of the inputs.
-        inputs_per_image, outputs_per_image: neurons.
     """
-
-    inputs: Floats
-    weights: Floats
-    outputs: Floats
-    first: Lanes
-    window: int
-    side: int
-    inputs_per_image: int
-    outputs_per_image: int
-    registers_per_thread: int = 16
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        k.compute(SETUP)
-        weight = k.bx * (len(self.first) + 1)
-        place = self.window * (k.ty * self.side + k.tx) + k.by * self.inputs_per_image
-        bias = k.load(self.weights, weight)
+    images = k.shape.grid[1]
+    k.compute(SETUP)
+    weight = k.bx * (len(seen.first) + 1)
+    place = seen.window * (k.ty * seen.side + k.tx) + k.by * (inputs.length // images)
+    bias = k.load(weights, weight)
+    k.wait()
+    total: Values = np.zeros(k.threads, dtype=np.float32) + bias
+    for number, there in enumerate(seen.first.tolist(), 1):
+        value = k.load(inputs, place + there)
+        factor = k.load(weights, weight + number)
+        total = total + value * factor
         k.wait()
-        total: Values = np.zeros(k.threads, dtype=np.float32) + bias
-        for number, there in enumerate(self.first.tolist(), 1):
-            value = k.load(self.inputs, place + there)
-            factor = k.load(self.weights, weight + number)
-            total = total + value * factor
-            k.wait()
-            k.compute(5)
-            yield
-        own = k.bx * self.threads_per_block + k.tid + k.by * self.outputs_per_image
-        k.store(self.outputs, own, activation(total))
+        k.compute(5)
+        yield
+    own = k.bx * k.shape.threads + k.tid + k.by * (outputs.length // images)
+    k.store(outputs, own, activation(total))
+
+
+LAYERS = [
+    kernel(f"execute{number}Layer", registers=16, in_step=True)(answer)
+    for number in ("First", "Second", "Third", "Fourth")
+]
 
 
 @frozen
@@ -102,70 +104,37 @@ class IspassNnParameters:
 
 
 @program("ispass_nn", IspassNnParameters)
-class IspassNn(Program):
+def ispass_nn(memory: AddressSpace, parameters: IspassNnParameters, seed: int) -> Launches:
     """Four launches: two layers of maps, and two in which every neuron sees all before it.
 
     Arrays in the order neurons and weights of layer 1, 2, 3, 4, then the answers.  Images and
     weights are random: from 0 to 1, and from -0.1 to 0.1 (our choice; the suite has a trained
     network).  A block of the last two layers has a single thread, as in the suite.
     """
-
-    def __init__(self, parameters: IspassNnParameters, seed: int) -> None:
-        super().__init__("ispass_nn")
-        self.parameters = parameters
-        rng = np.random.default_rng(seed)
-        self.neurons = [
-            IMAGE**2,
-            FIRST_MAPS * FIRST_MAP**2,
-            parameters.maps * SECOND_MAP**2,
-            parameters.hidden,
-            DIGITS,
-        ]
-        """Of an image, layer by layer."""
-        grid = _window(IMAGE)
-        self.places = [
-            grid,
-            np.add.outer(_window(FIRST_MAP), np.arange(FIRST_MAPS) * FIRST_MAP**2).ravel(),
-            np.arange(self.neurons[2]),
-            np.arange(self.neurons[3]),
-        ]
-        self.units = [FIRST_MAPS, parameters.maps, parameters.hidden, DIGITS]
-        """Neurons with weights of their own, layer by layer: a map's share theirs."""
-        self.layers: list[Floats] = []
-        self.weights: list[Floats] = []
-        for layer, (units, places) in enumerate(zip(self.units, self.places, strict=True), 1):
-            self.layers.append(self._neurons(layer, rng))
-            values = rng.random(units * (len(places) + 1), dtype=np.float32)
-            small = (values - np.float32(0.5)) * np.float32(0.2)
-            self.weights.append(self.memory.allocate(f"weights{layer}", small))
-        self.layers.append(self._neurons(len(self.neurons), rng))
-
-    def _neurons(self, layer: int, rng: np.random.Generator) -> Floats:
-        size = self.parameters.images * self.neurons[layer - 1]
-        values = rng.random(size, dtype=np.float32) if layer == 1 else np.zeros(size, np.float32)
-        return self.memory.allocate(f"neurons{layer}", values)
-
-    def launches(self) -> Iterator[Launch]:
-        blocks = ((FIRST_MAP, FIRST_MAP, 1), (SECOND_MAP, SECOND_MAP, 1), (1, 1, 1), (1, 1, 1))
-        names = (
-            "executeFirstLayer",
-            "executeSecondLayer",
-            "executeThirdLayer",
-            "executeFourthLayer",
+    rng = np.random.default_rng(seed)
+    images, maps, hidden = parameters.images, parameters.maps, parameters.hidden
+    units = [FIRST_MAPS, maps, hidden, DIGITS]  # with weights of their own: a map shares its
+    blocks = [FIRST_MAP**2, SECOND_MAP**2, 1, 1]  # neurons of a unit
+    second = np.add.outer(_window(FIRST_MAP), np.arange(FIRST_MAPS) * FIRST_MAP**2).ravel()
+    seen = [
+        Inputs(_window(IMAGE), STEP, IMAGE),
+        Inputs(second, STEP, FIRST_MAP),
+        Inputs(np.arange(maps * SECOND_MAP**2)),
+        Inputs(np.arange(hidden)),
+    ]
+    neurons = [memory.allocate("neurons1", rng.random(images * IMAGE**2, dtype=np.float32))]
+    weights = []
+    for layer in range(4):
+        values = rng.random(units[layer] * (len(seen[layer].first) + 1), dtype=np.float32)
+        small = (values - np.float32(0.5)) * np.float32(0.2)
+        weights.append(memory.allocate(f"weights{layer + 1}", small))
+        size = images * units[layer] * blocks[layer]
+        neurons.append(memory.zeros(f"neurons{layer + 2}", size, np.float32))
+    shapes = [(FIRST_MAP, FIRST_MAP), (SECOND_MAP, SECOND_MAP), (1, 1), (1, 1)]
+    for layer, launch in enumerate(LAYERS):
+        yield launch[(units[layer], images), shapes[layer]](
+            neurons[layer], weights[layer], neurons[layer + 1], seen[layer]
         )
-        for layer, (name, block) in enumerate(zip(names, blocks, strict=True)):
-            yield Layer(
-                name=name,
-                shape=Shape((self.units[layer], self.parameters.images, 1), block),
-                inputs=self.layers[layer],
-                weights=self.weights[layer],
-                outputs=self.layers[layer + 1],
-                first=self.places[layer],
-                window=STEP if layer < 2 else 0,
-                side=(IMAGE, FIRST_MAP, 1, 1)[layer],
-                inputs_per_image=self.neurons[layer],
-                outputs_per_image=self.neurons[layer + 1],
-            )
 
 
 def _window(side: int) -> Lanes:

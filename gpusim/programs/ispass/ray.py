@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Mask
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    DeviceArray,
+    Lanes,
+    Launches,
+    Mask,
+    Steps,
+    Words,
+    kernel,
+    program,
+)
 
 BLOCK = (16, 8, 1)
 BOUNCES = 5
@@ -36,6 +40,10 @@ Reals = NDArray[np.float32]
 
 COLOUR = np.dtype([("rgba", np.float32, 4)])
 """A colour of the pile: 16 bytes, one access."""
+
+Colours = DeviceArray[np.void]
+Rays = tuple[Vectors, Vectors, Lanes, Reals]
+"""Origins and directions, which body each ray meets first, and how far that is."""
 
 
 def _vector(x: float, y: float, z: float) -> Vectors:
@@ -147,130 +155,6 @@ def packed(colour: Reals) -> NDArray[np.uint32]:
     return pixel
 
 
-@define(kw_only=True, eq=False)
-class Render(Kernel):
-    """One pixel a thread; its ray is followed over at most five surfaces.
-
-    S pile five times; S result 0; barrier; for each surface: four bodies from constant memory,
-    without traffic; if one is met: S pile[i], and if the light reaches it, S pile[i] again; then
-    backwards {L pile[i - 1], L pile[i], S pile[i - 1]}; L pile[0], L result, S result.  The pile is
-    indexed by a variable and therefore in local memory: 16 bytes a colour, and neighbouring
-    threads side by side.  Blocks use `RESIDENT` areas of it in turn, as if no more of them were
-    in residence; what a thread reads back is what it wrote, even if another block has overwritten
-    it here.  40 registers; 240 instructions for the bodies, 120 for a surface, 240 for its shadow,
-    80 for its light: our choices, of such a size that the suite's picture has 69 million
-    instructions of threads, where 71 million are published (ISPASS 2009, Table 1).
-
-    Attributes:
-        result: (height * width,) packed colours.
-        pile: local memory of all threads in residence.
-        width, height: of the picture.
-    """
-
-    result: DeviceArray[np.uint32]
-    pile: DeviceArray[np.void]
-    width: int
-    height: int
-    name: str = "render"
-    registers_per_thread: int = 40
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        x, y = k.bx * BLOCK[0] + k.tx, k.by * BLOCK[1] + k.ty
-        inside = (x < self.width) & (y < self.height)
-        pixel = y * self.width + x
-        k.compute(PROLOGUE)
-        pile = np.zeros((BOUNCES, 4, k.threads), dtype=np.float32)
-        pile[:, 3] = 1
-        for level in range(BOUNCES):
-            self._push(k, pile, level, None)
-        k.store(self.result, pixel, 0, inside)
-        k.compute(100, inside)
-        k.barrier()
-        direction = first_rays(x, y, self.width, self.height)
-        origin = np.broadcast_to(EYE, direction.shape)
-        met = np.zeros(k.threads, dtype=np.int64)
-        active = inside
-        for level in range(BOUNCES):
-            k.compute(240, active)
-            which, way = nearest(origin, direction)
-            active = active & (way < FARTHEST)
-            if not active.any():
-                break
-            origin, direction = self._surface(
-                k, pile, level, (origin, direction, which, way), active
-            )
-            met[active] += 1
-            yield
-        self._mix(k, pile, met)
-        self._pop(k, 0, inside)
-        k.load(self.result, pixel, inside)
-        k.wait(0, inside)
-        k.compute(40, inside)
-        k.store(self.result, pixel, packed(pile[0]), inside)
-
-    def _surface(
-        self,
-        k: BlockTracer,
-        pile: NDArray[np.float32],
-        level: int,
-        ray: tuple[Vectors, Vectors, NDArray[np.int64], Reals],
-        where: Mask,
-    ) -> tuple[Vectors, Vectors]:
-        """The colour of a surface, and the reflected ray."""
-        origin, direction, which, way = ray
-        place = origin + direction * way
-        normals = np.stack([body.normal(place) for body in SCENE])
-        normal = normals[which, :, np.arange(k.threads)].T
-        colour = np.concatenate([body.colour for body in SCENE], axis=1)[:, which]
-        to_light, to_eye = _unit(LIGHT - place), _unit(origin - place)
-        facing = np.where(_dot(to_eye, normal) < 0, -normal, normal)
-        k.compute(120, where)
-        pile[level] = np.where(where, np.float32(0.05) * colour, pile[level])
-        self._push(k, pile, level, where)
-        bright = where & (_dot(facing, to_light) > 0)
-        k.compute(240, bright)
-        bright = bright & lit(place, to_light)
-        k.compute(80, bright)
-        with np.errstate(invalid="ignore"):  # rays that met nothing
-            diffuse = np.float32(0.3) * colour * np.minimum(1, _dot(facing, to_light))
-            shine = np.float32(0.8) * np.clip(_dot(facing, _unit(to_light + to_eye)), 0, 1) ** 50
-        light = diffuse + np.stack((shine, shine, shine, np.zeros_like(shine)))
-        pile[level] = np.where(bright, pile[level] + light, pile[level])
-        self._push(k, pile, level, bright)
-        k.compute(40, where)
-        reflected = _unit(2 * normal * _dot(normal, to_eye) - to_eye)
-        return place + reflected * OFFSET, reflected
-
-    def _mix(self, k: BlockTracer, pile: NDArray[np.float32], met: NDArray[np.int64]) -> None:
-        """Each surface shows four fifths of what the next one shows."""
-        for level in range(BOUNCES - 1, 0, -1):
-            where = met > level
-            self._pop(k, level - 1, where)
-            self._pop(k, level, where)
-            k.wait(0, where)
-            k.compute(8, where)
-            mixed = pile[level - 1] + np.float32(0.8) * pile[level]
-            pile[level - 1] = np.where(where, mixed, pile[level - 1])
-            self._push(k, pile, level - 1, where)
-
-    def _place(self, k: BlockTracer, level: int) -> NDArray[np.int64]:
-        """Where each thread's colour of a level lies."""
-        block = (k.by * self.shape.grid[0] + k.bx) % RESIDENT
-        thread: NDArray[np.int64] = block * self.threads_per_block + k.tid
-        return (thread // WARP * BOUNCES + level) * WARP + thread % WARP
-
-    def _push(
-        self, k: BlockTracer, pile: NDArray[np.float32], level: int, where: Mask | None
-    ) -> None:
-        value = np.empty(k.threads, dtype=COLOUR)
-        value["rgba"] = pile[level].T
-        k.store(self.pile, self._place(k, level), value, where)
-
-    def _pop(self, k: BlockTracer, level: int, where: Mask) -> None:
-        k.load(self.pile, self._place(k, level), where)
-
-
 @frozen
 class RayParameters:
     """Parameters of ray.
@@ -283,34 +167,131 @@ class RayParameters:
     height: int = field(default=256, validator=ge(1))
 
 
+@kernel("render", registers=40, in_step=True)
+def render(k: BlockTracer, result: Words, local: Colours, sizes: RayParameters) -> Steps:
+    """One pixel a thread; its ray is followed over at most five surfaces.
+
+    S pile five times; S result 0; barrier; for each surface: four bodies from constant memory,
+    without traffic; if one is met: S pile[i], and if the light reaches it, S pile[i] again; then
+    backwards {L pile[i - 1], L pile[i], S pile[i - 1]}; L pile[0], L result, S result.  The pile is
+    indexed by a variable and therefore in local memory: 16 bytes a colour, and neighbouring
+    threads side by side.  Blocks use `RESIDENT` areas of it in turn, as if no more of them were
+    in residence; what a thread reads back is what it wrote, even if another block has overwritten
+    it here.  40 registers; 240 instructions for the bodies, 120 for a surface, 240 for its shadow,
+    80 for its light: our choices, of such a size that the suite's picture has 69 million
+    instructions of threads, where 71 million are published (ISPASS 2009, Table 1).
+    """
+    x, y = k.bx * BLOCK[0] + k.tx, k.by * BLOCK[1] + k.ty
+    inside = (x < sizes.width) & (y < sizes.height)
+    pixel = y * sizes.width + x
+    k.compute(PROLOGUE)
+    pile = np.zeros((BOUNCES, 4, k.threads), dtype=np.float32)
+    pile[:, 3] = 1
+    for level in range(BOUNCES):
+        _push(k, local, pile, level)
+    k.store(result, pixel, 0, inside)
+    k.compute(100, inside)
+    k.barrier()
+    direction = first_rays(x, y, sizes.width, sizes.height)
+    origin = np.broadcast_to(EYE, direction.shape)
+    met = np.zeros(k.threads, dtype=np.int64)
+    active = inside
+    for level in range(BOUNCES):
+        k.compute(240, active)
+        which, way = nearest(origin, direction)
+        active = active & (way < FARTHEST)
+        if not active.any():
+            break
+        rays = origin, direction, which, way
+        origin, direction = _surface(k, local, pile, level, rays, active)
+        met[active] += 1
+        yield
+    _mix(k, local, pile, met)
+    _pop(k, local, 0, inside)
+    k.load(result, pixel, inside)
+    k.wait(0, inside)
+    k.compute(40, inside)
+    k.store(result, pixel, packed(pile[0]), inside)
+
+
+def _surface(
+    k: BlockTracer, local: Colours, pile: Reals, level: int, rays: Rays, where: Mask
+) -> tuple[Vectors, Vectors]:
+    """The colour of a surface goes to the pile; returns the reflected rays."""
+    origin, direction, which, way = rays
+    place = origin + direction * way
+    normals = np.stack([body.normal(place) for body in SCENE])
+    normal = normals[which, :, np.arange(k.threads)].T
+    colour = np.concatenate([body.colour for body in SCENE], axis=1)[:, which]
+    to_light, to_eye = _unit(LIGHT - place), _unit(origin - place)
+    facing = np.where(_dot(to_eye, normal) < 0, -normal, normal)
+    k.compute(120, where)
+    pile[level] = np.where(where, np.float32(0.05) * colour, pile[level])
+    _push(k, local, pile, level, where)
+    bright = where & (_dot(facing, to_light) > 0)
+    k.compute(240, bright)
+    bright = bright & lit(place, to_light)
+    k.compute(80, bright)
+    with np.errstate(invalid="ignore"):  # rays that met nothing
+        diffuse = np.float32(0.3) * colour * np.minimum(1, _dot(facing, to_light))
+        shine = np.float32(0.8) * np.clip(_dot(facing, _unit(to_light + to_eye)), 0, 1) ** 50
+    light = diffuse + np.stack((shine, shine, shine, np.zeros_like(shine)))
+    pile[level] = np.where(bright, pile[level] + light, pile[level])
+    _push(k, local, pile, level, bright)
+    k.compute(40, where)
+    reflected = _unit(2 * normal * _dot(normal, to_eye) - to_eye)
+    return place + reflected * OFFSET, reflected
+
+
+def _mix(k: BlockTracer, local: Colours, pile: Reals, met: Lanes) -> None:
+    """Each surface shows four fifths of what the next one shows."""
+    for level in range(BOUNCES - 1, 0, -1):
+        where = met > level
+        _pop(k, local, level - 1, where)
+        _pop(k, local, level, where)
+        k.wait(0, where)
+        k.compute(8, where)
+        mixed = pile[level - 1] + np.float32(0.8) * pile[level]
+        pile[level - 1] = np.where(where, mixed, pile[level - 1])
+        _push(k, local, pile, level - 1, where)
+
+
+def _place(k: BlockTracer, level: int) -> Lanes:
+    """Where each thread's colour of a level lies."""
+    block = (k.by * k.shape.grid[0] + k.bx) % RESIDENT
+    thread: Lanes = block * k.shape.threads + k.tid
+    return (thread // WARP * BOUNCES + level) * WARP + thread % WARP
+
+
+def _push(
+    k: BlockTracer, local: Colours, pile: Reals, level: int, where: Mask | None = None
+) -> None:
+    value = np.empty(k.threads, dtype=COLOUR)
+    value["rgba"] = pile[level].T
+    k.store(local, _place(k, level), value, where)
+
+
+def _pop(k: BlockTracer, local: Colours, level: int, where: Mask) -> None:
+    k.load(local, _place(k, level), where)
+
+
 @program("ray", RayParameters)
-class Ray(Program):
+def ray(memory: AddressSpace, parameters: RayParameters, _seed: int) -> Launches:
     """One picture, in one launch.
 
     Scene, view, launch geometry and arrays are those of the public source.  Arrays in the order
     output, node, temp, nObj, prof, ray, A, u, of which only output is accessed (the kernel reads
     the scene from constant memory), then the local memory.  There is nothing random.
     """
-
-    def __init__(self, parameters: RayParameters, seed: int) -> None:
-        super().__init__("ray")
-        self.width, self.height = width, height = parameters.width, parameters.height
-        pixels = width * height
-        self.grid = (-(-width // BLOCK[0]), -(-height // BLOCK[1]), 1)
-        self.result = self.memory.allocate("output", np.zeros(pixels, dtype=np.uint32))
-        unused = np.zeros(1, dtype=np.float32)
-        sizes = ("node", 10 * len(SCENE)), ("temp", pixels), ("nObj", pixels), ("prof", pixels)
-        vectors = ("ray", 6 * pixels), ("A", 3 * pixels), ("u", 3 * pixels)
-        for name, words in (*sizes, *vectors):
-            self.memory.allocate(name, np.broadcast_to(unused, words))
-        frames = min(RESIDENT, self.grid[0] * self.grid[1]) * BLOCK[0] * BLOCK[1]
-        self.pile = self.memory.allocate("local", np.zeros(frames * BOUNCES, dtype=COLOUR))
-
-    def launches(self) -> Iterator[Launch]:
-        yield Render(
-            shape=Shape(self.grid, BLOCK),
-            result=self.result,
-            pile=self.pile,
-            width=self.width,
-            height=self.height,
-        )
+    width, height = parameters.width, parameters.height
+    pixels = width * height
+    grid = -(-width // BLOCK[0]), -(-height // BLOCK[1])
+    result = memory.zeros("output", pixels, np.uint32)
+    unused = np.zeros(1, dtype=np.float32)
+    sizes = ("node", 10 * len(SCENE)), ("temp", pixels), ("nObj", pixels), ("prof", pixels)
+    vectors = ("ray", 6 * pixels), ("A", 3 * pixels), ("u", 3 * pixels)
+    for name, words in (*sizes, *vectors):
+        memory.allocate(name, np.broadcast_to(unused, words))
+    frames = min(RESIDENT, grid[0] * grid[1]) * BLOCK[0] * BLOCK[1]
+    local = memory.allocate("local", np.zeros(frames * BOUNCES, dtype=COLOUR))
+    yield render[grid, BLOCK](result, local, parameters)
