@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.programs.idioms import tree
 from gpusim.programs.tracer import BlockTracer
 
 BLOCK = 256
@@ -22,17 +23,11 @@ def block_sum(k: BlockTracer, values: NDArray[np.float32]) -> NDArray[np.float32
     Returns:
         (threads,) the sum of each thread's block.
     """
-    sums = values.reshape(k.blocks, BLOCK).copy()
-    k.barrier()
-    half = BLOCK // 2
-    while half:
-        where = k.tid < max(half, LAST_WARP)
-        k.shared(1, where)
-        k.shared(1, where)
-        k.compute(1, where)
-        k.shared(1, where)
-        sums[:, :half] += sums[:, half : 2 * half]
-        if half > LAST_WARP:
-            k.barrier()
-        half //= 2
+    sums = values.reshape(k.blocks, BLOCK)
+    for adding in tree(k, BLOCK // 2, alone=LAST_WARP):
+        k.shared(1, adding, times=2)
+        k.compute(1, adding)
+        k.shared(1, adding)
+        half = sums.shape[1] // 2
+        sums = sums[:, :half] + sums[:, half:]
     return np.repeat(sums[:, 0], BLOCK)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    DeviceArray,
+    Lanes,
+    Launches,
+    Shape,
+    kernel,
+    program,
+)
 
 POINTS = 512
 THREADS = 64
@@ -54,104 +56,83 @@ def grid_of(blocks: int) -> Shape:
     return Shape((blocks // rows, rows, 1), (THREADS, 1, 1))
 
 
-@define(kw_only=True, eq=False)
-class _Transforms(Kernel):
-    """A block of 64 threads for each transform; thread t has the numbers t + 64 m, m = 0..7.
+def _first(k: BlockTracer) -> Lanes:
+    """(threads,) the first number of each thread: thread t has the numbers t + 64 m, m = 0..7.
 
-    Attributes:
-        work: the numbers, 512 for each transform.
+    There is a block of 64 threads for each transform.
     """
-
-    work: Numbers
-    in_step = True
-
-    def _first(self, k: BlockTracer) -> Lanes:
-        """(threads,) a thread's first number: m = 0."""
-        first: Lanes = POINTS * (k.by * self.shape.grid[0] + k.bx) + k.tid
-        return first
-
-    def _load(self, k: BlockTracer, first: Lanes) -> Complex:
-        """(8, threads) the numbers of all threads, on their way."""
-        return np.stack([k.load(self.work, first + THREADS * m) for m in range(RADIX)])
+    first: Lanes = POINTS * (k.by * k.shape.grid[0] + k.bx) + k.tid
+    return first
 
 
-@define(kw_only=True, eq=False)
-class Fft512(_Transforms):
-    """A transform in three stages of radix 8, in place.
+def _loaded(k: BlockTracer, work: Numbers, first: Lanes) -> Complex:
+    """(8, threads) the numbers of all threads, on their way."""
+    return np.stack([k.load(work, first + THREADS * m) for m in range(RADIX)])
+
+
+def transform(k: BlockTracer, work: Numbers, inverse: bool) -> None:
+    """A transform in three stages of radix 8, in place; backwards with a division by 512.
 
     8 coalesced loads of 8 bytes; stage, twiddle, exchange; stage, twiddle, exchange; stage; 8
     stores to the same places.  An exchange through shared memory takes first the real, then the
     imaginary parts: 8 stores, barrier, 8 loads, barrier; the last barrier of the second exchange
     is left out.  The rows are padded: only the loads of the first exchange have bank conflicts,
     of two lanes each.
-
-    Attributes:
-        inverse: backwards, with a division by 512.
     """
+    first = _first(k)
+    k.compute(START)
+    values = _loaded(k, work, first)
+    k.compute(LOADED)
+    k.wait()
+    k.compute(RADIX_INSTRUCTIONS + TWIDDLE_INSTRUCTIONS)
+    _exchange(k, load_passes=2, last_barrier=True)
+    k.compute(RADIX_INSTRUCTIONS + TWIDDLE_INSTRUCTIONS)
+    _exchange(k, load_passes=1, last_barrier=False)
+    k.compute(RADIX_INSTRUCTIONS + (2 * RADIX if inverse else 0))
+    for m, row in enumerate(_transformed(values, inverse)):
+        k.store(work, first + THREADS * m, row)
+    k.compute(STORES)
 
-    inverse: bool = False
-    registers_per_thread: int = 32
-    shared_bytes: int = 4 * RADIX * RADIX * (RADIX + 1)
 
-    def body(self, k: BlockTracer) -> None:
-        first = self._first(k)
-        k.compute(START)
-        values = self._load(k, first)
-        k.compute(LOADED)
-        k.wait()
-        k.compute(RADIX_INSTRUCTIONS + TWIDDLE_INSTRUCTIONS)
-        self._exchange(k, load_passes=2, last_barrier=True)
-        k.compute(RADIX_INSTRUCTIONS + TWIDDLE_INSTRUCTIONS)
-        self._exchange(k, load_passes=1, last_barrier=False)
-        k.compute(RADIX_INSTRUCTIONS + (2 * RADIX if self.inverse else 0))
-        for m, row in enumerate(self._transform(values)):
-            k.store(self.work, first + THREADS * m, row)
-        k.compute(STORES)
+forward, backward = (
+    kernel(name, registers=32, shared=4 * RADIX * RADIX * (RADIX + 1), in_step=True)(transform)
+    for name in ("FFT512_device", "IFFT512_device")
+)
 
-    @staticmethod
-    def _exchange(k: BlockTracer, load_passes: int, last_barrier: bool) -> None:
-        for barrier_after in (True, last_barrier):
-            for _ in range(RADIX):
-                k.shared(1)
+
+def _exchange(k: BlockTracer, load_passes: int, last_barrier: bool) -> None:
+    for barrier_after in (True, last_barrier):
+        k.shared(1, times=RADIX)
+        k.barrier()
+        k.shared(load_passes, times=RADIX)
+        if barrier_after:
             k.barrier()
-            for _ in range(RADIX):
-                k.shared(load_passes)
-            if barrier_after:
-                k.barrier()
-
-    def _transform(self, values: Complex) -> Complex:
-        """(8, threads) numbers [m, t] to their block's transform, [m, t] as well."""
-        if self.inverse:
-            values = values.conj()
-        blocks = values.reshape(RADIX, -1, THREADS).swapaxes(0, 1)
-        once = (EIGHT @ blocks * FIRST_TWIDDLE).reshape(-1, RADIX, RADIX, RADIX)
-        twice = EIGHT @ once * SECOND_TWIDDLE
-        result = (twice @ EIGHT).transpose(3, 0, 2, 1).reshape(RADIX, -1)
-        return result.conj() / np.float32(POINTS) if self.inverse else result
 
 
-@define(kw_only=True, eq=False)
-class FftCheck(_Transforms):
+def _transformed(values: Complex, inverse: bool) -> Complex:
+    """(8, threads) numbers [m, t] to their block's transform, [m, t] as well."""
+    if inverse:
+        values = values.conj()
+    blocks = values.reshape(RADIX, -1, THREADS).swapaxes(0, 1)
+    once = (EIGHT @ blocks * FIRST_TWIDDLE).reshape(-1, RADIX, RADIX, RADIX)
+    twice = EIGHT @ once * SECOND_TWIDDLE
+    result = (twice @ EIGHT).transpose(3, 0, 2, 1).reshape(RADIX, -1)
+    return result.conj() / np.float32(POINTS) if inverse else result
+
+
+@kernel("chk512_device", registers=40, in_step=True)  # our estimate: 16 numbers and their address
+def check(k: BlockTracer, work: Numbers, fail: DeviceArray[np.int8], half: int) -> None:
     """Compares the transforms of the first half with those of the second: 16 loads, 16 comparisons.
 
-    Attributes:
-        fail: (1,) set if a number differs.
-        half: numbers of half the transforms.
+    `half` numbers are of the first half; `fail` is set if a number differs.
     """
-
-    fail: DeviceArray[np.int8]
-    half: int
-    name: str = "chk512_device"
-    registers_per_thread: int = 40  # our estimate: 16 numbers and their address
-
-    def body(self, k: BlockTracer) -> None:
-        first = self._first(k)
-        k.compute(PROLOGUE)
-        one = self._load(k, first)
-        other = self._load(k, first + self.half)
-        k.wait()
-        k.compute(2 * RADIX)
-        k.store(self.fail, 0, 1, (one != other).any(axis=0))
+    first = _first(k)
+    k.compute(PROLOGUE)
+    one = _loaded(k, work, first)
+    other = _loaded(k, work, first + half)
+    k.wait()
+    k.compute(2 * RADIX)
+    k.store(fail, 0, 1, (one != other).any(axis=0))
 
 
 @frozen
@@ -180,28 +161,19 @@ class FftParameters:
 
 
 @program("fft", FftParameters)
-class Fft(Program):
+def fft(memory: AddressSpace, parameters: FftParameters, seed: int) -> Launches:
     """Fourier transforms, forward and backward; the first and second half have equal input.
 
     Arrays in the order work, chk (our choice); real and imaginary parts are random in -1..1.
     """
-
-    def __init__(self, parameters: FftParameters, seed: int) -> None:
-        super().__init__("fft")
-        self.transforms = parameters.transforms
-        self.passes = parameters.passes
-        self.forward_only = parameters.forward_only
-        floats = np.random.default_rng(seed).random(self.transforms * POINTS, dtype=np.float32)
-        half = (2 * floats - 1).view(np.complex64)
-        self.work = self.memory.allocate("work", np.concatenate((half, half)))
-        self.fail = self.memory.allocate("chk", np.zeros(1, dtype=np.int8))
-
-    def launches(self) -> Iterator[Launch]:
-        shape, work = grid_of(self.transforms), self.work
-        half = self.transforms // 2
-        for _ in range(self.passes):
-            yield Fft512(shape=shape, name="FFT512_device", work=work)
-            if self.forward_only:
-                continue
-            yield Fft512(shape=shape, name="IFFT512_device", work=work, inverse=True)
-            yield FftCheck(shape=grid_of(half), work=work, fail=self.fail, half=half * POINTS)
+    transforms = parameters.transforms
+    floats = np.random.default_rng(seed).random(transforms * POINTS, dtype=np.float32)
+    half = (2 * floats - 1).view(np.complex64)
+    work = memory.allocate("work", np.concatenate((half, half)))
+    fail = memory.zeros("chk", 1, np.int8)
+    shape = grid_of(transforms)
+    for _ in range(parameters.passes):
+        yield forward[shape](work, inverse=False)
+        if not parameters.forward_only:
+            yield backward[shape](work, inverse=True)
+            yield check[grid_of(transforms // 2)](work, fail, half.size)

@@ -51,7 +51,7 @@ def neighbourhood(points: NDArray[np.float32], threshold: float) -> Neighbourhoo
     """Who is nearer to whom than the threshold.
 
     Raises:
-        ValueError: nobody is.
+        ValueError: no two points are.
     """
     count = len(points)
     distance = np.full((count, count), FAR, dtype=np.float32)

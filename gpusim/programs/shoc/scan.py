@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import FLOAT4, PROLOGUE, rounds
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Mask
+from gpusim.programs.parameters import multiple_of
 from gpusim.programs.shoc.block_sum import BLOCK, block_sum
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Launches,
+    Mask,
+    Steps,
+    Vectors,
+    kernel,
+    program,
+)
 
 BLOCKS = 64
 """Thread blocks of the first and third kernel, whatever the size."""
 UNROLL = 4
 """Loads that the first kernel has in flight (our choice out of what compilers do, 4 to 16)."""
-
-Floats = DeviceArray[np.float32]
-Vectors = DeviceArray[np.void]
-
-
-def floats_of(vectors: Vectors) -> Floats:
-    """The same memory, float by float."""
-    return DeviceArray(
-        vectors.name, vectors.data.view(np.float32), vectors.base, 4, 4 * vectors.length
-    )
 
 
 def region(block: Any, vectors: int) -> tuple[Any, Any]:
@@ -71,114 +66,76 @@ def scan_block(
     return sums[:, BLOCK - 1 : -1].reshape(-1)
 
 
-@define(kw_only=True, eq=False)
-class ScanReduce(Kernel):
+@kernel("reduce", registers=31, shared=4 * BLOCK, in_step=True)
+def add_up(k: BlockTracer, vector: Floats, sums: Floats) -> Steps:
     """Each block sums up a region of its own: `UNROLL` coalesced loads in flight, then additions.
 
     The pointer and the loop take 5 instructions a turn.
-
-    Attributes:
-        vector: the input.
-        sums: (64,) the blocks' sums.
     """
-
-    vector: Floats
-    sums: Floats
-    name: str = "reduce"
-    registers_per_thread: int = 31
-    shared_bytes: int = 4 * BLOCK
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        k.compute(PROLOGUE)
-        first, stop = region(k.bx, self.vector.length // 4)
-        place, stop = 4 * first + k.tid, 4 * stop
-        total = np.zeros(k.threads, dtype=np.float32)
-        while (place < stop).any():
-            batch: list[tuple[NDArray[np.float32], Mask]] = []
-            for _ in range(UNROLL):
-                inside = place < stop
-                batch.append((k.load(self.vector, place, inside), inside))
-                place = place + BLOCK
-            k.wait(0, batch[0][1])
-            k.compute(5, batch[0][1])
-            for values, inside in batch:
-                k.compute(1, inside)
-                total[inside] += values[inside]
-            yield
-        k.shared(1)
-        whole = block_sum(k, total)
-        leader = k.tid == 0
-        k.shared(1, leader)
-        k.store(self.sums, k.bx, whole, leader)
+    k.compute(PROLOGUE)
+    first, stop = region(k.bx, vector.length // 4)
+    place, stop = 4 * first + k.tid, 4 * stop
+    total = np.zeros(k.threads, dtype=np.float32)
+    while (place < stop).any():
+        batch: list[tuple[NDArray[np.float32], Mask]] = []
+        for _ in range(UNROLL):
+            inside = place < stop
+            batch.append((k.load(vector, place, inside), inside))
+            place = place + BLOCK
+        k.wait(0, batch[0][1])
+        k.compute(5, batch[0][1])
+        for values, inside in batch:
+            k.compute(1, inside)
+            total[inside] += values[inside]
+        yield
+    k.shared(1)
+    whole = block_sum(k, total)
+    leader = k.tid == 0
+    k.shared(1, leader)
+    k.store(sums, k.bx, whole, leader)
 
 
-@define(kw_only=True, eq=False)
-class ScanSums(Kernel):
-    """One block: the exclusive running sum of the blocks' sums, in place.
-
-    Attributes:
-        sums: (64,) the blocks' sums.
-    """
-
-    sums: Floats
-    name: str = "scan_single_block"
-    registers_per_thread: int = 12
-    shared_bytes: int = 8 * BLOCK
-
-    def body(self, k: BlockTracer) -> None:
-        inside = k.tid < self.sums.length
-        k.compute(PROLOGUE)
-        values = np.where(inside, k.load(self.sums, k.tid, inside), np.float32(0))
-        k.wait(0, inside)
-        k.store(self.sums, k.tid, scan_block(k, values), inside)
+@kernel("scan_single_block", registers=12, shared=8 * BLOCK)
+def scan_sums(k: BlockTracer, sums: Floats) -> None:
+    """One block: the exclusive running sum of the blocks' sums, in place."""
+    inside = k.tid < sums.length
+    k.compute(PROLOGUE)
+    values = np.where(inside, k.load(sums, k.tid, inside), np.float32(0))
+    k.wait(0, inside)
+    k.store(sums, k.tid, scan_block(k, values), inside)
 
 
-@define(kw_only=True, eq=False)
-class ScanBottom(Kernel):
+@kernel("bottom_scan", registers=26, shared=8 * BLOCK + 4, in_step=True)
+def scan_regions(k: BlockTracer, source: Vectors, result: Vectors, sums: Floats) -> Steps:
     """Each block scans its region, 256 vectors of four floats at a time, from its own start value.
 
-    Thread 0 loads the start value into shared memory.  Then L.128 in4[i], three additions, the
-    running sum over the block, four additions, seven instructions for two pointers and the loop,
-    S.128 out4[i]; the last thread keeps the next start
-    value.  Loads of the next vectors do not overtake the barriers (our choice).
-
-    Attributes:
-        source, result: vectors of four floats.
-        sums: (64,) what precedes each block's region.
+    Thread 0 loads the start value, what precedes the region, into shared memory.  Then L.128
+    in4[i], three additions, the running sum over the block, four additions, seven instructions for
+    two pointers and the loop, S.128 out4[i]; the last thread keeps the next start value.  Loads of
+    the next vectors do not overtake the barriers (our choice).
     """
-
-    source: Vectors
-    result: Vectors
-    sums: Floats
-    name: str = "bottom_scan"
-    registers_per_thread: int = 26
-    shared_bytes: int = 8 * BLOCK + 4
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        leader, last = k.tid == 0, k.tid == BLOCK - 1
-        k.compute(PROLOGUE)
-        seed = k.load(self.sums, k.bx, leader).reshape(k.blocks, -1)[k.which, 0]
-        k.wait(0, leader)
-        k.shared(1, leader)
-        first, stop = region(k.bx, self.source.length)
-        for start, where in rounds(first, stop, BLOCK):
-            place = start + k.tid
-            inside = place < stop
-            loaded = k.load(self.source, place, inside)
-            k.wait(0, inside)
-            four = np.where(inside[:, None], loaded.view(np.float32).reshape(-1, 4), np.float32(0))
-            k.compute(3, where)
-            four = np.cumsum(four, axis=1, dtype=np.float32)
-            before = scan_block(k, four[:, 3], where)
-            k.shared(1, where)
-            k.compute(12, where)
-            four += (before + seed)[:, None]
-            k.store(self.result, place, four.view(FLOAT4).reshape(-1), inside)
-            k.shared(1, last if where is None else last & where)
-            seed = four[BLOCK - 1 :: BLOCK, 3][k.which]
-            yield
+    leader, last = k.tid == 0, k.tid == BLOCK - 1
+    k.compute(PROLOGUE)
+    seed = k.load(sums, k.bx, leader).reshape(k.blocks, -1)[k.which, 0]
+    k.wait(0, leader)
+    k.shared(1, leader)
+    first, stop = region(k.bx, source.length)
+    for start, where in rounds(first, stop, BLOCK):
+        place = start + k.tid
+        inside = place < stop
+        loaded = k.load(source, place, inside)
+        k.wait(0, inside)
+        four = np.where(inside[:, None], loaded.view(np.float32).reshape(-1, 4), np.float32(0))
+        k.compute(3, where)
+        four = np.cumsum(four, axis=1, dtype=np.float32)
+        before = scan_block(k, four[:, 3], where)
+        k.shared(1, where)
+        k.compute(12, where)
+        four += (before + seed)[:, None]
+        k.store(result, place, four.view(FLOAT4).reshape(-1), inside)
+        k.shared(1, last if where is None else last & where)
+        seed = four[BLOCK - 1 :: BLOCK, 3][k.which]
+        yield
 
 
 @frozen
@@ -190,36 +147,22 @@ class ScanParameters:
         iterations: scans, all of the same vector (the suite: 256).
     """
 
-    elements: int = field(default=1 << 18, validator=[ge(4 * BLOCKS), le(1 << 28)])
+    elements: int = field(default=1 << 18, validator=[ge(4 * BLOCKS), le(1 << 28), multiple_of(4)])
     iterations: int = field(default=256, validator=ge(1))
-
-    @elements.validator
-    def _whole(self, _: object, elements: int) -> None:
-        if elements % 4:
-            raise ValueError(f"'elements' must be a multiple of 4: {elements}")
 
 
 @program("scan", ScanParameters)
-class Scan(Program):
+def scan(memory: AddressSpace, parameters: ScanParameters, _seed: int) -> Launches:
     """The inclusive running sum of a vector: first of the blocks' sums, then of each block.
 
     Arrays in the order idata, odata, block_sums; idata[i] = i mod 3.
     """
-
-    def __init__(self, parameters: ScanParameters, seed: int) -> None:
-        super().__init__("scan")
-        self.iterations = parameters.iterations
-        values = (np.arange(parameters.elements, dtype=np.int32) % 3).astype(np.float32)
-        values.flags.writeable = False
-        empty = np.zeros(parameters.elements // 4, dtype=FLOAT4)
-        self.source = self.memory.allocate("idata", values.view(FLOAT4))
-        self.result = self.memory.allocate("odata", empty)
-        self.sums = self.memory.allocate("block_sums", np.zeros(BLOCKS, dtype=np.float32))
-
-    def launches(self) -> Iterator[Launch]:
-        one, many = Shape((1, 1, 1), (BLOCK, 1, 1)), Shape((BLOCKS, 1, 1), (BLOCK, 1, 1))
-        sums = self.sums
-        for _ in range(self.iterations):
-            yield ScanReduce(shape=many, vector=floats_of(self.source), sums=sums)
-            yield ScanSums(shape=one, sums=sums)
-            yield ScanBottom(shape=many, source=self.source, result=self.result, sums=sums)
+    values = (np.arange(parameters.elements, dtype=np.int32) % 3).astype(np.float32)
+    source = memory.read_only("idata", values.view(FLOAT4))
+    result = memory.allocate("odata", np.zeros(parameters.elements // 4, dtype=FLOAT4))
+    sums = memory.zeros("block_sums", BLOCKS, np.float32)
+    vector = source.view(np.float32)
+    for _ in range(parameters.iterations):
+        yield add_up[BLOCKS, BLOCK](vector, sums)
+        yield scan_sums[1, BLOCK](sums)
+        yield scan_regions[BLOCKS, BLOCK](source, result, sums)

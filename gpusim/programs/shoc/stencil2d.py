@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le, optional
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes, Mask
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.parameters import multiple_of
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Lanes,
+    Launches,
+    Mask,
+    Steps,
+    kernel,
+    program,
+)
 
 STRIP_ROWS = 16
 STRIP_COLUMNS = 64
@@ -26,8 +30,6 @@ PAD = 16
 """Rows begin at multiples of so many elements."""
 CENTER, CARDINAL, DIAGONAL = np.float32(0.25), np.float32(0.15), np.float32(0.05)
 """Weights of an element and of its neighbours beside and across."""
-
-Floats = DeviceArray[np.float32]
 
 
 def pitch_of(columns: int) -> int:
@@ -48,64 +50,54 @@ def smoothed(tile: NDArray[np.float32]) -> NDArray[np.float32]:
     return smooth
 
 
-@define(kw_only=True, eq=False)
-class StencilKernel(Kernel):
+@kernel(
+    "StencilKernel",
+    registers=32,
+    shared=4 * (STRIP_ROWS + 2) * (STRIP_COLUMNS + 2),
+    in_step=True,
+)
+def smooth(k: BlockTracer, source: Floats, result: Floats, pitch: int) -> Steps:
     """A block of (1, 64) threads for a strip of 16 rows and 64 columns, as in MGPUSim.
 
     Each thread loads its column of 18 rows, borders included, one after another into shared
     memory; then the first thread loads the 18 elements left of the strip and the last one those
     right of it (their order is our choice).  After a barrier, three loads from shared memory, ten
     instructions and a store for each row: two rows of three stay in registers.  Shared memory is
-    read along rows: no bank conflicts.
-
-    Attributes:
-        source, result: the matrix with its border of one element, before and after.
-        pitch: elements of a row.
+    read along rows: no bank conflicts.  The matrix has a border of one element.
     """
-
-    source: Floats
-    result: Floats
-    pitch: int
-    name: str = "StencilKernel"
-    registers_per_thread: int = 32
-    shared_bytes: int = 4 * (STRIP_ROWS + 2) * (STRIP_COLUMNS + 2)
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        column = STRIP_COLUMNS * k.by + k.ty + 1
-        top = STRIP_ROWS * k.bx * self.pitch
-        rows = [top + self.pitch * row for row in range(STRIP_ROWS + 2)]
-        k.compute(START)
-        tile = np.empty((STRIP_ROWS + 2, k.blocks, STRIP_COLUMNS + 2), dtype=np.float32)
+    column = STRIP_COLUMNS * k.by + k.ty + 1
+    top = STRIP_ROWS * k.bx * pitch
+    rows = [top + pitch * row for row in range(STRIP_ROWS + 2)]
+    k.compute(START)
+    tile = np.empty((STRIP_ROWS + 2, k.blocks, STRIP_COLUMNS + 2), dtype=np.float32)
+    for number, row in enumerate(rows):
+        loaded = _loaded(k, source, row + column, LOAD)
+        tile[number, :, 1:-1] = loaded.reshape(k.blocks, STRIP_COLUMNS)
+    for edge, beside in ((0, -1), (STRIP_COLUMNS - 1, 1)):
+        where = k.ty == edge
         for number, row in enumerate(rows):
-            loaded = self._loaded(k, row + column, LOAD)
-            tile[number, :, 1:-1] = loaded.reshape(k.blocks, STRIP_COLUMNS)
-        for edge, beside in ((0, -1), (STRIP_COLUMNS - 1, 1)):
-            where = k.ty == edge
-            for number, row in enumerate(rows):
-                border = self._loaded(k, row + column + beside, EDGE, where)
-                tile[number, :, edge + beside + 1] = border[edge::STRIP_COLUMNS]
-        k.barrier()
+            border = _loaded(k, source, row + column + beside, EDGE, where)
+            tile[number, :, edge + beside + 1] = border[edge::STRIP_COLUMNS]
+    k.barrier()
+    yield
+    k.shared(1, times=FIRST)
+    for row, values in zip(rows[1:-1], smoothed(tile), strict=True):
+        k.shared(1, times=3)
+        k.compute(SMOOTH)
+        k.store(result, row + column, values.reshape(-1))
         yield
-        for _ in range(FIRST):
-            k.shared(1)
-        for row, smooth in zip(rows[1:-1], smoothed(tile), strict=True):
-            for _ in range(3):
-                k.shared(1)
-            k.compute(SMOOTH)
-            k.store(self.result, row + column, smooth.reshape(-1))
-            yield
-        k.compute(END)
+    k.compute(END)
 
-    def _loaded(
-        self, k: BlockTracer, place: Lanes, instructions: int, where: Mask | None = None
-    ) -> NDArray[np.float32]:
-        """What is loaded and written to shared memory."""
-        values = k.load(self.source, place, where)
-        k.wait(0, where)
-        k.shared(1, where)
-        k.compute(instructions, where)
-        return values
+
+def _loaded(
+    k: BlockTracer, source: Floats, place: Lanes, instructions: int, where: Mask | None = None
+) -> NDArray[np.float32]:
+    """What is loaded and written to shared memory."""
+    values = k.load(source, place, where)
+    k.wait(0, where)
+    k.shared(1, where)
+    k.compute(instructions, where)
+    return values
 
 
 @frozen
@@ -114,48 +106,38 @@ class Stencil2dParameters:
 
     Attributes:
         rows: of the matrix without its border, a multiple of 16 (the suite: 512 to 4096).
-        columns: likewise, a multiple of 64.
+        columns: of the matrix without its border, a multiple of 64.
         pitch: floats from row to row; None: columns and both borders, padded to 16.  A part of
             wider matrices has the pages of an instruction that all of them have.
         iterations: launches (the suite: 1000).
     """
 
-    rows: int = field(default=512, validator=[ge(1), le(32768)])
-    columns: int = field(default=512, validator=[ge(1), le(32768)])
+    rows: int = field(default=512, validator=[ge(1), le(32768), multiple_of(STRIP_ROWS)])
+    columns: int = field(default=512, validator=[ge(1), le(32768), multiple_of(STRIP_COLUMNS)])
     iterations: int = field(default=1000, validator=ge(1))
     pitch: int | None = field(default=None, validator=optional(le(65536)))
 
     def __attrs_post_init__(self) -> None:
-        for name, unit in (("rows", STRIP_ROWS), ("columns", STRIP_COLUMNS)):
-            if (value := getattr(self, name)) % unit:
-                raise ValueError(f"{name!r} must be a multiple of {unit}: {value}")
         least = self.columns + 2
         if self.pitch is not None and self.pitch < least:
             raise ValueError(f"'pitch' must be at least columns + 2 = {least}: {self.pitch}")
 
 
 @program("stencil2d", Stencil2dParameters)
-class Stencil2d(Program):
+def stencil2d(memory: AddressSpace, parameters: Stencil2dParameters, seed: int) -> Launches:
     """Repeated smoothing of a matrix whose border stays.
 
     Arrays in the order da, db; each iteration reads one and writes the other.  Elements are random
     in 0..1, the border 0 (our choice).
     """
-
-    def __init__(self, parameters: Stencil2dParameters, seed: int) -> None:
-        super().__init__("stencil2d")
-        rows, columns = parameters.rows, parameters.columns
-        self.pitch = parameters.pitch or pitch_of(columns)
-        self.grid = Shape((rows // STRIP_ROWS, columns // STRIP_COLUMNS, 1), (1, STRIP_COLUMNS, 1))
-        self.iterations = parameters.iterations
-        matrix = np.zeros((rows + 2, self.pitch), dtype=np.float32)
-        inside = np.random.default_rng(seed).random((rows, columns), dtype=np.float32)
-        matrix[1:-1, 1 : columns + 1] = inside
-        self.da = self.memory.allocate("da", matrix)
-        self.db = self.memory.allocate("db", np.zeros_like(matrix))
-
-    def launches(self) -> Iterator[Launch]:
-        source, result = self.da, self.db
-        for _ in range(self.iterations):
-            yield StencilKernel(shape=self.grid, source=source, result=result, pitch=self.pitch)
-            source, result = result, source
+    rows, columns = parameters.rows, parameters.columns
+    pitch = parameters.pitch or pitch_of(columns)
+    matrix = np.zeros((rows + 2, pitch), dtype=np.float32)
+    inside = np.random.default_rng(seed).random((rows, columns), dtype=np.float32)
+    matrix[1:-1, 1 : columns + 1] = inside
+    source = memory.allocate("da", matrix)
+    result = memory.zeros("db", matrix.size, np.float32)
+    grid = rows // STRIP_ROWS, columns // STRIP_COLUMNS
+    for _ in range(parameters.iterations):
+        yield smooth[grid, (1, STRIP_COLUMNS)](source, result, pitch)
+        source, result = result, source

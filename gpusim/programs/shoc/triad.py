@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import AddressSpace, BlockTracer, Floats, Launches, kernel, program
 
 BLOCK = 128
 FACTOR = 1.75
 
-Floats = DeviceArray[np.float32]
 
-
-@define(kw_only=True, eq=False)
-class TriadKernel(Kernel):
+@kernel("triad", registers=12, block=BLOCK, in_step=True)
+def add(k: BlockTracer, a: Floats, b: Floats, c: Floats) -> None:
     """An element a thread, without a bound: L A, L B, a multiplication with addition, S C.
 
     20 instructions: those of a vector addition in SASS of compute capability 6.1, 23 with a bound.
-
-    Attributes:
-        a, b, c: the operands.
     """
-
-    a: Floats
-    b: Floats
-    c: Floats
-    name: str = "triad"
-    registers_per_thread: int = 12
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        k.compute(13)
-        a = k.load(self.a, k.t)
-        b = k.load(self.b, k.t)
-        k.wait()
-        k.compute(4)
-        k.store(self.c, k.t, a + np.float32(FACTOR) * b)
+    k.compute(13)
+    one = k.load(a, k.t)
+    other = k.load(b, k.t)
+    k.wait()
+    k.compute(4)
+    k.store(c, k.t, one + np.float32(FACTOR) * other)
 
 
 @frozen
@@ -68,28 +48,20 @@ class TriadParameters:
 
 
 @program("triad", TriadParameters)
-class Triad(Program):
+def triad(memory: AddressSpace, parameters: TriadParameters, seed: int) -> Launches:
     """STREAM's triad: the host copies a chunk into A and into B, and launches the kernel.
 
     Arrays in the order A0, B0, C0, A1, B1, C1; the launches take the two sets in turn.  The suite
     runs them in two streams, to copy one chunk while the other is computed; here they follow each
     other.  Values are random in 0..10.
     """
-
-    def __init__(self, parameters: TriadParameters, seed: int) -> None:
-        super().__init__("triad")
-        self.chunk = parameters.chunk
-        self.host = 10 * np.random.default_rng(seed).random(parameters.elements, dtype=np.float32)
-        empty = np.zeros(parameters.elements, dtype=np.float32)
-        self.sets = [
-            tuple(self.memory.allocate(f"{name}{number}", empty) for name in "ABC")
-            for number in (0, 1)
-        ]
-
-    def launches(self) -> Iterator[Launch]:
-        shape = Shape.linear(self.chunk, BLOCK)
-        for number, piece in enumerate(self.host.reshape(-1, self.chunk)):
-            a, b, c = self.sets[number % 2]
-            a.data[: self.chunk] = piece
-            b.data[: self.chunk] = piece
-            yield TriadKernel(shape=shape, a=a, b=b, c=c)
+    elements, chunk = parameters.elements, parameters.chunk
+    host = 10 * np.random.default_rng(seed).random(elements, dtype=np.float32)
+    sets = [
+        [memory.zeros(f"{name}{number}", elements, np.float32) for name in "ABC"]
+        for number in (0, 1)
+    ]
+    for number, piece in enumerate(host.reshape(-1, chunk)):
+        a, b, c = sets[number % 2]
+        a.data[:chunk] = b.data[:chunk] = piece
+        yield add[chunk](a, b, c)
