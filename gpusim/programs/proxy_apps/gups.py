@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
-from attrs.validators import ge, le
+from attrs import field, frozen
+from attrs.validators import ge, le, optional
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.parameters import multiple_of
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    DeviceArray,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 BLOCK = 128
 POLYNOMIAL = np.uint64(7)
@@ -22,46 +25,34 @@ POLYNOMIAL = np.uint64(7)
 TOP = np.uint64(63)
 ONE = np.uint64(1)
 
+Longs = DeviceArray[np.uint64]
+
 
 def next_numbers(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The random numbers that follow."""
     return (numbers << ONE) ^ (POLYNOMIAL * (numbers >> TOP))
 
 
-@define(kw_only=True, eq=False)
-class Update(Kernel):
+@kernel("update", registers=16, block=BLOCK, in_step=True)
+def update(k: BlockTracer, table: Longs, stream: Longs, updates: int) -> Steps:
     """Each thread follows a stream of random numbers and updates a word for each.
 
     L stream[t]; then for each update: 12 instructions (6 for the next number of 64 bits, 3 for the
-    word's place, 3 for the loop), and an atomic exclusive or with table[number mod words], whose
-    old value nobody needs.  Blocks of 128 threads and atomic updates as in the source that the
-    authors of MASK released; registers and instructions are our choice: the benchmark has no
-    official GPU version.
-
-    Attributes:
-        table: (words,) of 8 bytes; `words` is a power of two.
-        stream: (threads,) where each thread's random numbers begin.
-        updates: of each thread.
+    word's place, 3 for the loop), and an atomic exclusive or with table[number mod words], words a
+    power of two, whose old value is not needed.  Blocks of 128 threads and atomic updates as in the
+    source that the authors of MASK released; registers and instructions are our choice: the
+    benchmark has no official GPU version.
     """
-
-    table: DeviceArray[np.uint64]
-    stream: DeviceArray[np.uint64]
-    updates: int
-    name: str = "update"
-    registers_per_thread: int = 16
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        mask = np.uint64(self.table.length - 1)
-        k.compute(PROLOGUE)
-        number = k.load(self.stream, k.t)
-        k.wait()
-        for _ in range(self.updates):
-            number = next_numbers(number)
-            place = (number & mask).astype(np.int64)
-            k.compute(12)
-            k.reduce_xor(self.table, place, number)
-            yield
+    mask = np.uint64(table.length - 1)
+    k.compute(PROLOGUE)
+    number = k.load(stream, k.t)
+    k.wait()
+    for _ in range(updates):
+        number = next_numbers(number)
+        place = (number & mask).astype(np.int64)
+        k.compute(12)
+        k.reduce_xor(table, place, number)
+        yield
 
 
 @frozen
@@ -76,38 +67,15 @@ class GupsParameters:
     """
 
     log2_words: int = field(default=22, validator=[ge(8), le(30)])
-    threads: int = field(default=65536, validator=ge(BLOCK))
-    updates: int | None = field(default=None)
-
-    @threads.validator
-    def _whole_blocks(self, _: object, threads: int) -> None:
-        if threads % BLOCK:
-            raise ValueError(f"'threads' must be a multiple of {BLOCK}: {threads}")
-
-    @updates.validator
-    def _some(self, _: object, updates: int | None) -> None:
-        if updates is not None and updates < 1:
-            raise ValueError(f"'updates' must be >= 1: {updates}")
+    threads: int = field(default=65536, validator=[ge(BLOCK), multiple_of(BLOCK)])
+    updates: int | None = field(default=None, validator=optional(ge(1)))
 
 
 @program("gups", GupsParameters)
-class Gups(Program):
+def gups(memory: AddressSpace, parameters: GupsParameters, seed: int) -> Launches:
     """One launch.  Arrays in the order table (word i holds i), stream."""
-
-    def __init__(self, parameters: GupsParameters, seed: int) -> None:
-        super().__init__("gups")
-        words = 1 << parameters.log2_words
-        self.threads = parameters.threads
-        self.updates = parameters.updates or -(-4 * words // self.threads)
-        rng = np.random.default_rng(seed)
-        starts = rng.integers(1, 1 << 63, self.threads, dtype=np.uint64)
-        self.table = self.memory.allocate("table", np.arange(words, dtype=np.uint64))
-        self.stream = self.memory.allocate("stream", starts)
-
-    def launches(self) -> Iterator[Launch]:
-        yield Update(
-            shape=Shape.linear(self.threads, BLOCK),
-            table=self.table,
-            stream=self.stream,
-            updates=self.updates,
-        )
+    words, threads = 1 << parameters.log2_words, parameters.threads
+    starts = np.random.default_rng(seed).integers(1, 1 << 63, threads, dtype=np.uint64)
+    table = memory.allocate("table", np.arange(words, dtype=np.uint64))
+    stream = memory.allocate("stream", starts)
+    yield update[threads](table, stream, parameters.updates or -(-4 * words // threads))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define
 
-from gpusim.programs.idioms import PROLOGUE, threads_below
+from gpusim.programs.idioms import PROLOGUE, threads_below, tree
 from gpusim.programs.proxy_apps.hexahedra import (
     VOLUME_NEIGHBOURS,
     Reals,
@@ -22,10 +19,10 @@ from gpusim.programs.proxy_apps.lulesh_kernel import (
     FORCE,
     VELOCITY,
     XYZ,
-    LuleshKernel,
-    Numbers,
+    Domain,
+    lulesh_kernel,
 )
-from gpusim.programs.tracer import BlockTracer
+from gpusim.programs.writing import BlockTracer, Lanes, Steps
 
 GROUP = BLOCK // CORNERS
 """Elements of a block with eight threads each: 32, one warp a corner where warps have 32 lanes."""
@@ -49,213 +46,177 @@ MODES = np.array(
 """(4, CORNERS) the hourglass modes."""
 
 
-@define(kw_only=True, eq=False)
-class IntegrateStress(LuleshKernel):
+@lulesh_kernel("IntegrateStressForElems")
+def integrate_stress(k: BlockTracer, domain: Domain) -> None:
     """Forces of each element on its corners by its stress: one element a thread.
 
     L nodelist at 8 corners, L x, y, z at each of them (the loop is unrolled and has no store);
     about 400 instructions; S determ; L sigxx, sigyy, sigzz; S the forces: 8 in x, 8 in y, 8 in z,
     each `elements` apart.
     """
-
-    name: str = "IntegrateStressForElems_kernel"
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        n = self.domain.elements
-        inside = threads_below(k, n)
-        corners = self.gather(k, XYZ, self.corners(k, k.t, inside), inside)
-        k.compute(400, inside)
-        _, volume = shape_derivatives(corners)
-        normals = node_normals(corners)
-        self.store(k, ("determ",), k.t, volume[None], inside)
-        stress = self.load(k, ("sigxx", "sigyy", "sigzz"), k.t, inside)
-        k.wait(0, inside)
-        k.compute(3 * CORNERS, inside)
-        for axis, name in enumerate(ELEMENT_FORCE):
-            for corner in range(CORNERS):
-                force = -stress[axis] * normals[axis, corner]
-                k.store(self.domain.reals[name], k.t + corner * n, force, inside)
+    n = domain.elements
+    inside = threads_below(k, n)
+    corners = domain.gather(k, XYZ, domain.corners(k, k.t, inside), inside)
+    k.compute(400, inside)
+    _, volume = shape_derivatives(corners)
+    normals = node_normals(corners)
+    domain.store(k, ("determ",), k.t, volume[None], inside)
+    stress = domain.load(k, ("sigxx", "sigyy", "sigzz"), k.t, inside)
+    k.wait(0, inside)
+    k.compute(3 * CORNERS, inside)
+    for axis, name in enumerate(ELEMENT_FORCE):
+        for corner in range(CORNERS):
+            force = -stress[axis] * normals[axis, corner]
+            k.store(domain.reals[name], k.t + corner * n, force, inside)
 
 
-@define(kw_only=True, eq=False)
-class AddNodeForces(LuleshKernel):
+def sum_corners(k: BlockTracer, domain: Domain, add: bool) -> Steps:
     """Each node adds up what its elements' corners exert on it: one node a thread.
 
     L count; for each corner, four at a time: L cornerList[t + j * nodes], then L fx, fy, fz of
     that corner (gather); S three forces, or, if the forces are added to those that are there,
     three times {L force, S force}.
-
-    Attributes:
-        add: whether to add to the forces.
     """
-
-    add: bool
-    registers_per_thread: int = 32
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        n = self.domain.nodes
-        inside = threads_below(k, n)
-        count = k.load(self.domain.indices["nodeElemCount"], k.t, inside)
-        k.wait(0, inside)
-        total = np.zeros((3, k.threads))
-        corner_list = self.domain.indices["nodeElemCornerList"]
-        for first in range(0, CORNERS, UNROLL):
-            group = [
-                (j, where)
-                for j in range(first, first + UNROLL)
-                if (where := inside & (j < count)).any()
-            ]
-            if not group:
-                break
-            corners = [k.load(corner_list, k.t + j * n, where) for j, where in group]
-            k.wait(0, group[0][1])
-            forces = [
-                self.load(k, ELEMENT_FORCE, corner.astype(np.int64), where)
-                for corner, (_, where) in zip(corners, group, strict=True)
-            ]
-            k.wait(0, group[0][1])
-            for force, (_, where) in zip(forces, group, strict=True):
-                k.compute(3, where)
-                total += np.where(where, force, 0)
-            yield
-        for axis, name in enumerate(FORCE):
-            value = total[axis]
-            if self.add:
-                value = value + self.load(k, (name,), k.t, inside)[0]
-                k.wait(0, inside)
-                k.compute(1, inside)
-            k.store(self.domain.reals[name], k.t, value, inside)
+    n = domain.nodes
+    inside = threads_below(k, n)
+    count = k.load(domain.indices["nodeElemCount"], k.t, inside)
+    k.wait(0, inside)
+    total = np.zeros((3, k.threads))
+    corner_list = domain.indices["nodeElemCornerList"]
+    for first in range(0, CORNERS, UNROLL):
+        group = [
+            (j, where)
+            for j in range(first, first + UNROLL)
+            if (where := inside & (j < count)).any()
+        ]
+        if not group:
+            break
+        corners = [k.load(corner_list, k.t + j * n, where) for j, where in group]
+        k.wait(0, group[0][1])
+        forces = [
+            domain.load(k, ELEMENT_FORCE, corner.astype(np.int64), where)
+            for corner, (_, where) in zip(corners, group, strict=True)
+        ]
+        k.wait(0, group[0][1])
+        for force, (_, where) in zip(forces, group, strict=True):
+            k.compute(3, where)
+            total += np.where(where, force, 0)
+        yield
+    for axis, name in enumerate(FORCE):
+        value = total[axis]
+        if add:
+            value = value + domain.load(k, (name,), k.t, inside)[0]
+            k.wait(0, inside)
+            k.compute(1, inside)
+        k.store(domain.reals[name], k.t, value, inside)
 
 
-@define(kw_only=True, eq=False)
-class _CornerKernel(LuleshKernel):
-    """Eight threads an element: thread `tid` works on corner ``tid // 32``.
+sum_stress = lulesh_kernel("AddNodeForcesFromElems", registers=32)(sum_corners)
+add_hourglass = lulesh_kernel("AddNodeForcesFromElems2", registers=32)(sum_corners)
 
-    Threads beyond the last element repeat it.
+
+def _place(k: BlockTracer, domain: Domain) -> tuple[Lanes, Lanes]:
+    """Each thread's element, and its place in arrays with `elements` values a corner.
+
+    Eight threads have an element: thread `tid` works on corner ``tid // 32``.  Threads beyond the
+    last element repeat it.
     """
-
-    shared_bytes: int = BLOCK * 8
-    in_step = True
-
-    def place(self, k: BlockTracer) -> tuple[Numbers, Numbers]:
-        """Each thread's element, and its place in arrays with `elements` values a corner."""
-        k.compute(PROLOGUE)
-        n = self.domain.elements
-        element = np.minimum(k.bx * GROUP + k.tid % GROUP, n - 1)
-        return element, element + n * (k.tid // GROUP)
-
-    def nodes_of(self, k: BlockTracer, place: Numbers) -> Numbers:
-        """L nodelist, and a wait."""
-        node = k.load(self.domain.indices["nodelist"], place).astype(np.int64)
-        k.wait()
-        return node
+    k.compute(PROLOGUE)
+    n = domain.elements
+    element = np.minimum(k.bx * GROUP + k.tid % GROUP, n - 1)
+    return element, element + n * (k.tid // GROUP)
 
 
-@define(kw_only=True, eq=False)
-class HourglassControl(_CornerKernel):
+def _nodes(k: BlockTracer, domain: Domain, place: Lanes) -> Lanes:
+    """L nodelist, and a wait."""
+    node = k.load(domain.indices["nodelist"], place).astype(np.int64)
+    k.wait()
+    return node
+
+
+@lulesh_kernel("CalcHourglassControlForElems", shared=2 * BLOCK * 8)
+def control_hourglass(k: BlockTracer, domain: Domain) -> None:
     """What the hourglass force needs: corners' places, and the volume's derivatives by them.
 
     L nodelist; L x, y, z; three times {STS; barrier; 12 LDS}, barriers between; S dvdx, dvdy,
     dvdz, x8n, y8n, z8n; L volo, v; S determ, the same from all eight threads.
     """
-
-    name: str = "CalcHourglassControlForElems_kernel"
-    shared_bytes: int = 2 * BLOCK * 8
-
-    def body(self, k: BlockTracer) -> None:
-        element, place = self.place(k)
-        own = self.load(k, XYZ, self.nodes_of(k, place))
-        k.wait()
-        corners = own.reshape(3, k.blocks, CORNERS, GROUP)
-        around = corners[:, :, VOLUME_NEIGHBOURS].transpose(0, 3, 1, 2, 4).reshape(3, 6, k.threads)
-        derivatives = []
-        for stored, (a, b) in ((2, (1, 2)), (1, (2, 0)), (1, (0, 1))):
-            k.barrier()
-            for _ in range(stored):
-                k.shared(DOUBLE_PASSES)
-            k.barrier()
-            for _ in range(2 * 6):
-                k.shared(DOUBLE_PASSES)
-            k.compute(25)
-            derivatives.append(volume_derivative(around[a], around[b]))
+    element, place = _place(k, domain)
+    own = domain.load(k, XYZ, _nodes(k, domain, place))
+    k.wait()
+    corners = own.reshape(3, k.blocks, CORNERS, GROUP)
+    around = corners[:, :, VOLUME_NEIGHBOURS].transpose(0, 3, 1, 2, 4).reshape(3, 6, k.threads)
+    derivatives = []
+    for stored, (a, b) in ((2, (1, 2)), (1, (2, 0)), (1, (0, 1))):
         k.barrier()
-        self.store(k, DERIVATIVES, place, np.stack(derivatives))
-        self.store(k, PLACES, place, own)
-        volo, v = self.load(k, ("volo", "v"), element)
-        k.wait()
-        k.compute(1)
-        self.store(k, ("determ",), element, (volo * v)[None])
+        k.shared(DOUBLE_PASSES, times=stored)
+        k.barrier()
+        k.shared(DOUBLE_PASSES, times=2 * 6)
+        k.compute(25)
+        derivatives.append(volume_derivative(around[a], around[b]))
+    k.barrier()
+    domain.store(k, DERIVATIVES, place, np.stack(derivatives))
+    domain.store(k, PLACES, place, own)
+    volo, v = domain.load(k, ("volo", "v"), element)
+    k.wait()
+    k.compute(1)
+    domain.store(k, ("determ",), element, (volo * v)[None])
 
 
-@define(kw_only=True, eq=False)
-class HourglassForce(_CornerKernel):
+@lulesh_kernel("CalcFBHourglassForceForElems", shared=BLOCK * 8)
+def resist_hourglass(k: BlockTracer, domain: Domain) -> Steps:
     """The Flanagan-Belytschko force against hourglass modes.
 
     L determ; L x8n, y8n, z8n, dvdx, dvdy, dvdz; 12 sums over the corners in shared memory; L ss,
     elemMass; L nodelist, L xd, yd, zd; 12 more sums; S three forces.
     """
-
-    name: str = "CalcFBHourglassForceForElems_kernel"
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        element, place = self.place(k)
-        (determ,) = self.load(k, ("determ",), element)
-        places = self.load(k, PLACES, place)
-        derivatives = self.load(k, DERIVATIVES, place)
-        k.wait()
-        k.compute(20)
-        gamma = np.empty((len(MODES), k.threads))
-        for mode, signs in enumerate(MODES):
-            sign = np.tile(signs.repeat(GROUP), k.blocks)
-            sums = np.stack([self._over_corners(k, sign * axis) for axis in places])
-            k.compute(10)
-            gamma[mode] = sign - (derivatives * sums).sum(axis=0) / determ
-            yield
-        ss, mass = self.load(k, ("ss", "elemMass"), element)
-        velocity = self.load(k, VELOCITY, self.nodes_of(k, place))
-        k.wait()
-        k.compute(60)
-        coefficient = -HOURGLASS * 0.01 * ss * mass / np.cbrt(determ)
-        forces = []
-        for axis in velocity:
-            force = np.zeros(k.threads)
-            for shape in gamma:
-                force += shape * self._over_corners(k, shape * axis)
-                k.compute(2)
-            forces.append(coefficient * force)
-            yield
-        self.store(k, ELEMENT_FORCE, place, np.stack(forces))
-
-    @staticmethod
-    def _over_corners(k: BlockTracer, value: Reals) -> Reals:
-        """Sums over the eight threads of an element, for all of them: a tree in shared memory."""
-        k.barrier()
-        k.shared(DOUBLE_PASSES)
-        for half in (BLOCK // 2, BLOCK // 4, GROUP):
-            k.barrier()
-            first = k.tid < half
-            for _ in range(3):  # two loads, one store
-                k.shared(DOUBLE_PASSES, first)
-            k.compute(1, first)
-        k.barrier()
-        k.shared(DOUBLE_PASSES)
-        k.barrier()
-        return np.tile(value.reshape(k.blocks, CORNERS, GROUP).sum(axis=1), CORNERS).ravel()
+    element, place = _place(k, domain)
+    (determ,) = domain.load(k, ("determ",), element)
+    places = domain.load(k, PLACES, place)
+    derivatives = domain.load(k, DERIVATIVES, place)
+    k.wait()
+    k.compute(20)
+    gamma = np.empty((len(MODES), k.threads))
+    for mode, signs in enumerate(MODES):
+        sign = np.tile(signs.repeat(GROUP), k.blocks)
+        sums = np.stack([_over_corners(k, sign * axis) for axis in places])
+        k.compute(10)
+        gamma[mode] = sign - (derivatives * sums).sum(axis=0) / determ
+        yield
+    ss, mass = domain.load(k, ("ss", "elemMass"), element)
+    velocity = domain.load(k, VELOCITY, _nodes(k, domain, place))
+    k.wait()
+    k.compute(60)
+    coefficient = -HOURGLASS * 0.01 * ss * mass / np.cbrt(determ)
+    forces = []
+    for axis in velocity:
+        force = np.zeros(k.threads)
+        for shape in gamma:
+            force += shape * _over_corners(k, shape * axis)
+            k.compute(2)
+        forces.append(coefficient * force)
+        yield
+    domain.store(k, ELEMENT_FORCE, place, np.stack(forces))
 
 
-@define(kw_only=True, eq=False)
-class BoundaryConditions(LuleshKernel):
+def _over_corners(k: BlockTracer, value: Reals) -> Reals:
+    """Sums over the eight threads of an element, for all of them: a tree in shared memory."""
+    k.barrier()
+    k.shared(DOUBLE_PASSES)
+    for adding in tree(k, BLOCK // 2, last=GROUP):
+        k.shared(DOUBLE_PASSES, adding, times=3)
+        k.compute(1, adding)
+    k.barrier()
+    k.shared(DOUBLE_PASSES)
+    k.barrier()
+    return np.tile(value.reshape(k.blocks, CORNERS, GROUP).sum(axis=1), CORNERS).ravel()
+
+
+@lulesh_kernel("ApplyAccelerationBoundaryConditionsForNodes", registers=16)
+def hold_planes(k: BlockTracer, domain: Domain) -> None:
     """Nodes on the symmetry planes are not accelerated across them: three times {L symm; S 0}."""
-
-    name: str = "ApplyAccelerationBoundaryConditionsForNodes_kernel"
-    registers_per_thread: int = 16
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        inside = threads_below(k, (self.domain.edge + 1) ** 2)
-        for plane, name in (("symmX", "xdd"), ("symmY", "ydd"), ("symmZ", "zdd")):
-            node = k.load(self.domain.indices[plane], k.t, inside).astype(np.int64)
-            k.wait(0, inside)
-            k.store(self.domain.reals[name], node, 0.0, inside)
+    inside = threads_below(k, (domain.edge + 1) ** 2)
+    for plane, name in (("symmX", "xdd"), ("symmY", "ydd"), ("symmZ", "zdd")):
+        node = k.load(domain.indices[plane], k.t, inside).astype(np.int64)
+        k.wait(0, inside)
+        k.store(domain.reals[name], node, 0.0, inside)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import ParamSpec
 
 import numpy as np
-from attrs import define, frozen
-from numpy.typing import NDArray
+from attrs import frozen
 
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import threads_below
-from gpusim.programs.kernel import Kernel
-from gpusim.programs.lane_record import Mask
+from gpusim.programs.kernel_function import Body
 from gpusim.programs.proxy_apps.hexahedra import Reals
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    BlockTracer,
+    Doubles,
+    Ints,
+    KernelFunction,
+    KernelLaunch,
+    Lanes,
+    Mask,
+    kernel,
+)
+
+P = ParamSpec("P")
 
 BLOCK = 256
 CORNERS = 8
@@ -28,8 +37,6 @@ XYZ = ("x", "y", "z")
 VELOCITY = ("xd", "yd", "zd")
 FORCE = ("fx", "fy", "fz")
 
-Numbers = NDArray[np.int64]
-
 
 @frozen
 class Domain:
@@ -41,8 +48,8 @@ class Domain:
         edge: elements along each side of the cube.
     """
 
-    reals: Mapping[str, DeviceArray[np.float64]]
-    indices: Mapping[str, DeviceArray[np.int32]]
+    reals: Mapping[str, Doubles]
+    indices: Mapping[str, Ints]
     edge: int
 
     @property
@@ -55,52 +62,52 @@ class Domain:
         """Corners of elements."""
         return (self.edge + 1) ** 3
 
-
-@define(kw_only=True, eq=False)
-class LuleshKernel(Kernel):
-    """A kernel over elements or nodes; its name is LULESH's, with ``_kernel``.
-
-    Attributes:
-        domain: the problem.
-        registers_per_thread: 63 with corners, the most that older devices allow (our choice).
-    """
-
-    domain: Domain
-    registers_per_thread: int = 63
-
     def load(
-        self, k: BlockTracer, names: tuple[str, ...], index: Numbers, where: Mask | None = None
+        self, k: BlockTracer, names: tuple[str, ...], index: Lanes, where: Mask | None = None
     ) -> Reals:
         """(len(names), threads) one element of each array; no wait."""
-        return np.stack([k.load(self.domain.reals[name], index, where) for name in names])
+        return np.stack([k.load(self.reals[name], index, where) for name in names])
 
     def store(
         self,
         k: BlockTracer,
         names: tuple[str, ...],
-        index: Numbers,
+        index: Lanes,
         values: Reals,
         where: Mask | None = None,
     ) -> None:
         """Write one element of each array."""
         for name, value in zip(names, values, strict=True):
-            k.store(self.domain.reals[name], index, value, where)
+            k.store(self.reals[name], index, value, where)
 
-    def corners(self, k: BlockTracer, element: Numbers, where: Mask) -> Numbers:
+    def corners(self, k: BlockTracer, element: Lanes, where: Mask) -> Lanes:
         """(CORNERS, threads) the element's nodes: 8 loads, `elements` apart, then a wait."""
-        nodelist = self.domain.indices["nodelist"]
-        rows = range(CORNERS)
-        loads = [k.load(nodelist, element + c * self.domain.elements, where) for c in rows]
+        nodelist = self.indices["nodelist"]
+        loads = [k.load(nodelist, element + c * self.elements, where) for c in range(CORNERS)]
         k.wait(0, where)
         return np.stack(loads).astype(np.int64)
 
-    def gather(
-        self, k: BlockTracer, names: tuple[str, ...], corners: Numbers, where: Mask
-    ) -> Reals:
+    def gather(self, k: BlockTracer, names: tuple[str, ...], corners: Lanes, where: Mask) -> Reals:
         """(len(names), CORNERS, threads) values at corners, corner by corner, then a wait."""
         values = np.stack([self.load(k, names, corner, where) for corner in corners], axis=1)
         k.wait(0, where)
         return values
+
+    def listed(self, k: BlockTracer, inside: Mask) -> Lanes:
+        """(threads,) the elements of the material: L matElemlist, and a wait."""
+        element = k.load(self.indices["matElemlist"], k.t, inside).astype(np.int64)
+        k.wait(0, inside)
+        return element
+
+
+def lulesh_kernel(
+    name: str, registers: int = 63, shared: int = 0
+) -> Callable[[Body[P]], KernelFunction[P]]:
+    """Decorator: a kernel over elements or nodes; its name is LULESH's, with ``_kernel``.
+
+    Kernels with corners have 63 registers, the most that older devices allow (our choice).
+    """
+    return kernel(f"{name}_kernel", registers=registers, block=BLOCK, shared=shared, in_step=True)
 
 
 Registers = dict[str, Reals]
@@ -126,53 +133,49 @@ class Step:
     where: Callable[[Registers], Mask] | None = None
 
 
-@define(kw_only=True, eq=False)
-class Stream(LuleshKernel):
-    """One element or node a thread, without neighbours.
+@frozen
+class Stream:
+    """A kernel with one element or node a thread, without neighbours.
 
     A correction of a value right after its store is part of that store (our choice).
 
     Attributes:
-        count: elements or nodes.
+        name: LULESH's.
         steps: what each thread does.
         by_material: it finds its element in matElemlist, which lists all elements in order.
         renamed: the kernel's arguments that stand for other arrays.
+        nodes: a thread has a node.
     """
 
-    count: int
+    name: str
     steps: tuple[Step, ...]
     by_material: bool = False
     renamed: Mapping[str, str] = {}
-    registers_per_thread: int = 24
-    in_step = True
+    nodes: bool = False
 
-    def body(self, k: BlockTracer) -> None:
-        inside = threads_below(k, self.count)
-        index = k.t
-        if self.by_material:
-            index = k.load(self.domain.indices["matElemlist"], k.t, inside).astype(np.int64)
-            k.wait(0, inside)
-        values: Registers = {}
-        for step in self.steps:
-            where = inside if step.where is None else inside & step.where(values)
-            for name in step.inputs:
-                values[name] = k.load(self._array(name), index, where)
-            if step.inputs:
-                k.wait(0, where)
-            if step.formula is None:
-                continue
-            with np.errstate(divide="ignore", invalid="ignore"):  # threads that take no part
-                result = step.formula(values)
-            k.compute(step.instructions + ADDRESS * len(step.inputs + step.outputs), where)
-            for name in step.outputs:
-                values[name] = np.where(where, result, values.get(name, 0.0))
-                if self.renamed.get(name, name) in self.domain.reals:
-                    k.store(self._array(name), index, result, where)
-
-    def _array(self, name: str) -> DeviceArray[np.float64]:
-        return self.domain.reals[self.renamed.get(name, name)]
+    def on(self, domain: Domain) -> KernelLaunch:
+        """A launch for all elements or nodes."""
+        count = domain.nodes if self.nodes else domain.elements
+        return lulesh_kernel(self.name, registers=24)(_stream)[count](domain, self)
 
 
-def linear(count: int) -> Shape:
-    """Enough blocks for so many threads."""
-    return Shape.linear(count, BLOCK)
+def _stream(k: BlockTracer, domain: Domain, of: Stream) -> None:
+    inside = threads_below(k, domain.nodes if of.nodes else domain.elements)
+    index = domain.listed(k, inside) if of.by_material else k.t
+    values: Registers = {}
+    for step in of.steps:
+        where = inside if step.where is None else inside & step.where(values)
+        for name in step.inputs:
+            values[name] = k.load(domain.reals[of.renamed.get(name, name)], index, where)
+        if step.inputs:
+            k.wait(0, where)
+        if step.formula is None:
+            continue
+        with np.errstate(divide="ignore", invalid="ignore"):  # threads that take no part
+            result = step.formula(values)
+        k.compute(step.instructions + ADDRESS * len(step.inputs + step.outputs), where)
+        for name in step.outputs:
+            values[name] = np.where(where, result, values.get(name, 0.0))
+            array = domain.reals.get(of.renamed.get(name, name))
+            if array is not None:
+                k.store(array, index, result, where)

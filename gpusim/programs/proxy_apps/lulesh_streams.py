@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gpusim.programs.proxy_apps.hexahedra import Reals
-from gpusim.programs.proxy_apps.lulesh_kernel import Domain, Registers, Step, Stream, linear
+from gpusim.programs.proxy_apps.lulesh_kernel import Registers, Step, Stream
 
 CUT = 1e-7
 """Energies, pressures, viscosities and velocities below it are 0."""
@@ -208,51 +206,21 @@ VOLUMES = (
 )
 
 
-def node_stream(domain: Domain, name: str, steps: tuple[Step, ...]) -> Stream:
-    """A kernel with one node a thread."""
-    n = domain.nodes
-    return Stream(shape=linear(n), name=f"{name}_kernel", domain=domain, count=n, steps=steps)
+def _pressure(squeeze: str, result: str) -> Stream:
+    renamed = {"squeeze": squeeze, "pressure": result}
+    return Stream("CalcPressureForElems", PRESSURE, renamed=renamed)
 
 
-def element_stream(
-    domain: Domain,
-    name: str,
-    steps: tuple[Step, ...],
-    by_material: bool = False,
-    renamed: Mapping[str, str] | None = None,
-) -> Stream:
-    """A kernel with one element a thread."""
-    n = domain.elements
-    return Stream(
-        shape=linear(n),
-        name=f"{name}_kernel",
-        domain=domain,
-        count=n,
-        steps=steps,
-        by_material=by_material,
-        renamed=renamed or {},
-    )
-
-
-def equation_of_state(domain: Domain) -> list[Stream]:
-    """The kernels of EvalEOSForElems, in order."""
-
-    def stream(name: str, steps: tuple[Step, ...], by_material: bool = False) -> Stream:
-        return element_stream(domain, name, steps, by_material)
-
-    def pressure(squeeze: str, result: str) -> Stream:
-        renamed = {"squeeze": squeeze, "pressure": result}
-        return element_stream(domain, "CalcPressureForElems", PRESSURE, renamed=renamed)
-
-    return [
-        stream("EvalEOSForElemsPart1", EOS_START, by_material=True),
-        stream("CalcEnergyForElemsPart1", ENERGY_1),
-        pressure("compHalfStep", "pHalfStep"),
-        stream("CalcEnergyForElemsPart2", ENERGY_2),
-        pressure("compression", "p_new"),
-        stream("CalcEnergyForElemsPart3", ENERGY_3),
-        pressure("compression", "p_new"),
-        stream("CalcEnergyForElemsPart4", ENERGY_4),
-        stream("EvalEOSForElemsPart2", EOS_END, by_material=True),
-        stream("CalcSoundSpeedForElems", SOUND, by_material=True),
-    ]
+EQUATION_OF_STATE = (
+    Stream("EvalEOSForElemsPart1", EOS_START, by_material=True),
+    Stream("CalcEnergyForElemsPart1", ENERGY_1),
+    _pressure("compHalfStep", "pHalfStep"),
+    Stream("CalcEnergyForElemsPart2", ENERGY_2),
+    _pressure("compression", "p_new"),
+    Stream("CalcEnergyForElemsPart3", ENERGY_3),
+    _pressure("compression", "p_new"),
+    Stream("CalcEnergyForElemsPart4", ENERGY_4),
+    Stream("EvalEOSForElemsPart2", EOS_END, by_material=True),
+    Stream("CalcSoundSpeedForElems", SOUND, by_material=True),
+)
+"""The kernels of EvalEOSForElems, in order."""
