@@ -28,7 +28,7 @@ from tests.programs.contract.entries import (
     operations_of,
 )
 
-SUITES = ("polybench",)
+SUITES = ("cuda_sdk", "ispass", "parboil", "polybench", "proxy_apps", "shoc")
 TABLES = [import_module(f"tests.programs.contract.{suite}") for suite in SUITES]
 
 
@@ -121,6 +121,11 @@ def test_a_warp(warp: Warp) -> None:
 def test_an_input_that_does_not_fit(refused: Refused) -> None:
     with pytest.raises(ValueError, match=refused.message):
         refused.application()
+
+
+@pytest.mark.parametrize("check", entries("CHECKS"), ids=lambda check: check.__name__)
+def test_what_else_is_known_of_a_program(check: Callable[[], None]) -> None:
+    check()
 
 
 def test_every_list_of_a_table_is_run() -> None:
