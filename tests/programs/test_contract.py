@@ -28,7 +28,19 @@ from tests.programs.contract.entries import (
     operations_of,
 )
 
-SUITES = ("cuda_sdk", "ispass", "parboil", "polybench", "proxy_apps", "shoc")
+SUITES = (
+    "cuda_sdk",
+    "cuda_sdk_grids",
+    "ispass",
+    "ispass_ray",
+    "parboil",
+    "polybench",
+    "proxy_apps",
+    "shoc",
+    "shoc_bfs",
+    "shoc_grids",
+    "shoc_qtc",
+)
 TABLES = [import_module(f"tests.programs.contract.{suite}") for suite in SUITES]
 
 
