@@ -7,6 +7,7 @@ asks `tests.examples` for it.
 
 import os
 
+import pytest
 from hypothesis import settings
 
 from tests.examples import LONG, QUICK
@@ -22,3 +23,10 @@ for name, examples in (("quick", QUICK), ("long", LONG)):
         name, max_examples=examples, deadline=None, derandomize=True, print_blob=False
     )
 settings.load_profile("quick")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    """With -q, pytest-randomly does not tell the seed of the order; a failure may need it."""
+    seed = terminalreporter.config.getoption("randomly_seed", None)
+    if exitstatus and seed is not None:
+        terminalreporter.write_line(f"order of the tests: --randomly-seed={seed}")
