@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -124,8 +122,8 @@ def _kill(random: Random, process: subprocess.Popen[bytes]) -> str:
         return ""
     victim = random.choice([None, *workers])
     try:
-        os.kill(process.pid if victim is None else victim.pid, signal.SIGKILL)
-    except ProcessLookupError:
+        (victim or process).kill()
+    except psutil.NoSuchProcess:
         return ""
     return "sweep" if victim is None else "worker"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from attrs import asdict, field, frozen
 from rich.console import Console
 from rich.table import Table
 
+from gpusim.core.process_memory import peak_bytes
 from gpusim.machine.load import load_model
 from gpusim.results.datasets import RECORDS
 from gpusim.runs.recorder import check_records
@@ -90,7 +90,7 @@ def run(case: Case, records: Sequence[str], folder: str) -> Run:
             file_bytes=path.stat().st_size,
             cpu_seconds=cpu,
             wall_seconds=wall,
-            peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            peak_bytes=peak_bytes(),
         )
 
 

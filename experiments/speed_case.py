@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
-from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import simpy
@@ -30,6 +29,7 @@ if "--interpreted" in sys.argv:  # before gpusim is imported
 
     sys.path_hooks.insert(0, _only_gpusim)  # type: ignore[arg-type]
 
+from gpusim.core.process_memory import peak_bytes
 from gpusim.core.version import form
 from gpusim.core.warp_program import Launch
 from gpusim.machine import Machine, Tenant
@@ -165,7 +165,7 @@ def run_once() -> None:
     arguments = parser.parse_args()
     before = bare_timeout_seconds()
     machine = machine_of(arguments.case, arguments.iterations, arguments.set)
-    memory = getrusage(RUSAGE_SELF).ru_maxrss
+    memory = peak_bytes()
     started = time.process_time()
     run(machine)
     seconds = time.process_time() - started
@@ -175,7 +175,7 @@ def run_once() -> None:
         "transactions": machine.transactions,
         "events": machine.env.events,
         "cycles": machine.env.now,
-        "kilobytes": getrusage(RUSAGE_SELF).ru_maxrss - memory,
+        "kilobytes": (peak_bytes() - memory) // 1024,
         "timeout_seconds": (before + bare_timeout_seconds()) / 2,
     }
     print(json.dumps(found))

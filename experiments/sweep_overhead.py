@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import psutil
 import tomli_w
 from attrs import asdict, frozen
 from rich.console import Console
@@ -136,7 +137,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="tiny runs (default 200)")
     parser.add_argument("--long", type=int, default=24, help="longer runs (default 24)")
     arguments = parser.parse_args()
-    load = os.getloadavg()[0]
+    load = psutil.getloadavg()[0]
     overhead, speed_up = measure_overhead(arguments.runs), measure_speed_up(arguments.long)
     if arguments.json:
         figures = {"load": load, "overhead": asdict(overhead), "speed_up": asdict(speed_up)}

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpusim.core.errors import SimulatorError, UserError
+from gpusim.core.process_memory import address_space, address_space_ends
 
 MEMORY_VARIABLE = "GPUSIM_MEMORY"
 """Environment variable: bytes that an input may make gpusim take, such as ``32GiB``."""
@@ -82,31 +83,8 @@ def memory_bound() -> Iterator[None]:
     An array of terabytes is refused, and says its size.  Where the system sets no such limits
     (macOS, Windows), only what is larger than the address space is refused.
     """
-    before = _room()
-    if before is None:
+    with address_space_ends(after=memory_limit()):
         yield
-        return
-    import resource
-
-    soft, hard, taken = before
-    most = taken + memory_limit()
-    if soft == resource.RLIM_INFINITY or most < soft:
-        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _room() -> tuple[int, int, int] | None:
-    """Soft and hard limit of this process's memory, and what is taken; None: nobody tells."""
-    try:
-        import resource
-
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except (ImportError, OSError):
-        return None
-    return *resource.getrlimit(resource.RLIMIT_AS), pages * resource.getpagesize()
 
 
 def is_file(path: Path) -> bool:
@@ -250,12 +228,6 @@ def _machine_memory() -> int:
     """Bytes of memory: the machine's, or what this process may have of it."""
     import psutil
 
-    limits = [int(psutil.virtual_memory().total)]
-    try:
-        import resource
-    except ImportError:  # Windows
-        return limits[0]
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft != resource.RLIM_INFINITY:
-        limits.append(soft)
-    return min(limits)
+    own = address_space()
+    whole = int(psutil.virtual_memory().total)
+    return whole if own is None else min(whole, own)

@@ -14,7 +14,7 @@ import h5py
 from gpusim.core.errors import WriteError
 from gpusim.files.hdf5 import LIBVER
 from gpusim.files.interrupts import uninterrupted
-from gpusim.files.whole_files import sync_folder, temporary_name
+from gpusim.files.whole_files import put_in_place, temporary_name
 
 _CACHE_BYTES = 1 << 20
 """Of a dataset's chunks that HDF5 keeps: ours are written once, in order."""
@@ -88,8 +88,7 @@ class Target:
         with self.writing():
             os.fsync(self._stream.fileno())
             self._stream.close()
-            self._temporary.replace(self.path)
-            sync_folder(self.path.parent)
+            put_in_place(self._temporary, self.path)
 
     def discard(self) -> None:
         """Close what was not committed and remove it."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from gpusim.core.errors import WriteError
+
+_TIMES, _WAIT_SECONDS = 20, 0.05
+"""How often a name that another process uses is tried, and how long between [our choice]."""
 
 
 @contextmanager
@@ -27,12 +31,40 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            temporary.replace(path)
-            sync_folder(path.parent)
+            put_in_place(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise WriteError(f"cannot write {path}: {error.strerror}") from error
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Give a whole file its name, durably.
+
+    Raises:
+        OSError: it cannot have it.
+    """
+    _once_others_let_go(lambda: temporary.replace(path))
+    sync_folder(path.parent)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    _once_others_let_go(lambda: path.unlink(missing_ok=True))
+
+
+def _once_others_let_go(change: Callable[[], object]) -> None:
+    """Windows neither removes nor replaces a file while another process reads it: it waits."""
+    for _ in range(_TIMES):
+        with suppress(PermissionError):
+            change()
+            return
+        time.sleep(_WAIT_SECONDS)
+    change()
 
 
 def sync_folder(folder: Path) -> None:

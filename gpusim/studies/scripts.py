@@ -61,9 +61,20 @@ def run_study(study: Study, arguments: Sequence[str]) -> int:
 
     The folder of the experiments is importable meanwhile, also in processes that the study starts,
     and the study reads its arguments from ``sys.argv``.
+
+    Raises:
+        UserError: it needs something that only other systems have.
     """
     with _as_program([f"gpusim study {study.name}", *arguments]):
-        main: Callable[[], int | None] = importlib.import_module(study.module).main
+        try:
+            main: Callable[[], int | None] = importlib.import_module(study.module).main
+        except ModuleNotFoundError as error:
+            if error.name not in sys.stdlib_module_names:
+                raise
+            raise UserError(
+                f"the study {study.name} needs Python's module {error.name!r}, which this system "
+                "has not got"
+            ) from error
         return main() or 0
 
 

@@ -11,6 +11,7 @@ from attrs import define
 
 from gpusim.core.errors import UserError
 from gpusim.files.interrupts import uninterrupted
+from gpusim.files.whole_files import remove
 from gpusim.studies.sweep.code import own_policies, semantics
 from gpusim.studies.sweep.estimate import Estimates
 from gpusim.studies.sweep.executors import Executor, WorkerLostError
@@ -207,7 +208,7 @@ class Execution:
             self._journal.tell("claim lost", run=key)
             self._again(attempt)
             return
-        attempt.task.trace.unlink(missing_ok=True)
+        remove(attempt.task.trace)
         if isinstance(outcome, Facts):
             self._finish(key, outcome)
         elif outcome.stop:
@@ -217,7 +218,7 @@ class Execution:
             self._finish(key, FailedRun(key, label, outcome, self._attempts[key]))
 
     def _again(self, attempt: _Attempt) -> None:
-        attempt.task.trace.unlink(missing_ok=True)
+        remove(attempt.task.trace)
         self._claims.give_back(attempt.key)
         self._todo.insert(0, attempt.key)
 

@@ -28,7 +28,7 @@ from attrs import frozen
 from gpusim.core.errors import UserError, WriteError
 from gpusim.core.untrusted import file_bytes, memory_bound, small_text, untrusted
 from gpusim.files.contents import while_unchanged
-from gpusim.files.whole_files import PARTIAL, whole_file
+from gpusim.files.whole_files import PARTIAL, remove, whole_file
 from gpusim.studies.sweep.folder_marker import check_folder, make_folder
 from gpusim.studies.sweep.point import Point, as_text
 from gpusim.studies.sweep.run_claims import LEASE_SECONDS, age, held, living
@@ -120,7 +120,7 @@ class RunFolder:
         running = held(self.claims)  # after that, or files of a run that begins now would go
         for path in remains:
             if path.name.removeprefix(".").partition(".")[0] not in running:
-                path.unlink(missing_ok=True)
+                remove(path)
 
     def remove_partial_tables(self, sweep: str) -> None:
         """Remove unfinished tables of sweeps that were killed while they wrote them.
@@ -135,7 +135,7 @@ class RunFolder:
         for path in remains:
             with suppress(FileNotFoundError):
                 if alone or age(path) > LEASE_SECONDS:
-                    path.unlink()
+                    remove(path)
 
     # -- failures --------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class RunFolder:
 
     def forget_failure(self, key: str) -> None:
         """The run is to be tried again, or has succeeded."""
-        (self._failures / f"{key}.json").unlink(missing_ok=True)
+        remove(self._failures / f"{key}.json")
 
     # -- sweeps ----------------------------------------------------------------------------------
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
+
+import psutil
 
 from gpusim.core.import_path import SAFE_PATH
 from gpusim.files.interrupts import uninterrupted
@@ -44,7 +47,8 @@ class Pool:
         from loky.backend import resource_tracker as tracker_of_loky
 
         with _safe_path():  # when a tracker starts, it lets interrupts through
-            resource_tracker.ensure_running()
+            if os.name == "posix":  # elsewhere, processes share nothing that has to be tracked
+                resource_tracker.ensure_running()
             tracker_of_loky.ensure_running()
         self._pool = loky.ProcessPoolExecutor(
             processes, initializer=start_worker, initargs=(os.getpid(),), env=_ENVIRONMENT
@@ -78,8 +82,11 @@ def start_worker(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_PARENT_SECONDS)
+    """Windows tells the same number when the parent has gone; elsewhere it may be no zombie's."""
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(parent)
+        while os.getppid() == parent and process.is_running():
+            time.sleep(_PARENT_SECONDS)
     os._exit(1)
 
 
@@ -99,9 +106,13 @@ def _safe_path() -> Iterator[None]:
 def _no_interrupts() -> Iterator[None]:
     """Ctrl-C neither comes in between nor to a process that is started inside.
 
-    A terminal sends it to all its processes; one that has only begun would complain.
+    A terminal sends it to all its processes; one that has only begun would complain.  Windows
+    has no mask that a process inherits.
     """
     with uninterrupted():
+        if sys.platform == "win32" or not hasattr(signal, "pthread_sigmask"):
+            yield
+            return
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             yield

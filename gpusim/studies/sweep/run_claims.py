@@ -26,6 +26,7 @@ import psutil
 
 from gpusim.core.errors import WriteError
 from gpusim.core.untrusted import small_text
+from gpusim.files.whole_files import remove
 
 HEARTBEAT_SECONDS = 5.0
 """How often a sweep touches its file."""
@@ -81,7 +82,7 @@ class Claims:
         self._heart.join()
         for path in self._folder.glob("*.claim"):
             self.give_back(path.stem)
-        self._own.unlink(missing_ok=True)
+        remove(self._own)
 
     def take(self, key: str) -> bool:
         """Claim a run; False while a living sweep has it."""
@@ -99,7 +100,7 @@ class Claims:
         """End a claim of this sweep."""
         path = claim_file(self._folder, key)
         if is_claimed_by(path, self.id):
-            path.unlink(missing_ok=True)
+            remove(path)
 
     def remove_stale(self) -> None:
         """Remove what sweeps left behind that are gone."""
@@ -109,7 +110,7 @@ class Claims:
             _remove_stale(path, self.id)
         for path in self._folder.glob("*.sweep"):
             if not _lives(path):
-                path.unlink(missing_ok=True)
+                remove(path)
 
     def _beat(self) -> None:
         while not self._ended.wait(HEARTBEAT_SECONDS):
@@ -161,7 +162,7 @@ def _create(path: Path, text: str) -> None:
             with stream:
                 stream.write(text)
         except BaseException:
-            path.unlink(missing_ok=True)
+            remove(path)
             raise
     except FileExistsError:
         raise
@@ -185,9 +186,9 @@ def _remove_stale(claim: Path, sweep: str) -> bool:
         return False
     try:
         if not _is_held(claim):
-            claim.unlink(missing_ok=True)
+            remove(claim)
     finally:
-        mine.unlink(missing_ok=True)
+        remove(mine)
     return True
 
 
@@ -196,7 +197,7 @@ def _remove_old(stale: Path) -> None:
     with suppress(FileNotFoundError):
         owner = _owner(stale)
         if (owner and not _lives(_sweep_file(stale.parent, owner))) or age(stale) > LEASE_SECONDS:
-            stale.unlink()
+            remove(stale)
 
 
 def _is_held(claim: Path) -> bool:

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, WriteError
+from gpusim.files.whole_files import remove
 from gpusim.programs.catalog import ProgramKind
 from gpusim.results.result import Result, open_result
 from gpusim.runs.monitor import Progress
@@ -287,13 +288,15 @@ def _watched(task: Task) -> Iterator[Callable[[Progress], None]]:
         trace = task.trace.open("w", encoding="utf-8")
     except OSError as error:
         raise WriteError(f"cannot write {task.trace}: {error.strerror}") from error
-    with trace:
-        arm()
-        try:
-            yield report
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-            task.trace.unlink(missing_ok=True)
+    try:
+        with trace:
+            arm()
+            try:
+                yield report
+            finally:
+                faulthandler.cancel_dump_traceback_later()
+    finally:
+        remove(task.trace)  # closed: Windows removes no open file
 
 
 def _here() -> str:
