@@ -27,7 +27,7 @@ def threads_below(k: BlockTracer, count: int, instructions: int = PROLOGUE) -> M
 
 
 def rounds(first: Any, stop: Any, step: int) -> Iterator[tuple[Any, Mask | None]]:
-    """The numbers ``range(first, stop, step)`` of a block, and who has this one (None: all).
+    """The numbers ``range(first, stop, step)`` of a block, and which threads have it (None: all).
 
     Of blocks in step the bounds are those of each thread, and (threads,) numbers are given.
     """

@@ -34,7 +34,8 @@ PLANE = 57
 """Instructions of a thread and plane beside those of the formula."""
 
 Points = tuple[Lanes, Lanes, Mask]
-"""Of each thread: an element of the first plane, its place in the blocks' tiles, who has one."""
+"""Of each thread: an element of the first plane, its place in the blocks' tiles, and whether it has
+one."""
 
 
 def pitch_of(width: int) -> int:
@@ -103,7 +104,7 @@ def advance(k: BlockTracer, source: Floats, result: Floats, sizes: LpsParameters
 
 
 def _border(k: BlockTracer, sizes: LpsParameters) -> tuple[Lanes, Lanes, Mask]:
-    """Column and row of each thread's border point in the tile, from -1 on, and who has one."""
+    """Column and row of each thread's border point in the tile, from -1 on, and which have one."""
     rows = k.tid < 2 * COLUMNS
     column = np.where(rows, k.tx, k.tid % 2 * (COLUMNS + 1) - 1)
     row = np.where(rows, k.ty * (ROWS + 1), k.tid // 2 - COLUMNS) - 1

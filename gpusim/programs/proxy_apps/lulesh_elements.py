@@ -52,13 +52,11 @@ def find_kinematics(k: BlockTracer, domain: Domain, dt: float) -> None:
     corners = domain.gather(k, XYZ, domain.corners(k, k.t, inside), inside)
     k.compute(100, inside)
     volumes = volume(corners)
-    (volo,) = domain.load(k, ("volo",), k.t, inside)
-    k.wait(0, inside)
+    (volo,) = domain.read(k, ("volo",), k.t, inside)
     k.compute(10, inside)
     relative = volumes / volo
     domain.store(k, ("vnew",), k.t, relative[None], inside)
-    (v,) = domain.load(k, ("v",), k.t, inside)
-    k.wait(0, inside)
+    (v,) = domain.read(k, ("v",), k.t, inside)
     domain.store(k, ("delv",), k.t, (relative - v)[None], inside)
     k.compute(190, inside)
     with np.errstate(divide="ignore", invalid="ignore"):  # threads beyond the elements
@@ -84,8 +82,7 @@ def find_gradients(k: BlockTracer, domain: Domain) -> None:
     loads = [
         [domain.load(k, (name,), node, inside)[0] for node in nodes] for name in XYZ + VELOCITY
     ]
-    volo, vnew = domain.load(k, ("volo", "vnew"), k.t, inside)
-    k.wait(0, inside)
+    volo, vnew = domain.read(k, ("volo", "vnew"), k.t, inside)
     k.compute(110, inside)
     values = np.stack([np.stack(row) for row in loads])
     xi, eta, zeta = 2 * axes(values[:3])
@@ -118,8 +115,7 @@ def find_viscosity(k: BlockTracer, domain: Domain) -> None:
     slopes = []
     for axis, (low_symmetric, low_free, high_symmetric, high_free) in BOUNDARIES.items():
         name = f"delv_{axis}"
-        (own,) = domain.load(k, (name,), i, inside)
-        k.wait(0, inside)
+        (own,) = domain.read(k, (name,), i, inside)
         sides = []
         for side, symmetric, free in (
             ("m", low_symmetric, low_free),
@@ -128,14 +124,12 @@ def find_viscosity(k: BlockTracer, domain: Domain) -> None:
             inner = inside & (flags & (symmetric | free) == 0)
             neighbour = k.load(domain.indices[f"l{axis}{side}"], i, inner).astype(np.int64)
             k.wait(0, inner)
-            (beyond,) = domain.load(k, (name,), neighbour, inner)
-            k.wait(0, inner)
+            (beyond,) = domain.read(k, (name,), neighbour, inner)
             mirrored = np.where(flags & symmetric, own, 0.0)
             sides.append(np.where(inner, beyond, mirrored))
         k.compute(25, inside)
         slopes.append(_limited(own, sides[0], sides[1]))
-    (vdov,) = domain.load(k, ("vdov",), i, inside)
-    k.wait(0, inside)
+    (vdov,) = domain.read(k, ("vdov",), i, inside)
     q = _viscosity(k, domain, np.stack(slopes), i, inside & (vdov <= 0))
     domain.store(k, ("qq", "ql"), i, q, inside)
 
@@ -144,8 +138,7 @@ def _viscosity(k: BlockTracer, domain: Domain, slopes: Reals, i: Lanes, compress
     """(2, threads) the quadratic and the linear term; 0 where an element is not compressed."""
     delv = domain.load(k, tuple(f"delv_{axis}" for axis in BOUNDARIES), i, compressed)
     delx = domain.load(k, tuple(f"delx_{axis}" for axis in BOUNDARIES), i, compressed)
-    mass, volo, vnew = domain.load(k, ("elemMass", "volo", "vnew"), i, compressed)
-    k.wait(0, compressed)
+    mass, volo, vnew = domain.read(k, ("elemMass", "volo", "vnew"), i, compressed)
     k.compute(45, compressed)
     closing = np.minimum(delv * delx, 0)
     with np.errstate(divide="ignore", invalid="ignore"):  # threads that take no part
@@ -172,8 +165,7 @@ def constrain_courant(k: BlockTracer, domain: Domain) -> None:
     """
     inside = threads_below(k, domain.elements)
     i = domain.listed(k, inside)
-    vdov, ss, length = domain.load(k, ("vdov", "ss", "arealg"), i, inside)
-    k.wait(0, inside)
+    vdov, ss, length = domain.read(k, ("vdov", "ss", "arealg"), i, inside)
     k.compute(40, inside)
     with np.errstate(divide="ignore", invalid="ignore"):  # elements that do not move
         compression = np.where(vdov < 0, 256 * (length * vdov) ** 2, 0)
@@ -189,8 +181,7 @@ def constrain_hydro(k: BlockTracer, domain: Domain) -> None:
     """
     inside = threads_below(k, domain.elements)
     i = domain.listed(k, inside)
-    (vdov,) = domain.load(k, ("vdov",), i, inside)
-    k.wait(0, inside)
+    (vdov,) = domain.read(k, ("vdov",), i, inside)
     k.compute(15, inside)
     allowed = 0.1 / (np.abs(vdov) + 1e-20)
     _store_smallest(k, domain.reals["mindthydro"], allowed, inside & (vdov != 0))

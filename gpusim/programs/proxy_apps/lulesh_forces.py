@@ -61,8 +61,7 @@ def integrate_stress(k: BlockTracer, domain: Domain) -> None:
     _, volume = shape_derivatives(corners)
     normals = node_normals(corners)
     domain.store(k, ("determ",), k.t, volume[None], inside)
-    stress = domain.load(k, ("sigxx", "sigyy", "sigzz"), k.t, inside)
-    k.wait(0, inside)
+    stress = domain.read(k, ("sigxx", "sigyy", "sigzz"), k.t, inside)
     k.compute(3 * CORNERS, inside)
     for axis, name in enumerate(ELEMENT_FORCE):
         for corner in range(CORNERS):
@@ -142,8 +141,7 @@ def control_hourglass(k: BlockTracer, domain: Domain) -> None:
     dvdz, x8n, y8n, z8n; L volo, v; S determ, the same from all eight threads.
     """
     element, place = _place(k, domain)
-    own = domain.load(k, XYZ, _nodes(k, domain, place))
-    k.wait()
+    own = domain.read(k, XYZ, _nodes(k, domain, place))
     corners = own.reshape(3, k.blocks, CORNERS, GROUP)
     around = corners[:, :, VOLUME_NEIGHBOURS].transpose(0, 3, 1, 2, 4).reshape(3, 6, k.threads)
     derivatives = []
@@ -157,8 +155,7 @@ def control_hourglass(k: BlockTracer, domain: Domain) -> None:
     k.barrier()
     domain.store(k, DERIVATIVES, place, np.stack(derivatives))
     domain.store(k, PLACES, place, own)
-    volo, v = domain.load(k, ("volo", "v"), element)
-    k.wait()
+    volo, v = domain.read(k, ("volo", "v"), element)
     k.compute(1)
     domain.store(k, ("determ",), element, (volo * v)[None])
 
@@ -173,8 +170,7 @@ def resist_hourglass(k: BlockTracer, domain: Domain) -> Steps:
     element, place = _place(k, domain)
     (determ,) = domain.load(k, ("determ",), element)
     places = domain.load(k, PLACES, place)
-    derivatives = domain.load(k, DERIVATIVES, place)
-    k.wait()
+    derivatives = domain.read(k, DERIVATIVES, place)
     k.compute(20)
     gamma = np.empty((len(MODES), k.threads))
     for mode, signs in enumerate(MODES):
@@ -184,8 +180,7 @@ def resist_hourglass(k: BlockTracer, domain: Domain) -> Steps:
         gamma[mode] = sign - (derivatives * sums).sum(axis=0) / determ
         yield
     ss, mass = domain.load(k, ("ss", "elemMass"), element)
-    velocity = domain.load(k, VELOCITY, _nodes(k, domain, place))
-    k.wait()
+    velocity = domain.read(k, VELOCITY, _nodes(k, domain, place))
     k.compute(60)
     coefficient = -HOURGLASS * 0.01 * ss * mass / np.cbrt(determ)
     forces = []

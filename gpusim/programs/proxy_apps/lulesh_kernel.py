@@ -68,6 +68,14 @@ class Domain:
         """(len(names), threads) one element of each array; no wait."""
         return np.stack([k.load(self.reals[name], index, where) for name in names])
 
+    def read(
+        self, k: BlockTracer, names: tuple[str, ...], index: Lanes, where: Mask | None = None
+    ) -> Reals:
+        """(len(names), threads) one element of each array, and a wait."""
+        values = self.load(k, names, index, where)
+        k.wait(0, where)
+        return values
+
     def store(
         self,
         k: BlockTracer,

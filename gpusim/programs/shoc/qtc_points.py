@@ -1,4 +1,4 @@
-"""The points that qtc clusters, and who is near whom."""
+"""The points that qtc clusters, and which of them are near each other."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def random_points(count: int, rng: np.random.Generator) -> NDArray[np.float32]:
 
 
 def neighbourhood(points: NDArray[np.float32], threshold: float) -> Neighbourhood:
-    """Who is nearer to whom than the threshold.
+    """Which points are nearer to each other than the threshold.
 
     Raises:
         ValueError: no two points are.

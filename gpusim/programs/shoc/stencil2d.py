@@ -27,7 +27,7 @@ START, LOAD, EDGE, FIRST, SMOOTH, END = 103, 11, 9, 6, 10, 1
 loads from shared memory before the first row, instructions of a row, and after the last: 965 a
 wavefront, and 13 and 14 from row to row, as in MGPUSim's trace."""
 PAD = 16
-"""Rows begin at multiples of so many elements."""
+"""Rows begin at multiples of this number of elements."""
 CENTER, CARDINAL, DIAGONAL = np.float32(0.25), np.float32(0.15), np.float32(0.05)
 """Weights of an element and of its neighbours beside and across."""
 
