@@ -92,7 +92,8 @@ def program(name: str, parameters: type, uses_graph: bool = False) -> Callable[[
 
     Raises:
         ValueError: another program has the name.
-        UserError: a generator function does not take these arguments.
+        UserError: a generator function does not take these arguments, or a function that takes its
+            memory is no generator function.
     """
 
     def register(make: Maker) -> Maker:
@@ -101,6 +102,11 @@ def program(name: str, parameters: type, uses_graph: bool = False) -> Callable[[
             raise ValueError(f"there is already a program named {name!r}")
         if inspect.isgeneratorfunction(make):
             _check_arguments(name, make, ARGUMENTS if uses_graph else WITHOUT_GRAPH)
+        elif next(iter(inspect.signature(make).parameters), None) == ARGUMENTS[0]:
+            raise UserError(
+                f"program {name!r} takes its memory, but yields no launch: write yield "
+                "kernel[threads](...), or yield from"
+            )
         _PROGRAMS[name] = kind
         return make
 

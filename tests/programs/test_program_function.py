@@ -166,6 +166,14 @@ def test_a_function_takes_what_a_program_is_given() -> None:
         program("short", Parameters)(short)
 
 
+def test_a_function_that_only_launches_is_no_program() -> None:
+    def forgetful(memory: AddressSpace, parameters: Parameters, seed: int) -> None:
+        double[64](memory.zeros("a", 64, np.float32))
+
+    with pytest.raises(UserError, match=re.escape("program 'forgetful' takes its memory, but y")):
+        program("forgetful", Parameters)(forgetful)
+
+
 def test_an_unknown_array_is_named() -> None:
     application = program_of(doubling).start(Parameters(), None, 3)
     with pytest.raises(UserError, match=re.escape("there is no array 'b'; allowed: a")):
