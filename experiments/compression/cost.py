@@ -6,24 +6,22 @@ from typing import TYPE_CHECKING
 
 from gpusim.machine.cost import storage
 from gpusim.machine.load import load_model
-from gpusim.studies.reproduce import Figure, Material, Measured, number
-from gpusim.views.plots import bar_groups, new_figure
+from gpusim.studies.reproduce import Bars, Material, Measured, figure, number
 
 from .common import MODEL
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Picture
 
 MEMORY = {"memory.size": "2GiB"}
-"""The physical memory for which the widths are told."""
+"""The physical memory for which the public summary has the widths."""
 
 DESIGNS = ("baseline", "compression", "compression-no-rebase", "compression-unpartitioned")
 PER_WAY = {"entries": 1, "compressed ways": 2}
 USED = "of these used"
 
 
-def table(_: Material) -> pd.DataFrame:
+def compressed_tlbs(_: Material) -> pd.DataFrame:
     """Of the L2 TLB: bits of a way, translations, bytes; needs no run."""
     import pandas as pd
 
@@ -43,14 +41,16 @@ def _row(design: str) -> dict[str, float]:
     }
 
 
-def draw(table: pd.DataFrame) -> Picture:
-    """How many translations fit."""
-    figure = new_figure("page", height=2.0)
-    bar_groups(table[["translations"]], geomean=False, ylabel="translations", ax=figure.subplots())
-    return figure
-
-
-def measure(table: pd.DataFrame) -> dict[str, Measured]:
+@figure(
+    id="comp.cost",
+    title="Storage of a compressed L2 TLB",
+    about="With 2 GiB of physical memory, as the widths of the public summary have it. Valid bits "
+    "and bits for replacement are not counted.",
+    table=compressed_tlbs,
+    draw=Bars("translations", lambda table: table[["translations"]], height=2.0),
+    cell="{:.4g}",
+)
+def cost(table: pd.DataFrame) -> dict[str, Measured]:
     """Of half a TLB compressed."""
     more = table["translations"]["compression"] / table["translations"]["baseline"]
     used, way = table[USED]["compression"], table["bits of a way"]["compression"]
@@ -58,21 +58,3 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
         "comp.design.capacity": number(more),
         "comp.design.slot_fit": number(used, way),
     }
-
-
-FIGURE = Figure(
-    id="comp.cost",
-    title="Storage of a compressed L2 TLB",
-    about="With 2 GiB of physical memory, as the widths of the public summary have it. Valid bits "
-    "and bits for replacement are not counted.",
-    claims=("comp.design.capacity", "comp.design.slot_fit"),
-    table=table,
-    draw=draw,
-    measure=measure,
-    cell="{:.4g}",
-)
-
-if __name__ == "__main__":
-    from gpusim.cli.script import script
-
-    script(FIGURE)

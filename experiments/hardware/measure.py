@@ -25,7 +25,7 @@ LEAD = 4096
 RUN_LOADS = 1_000_000
 """Of te42kyfo's gpu-latency, whose curves are what models are held against."""
 HELD, HELD_AT_RANDOM = 1.25, 2.0
-"""A chain of more than so many times the L2 cache finds nothing of itself there, warm or not; where
+"""A chain of more than this times the L2 cache finds nothing of itself there, warm or not; where
 a hash fills sets unevenly, some are not full yet."""
 TLB_STEPS = "tlb-steps"
 L1_LAPS = 8
@@ -79,7 +79,7 @@ def _run(model: LoadedModel, program: str, parameters: Mapping[str, object]) -> 
 
 
 def _cycles(result: Result, kernel: str) -> int:
-    """Of the launch of that name."""
+    """Cycles of the launch of that name."""
     launches = result.launches
     (place,) = np.flatnonzero(launches["kernel"] == kernel)
     begin, end = launches["begin"].to_numpy(), launches["end"].to_numpy()
@@ -87,7 +87,7 @@ def _cycles(result: Result, kernel: str) -> int:
 
 
 def _working(model: LoadedModel, result: Result, kernel: str) -> int:
-    """Likewise without what a launch costs, which a measurement of seconds does not see."""
+    """Its cycles without what a launch costs, which a measurement of seconds does not see."""
     return _cycles(result, kernel) - model.config.launch_overhead.cycles(model.config.clock)
 
 
@@ -110,7 +110,10 @@ def latency(model: LoadedModel, point: Point) -> float:
 
 
 def tlb_latency(model: LoadedModel, point: Point) -> float:
-    """Likewise over as few lines as miss the L1 cache, so that what grows is due to pages alone."""
+    """Cycles of a load in a random chase over few lines, so that what grows is due to pages alone.
+
+    There are as few of them as miss the L1 cache.
+    """
     line = int(model.config.l1.line)
     lines = 4 * int(model.config.l1.size) // line
     stride = max(line, 1 << (point.footprint // lines).bit_length() - 1)
@@ -119,9 +122,10 @@ def tlb_latency(model: LoadedModel, point: Point) -> float:
 
 
 def tlb_step(model: LoadedModel, point: Point) -> float:
-    """Likewise over one line in each entry of a TLB, in order, as Karnagel et al. (2017) do.
+    """Cycles of a load in a chase over one line in each entry of a TLB, in order.
 
-    Too few lines to miss the L1 cache, which theirs did: the model has hardly any.
+    So do Karnagel et al. (2017); theirs has enough lines to miss the L1 cache, which the model's,
+    of hardly any entries, has not.
     """
     line = int(model.config.l1.line)
     return _chase(
@@ -199,8 +203,8 @@ def _streamed(
     """GB/s of the middle of a stream, when blocks begin as others end.
 
     The first launch leaves in the L2 cache what a stream that has long been running would.
-    Each thread handles so many elements, and each SM so many generations of two blocks, which its
-    registers suffice for.
+    Each thread handles eight elements a round, and each SM has two blocks at a time, for which its
+    registers suffice.
     """
     sm = model.config.sm
     threads = 1024 if sm.max_threads >= 2048 else 512
@@ -260,7 +264,7 @@ def _stream(model: LoadedModel, **parameters: object) -> _Stream:
 def _rate(ends: NDArray[np.int64], held: float) -> float:
     """The part of all accesses that ends in a cycle, without the first and the last `held` ones.
 
-    Those of the blocks that run at a time are so many, so whole generations of them are left.
+    `held` of them are those of the blocks that run at a time: whole generations of blocks are left.
     """
     edge = round(held * len(ends))
     if len(ends) < 3 * edge:
@@ -270,7 +274,7 @@ def _rate(ends: NDArray[np.int64], held: float) -> float:
 
 
 def launch_cost(model: LoadedModel, point: Point) -> float:
-    """Cycles of an empty kernel of so many blocks, from one launch to the next."""
+    """Cycles of an empty kernel of ``point.footprint`` blocks, from one launch to the next."""
     count = 4
     with _run(model, "launches", {"count": count, "blocks": point.footprint}) as result:
         begins = result.launches["begin"].to_numpy()
@@ -278,7 +282,7 @@ def launch_cost(model: LoadedModel, point: Point) -> float:
 
 
 def atomic_rate(model: LoadedModel, point: Point) -> float:
-    """Additions a cycle, of all SMs together, to so many neighbouring words."""
+    """Additions a cycle, of all SMs together, to ``point.footprint`` neighbouring words."""
     blocks, threads, times = 2 * model.config.sm.count, 256, 2
     settings = {"cells": point.footprint, "blocks": blocks, "threads": threads, "times": times}
     with _run(model, "atomic_adds", settings) as result:
@@ -286,7 +290,7 @@ def atomic_rate(model: LoadedModel, point: Point) -> float:
 
 
 def camping(model: LoadedModel, point: Point) -> float:
-    """GB/s of lines that are so many bytes apart: few banks and channels hold them, or all."""
+    """GB/s of lines ``point.footprint`` bytes apart: few banks and channels hold them, or all."""
     stride = point.footprint
     run = _stream(
         model,

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import AVERAGE, Material
+from gpusim.studies.sweep.point import SHARED
 from gpusim.studies.sweep.spec import SAME, Sweep
 from gpusim.workloads.library import Entry, paper_workloads
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpusim.studies.reproduce.figure import Design
+    from gpusim.studies.reproduce.tables import Design
 
 MODEL = "maxwell-mask"
 """Table 1."""
@@ -58,7 +59,9 @@ PARTS = {
     "MASK-Cache": "mask-cache-quick",
     "MASK-DRAM": "mask-dram-quick",
 }
-DESIGNS = {**BASELINES, **PARTS, "MASK": MASK, "Ideal": "ideal"}
+IDEAL = "Ideal"
+
+DESIGNS = {**BASELINES, **PARTS, "MASK": MASK, IDEAL: "ideal"}
 """§7."""
 
 
@@ -83,8 +86,8 @@ def pair_sweep(
 BASE_SWEEP = pair_sweep([BASE], alone=())
 """All pairs on SharedTLB: Figures 8 and 9, §4.3."""
 
-ALONE_SWEEP = Sweep(models=MODEL, workloads=PROGRAMS.values(), variants=[BASE])
-"""Each application alone on all SMs: Figures 5 and 6."""
+BASE_PAIRS: Design = {"variant": BASE, "role": SHARED}
+"""What tells its runs from others."""
 
 MAIN = pair_sweep(DESIGNS.values())
 """All pairs on all designs: Figures 11 to 15, and §7.1 and §7.2."""
@@ -93,19 +96,6 @@ WHOLE = {name: DESIGNS[name] for name in ("SharedTLB", "MASK")}
 """Designs whose own IPCs alone are measured, too."""
 
 OWN = pair_sweep(WHOLE.values(), alone=(SAME,))
-
-
-MEAN, MOST = "mean", "most"
-
-
-def mean_and_most(material: Material, mean: str, most: str) -> pd.DataFrame:
-    """Two headline numbers of each application alone: Figures 5 and 6."""
-    import pandas as pd
-
-    numbers = {MEAN: mean, MOST: most}
-    return pd.DataFrame(
-        {name: material.numbers(one, PROGRAMS, [BASE])[BASE] for name, one in numbers.items()}
-    )
 
 
 def variants(designs: Mapping[str, str]) -> dict[str, Design]:
@@ -122,7 +112,7 @@ def speedups(
 
 def of_ideal(table: pd.DataFrame) -> pd.DataFrame:
     """Weighted speedups relative to those of Ideal, which goes."""
-    return table.drop(columns="Ideal").div(table["Ideal"], axis=0)
+    return table.drop(columns=IDEAL).div(table[IDEAL], axis=0)
 
 
 def by_category(table: pd.DataFrame) -> pd.DataFrame:

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from gpusim.machine.cost import added_bytes, storage
 from gpusim.machine.load import load_model
-from gpusim.studies.reproduce import Figure, Material, Measured, number
-from gpusim.views.plots import bar_groups, new_figure
+from gpusim.studies.reproduce import Bars, Material, Measured, figure, number
 
 from .common import BASE, MODEL, SMS
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Picture
 
 DESIGNS = {"MASK-TLB": "mask-tlb", "MASK-Cache": "mask-cache", "MASK-DRAM": "mask-dram"}
 CORES = "tlb.L2: counters of the cores"
@@ -22,7 +20,7 @@ SIZES = {"tlb.L1": "L1 TLBs", "tlb.L2": "L2 TLB", "dram.scheduler": "DRAM queues
 """Structures of the baseline that additions are compared with: their entries."""
 
 
-def table(_: Material) -> pd.DataFrame:
+def added_storage(_: Material) -> pd.DataFrame:
     """Bytes that each part adds, of all instances together, and entries of the baseline."""
     import pandas as pd
 
@@ -39,16 +37,23 @@ def table(_: Material) -> pd.DataFrame:
     return found.rename_axis("structure")
 
 
-def draw(table: pd.DataFrame) -> Picture:
-    """What is added."""
-    figure = new_figure("page", height=2.4)
+def additions(table: pd.DataFrame) -> pd.DataFrame:
+    """What is added, by the structures' own names."""
     added = table[list(DESIGNS)]
-    short = added[added.any(axis=1)].rename(lambda name: name.partition(": ")[2])
-    bar_groups(short, geomean=False, ylabel="bytes added", ax=figure.subplots())
-    return figure
+    return added[added.any(axis=1)].rename(lambda name: name.partition(": ")[2])
 
 
-def measure(table: pd.DataFrame) -> dict[str, Measured]:
+@figure(
+    id="mask.sec74",
+    title="§7.4: storage",
+    about="Bytes that each part adds, and those of the TLBs' and DRAM queues' entries in "
+    "SharedTLB, of all instances. Page and frame numbers decide how wide an entry is; the "
+    "paper's L2 TLB entries have some 129 bits.",
+    table=added_storage,
+    draw=Bars("bytes added", additions),
+    cell="{:.4g}",
+)
+def cost(table: pd.DataFrame) -> dict[str, Measured]:
     """Tokens alone, and relative to what they are added to."""
     tokens = table["MASK-TLB"]
     core = tokens[CORES] / SMS
@@ -68,22 +73,3 @@ def measure(table: pd.DataFrame) -> dict[str, Measured]:
             text=f"an entry of the L2 TLB has {entry_bits:.0f} bits here",
         ),
     }
-
-
-FIGURE = Figure(
-    id="mask.sec74",
-    title="§7.4: storage",
-    about="Bytes that each part adds, and those of the TLBs' and DRAM queues' entries in "
-    "SharedTLB, of all instances. Page and frame numbers decide how wide an entry is; the "
-    "paper's L2 TLB entries have some 129 bits.",
-    claims=("mask.sec74.storage", "mask.sec74.overheads"),
-    table=table,
-    draw=draw,
-    measure=measure,
-    cell="{:.4g}",
-)
-
-if __name__ == "__main__":
-    from gpusim.cli.script import script
-
-    script(FIGURE)

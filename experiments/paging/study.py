@@ -99,7 +99,7 @@ def simulate(
 
 
 def run(program: str, settings: Mapping[str, object]) -> Run:
-    """Likewise, in numbers."""
+    """What a run of a program was like with demand paging, some of whose keys are set."""
     with simulate(program, settings) as result:
         summary, launches = result.summary, result.launches
         rows = result.counters

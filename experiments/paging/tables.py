@@ -22,7 +22,7 @@ from experiments.paging.study import (
 )
 
 SIZES = (16, 64, 256, 1 << 20)
-"""Batches by the pages that came: up to so many."""
+"""Bounds of the groups of batches, by the pages that came."""
 
 STREAMED = 3 << 20
 """Bytes that the last launch of `stream` loads and stores: three arrays of 1 MiB."""

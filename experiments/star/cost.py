@@ -14,14 +14,12 @@ from gpusim.core.structures import Storage
 from gpusim.hardware.tlb import TlbArray
 from gpusim.machine.dimensions import dimensions
 from gpusim.machine.load import load_model
-from gpusim.studies.reproduce import Figure, Material, Measured, number
-from gpusim.views.plots import bar_groups, new_figure
+from gpusim.studies.reproduce import Bars, Material, Measured, figure, number
 
-from .common import MODEL
+from .common import BASE, MODEL, STAR
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Picture
 
 PAGE_BITS, FRAME_BITS = 41, 52
 """Of the paper (§V-C): 30 bits of base, 7 of set and 4 of sub-entry; a PAS of 52 bits."""
@@ -34,7 +32,6 @@ PROMOTED: abc.Mapping[str, object] = {
 }
 """Each sub-entry an entry of its own, in the same 128 sets."""
 
-BASE, STAR = "baseline", "STAR"
 DESIGNS: abc.Mapping[str, tuple[list[str], abc.Mapping[str, object], float]] = {
     BASE: ([], {}, 0.0),
     STAR: (["star"], {}, 1.4),
@@ -66,9 +63,9 @@ def storage_of(config: GpuConfig) -> Storage:
     tlb = config.tlb["L3"]
     array: TlbArray = make_policy(Slot.TLB_ARRAY, tlb.array, tlb)
     sizes = evolve(dimensions(config), page_bits=PAGE_BITS, frame_bits=FRAME_BITS)
-    told = array.storage(sizes)
-    assert told is not None
-    (entries,) = told
+    parts = array.storage(sizes)
+    assert parts is not None
+    (entries,) = parts
     return entries
 
 
@@ -87,7 +84,7 @@ def longest_lookup(config: GpuConfig) -> int:
     return tlb.latency.cycles(config.clock) + slowest
 
 
-def table(_: Material) -> pd.DataFrame:
+def cost_of_designs(_: Material) -> pd.DataFrame:
     """Bits, and what is known of areas."""
     import pandas as pd
 
@@ -102,37 +99,22 @@ def table(_: Material) -> pd.DataFrame:
     return found.astype({ENTRY: int, LATENCY: int}).rename_axis("design")
 
 
-def draw(table: pd.DataFrame) -> Picture:
-    """Storage of the whole L3 TLB."""
-    figure = new_figure("page", height=2.4)
-    bar_groups(table[[KIB]], geomean=False, ylabel="KiB", ax=figure.subplots())
-    return figure
-
-
-def measure(table: pd.DataFrame) -> dict[str, Measured]:
-    """The paper's bits, and latencies."""
-    base, star = table[ENTRY][BASE], table[ENTRY][STAR]
-    return {
-        "star.sec5.entry_bits": number(base, star - base, star),
-        "star.sec5.lookup_latency": number(table[LATENCY][BASE], table[LATENCY][STAR]),
-    }
-
-
-FIGURE = Figure(
+@figure(
     id="star.sec5.cost",
     title="§V-C: storage",
     about="Of the L3 TLB of the whole machine, with the paper's addresses: bases of 30 bits and "
     "52 bits a sub-entry. Areas are the paper's, from CACTI: they count comparators, bits do not. "
     "*Promoted* are sub-entries that each have a base of their own, 128 in a set (§IV-B). The "
     "lookup is the longest one of four bases a way in one set.",
-    claims=("star.sec5.entry_bits", "star.sec5.lookup_latency"),
-    table=table,
-    draw=draw,
-    measure=measure,
+    table=cost_of_designs,
+    draw=Bars("KiB", lambda table: table[[KIB]]),
     cell="{:.4g}",
+    after="star.fig21",
 )
-
-if __name__ == "__main__":
-    from gpusim.cli.script import script
-
-    script(FIGURE)
+def cost(table: pd.DataFrame) -> dict[str, Measured]:
+    """The paper's bits, and latencies."""
+    base, star = table[ENTRY][BASE], table[ENTRY][STAR]
+    return {
+        "star.sec5.entry_bits": number(base, star - base, star),
+        "star.sec5.lookup_latency": number(table[LATENCY][BASE], table[LATENCY][STAR]),
+    }

@@ -48,8 +48,8 @@ def judgement(paper: Paper, folder: Path) -> Judgement:
     """What the page of a paper says; without a page nothing is made yet."""
     page = folder / f"{paper.name}.md"
     text = page.read_text(encoding="utf-8") if page.exists() else ""
-    told = verdicts_on(paper, text)
+    on_page = verdicts_on(paper, text)
     _, _, rest = text.partition(f"<!-- begin {choices_id(paper)} -->")
     tried, _, _ = rest.partition(f"<!-- end {choices_id(paper)} -->")
-    verdicts = {claim.id: told.get(claim.id, NOT_MADE) for claim in paper.claim}
+    verdicts = {claim.id: on_page.get(claim.id, NOT_MADE) for claim in paper.claim}
     return Judgement(paper, verdicts, tuple(rows_of(tried, "main result | the paper")))

@@ -183,6 +183,6 @@ def _intervals(judgements: Iterable[Judgement]) -> Iterator[str]:
         if ranges:
             halves = sorted((high - low) / 2 for low, high in ranges)
             around = sum(low <= 0 <= high for low, high in ranges)
-            told = f"{halves[0]:.2g} to {halves[-1]:.2g}", f"{around} of {len(ranges)}"
-            rows.append((_link(one), *told))
+            cells = f"{halves[0]:.2g} to {halves[-1]:.2g}", f"{around} of {len(ranges)}"
+            rows.append((_link(one), *cells))
     yield from markdown(("paper", "half-widths of its main results", "intervals around 0"), rows)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
     from gpusim.results.result import Result
+    from gpusim.studies.reproduce.tables import Table
 
 MODEL = "apu-hsa"
 """Table 1."""
@@ -43,8 +44,6 @@ IDEAL, SMALL, LARGE = "ideal-mmu", "baseline-512", "baseline-16k"
 UNLIMITED, SMALL_UNLIMITED = "bandwidth-inf", "bandwidth-inf+baseline-512"
 VC, OPT = "vc", "vc-opt"
 """Table 2, and baselines whose IOMMU TLB answers any number of lookups a cycle."""
-
-AVERAGE_ALL = "Average (all)"
 
 
 def sweep(
@@ -95,18 +94,17 @@ def cycles(
     return material.numbers("cycles", some(programs), list(designs))
 
 
-def recorded(
-    material: Material,
-    reading: Callable[[Result], Mapping[str, float]],
-    programs: Mapping[str, str],
-    variant: str,
-) -> pd.DataFrame:
-    """Numbers of what runs of a design recorded: a row a program; NaN where there is no run."""
-    import pandas as pd
+def recorded(reading: Callable[[Result], Mapping[str, float]], variant: str) -> Table:
+    """The table of numbers that runs of a design recorded: a row a program; NaN without a run."""
 
-    found = material.read(reading, programs, {"variant": variant})
-    rows = pd.DataFrame.from_dict(found, orient="index")
-    return rows.reindex(list(programs)).rename_axis("program")
+    def table(material: Material) -> pd.DataFrame:
+        import pandas as pd
+
+        found = material.read(reading, PROGRAMS, {"variant": variant})
+        rows = pd.DataFrame.from_dict(found, orient="index")
+        return rows.reindex(list(PROGRAMS)).rename_axis("program")
+
+    return table
 
 
 def bars_of_windows(

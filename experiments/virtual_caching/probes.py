@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpusim.machine.load import load_model
 from gpusim.runs.simulate import simulate
-from gpusim.studies.reproduce import Figure, Material, Measured, one
-from gpusim.studies.reproduce.pictures import bars
+from gpusim.studies.reproduce import Bars, Material, Measured, figure, one
 from gpusim.workloads.workload import load_workload
 
 from .common import MODEL, OPT, PROGRAMS
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Picture
 
     from gpusim.workloads.workload import Workload
 
@@ -49,7 +47,7 @@ def probes(workload: Workload) -> str:
     )
 
 
-def table(material: Material) -> pd.DataFrame:
+def shares_filtered(material: Material) -> pd.DataFrame:
     """Share of the probes that do not reach the L2 cache; runs the programs."""
     import pandas as pd
 
@@ -65,29 +63,15 @@ def table(material: Material) -> pd.DataFrame:
     return pd.DataFrame({FILTERED: found}, pd.Index(PROBED, name="program"))
 
 
-def draw(table: pd.DataFrame) -> Picture:
-    """Programs side by side."""
-    return bars(table, "share of the probes")
-
-
-def measure(table: pd.DataFrame) -> dict[str, Measured]:
-    """Without a table, all of them look for their line in the L2 cache."""
-    least = table[FILTERED].min()
-    return {"vc.sec5.probe_filter": one(least, least > 0)}
-
-
-FIGURE = Figure(
+@figure(
     id="vc.sec5.probes",
     title="§5.3: probes of CPUs",
     about="VC With OPT: a CPU asks for a line every 50 cycles, from all over the arrays; the "
     "share that the backward table filters.",
-    claims=("vc.sec5.probe_filter",),
-    table=table,
-    draw=draw,
-    measure=measure,
+    table=shares_filtered,
+    draw=Bars("share of the probes"),
 )
-
-if __name__ == "__main__":
-    from gpusim.cli.script import script
-
-    script(FIGURE)
+def probe_filter(table: pd.DataFrame) -> dict[str, Measured]:
+    """Without a table, all of them look for their line in the L2 cache."""
+    least = table[FILTERED].min()
+    return {"vc.sec5.probe_filter": one(least, least > 0)}

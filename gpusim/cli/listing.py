@@ -187,7 +187,7 @@ def _figures() -> Iterator[Row]:
             yield {
                 "name": figure.id,
                 "description": figure.title,
-                "claims": ", ".join(figure.claims),
+                "claims": ", ".join(claim.id for claim in paper.claims_of(figure.id)),
             }
 
 

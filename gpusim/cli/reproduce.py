@@ -69,8 +69,9 @@ def reproduce(
     from gpusim.cli.sweep_view import sweep_progress
     from gpusim.studies.reproduce.catalog import choose, means
     from gpusim.studies.reproduce.page import PICTURES, write_page
+    from gpusim.studies.reproduce.pictures import save_picture
     from gpusim.studies.reproduce.run import reproduce as run
-    from gpusim.studies.reproduce.run import save_picture, unmeasured
+    from gpusim.studies.reproduce.run import unmeasured
 
     wanted = ids or []
     chosen = choose(wanted)
@@ -82,7 +83,7 @@ def reproduce(
         try_papers(chosen, output, docs, scale, kind, jobs=jobs, dask=dask, as_json=as_json)
         return
     found: list[Outcome] = []
-    told: list[dict[str, Any]] = []
+    plain: list[dict[str, Any]] = []
     left_out: list[Judged] = []
     for paper, figures in chosen:
         for outcome in run(
@@ -99,17 +100,17 @@ def reproduce(
             write_page(paper, [outcome], docs, kind=kind)
             found.append(outcome)
             if as_json:
-                told.append(_plain(outcome, picture))
+                plain.append(_plain(outcome, picture))
             else:
                 print_outcome(outcome, picture)
         reasons = [one for one in unmeasured(paper) if means(one.claim.id, wanted)]
         left_out += reasons
         if as_json:
-            told.append({"paper": paper.paper, "claims": [_judged(one) for one in reasons]})
+            plain.append({"paper": paper.paper, "claims": [_judged(one) for one in reasons]})
         else:
             print_unmeasured(paper, reasons)
     if as_json:
-        print(json.dumps(told))
+        print(json.dumps(plain))
     else:
         print_score([*(one for outcome in found for one in outcome.claims), *left_out])
     if any(outcome.failures for outcome in found) or (check and _wrong(found, wanted)):

@@ -14,11 +14,11 @@ from rich.text import Text
 from gpusim.cli.console import stdout_console
 from gpusim.cli.sweep_view import sweep_progress
 from gpusim.core.errors import UserError
-from gpusim.studies.reproduce.choices_page import cells, columns, draw_trials
 from gpusim.studies.reproduce.claims import Paper, Role
 from gpusim.studies.reproduce.page import PICTURES, choices_id, write_page
 from gpusim.studies.reproduce.run import reproduce, run_ahead
-from gpusim.studies.reproduce.trials import Trials, changes_of, try_choices, values_of
+from gpusim.studies.reproduce.sensitivity import Sensitivity, changes_of, values_of, vary_choices
+from gpusim.studies.reproduce.sensitivity_page import cells, columns, draw_sensitivity
 from gpusim.views.plots import save
 
 if TYPE_CHECKING:
@@ -41,64 +41,62 @@ def try_papers(
     Raises:
         UserError: a paper has no choices, or as `reproduce`.
     """
-    told = []
+    plain = []
     for paper, figures in chosen:
         if not paper.choice:
             raise UserError(f"{paper.name}: its claims file states no choices that could be tried")
         wanted = [figure for figure in figures if _matters(paper, figure)]
-        changes = [laid for _, _, laid in changes_of(paper)]
+        changes = [overlay for _, _, overlay in changes_of(paper)]
         run_ahead(
             paper, wanted, runs, scale, changes, jobs=jobs, dask=dask, progress=sweep_progress
         )
         make = partial(
             reproduce, paper, wanted, runs, scale, jobs=jobs, dask=dask, progress=sweep_progress
         )
-        trials = try_choices(paper, make)
-        picture = draw_trials(trials)
+        sensitivity = vary_choices(paper, make)
+        picture = draw_sensitivity(sensitivity)
         if picture is not None:
             save(picture, docs / PICTURES / f"{choices_id(paper)}.{kind}")
-        write_page(paper, [], docs, (trials, scale), kind)
+        write_page(paper, [], docs, (sensitivity, scale), kind)
         if as_json:
-            told.append(_plain(paper, trials))
+            plain.append(_plain(paper, sensitivity))
         else:
-            _print(paper, trials)
+            _print(paper, sensitivity)
     if as_json:
-        print(json.dumps(told))
+        print(json.dumps(plain))
 
 
 def _matters(paper: Paper, figure: Figure) -> bool:
     """Whether a figure measures calibration or a main result."""
     return any(
-        claim.role == Role.CALIBRATION or claim.headline
-        for claim in paper.claim
-        if claim.id in figure.claims
+        claim.role == Role.CALIBRATION or claim.headline for claim in paper.claims_of(figure.id)
     )
 
 
-def _print(paper: Paper, trials: Trials) -> None:
+def _print(paper: Paper, sensitivity: Sensitivity) -> None:
     for role, headline in ((Role.CALIBRATION, False), (Role.OUTCOME, True)):
         table = Table(title=f"{paper.paper}: {role}", header_style="bold")
         table.add_column("claim", overflow="fold")
-        for trial in columns(trials, role):
-            table.add_column(trial.name, overflow="fold")
-        for name in trials.ids(role, headline=headline):
-            table.add_row(Text(name), *map(Text, cells(trials, role, name)))
+        for variation in columns(sensitivity, role):
+            table.add_column(variation.name, overflow="fold")
+        for name in sensitivity.ids(role, headline=headline):
+            table.add_row(Text(name), *map(Text, cells(sensitivity, role, name)))
         stdout_console().print(table)
 
 
-def _plain(paper: Paper, trials: Trials) -> dict[str, Any]:
-    everything = (trials.taken, *trials.readings, *trials.shifts)
+def _plain(paper: Paper, sensitivity: Sensitivity) -> dict[str, Any]:
+    everything = (sensitivity.taken, *sensitivity.readings, *sensitivity.shifts)
     return {
         "paper": paper.paper,
         "trials": [
             {
-                "choice": trial.choice,
-                "reading": trial.reading,
+                "choice": variation.choice,
+                "reading": variation.reading,
                 "claims": {
-                    name: {"here": list(values_of(trial, name)), "verdict": str(one.verdict)}
-                    for name, one in trial.claims.items()
+                    name: {"here": list(values_of(variation, name)), "verdict": str(one.verdict)}
+                    for name, one in variation.claims.items()
                 },
             }
-            for trial in everything
+            for variation in everything
         ],
     }

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gpusim.cli.console import stdout_console
 from gpusim.studies.reproduce.claims import Paper, Role
-from gpusim.studies.reproduce.page import cells_of, ours, told
+from gpusim.studies.reproduce.page import cells_of, ours, statement_of
 from gpusim.studies.reproduce.run import Judged, Outcome
 from gpusim.studies.reproduce.verdict import Verdict
 
@@ -72,7 +72,7 @@ def _claims(claims: Iterable[Judged], title: str | None = None) -> Table:
         here = ours(one.claim, one.measured).replace("**", "")
         table.add_row(
             Text(one.claim.id, style="bold" if one.claim.headline else ""),
-            Text(told(one.claim)),
+            Text(statement_of(one.claim)),
             Text(here),
             Text(one.verdict, style=_STYLES[one.verdict]),
         )

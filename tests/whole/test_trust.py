@@ -76,7 +76,6 @@ def judged(*claims: Claim, verdict: str = "differs") -> Judgement:
         title="P",
         model="tiny",
         programs="p",
-        figures=(),
         intro="",
         claim=claims,
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.machinery import ModuleSpec
+from pkgutil import iter_modules
+from types import ModuleType
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.files.shipped import data_folder
@@ -18,13 +20,68 @@ PACKAGE = "_gpusim_experiments"
 
 
 def figures_of(paper: Paper) -> tuple[Figure, ...]:
-    """The figures of a paper, in the order of its page."""
+    """The figures of a paper in the order of its page: all that the modules of its folder have.
+
+    Raises:
+        UserError: a claim is measured by no figure, two figures have one id, or one comes after a
+            figure that there is not.
+    """
+    figures: dict[str, Figure] = {}
+    for module in _modules(paper.folder):
+        for value in vars(module).values():
+            if isinstance(value, Figure) and figures.setdefault(value.id, value) is not value:
+                raise UserError(f"{module.__file__}: there are several figures {value.id!r}")
+    _check(paper, figures)
+    ordered = tuple(_in_order(paper, figures.values()))
+    if left := sorted(figures.keys() - {figure.id for figure in ordered}):
+        raise UserError(f"experiments/{paper.folder}: come after each other: {', '.join(left)}")
+    return ordered
+
+
+def _modules(folder: str) -> Iterator[ModuleType]:
+    """The modules of a paper's folder."""
     if PACKAGE not in sys.modules:
         spec = ModuleSpec(PACKAGE, None, is_package=True)
         spec.submodule_search_locations = [str(data_folder("experiments"))]
         sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
-    modules = (importlib.import_module(f"{PACKAGE}.{paper.folder}.{n}") for n in paper.figures)
-    return tuple(module.FIGURE for module in modules)
+    package = importlib.import_module(f"{PACKAGE}.{folder}")
+    for found in iter_modules(package.__path__):
+        yield importlib.import_module(f"{package.__name__}.{found.name}")
+
+
+def _check(paper: Paper, figures: Mapping[str, Figure]) -> None:
+    measured = {claim for name in figures for claim in paper.claims_of(name)}
+    for claim in paper.claim:
+        if claim not in measured and not claim.reason:
+            raise UserError(
+                f"experiments/claims/{paper.name}.toml: {claim.id}: no figure measures it"
+                f"{nearest(claim.figure, figures)}; figures: {', '.join(figures)}"
+            )
+    for figure in figures.values():
+        if figure.after and figure.after not in figures:
+            raise UserError(
+                f"experiments/{paper.folder}: {figure.id} comes after {figure.after!r}"
+                f"{nearest(figure.after, figures)}; figures: {', '.join(figures)}"
+            )
+
+
+def _in_order(paper: Paper, figures: Iterable[Figure]) -> Iterator[Figure]:
+    """By the first claim of each; those that come after another one right behind it."""
+    place = {claim.id: number for number, claim in enumerate(paper.claim)}
+
+    def first_claim(figure: Figure) -> int:
+        return min((place[claim.id] for claim in paper.claims_of(figure.id)), default=-1)
+
+    followers: dict[str, list[Figure]] = {}
+    for figure in sorted(figures, key=first_claim):
+        followers.setdefault(figure.after, []).append(figure)
+
+    def after(name: str) -> Iterator[Figure]:
+        for figure in followers.get(name, ()):
+            yield figure
+            yield from after(figure.id)
+
+    return after("")
 
 
 def choose(ids: Iterable[str]) -> list[tuple[Paper, list[Figure]]]:
@@ -50,7 +107,7 @@ def choose(ids: Iterable[str]) -> list[tuple[Paper, list[Figure]]]:
         figures = [
             figure
             for figure in figures_of(paper)
-            if any(means(name, wanted) for name in (figure.id, *figure.claims))
+            if any(means(name, wanted) for name in _names_of(paper, figure))
         ]
         if figures or any(means(claim.id, wanted) for claim in paper.claim):
             chosen.append((paper, figures))
@@ -61,6 +118,10 @@ def means(name: str, ids: Iterable[str]) -> bool:
     """Whether some ids mean a figure or a claim; no ids mean all."""
     wanted = list(ids)
     return not wanted or any(_begins(name, one) for one in wanted)
+
+
+def _names_of(paper: Paper, figure: Figure) -> list[str]:
+    return [figure.id, *(claim.id for claim in paper.claims_of(figure.id))]
 
 
 def _names(paper: Paper) -> list[str]:

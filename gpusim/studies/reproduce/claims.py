@@ -39,6 +39,8 @@ class Claim:
 
     Attributes:
         id: the paper's short name, a figure or section, a name.
+        figure: id of the figure that measures it; default: the one whose id the claim's begins
+            with.
         role: one of `Role`.
         where: in the paper.
         statement: what it says.
@@ -59,6 +61,7 @@ class Claim:
     where: str
     statement: str
     direction: str
+    figure: str = ""
     scope: str = "simulate"
     headline: bool = False
     values: tuple[float, ...] = ()
@@ -80,7 +83,6 @@ class Paper:
         title: of the paper.
         model: the machine that its figures use.
         programs: its collection of workloads (``workloads/papers``).
-        figures: modules in the folder of its figures, in the order of its page.
         intro: how its claims were measured, for its page.
         machines: by scale, the variant of the model that lies under all designs; none: the model
             itself.
@@ -97,7 +99,6 @@ class Paper:
     title: str
     model: str
     programs: str
-    figures: tuple[str, ...]
     intro: str
     claim: tuple[Claim, ...]
     machines: Mapping[str, str] = field(factory=dict, hash=False)
@@ -111,6 +112,16 @@ class Paper:
     def folder(self) -> str:
         """The folder of its figures: a package, so without hyphens."""
         return self.name.replace("-", "_")
+
+    def claims_of(self, figure: str) -> tuple[Claim, ...]:
+        """The claims that a figure measures, by its id, in the order of the paper."""
+        return tuple(claim for claim in self.claim if _measures(figure, claim))
+
+
+def _measures(figure: str, claim: Claim) -> bool:
+    if claim.reason or claim.figure:
+        return claim.figure == figure
+    return claim.id == figure or claim.id.startswith(f"{figure}.")
 
 
 def papers() -> tuple[Paper, ...]:
@@ -157,6 +168,8 @@ def read_claims(path: Path) -> Paper:
         _check_word(f"{where}: scope", claim.scope, SCOPES)
         if bool(claim.measured) == bool(claim.reason):
             raise UserError(f"{where}: must have either `measured` or `reason`")
+        if claim.reason and claim.figure:
+            raise UserError(f"{where}: has a `reason` why no figure measures it, and a `figure`")
     return paper
 
 

@@ -46,5 +46,5 @@ def _counts(claims: list[Claim], verdicts: Mapping[str, str]) -> Iterator[str]:
     for role in Role:
         mine = Counter(verdicts[claim.id] for claim in claims if claim.role == role)
         if mine:
-            told = (f"{mine[verdict]} *{verdict}*" for verdict in Verdict if mine[verdict])
-            yield f"Of {mine.total()} {role} claims: {', '.join(told)}."
+            counts = (f"{mine[verdict]} *{verdict}*" for verdict in Verdict if mine[verdict])
+            yield f"Of {mine.total()} {role} claims: {', '.join(counts)}."

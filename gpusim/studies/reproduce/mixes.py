@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gpusim.studies.sweep.point import ALONE, SHARED
 from gpusim.workloads.builder import application_builder
@@ -13,7 +14,19 @@ from gpusim.workloads.tables import SCALES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpusim.studies.reproduce.figure import Design, Material
+    from gpusim.results.result import Result
+    from gpusim.studies.reproduce.tables import Design, Material
+
+T = TypeVar("T")
+Value_co = TypeVar("Value_co", covariant=True)
+
+
+class Reading(Protocol[Value_co]):
+    """Something of an application in a run."""
+
+    def __call__(self, result: Result, app: str) -> Value_co:
+        """Read it."""
+
 
 Mixes = Mapping[str, str]
 """Names of mixes, and their workloads."""
@@ -56,6 +69,26 @@ def of_applications_alone(
         )
 
     return _by_application(mixes, of_one)
+
+
+def read_applications(
+    material: Material,
+    reading: Reading[T],
+    mixes: Mixes,
+    design_of: Callable[[str], Design],
+) -> dict[str, T]:
+    """Something of the runs themselves, of each application: by ``MIX.APP``.
+
+    Args:
+        material: whose runs they are.
+        reading: of a run, and of an application in it.
+        mixes: names, and their workloads.
+        design_of: what tells the runs of an application from others.
+    """
+    found: dict[str, T] = {}
+    for row, (mix, app) in rows(mixes).items():
+        found |= material.read(partial(reading, app=app), {row: mixes[mix]}, design_of(app))
+    return found
 
 
 def alone(app: str, design: Design) -> Design:

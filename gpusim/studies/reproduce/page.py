@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from gpusim.core.errors import WriteError
 from gpusim.files.whole_files import whole_file
 from gpusim.studies.reproduce.catalog import figures_of
-from gpusim.studies.reproduce.choices_page import sources, trials_part
 from gpusim.studies.reproduce.claims import Claim, Paper
 from gpusim.studies.reproduce.first_screen import first_screen
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
-from gpusim.studies.reproduce.trials import Trials
+from gpusim.studies.reproduce.sensitivity import Sensitivity
+from gpusim.studies.reproduce.sensitivity_page import sensitivity_part, sources
 from gpusim.studies.reproduce.verdict import Measured, Verdict
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def write_page(
     paper: Paper,
     found: Iterable[Outcome],
     folder: Path,
-    tried: tuple[Trials, str] | None = None,
+    tried: tuple[Sensitivity, str] | None = None,
     kind: str = "png",
 ) -> Path:
     """Write ``PAPER.md``, or replace the parts of some figures in it.
@@ -66,7 +66,7 @@ def write_page(
     parts |= {one.figure.id: "\n".join(_part(one, kind)) for one in found if one.table is not None}
     if tried is not None:
         name = choices_id(paper)
-        parts[name] = "\n".join(trials_part(paper, *tried, f"{PICTURES}/{name}.{kind}"))
+        parts[name] = "\n".join(sensitivity_part(paper, *tried, f"{PICTURES}/{name}.{kind}"))
     with whole_file(path) as stream:
         stream.write(page_text(paper, parts).encode())
     return path
@@ -93,8 +93,8 @@ def page_text(paper: Paper, parts: dict[str, str]) -> str:
     for figure in figures_of(paper):
         if figure.id in parts:
             bare = _REMARK.split(parts[figure.id], maxsplit=1)[0].rstrip()
-            told = remarks(claim for claim in paper.claim if claim.id in figure.claims)
-            lines += _marked(figure.id, bare, told)
+            causes = remarks(paper.claims_of(figure.id))
+            lines += _marked(figure.id, bare, causes)
     if reasons := unmeasured(paper):
         lines += ["## Not measured", "", *claims_table(reasons)]
         lines += remarks(one.claim for one in reasons)
@@ -146,8 +146,8 @@ def _measured(paper: Paper) -> Iterator[str]:
 
 def _machines(paper: Paper) -> str:
     """On which variants of the model the designs are laid."""
-    told = (f"variant `{variant}` at {scale} scale" for scale, variant in paper.machines.items())
-    return "".join(f", {one}" for one in told)
+    variants = (f"variant `{name}` at {scale} scale" for scale, name in paper.machines.items())
+    return "".join(f", {one}" for one in variants)
 
 
 def _part(found: Outcome, kind: str) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _part(found: Outcome, kind: str) -> Iterator[str]:
 def claims_table(claims: Iterable[Judged]) -> Iterator[str]:
     """Claims with the paper's numbers and ours."""
     rows = [
-        (one.claim.id, told(one.claim), ours(one.claim, one.measured), str(one.verdict))
+        (one.claim.id, statement_of(one.claim), ours(one.claim, one.measured), str(one.verdict))
         for one in claims
     ]
     yield from markdown(("claim", "the paper", "here", "verdict"), rows)
@@ -179,7 +179,7 @@ def remarks(claims: Iterable[Claim]) -> Iterator[str]:
             yield from (f"*{claim.id}*: {claim.cause.strip()}", "")
 
 
-def told(claim: Claim) -> str:
+def statement_of(claim: Claim) -> str:
     """What the paper says, and where."""
     return f"{claim.statement} ({claim.where})"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from gpusim.results.result import open_result
 from gpusim.studies.reproduce.claims import Claim, Paper
-from gpusim.studies.reproduce.figure import Figure, Material
-from gpusim.studies.reproduce.laid import Laid
+from gpusim.studies.reproduce.figure import Figure
+from gpusim.studies.reproduce.overlay import Overlay
 from gpusim.studies.reproduce.surveys import run_survey
+from gpusim.studies.reproduce.tables import Material
 from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
 from gpusim.studies.sweep.folder import FailedRun, RunFolder
 from gpusim.studies.sweep.point import BASELINE, as_text
@@ -83,7 +83,7 @@ def reproduce(
     dask: str | None = None,
     retry_failed: bool = False,
     progress: Progress = _silent,
-    laid: Laid | None = None,
+    overlay: Overlay | None = None,
 ) -> Iterator[Outcome]:
     """Make figures of a paper, one after the other; what was run before is not run again.
 
@@ -96,17 +96,17 @@ def reproduce(
         dask: address of a Dask scheduler whose workers do the runs (not the characterizations).
         retry_failed: run what has failed before once more.
         progress: shows how far a figure is.
-        laid: what is changed in all of them, beside the machine of the scale.
+        overlay: what is changed in all of them, beside the machine of the scale.
 
     Raises:
         UserError: as `gpusim.run_sweep`.
     """
     runs = RunFolder(folder, create=True)
     machine = paper.machines.get(scale, BASELINE)
-    laid = evolve(laid or Laid(), machine=machine)
+    overlay = evolve(overlay or Overlay(), machine=machine)
     for figure in figures:
         sweeps = []
-        changed = [one for sweep in figure.sweeps for one in laid.over(sweep)]
+        changed = [one for sweep in figure.sweeps for one in overlay.over(sweep)]
         for index, sweep in enumerate(changed):
             name = figure.id if index == 0 else f"{figure.id}-{index + 1}"
             with progress(figure.title) as report:
@@ -123,18 +123,18 @@ def reproduce(
         surveys = []
         for survey in figure.surveys:
             with progress(figure.title) as report:
-                on = laid.over_survey(survey)
+                on = overlay.over_survey(survey)
                 found = run_survey(on, scale, runs.path, jobs=jobs or cores(), progress=report)
             surveys.append(found)
         failures = tuple(failed for results in sweeps for failed in results.failures)
         material = Material(
             scale,
-            _rows(sweeps, laid),
+            _rows(sweeps, overlay),
             tuple(surveys),
             lambda key: open_result(runs.result_path(key)),
             machine,
         )
-        part = any(map(laid.leaves_out, figure.sweeps))
+        part = any(map(overlay.leaves_out, figure.sweeps))
         yield evolve(outcome(paper, figure, material, failures), part=part)
 
 
@@ -143,7 +143,7 @@ def run_ahead(
     figures: Iterable[Figure],
     folder: str | os.PathLike[str],
     scale: str,
-    changes: Iterable[Laid],
+    changes: Iterable[Overlay],
     *,
     jobs: int | None = None,
     dask: str | None = None,
@@ -156,7 +156,7 @@ def run_ahead(
         figures: which ones.
         folder: of runs.
         scale: of the programs.
-        changes: each as `reproduce` is told.
+        changes: what is changed, one after the other.
         jobs: processes of this machine; default: one a core.
         dask: address of a Dask scheduler whose workers do the runs.
         progress: shows how far they are.
@@ -167,9 +167,9 @@ def run_ahead(
     machine = paper.machines.get(scale, BASELINE)
     name = f"{paper.paper}.choices"
     sweeps: list[Sweep] = []
-    for laid in changes:
+    for overlay in changes:
         for sweep in (one for figure in figures for one in figure.sweeps):
-            for one in evolve(laid, machine=machine).over(sweep):
+            for one in evolve(overlay, machine=machine).over(sweep):
                 named = evolve(one, name=name, scale=scale)
                 if named not in sweeps:
                     sweeps.append(named)
@@ -192,8 +192,7 @@ def judge_all(paper: Paper, figure: Figure, measured: Mapping[str, Measured]) ->
     """The claims of a figure, in the order of the paper, with their verdicts."""
     return tuple(
         Judged(claim, measured.get(claim.id), judge(claim, measured.get(claim.id)))
-        for claim in paper.claim
-        if claim.id in figure.claims
+        for claim in paper.claims_of(figure.id)
     )
 
 
@@ -202,23 +201,7 @@ def unmeasured(paper: Paper) -> tuple[Judged, ...]:
     return tuple(Judged(claim, None, judge(claim, None)) for claim in paper.claim if claim.reason)
 
 
-def save_picture(found: Outcome, folder: Path, kind: str = "png") -> Path | None:
-    """Draw a figure as ``ID.KIND``, the paper's numbers beside ours; nothing if it has no table.
-
-    Raises:
-        UserError: it cannot be written.
-    """
-    from gpusim.studies.reproduce.beside import draw
-    from gpusim.views.plots import save
-
-    if found.table is None:
-        return None
-    path = folder / f"{found.figure.id}.{kind}"
-    save(draw(found), path)
-    return path
-
-
-def _rows(sweeps: Iterable[SweepResults], laid: Laid) -> pd.DataFrame:
+def _rows(sweeps: Iterable[SweepResults], overlay: Overlay) -> pd.DataFrame:
     """The tables of some sweeps in one; what tells runs apart is text, designs have their names."""
     import pandas as pd
 
@@ -228,6 +211,6 @@ def _rows(sweeps: Iterable[SweepResults], laid: Laid) -> pd.DataFrame:
         place = list(table.columns).index("key")
         names = list(table.columns[:place])
         text = {name: table[name].map(as_text) for name in names}
-        text["variant"] = text["variant"].map(laid.design)
+        text["variant"] = text["variant"].map(overlay.design)
         parts.append(table.assign(**text))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -1,13 +1,24 @@
-"""Whether a claim holds here: from the claim and what was measured, nothing else."""
+"""What is measured for a claim, and whether it holds here: from these two, nothing else."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from math import isnan
+from math import isfinite, isnan
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from gpusim.studies.reproduce.claims import Claim
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POINT = 0.01
+"""From which difference on hit rates count as different."""
+
+POOR = 0.8
+"""A TLB hit rate below this is poor: where MASK (§6) calls miss rates high."""
 
 
 @frozen
@@ -23,6 +34,53 @@ class Measured:
     values: tuple[float, ...] = ()
     holds: bool | None = None
     text: str = ""
+
+
+def number(*values: float, text: str = "") -> Measured:
+    """Ours for the values of a claim."""
+    return Measured(tuple(map(float, values)), text=text)
+
+
+def most(holds: pd.Series, at_least_half: bool = False) -> Measured:
+    """Whether something is so for more than half of the programs.
+
+    Args:
+        holds: of each program.
+        at_least_half: half of them are enough.
+    """
+    count = int(holds.sum())
+    enough = 2 * count >= len(holds) if at_least_half else 2 * count > len(holds)
+    names = ", ".join(map(str, holds.index[holds]))
+    return Measured(holds=enough, text=f"{count} of {len(holds)}{f': {names}' if names else ''}")
+
+
+def all_of(
+    values: pd.Series, holds: Callable[[pd.Series], pd.Series], cell: str = "{:+.1f} points"
+) -> Measured:
+    """Whether something is so for every program; tells each one's number.
+
+    Args:
+        values: of each program.
+        holds: of numbers, for which it is so.
+        cell: how a number is written.
+    """
+    text = ", ".join(f"{name} {cell.format(value)}" for name, value in values.items())
+    return Measured(holds=bool(holds(values).all()), text=text)
+
+
+def one(value: float, holds: bool, cell: str = "{:.1%}") -> Measured:
+    """A single number, and whether it is as the paper says."""
+    return Measured(holds=bool(holds), text=cell.format(value))
+
+
+def mean_points(rates: pd.DataFrame, design: str, baseline: str, least: float = 1.0) -> Measured:
+    """Whether the mean hit rate of a design is higher by some percentage points."""
+    means = rates[[baseline, design]].mean()
+    difference = 100 * float(means[design] - means[baseline])
+    return Measured(
+        holds=bool(isfinite(difference) and difference >= least),
+        text=f"{means[baseline]:.1%} → {means[design]:.1%} ({difference:+.1f} points)",
+    )
 
 
 class Verdict(StrEnum):

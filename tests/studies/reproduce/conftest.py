@@ -19,7 +19,6 @@ paper = "mine"
 title = "Mine"
 model = "tiny"
 programs = "orchestrated"
-figures = ["fig1", "fig2"]
 intro = "Small."
 
 [study]
@@ -73,9 +72,10 @@ values = [1.0]
 reason = "needs a chip"
 """
 
-FIG1 = """
-from gpusim.views.plots import bar_groups
-from gpusim.studies.reproduce import Figure, gain, number
+FIGURES = """
+import pandas as pd
+
+from gpusim.studies.reproduce import Bars, Survey, figure, gain, number, numbers, one
 from gpusim.studies.sweep.spec import Sweep
 
 from .common import PROGRAMS
@@ -83,45 +83,29 @@ from .common import PROGRAMS
 DESIGNS = {"few": {"tlb.L1.entries": 2}, "many": {"tlb.L1.entries": 64, "tlb.L1.ways": 4}}
 
 
-def table(found):
-    return found.numbers("cycles", PROGRAMS, DESIGNS)
-
-
-FIGURE = Figure(
-    id="mine.fig1", title="Fig. 1", about="About it.", claims=("mine.fig1.faster",),
-    sweeps=(Sweep(models="tiny", workloads=tuple(PROGRAMS.values()),
-                  set={"tlb.L1.entries, tlb.L1.ways": [[2, 2], [64, 4]]}),),
-    table=table, draw=lambda table: bar_groups(table, geomean=False).figure, cell="{:.0f}",
-    measure=lambda table: {"mine.fig1.faster": number(gain(table, "many", "few").mean())},
-)
-
-if __name__ == "__main__":
-    from gpusim.cli.script import script
-
-    script(FIGURE)
-"""
-
-FIG2 = """
-import pandas as pd
-
-from gpusim.views.plots import bar_groups
-from gpusim.studies.reproduce import Figure, Survey, one
-
-from .common import PROGRAMS
-
-
-def table(found):
+def shares(found):
     (apps,) = found.surveys
     shares = [apps[name].intra_shares[4] for name in PROGRAMS.values()]
     return pd.DataFrame({"b5": shares}, pd.Index(list(PROGRAMS), name="program"))
 
 
-FIGURE = Figure(
-    id="mine.fig2", title="Fig. 2", about="About it.", claims=("mine.fig2.reuse",),
+@figure(
+    id="mine.fig2", title="Fig. 2", about="About it.",
     surveys=(Survey(model="tiny", workloads=tuple(PROGRAMS.values())),),
-    table=table, draw=lambda table: bar_groups(table, geomean=False).figure,
-    measure=lambda table: {"mine.fig2.reuse": one(table["b5"].mean(), table["b5"].mean() > 0)},
+    table=shares, draw=Bars("share"),
 )
+def reuse(table):
+    return {"mine.fig2.reuse": one(table["b5"].mean(), table["b5"].mean() > 0)}
+
+
+@figure(
+    id="mine.fig1", title="Fig. 1", about="About it.",
+    sweeps=(Sweep(models="tiny", workloads=tuple(PROGRAMS.values()),
+                  set={"tlb.L1.entries, tlb.L1.ways": [[2, 2], [64, 4]]}),),
+    table=numbers("cycles", PROGRAMS, DESIGNS), draw=Bars("cycles"), cell="{:.0f}",
+)
+def faster(table):
+    return {"mine.fig1.faster": number(gain(table, "many", "few").mean())}
 """
 
 
@@ -158,9 +142,9 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     (folder / "claims").mkdir(parents=True)
     (folder / "mine").mkdir()
     (folder / "claims" / "mine.toml").write_text(CLAIMS)
+    (folder / "mine" / "__init__.py").touch()
     (folder / "mine" / "common.py").write_text('PROGRAMS = {"the nw": "nw", "gemm": "gemm"}\n')
-    (folder / "mine" / "fig1.py").write_text(FIG1)
-    (folder / "mine" / "fig2.py").write_text(FIG2)
+    (folder / "mine" / "figures.py").write_text(FIGURES)
     monkeypatch.setattr(claims, "data_folder", lambda _: folder)
     monkeypatch.setattr(catalog, "data_folder", lambda _: folder)
     monkeypatch.chdir(tmp_path)

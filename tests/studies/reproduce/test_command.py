@@ -188,29 +188,6 @@ def test_from_python(mine, tmp_path):
         next(run.reproduce(paper, figures, runs, "huge"))
 
 
-def test_a_module_is_a_command(tmp_path):
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "experiments.orchestrated.table2",
-            "--scale",
-            "smoke",
-            "-o",
-            str(tmp_path / "runs"),
-            "--docs",
-            str(tmp_path / "pages"),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "orch.table2.footprint_order" in done.stdout
-    assert (tmp_path / "pages" / "pictures" / "orch.table2.png").exists()
-
-
 @pytest.mark.long
 def test_an_installed_gpusim_finds_its_figures(tmp_path):
     """As in a wheel; a package of the user's that has the same name does not come between."""

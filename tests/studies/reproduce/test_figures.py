@@ -9,9 +9,9 @@ import pytest
 
 from gpusim.studies.characterize.blocks import BlockAccesses
 from gpusim.studies.reproduce import mixes
-from gpusim.studies.reproduce.beside import draw
 from gpusim.studies.reproduce.catalog import figures_of
 from gpusim.studies.reproduce.claims import papers
+from gpusim.studies.reproduce.pictures import draw_compared
 from gpusim.studies.reproduce.run import outcome
 from gpusim.views.plots import save
 from tests.quick import quick
@@ -47,9 +47,8 @@ def test_a_table_a_picture_and_all_claims(name):
     assert found.table.index.is_unique
     assert found.table.columns.is_unique
     assert not found.table.isna().any(axis=None)
-    assert {one.claim.id for one in found.claims} == set(figure.claims)
-    assert set(figure.measure(found.table)) == set(figure.claims)
-    drawn = draw(found)
+    assert set(figure.measure(found.table)) == {one.claim.id for one in found.claims}
+    drawn = draw_compared(found)
     stated = [label.get_text() for axes in drawn.axes for label in axes.texts if "|" in str(label)]
     assert len(stated) == sum(len(one.claim.values) for one in found.claims)
 
@@ -75,7 +74,8 @@ def test_adjacent_sharing(tmp_path):
     columns = [module.SHARED, module.ADJACENT, module.PART]
     table = pd.DataFrame(0.5, index, columns)
     save(figure.draw(table), tmp_path / "picture.png")
-    assert figure.measure(table)[figure.claims[0]].values == (50, 50, 50, 50)
+    (measured,) = figure.measure(table).values()
+    assert measured.values == (50, 50, 50, 50)
 
 
 def test_execution_times_like_the_paper():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from gpusim.studies.reproduce.beside import stated
 from gpusim.studies.reproduce.claims import papers
-from gpusim.studies.reproduce.pictures import CROWDED, Bars, bars, panels
+from gpusim.studies.reproduce.pictures import CROWDED, Bars, panels, stated
 from gpusim.studies.reproduce.run import Judged
 from gpusim.studies.reproduce.verdict import Measured, Verdict
 
@@ -24,24 +23,24 @@ def names(axes: object) -> list[str]:
 
 
 def test_few_programs_have_bars() -> None:
-    (axes,) = bars(table(CROWDED), "cycles").axes
+    (axes,) = Bars("cycles")(table(CROWDED)).axes
     assert [one.get_label() for one in axes.containers] == ["base", "mine"]
     assert axes.get_ylabel() == "cycles"
 
 
 def test_many_are_dots_with_the_means_below() -> None:
-    (axes,) = bars(table(CROWDED + 1), "cycles").axes
+    (axes,) = Bars("cycles")(table(CROWDED + 1)).axes
     assert not axes.containers
     assert axes.get_xlabel() == "cycles"
     assert names(axes) == [*(f"p{number}" for number in range(CROWDED + 1)), "Average"]
 
 
 def test_crowded_panels_stand_in_one_order() -> None:
-    rates = table(CROWDED + 1)
-    times = rates.iloc[::-1].assign(mine=rates["base"])
-    left, right = panels(
-        Bars(rates, "rate"), Bars(times, "time", line="base", geomean=True, limit=9)
-    ).axes
+    def reversed_times(rates: pd.DataFrame) -> pd.DataFrame:
+        return rates.iloc[::-1].assign(mine=rates["base"])
+
+    draw = panels(Bars("rate"), Bars("time", reversed_times, line="base", geomean=True, limit=9))
+    left, right = draw(table(CROWDED + 1)).axes
     assert names(right) == [*names(left), "geomean"]
     assert names(left)[-1] == "Average"
     assert left.get_ylim() == right.get_ylim()

@@ -103,7 +103,7 @@ def test_events_of_shared_entries_a_tenth_of_the_run():
         def table(self, name):
             return {"sharing": events}[name]
 
-    found = import_module("experiments.star.sharing").over_time(Recorded())
+    found = import_module("experiments.star.l3_tlb").over_time(Recorded())
     # tenths of 20 cycles; the other level does not count
     assert found["shares"].tolist() == [15000, 0, 0, 0, 1000, 0, 0, 0, 0, 350]
     assert found.index.tolist() == [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]

@@ -1,0 +1,97 @@
+"""How COMP's hit rates move with the rebase constant and with the allocation of frames."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+from gpusim.studies.reproduce import Figure, Lines, Measured, figure, mean_points, numbers
+from gpusim.views.plots import bar_groups, new_figure
+
+from .common import L2_RATE, PROGRAMS, sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+    from gpusim.studies.reproduce.tables import Design
+
+SHORT = ("nw", "sssp", "bc", "mummer", "cfd", "streamcluster", "histo", "shoc_bfs")
+"""Irregular ones, only nw of them ORCH's: studies of a parameter need many runs."""
+
+STUDIED = {name: PROGRAMS[name] for name in SHORT}
+
+REBASE, RESTORED = "tlb.L2.sets.rebase", "tlb.L2.sets.restore"
+CONSTANTS = (4, 16, 64)
+
+BY_CONSTANT: dict[str, Design] = {
+    "baseline": {"variant": "baseline"},
+    **{f"R = {value}": {"variant": "compression", REBASE: value} for value in CONSTANTS},
+    "R = 16, restored": {"variant": "compression", RESTORED: True},
+}
+
+
+def over_constants(table: pd.DataFrame) -> pd.DataFrame:
+    """A line a program."""
+    lines = table[[f"R = {value}" for value in CONSTANTS]].T
+    lines.index = list(CONSTANTS)
+    return lines
+
+
+REBASE_CONSTANT = Figure(
+    id="comp.design.rebase",
+    title="Sensitivity: the rebase constant",
+    about="After R insertions that do not fit a set's base, the set takes a new one. L2 TLB hit "
+    "rates of eight of the irregular programs. *Restored*: each insertion that fits starts "
+    "the count anew.",
+    sweeps=(
+        sweep(programs=STUDIED),
+        sweep(["compression"], STUDIED, {REBASE: CONSTANTS}),
+        sweep(["compression"], STUDIED, {RESTORED: [True]}),
+    ),
+    table=numbers(L2_RATE, STUDIED, BY_CONSTANT),
+    draw=Lines("rebase constant R", "L2 TLB hit rate", over_constants, height=2.8),
+    after="comp.design.points",
+)
+
+KEY = "memory.frames"
+FRAMES = ("first-touch", "scattered")
+WAYS = {"baseline": "none", "compression": "half", "compression-unpartitioned": "all"}
+
+BY_FRAMES: dict[str, Design] = {
+    f"{name}, {frames}": {"variant": variant, KEY: frames}
+    for frames, (variant, name) in product(FRAMES, WAYS.items())
+}
+"""Which ways are compressed, and how frames are allocated."""
+
+
+def draw_by_frames(table: pd.DataFrame) -> Picture:
+    """A panel for each allocation."""
+    figure = new_figure("page", height=4.2)
+    for axes, frames in zip(figure.subplots(2, sharey=True), FRAMES, strict=True):
+        part = table[[name for name in table.columns if name.endswith(f", {frames}")]]
+        part.columns = part.columns.str.removesuffix(f", {frames}")
+        bar_groups(
+            part,
+            geomean=False,
+            ylabel="L2 TLB hit rate",
+            title=f"frames {frames}; ways compressed:",
+            ax=axes,
+        )
+    return figure
+
+
+@figure(
+    id="comp.design.frames",
+    title="Sensitivity: frame allocation, and the partition",
+    about="Frames one after another as pages are first touched, or scattered over the memory; "
+    "none, half or all of the ways compressed. L2 TLB hit rates of eight of the irregular "
+    "programs.",
+    sweeps=(sweep(WAYS, STUDIED, {KEY: FRAMES}),),
+    table=numbers(L2_RATE, STUDIED, BY_FRAMES),
+    draw=draw_by_frames,
+    after="comp.design.rebase",
+)
+def frames(table: pd.DataFrame) -> dict[str, Measured]:
+    """The mean with scattered frames."""
+    return {"comp.design.partition_needed": mean_points(table, "half, scattered", "all, scattered")}

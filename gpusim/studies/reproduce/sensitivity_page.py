@@ -1,0 +1,191 @@
+"""The choices of a paper on its page: sources, the calibration by each reading, sensitivities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+from typing import TYPE_CHECKING
+
+from gpusim.studies.reproduce.claims import Claim, Paper, Role
+from gpusim.studies.reproduce.markdown import markdown
+from gpusim.studies.reproduce.sensitivity import Sensitivity, Variation, values_of
+from gpusim.studies.reproduce.verdict import Verdict
+from gpusim.views.plots import new_figure, style, tornado
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+_MARKS = {
+    Verdict.AGREES: "✓",
+    Verdict.DIRECTION: "~",
+    Verdict.DIFFERS: "✗",
+    Verdict.NOT_MEASURED: "–",
+}
+_PANELS = 3
+"""Tornadoes side by side."""
+_LONG = 34
+
+
+def sources(paper: Paper) -> Iterator[str]:
+    """What is open, how it may be read, who says so, and what was taken."""
+    if not paper.choice:
+        return
+    yield from ("## What the paper leaves open", "")
+    frozen = f"Choices were frozen in commit `{paper.frozen}`, " if paper.frozen else ""
+    yield (
+        f"{frozen or 'Choices are not frozen yet: they are '}made by claims of the role "
+        "*calibration* alone. What is taken is in bold. Sources: A, released code or data; B, "
+        "stated by a paper; C, inferred; D, from memory, or our own."
+    )
+    yield ""
+    rows = [
+        (
+            "" if number else choice.name,
+            "" if number else choice.about,
+            f"**{one.name}**" if one.taken else one.name,
+            f"{one.source} ({one.grade})",
+        )
+        for choice in paper.choice
+        for number, one in enumerate(choice.reading)
+    ]
+    yield from markdown(("choice", "what is open", "reading", "source"), rows)
+
+
+def sensitivity_part(
+    paper: Paper, sensitivity: Sensitivity, scale: str, picture: str
+) -> Iterator[str]:
+    """Tables of the calibration and of the main results.
+
+    Args:
+        paper: which it is.
+        sensitivity: of its choices.
+        scale: of the programs.
+        picture: where it is, from the page.
+    """
+    yield from ("### Calibration", "")
+    yield (
+        "Claims about programs and baseline, under what was taken and with one choice read "
+        f"otherwise (scale {scale}; ✓ agrees, ~ same direction, ✗ differs).{_studied(paper)}"
+    )
+    yield ""
+    role, ids = Role.CALIBRATION, sensitivity.ids(Role.CALIBRATION)
+    rows = [(name, *cells(sensitivity, role, name)) for name in ids]
+    agree = [_agreeing(variation, ids) for variation in columns(sensitivity, role)]
+    rows.append(("**agree**", *map(str, agree)))
+    yield from markdown(
+        ("claim", *(variation.name for variation in columns(sensitivity, role))), rows
+    )
+    if main := list(main_results(sensitivity)):
+        yield from ("### Sensitivity of the main results", "")
+        yield (
+            "One choice at a time; the interval is that of the mean of "
+            f"{1 + len(sensitivity.shifts)} runs, of which all but one have a latency shifted "
+            "that should not matter (95 %, Student's t)."
+        )
+        yield ""
+        yield from markdown(
+            ("main result", "the paper", "here", "interval", "readings give"),
+            [_result(sensitivity, claim, index) for claim, index in main],
+        )
+        yield from (f"![Main results under each reading]({picture})", "")
+
+
+def _studied(paper: Paper) -> str:
+    if not paper.study.workloads:
+        return ""
+    names = ", ".join(f"`{name}`" for name in paper.study.workloads)
+    return (
+        f" Tried on {names}: numbers are means over these, so that those of the taken reading are "
+        "not the figures' below, and claims about all programs are left out."
+    )
+
+
+def columns(sensitivity: Sensitivity, role: Role) -> list[Variation]:
+    """What stands side by side: readings, and of outcomes the shifted runs, too."""
+    shifts = sensitivity.shifts if role is Role.OUTCOME else ()
+    return [sensitivity.taken, *sensitivity.readings, *shifts]
+
+
+def cells(sensitivity: Sensitivity, role: Role, claim: str) -> list[str]:
+    """A claim's numbers and a mark of its verdict in each of the `columns`."""
+    return [_cell(variation, claim) for variation in columns(sensitivity, role)]
+
+
+def main_results(sensitivity: Sensitivity) -> Iterator[tuple[Claim, int]]:
+    """Numbers of main results: a claim and which of its values."""
+    for name in sensitivity.ids(Role.OUTCOME, headline=True):
+        claim = sensitivity.taken.claims[name].claim
+        for index, value in enumerate(values_of(sensitivity.taken, name)):
+            if not isnan(value):
+                yield claim, index
+
+
+def draw_sensitivity(sensitivity: Sensitivity) -> Picture | None:
+    """A tornado for each number of the main results; None: there is none."""
+    main = list(main_results(sensitivity))
+    if not main or not sensitivity.readings:
+        return None
+    rows = -(-len(main) // _PANELS)
+    figure = new_figure("page", height=(0.6 + 0.16 * len(sensitivity.readings)) * rows + 0.5)
+    axes = figure.subplots(rows, min(_PANELS, len(main)), sharey=True, squeeze=False).flat
+    for (claim, index), ax in zip(main, axes, strict=False):  # which takes no ax beyond the last
+        found = {one.name: values_of(one, claim.id) for one in sensitivity.readings}
+        there = {name: values[index] for name, values in found.items() if index < len(values)}
+        interval = sensitivity.interval(claim.id, index)
+        tornado(
+            there,
+            values_of(sensitivity.taken, claim.id)[index],
+            stated=claim.values[index] if index < len(claim.values) else None,
+            interval=None if interval is None else interval[1:],
+            title=_title(claim, index),
+            ax=ax,
+        )
+    for ax in list(axes):
+        ax.set_visible(False)
+    _name_lines(figure)
+    return figure
+
+
+def _name_lines(figure: Picture) -> None:
+    """One legend for all: what lines and bands are, each once."""
+    named = {
+        name: handle
+        for ax in figure.axes
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    with style():
+        figure.legend([*named.values()], [*named], loc="outside upper center", ncols=len(named))
+
+
+def _title(claim: Claim, index: int) -> str:
+    name = claim.id.partition(".")[2]
+    several = f" [{index + 1}]" if len(claim.values) > 1 else ""
+    return f"{name}{several}, {claim.unit}"[:_LONG]
+
+
+def _result(sensitivity: Sensitivity, claim: Claim, index: int) -> tuple[str, ...]:
+    name = claim.statement if not index else f"… number {index + 1}"
+    stated = f"{claim.values[index]:g}" if index < len(claim.values) else ""
+    interval = sensitivity.interval(claim.id, index)
+    found = [values_of(one, claim.id) for one in sensitivity.readings]
+    others = [values[index] for values in found if index < len(values) and not isnan(values[index])]
+    return (
+        name,
+        stated,
+        f"{values_of(sensitivity.taken, claim.id)[index]:.3g}",
+        "" if interval is None else f"{interval[0]:.3g} ({interval[1]:.3g} to {interval[2]:.3g})",
+        f"{min(others):.3g} to {max(others):.3g}" if others else "",
+    )
+
+
+def _cell(variation: Variation, claim: str) -> str:
+    one = variation.claims.get(claim)
+    if one is None:
+        return "–"
+    numbers = ", ".join(f"{value:.3g}" for value in values_of(variation, claim))
+    return f"{numbers} {_MARKS[one.verdict]}".strip()
+
+
+def _agreeing(variation: Variation, ids: list[str]) -> int:
+    found = (variation.claims[name].verdict for name in ids if name in variation.claims)
+    return sum(verdict is Verdict.AGREES for verdict in found)
