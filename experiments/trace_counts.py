@@ -204,7 +204,7 @@ class LateWatch(CacheArray):
     __slots__ = ("early", "late_hits")
 
     def __init__(self, array: CacheArray) -> None:
-        shape = array.sets * array._ways, array._ways, array._interleave
+        shape = array.sets * array.ways, array.ways, array._interleave
         super().__init__(*shape)
         self.take_over(array)
         self.early = CacheArray(*shape)

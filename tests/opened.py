@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
+import gpusim.machine.auxiliary_caches
 import gpusim.machine.machine
 import gpusim.machine.memory_system
 from gpusim.machine import Machine
@@ -13,8 +14,8 @@ from gpusim.machine import Machine
 _OPENED = (
     (gpusim.machine.memory_system, "L2Bank"),
     (gpusim.machine.memory_system, "TranslatedMisses"),
-    (gpusim.machine.machine, "VirtualL1Cache"),
-    (gpusim.machine.machine, "RemappingL1Cache"),
+    (gpusim.machine.machine, "L1Cache"),
+    (gpusim.machine.auxiliary_caches, "L1Cache"),
 )
 
 

@@ -49,7 +49,8 @@ class SideCacheConfig:
         latency: of a hit.
         mshrs: lines that may be outstanding.
         mshr_merge: requests that one MSHR can hold.
-        translation: ``"before"`` it, ``"parallel"`` to it, or ``"after"`` it: of what it misses.
+        translation: ``"before"`` it, ``"parallel"`` to it, ``"after"`` it (of what it misses), or
+            ``"after-l2"``, as the L1 caches have it then.
         at_launch: ``"invalidate"`` or ``"keep"``, as of the L1 cache.
         replacement: replacement policy: which line of a set goes.
         tlb: its own TLB; None (``"none"`` in a model): it asks the first TLB of the first SM that
@@ -65,7 +66,7 @@ class SideCacheConfig:
     latency: Duration = cycles(4)
     mshrs: int = 16
     mshr_merge: int = 64
-    translation: str = choice_of("before", "parallel", "after")
+    translation: str = choice_of("before", "parallel", "after", "after-l2")
     at_launch: str = choice_of("invalidate", "keep")
     replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
     tlb: SideTlbConfig | None = None

@@ -92,12 +92,6 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
 def _check_l1(l1: L1Config) -> Iterator[Problem]:
     yield from _check_cache(l1, ("l1",), banks=1)
     yield from _one_size(l1.sector, _sectors(l1.line), ("l1", "sector"))
-    if l1.allocate == "on-miss" and (l1.writes != "update" or l1.unified is not None):
-        yield Problem(
-            ("l1", "allocate"),
-            'must be "on-fill" unless l1.writes = "update" and l1.unified = "none": places are '
-            "reserved for loads alone, in sets that keep their ways",
-        )
 
 
 def _sectors(line: int) -> Iterable[int]:

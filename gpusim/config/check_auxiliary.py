@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpusim.config.auxiliary import InstructionCacheConfig, SideCacheConfig, SideTlbConfig
+from gpusim.config.check_virtual import AFTER_L2
 from gpusim.config.schema import FBT_LEVEL, LINES, GpuConfig
 from gpusim.files.structure import Problem
 from gpusim.files.toml_document import Key
@@ -25,12 +26,29 @@ def check_sides(config: GpuConfig) -> Iterator[Problem]:
             taken = (*config.tlb, *config.stage, FBT_LEVEL)
             if name in taken:
                 yield Problem((name, "tlb"), f"there is another stage that is called {name!r}")
-        if config.l1.translation == "after-l2":
-            yield Problem(
-                (name,),
-                'must be left out with l1.translation = "after-l2": a virtual L2 cache '
-                "names lines as its L1 caches do",
-            )
+        yield from _check_names(config, name, cache)
+
+
+def _check_names(config: GpuConfig, name: str, cache: SideCacheConfig) -> Iterator[Problem]:
+    """A virtual L2 cache names lines as all that is next to SMs does."""
+    virtual = config.l1.translation == AFTER_L2
+    if virtual != (cache.translation == AFTER_L2):
+        word = "" if virtual else "not "
+        yield Problem(
+            (name, "translation"),
+            f'must {word}be "{AFTER_L2}" with l1.translation = "{config.l1.translation}": '
+            "an L2 cache names its lines in one way",
+        )
+    elif virtual and cache.line != config.l1.line:
+        yield Problem(
+            (name, "line"),
+            f"must be l1.line, {format_bytes(config.l1.line)}: a virtual L2 cache names lines as "
+            "its L1 caches do",
+        )
+    elif virtual and cache.tlb is not None:
+        yield Problem(
+            (name, "tlb"), f'must be none: with "{AFTER_L2}" nothing is translated at an SM'
+        )
 
 
 def _check_cache(config: GpuConfig, key: Key, cache: SideCacheConfig) -> Iterator[Problem]:

@@ -52,17 +52,6 @@ def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
 def _check_caches(config: GpuConfig) -> Iterator[Problem]:
     if config.l1.line != config.l2.line:
         yield Problem(("l2", "line"), "must be l1.line, so that both caches name lines alike")
-    if config.l1.writes != "update":
-        yield Problem(
-            ("l1", "writes"),
-            'must be "update": a store does not know under which name its line is cached',
-        )
-    if config.l1.allocate != "on-fill":
-        yield Problem(
-            ("l1", "allocate"), 'must be "on-fill": lines of virtual caches may be renamed'
-        )
-    if config.l1.sector != config.l1.line:
-        yield Problem(("l1", "sector"), "must be l1.line: virtual caches fetch whole lines")
     if config.l2.partitions != 1:
         yield Problem(
             ("l2", "partitions"), "must be 1: the table [fbt] is as far from all banks and SMs"

@@ -405,11 +405,11 @@ FBT_LEVEL = "FBT"
 
 @frozen
 class RemappingConfig:
-    """Dynamic synonym remapping: a table beside each L1 cache of a machine with one (VC §4.3).
+    """Dynamic synonym remapping: a table beside each L1 and side cache (VC §4.3).
 
     Attributes:
         entries: pages that it maps to their leading pages; it is fully associative.
-        latency: of a lookup, which every access to the L1 cache meets first.
+        latency: of a lookup, which every access to the cache meets first.
     """
 
     entries: int
@@ -496,6 +496,11 @@ class GpuConfig:
     def knows_covered(self) -> bool:
         """Whether a cache asks which sectors a store writes in whole."""
         return self.l2.sectored or self.l1.writes == "allocate"
+
+    @property
+    def stores_late(self) -> bool:
+        """Whether what a store leaves in an L1 cache is known when it is acknowledged."""
+        return self.l1.writes == "allocate" and self.l1.translation == "after-l2"
 
     @property
     def knows_sectors(self) -> bool:

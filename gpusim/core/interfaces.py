@@ -159,6 +159,10 @@ class FirstCache:
         """Note a store or an atomic."""
         raise NotImplementedError
 
+    def acknowledged(self, request: MemoryRequest) -> None:
+        """A store comes back from the L2 cache."""
+        raise NotImplementedError
+
     def clear(self) -> None:
         """Forget all lines."""
         raise NotImplementedError

@@ -12,7 +12,7 @@ from gpusim.core.component import Component
 from gpusim.core.engine import Environment
 from gpusim.core.signals import SignalBoard
 from gpusim.core.warp_program import SIDE_OPS
-from gpusim.hardware.cache import SideCache
+from gpusim.hardware.cache import CacheSite, L1Cache
 from gpusim.hardware.crossbar import OwnReturn
 from gpusim.hardware.sm.auxiliary_unit import SideUnit
 from gpusim.hardware.sm.sm import Sm
@@ -20,6 +20,7 @@ from gpusim.hardware.tlb import TlbLevel
 from gpusim.machine.domains import Side
 from gpusim.machine.memory_system import MemorySystem
 from gpusim.machine.translation import TranslationStages
+from gpusim.machine.virtual_caches import leading_names
 
 
 @frozen(eq=False)
@@ -34,7 +35,7 @@ class SidePath:
 
     side: Side
     tlb: TlbLevel | None
-    cache: SideCache
+    cache: L1Cache
     unit: SideUnit
 
     @property
@@ -87,7 +88,8 @@ def _build(
     own = _own_tlb(side.config)
     tlb = None if own is None else stages.beside(side.name, side.index, own, side.sms)
     asked = tlb or stages.of(next(iter(config.tlb)), first_sm)
-    cache = SideCache(env, side.name, side.index, l1, config.clock, apps)
+    site = CacheSite(env, side.name, side.index, config.clock, apps)
+    cache = L1Cache(site, l1, leading_names(config, system.fbt, apps))
     unit = SideUnit(
         env,
         side.name,
@@ -101,6 +103,7 @@ def _build(
         system.replies.links[number],
         side.config.ahead if isinstance(side.config, InstructionCacheConfig) else 0,
     )
+    cache.connect(unit.lsu.send_again)
     return SidePath(side, tlb, cache, unit)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
+from gpusim.config.auxiliary import SideCacheConfig
 from gpusim.config.load import LoadedModel
-from gpusim.config.schema import GpuConfig, StageConfig, TlbConfig
+from gpusim.config.schema import FbtConfig, GpuConfig, L1Config, StageConfig, TlbConfig
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.replacement import make_replacement
@@ -120,17 +121,26 @@ def _fbt_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     """What virtual caches need."""
     if config.fbt is None:
         return
-    of_l1 = InvalidationFilter.storage(sizes, config.l1.size // config.l1.line)
     yield from _parts("fbt", 1, make_table(config.fbt, config).storage(sizes))
-    yield from _parts("l1", config.sm.count, of_l1)
-    if config.fbt.remapping is not None:
-        synonyms = SynonymTable(config.fbt.remapping.entries)
-        yield from _parts("l1", config.sm.count, synonyms.storage(sizes))
+    yield from _leading_names("l1", config.sm.count, config.l1, config.fbt, sizes)
+    for name, side in config.side_caches.items():
+        yield from _leading_names(name, _instances(config, side), side, config.fbt, sizes)
 
 
-def _instances(config: GpuConfig, stage: TlbConfig | StageConfig) -> int:
-    """How many stages of a name there are."""
-    return -(-config.sm.count // config.sms_of(stage.scope))
+def _leading_names(
+    where: str, instances: int, cache: L1Config | SideCacheConfig, fbt: FbtConfig, sizes: Dimensions
+) -> Iterator[Part]:
+    """What caches next to SMs need below a virtual L2 cache."""
+    lines = InvalidationFilter.storage(sizes, cache.size // cache.line)
+    yield from _parts(where, instances, lines)
+    if fbt.remapping is not None:
+        synonyms = SynonymTable(fbt.remapping.entries)
+        yield from _parts(where, instances, synonyms.storage(sizes))
+
+
+def _instances(config: GpuConfig, part: TlbConfig | StageConfig | SideCacheConfig) -> int:
+    """How many stages, or side caches, of a name there are."""
+    return -(-config.sm.count // config.sms_of(part.scope))
 
 
 def _cache_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:

@@ -11,7 +11,6 @@ from itertools import pairwise
 from gpusim.core.law import Law
 from gpusim.core.stage import Prefetches, Stage
 from gpusim.core.warp_program import SECTOR_BYTES
-from gpusim.hardware.cache import RemappingL1Cache
 from gpusim.hardware.paging import HEADER_BYTES
 from gpusim.machine.machine import Machine
 
@@ -108,7 +107,9 @@ def _translations(machine: Machine) -> Iterator[Law]:
 
 def _data(machine: Machine) -> Iterator[Law]:
     """What comes to the L2 cache from SMs, and what a virtual one lets through."""
-    again = " + l1.sent_again" if isinstance(machine.l1s[0], RemappingL1Cache) else ""
+    fbt = machine.config.fbt
+    remapped = ("l1", *_side_caches(machine)) if fbt is not None and fbt.remapping else ()
+    again = "".join(f" + {name}.sent_again" for name in remapped)
     beside = "".join(f" + {name}.misses - {name}.merged" for name in _side_caches(machine))
     yield Law(
         "l2.lookups - l2.translation_lookups",

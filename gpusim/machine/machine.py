@@ -17,13 +17,7 @@ from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Prefetches
 from gpusim.core.states import FAMILIES, TLB_PREFIX, families, state_names
 from gpusim.core.warp_program import Application
-from gpusim.hardware.cache import (
-    STORING_L1S,
-    L1Cache,
-    OnMissL1Cache,
-    RemappingL1Cache,
-    VirtualL1Cache,
-)
+from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache
 from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
@@ -38,7 +32,7 @@ from gpusim.machine.pages import Pages
 from gpusim.machine.paging import Paging, check_pinned
 from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
-from gpusim.machine.virtual_caches import connect_fbt
+from gpusim.machine.virtual_caches import connect_fbt, leading_names
 
 _TABLE_SHARE, _ROOM = 64, 4
 """Of physical memory, one part in so many is kept for page tables, or as many times what tables
@@ -101,7 +95,8 @@ class Machine:
         if self.fbt is not None:
             self.pages.virtual = self.fbt.shootdowns.begin
             (first,) = next(iter(self.tlbs.values()))
-            connect_fbt(self.fbt, self.pages.holders, first, self.systems[0].banks, self.l1s)
+            caches = (*self.l1s, *(side.cache for side in self.sides))
+            connect_fbt(self.fbt, self.pages.holders, first, self.systems[0].banks, caches)
         self._attach()
         if self.paging is not None:
             self.paging.begin()
@@ -241,21 +236,14 @@ class Machine:
                 out,
                 system.replies.links[own],
             )
-            if isinstance(l1, RemappingL1Cache):
-                l1.connect(sm.lsu.send_again)
+            l1.connect(sm.lsu.send_again)
             self.sms.append(sm)
             self.l1s.append(l1)
 
     def _l1(self, index: int) -> L1Cache:
-        config = self.config
-        common = self.env, index, config.l1, config.clock, len(self.tenants)
-        if self.fbt is None or config.fbt is None:
-            on_miss = config.l1.allocate == "on-miss"
-            kind = OnMissL1Cache if on_miss else STORING_L1S[config.l1.writes]
-            return kind(*common)
-        if config.fbt.remapping is not None:
-            return RemappingL1Cache(*common, self.fbt.lines_shift, config.fbt.remapping)
-        return VirtualL1Cache(*common, self.fbt.lines_shift)
+        config, apps = self.config, len(self.tenants)
+        site = CacheSite(self.env, L1_PATH, index, config.clock, apps)
+        return L1Cache(site, config.l1, leading_names(config, self.fbt, apps))
 
     def _start_tenants(self) -> None:
         self.schedulers = []

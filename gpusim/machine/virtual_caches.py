@@ -8,7 +8,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import Environment, Port
 from gpusim.core.request import MemoryRequest
 from gpusim.core.states import State
-from gpusim.hardware.cache import L1Cache, L2Bank, TranslatedMisses, VirtualL1Cache
+from gpusim.hardware.cache import L1Cache, L2Bank, LeadingNames, TranslatedMisses
 from gpusim.hardware.fbt import Fbt, make_table, page_lines_shift
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import PageTable
@@ -45,6 +45,13 @@ def build_fbt(
     )
 
 
+def leading_names(config: GpuConfig, fbt: Fbt | None, apps: int) -> LeadingNames | None:
+    """What a cache next to SMs knows of leading names, if a machine has the table."""
+    if fbt is None or config.fbt is None:
+        return None
+    return LeadingNames(fbt.lines_shift, apps, config.fbt.remapping)
+
+
 def connect_fbt(
     fbt: Fbt,
     holders: Sequence[Holder],
@@ -57,5 +64,5 @@ def connect_fbt(
         holders,
         first.requests,
         [bank.misses for bank in banks if isinstance(bank.misses, TranslatedMisses)],
-        [l1 for l1 in l1s if isinstance(l1, VirtualL1Cache)],
+        list(l1s),
     )

@@ -54,7 +54,7 @@ def _place(machine: Machine, request: MemoryRequest) -> int:
     lines = config.memory.page // config.l1.line
     line = frame * lines + request.vline % lines
     l1 = machine.l1s[request.sm]
-    if l1.array.state(l1.key(request) if l1.virtual else line):
+    if l1.array.state(l1.naming.choose(request.asid << ASID_SHIFT | request.vline, line)):
         return IN_L1
     of_l2 = line * config.l1.line // config.l2.line
     return IN_L2 if machine.system_of[request.sm].bank_of(of_l2).holds(of_l2) else NOWHERE
@@ -129,7 +129,7 @@ def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
     for index, l1 in enumerate(machine.l1s):
         lives.append(_Lives(machine, ended, _L1, index))
         hashed = isinstance(l1.array, HashedCacheArray)
-        l1.array = (_WatchedHashedCache if hashed else _WatchedCache)(l1.array, lives[-1])
+        l1.watch(partial(_WatchedHashedCache if hashed else _WatchedCache, lives=lives[-1]))
     for index, bank in enumerate(bank for system in machine.systems for bank in system.banks):
         lives.append(_Lives(machine, ended, _L2, index))
         bank.watch(partial(_WatchedCache, lives=lives[-1]))
@@ -204,6 +204,11 @@ class _WatchedCache(CacheArray):
         if missing:
             self.fill(line, filled)
         return missing
+
+    def evict(self, line: int) -> tuple[int, int]:
+        gone, state = super().evict(line)
+        self._lives.end(gone)
+        return gone, state
 
     def remove(self, line: int) -> int:
         state = super().remove(line)

@@ -20,7 +20,6 @@ REFUSED = [
     ("tiny", {"l1.hash": "xor", "l1.size": "24KiB"}, "needs a power of two of sets, not"),
     ("tiny", {"l1.at_launch": "invalid"}, "did you mean 'invalidate'?; allowed: invalidate, keep"),
     ("tiny", {"l1.writes": "evictt"}, "did you mean 'evict'?; allowed: update, allocate, evict"),
-    ("apu-hsa+vc", {"l1.writes": "allocate"}, "under which name its line is cached"),
     ("tiny", {"l1.unified": "64KiB"}, "l1.carve_outs: is missing"),
     ("tiny", {"l1.carve_outs": "0KiB"}, "is of no effect without l1.unified"),
     ("kepler-uvm", {"l1.unified": "64KiB", "l1.carve_outs": "16KiB 0KiB"}, "the smallest first"),
@@ -60,8 +59,6 @@ REFUSED = [
     ),
     ("apu-hsa+vc", {"l2.partitions": 2, "l2.far": "9 cycles"}, "is as far from all banks and SMs"),
     ("tiny", {"l1.allocate": "on-hit"}, "l1.allocate = 'on-hit': not allowed"),
-    ("tiny", {"l1.allocate": "on-miss", "l1.writes": "evict"}, "for loads alone"),
-    ("apu-hsa+vc", {"l1.allocate": "on-miss"}, "lines of virtual caches may be renamed"),
     ("tiny", {"launch_overhead": 5000}, "must be a time with its unit"),
     ("tiny", {"l2.sector": "48B"}, "l2.sector = '48B': not allowed"),
     ("tiny", {"l2.sector": "256B"}, "allowed: 32B, 64B, 128B"),
@@ -88,7 +85,20 @@ REFUSED = [
         {"instruction.size": "1KiB", "instruction.ways": 2, "instruction.ahead": -1},
         "instruction.ahead = -1: must be 0 or more",
     ),
-    ("apu-hsa+vc", SCALAR, "a virtual L2 cache names lines as its L1 caches do"),
+    ("apu-hsa+vc", SCALAR, 'must be "after-l2" with l1.translation = "after-l2"'),
+    ("tiny", SCALAR | {"scalar.translation": "after-l2"}, 'must not be "after-l2" with'),
+    (
+        "apu-hsa+vc",
+        SCALAR | {"scalar.translation": "after-l2", "scalar.line": "32B"},
+        "must be l1.line, 128B: a virtual L2 cache names lines as its L1 caches do",
+    ),
+    (
+        "apu-hsa+vc",
+        SCALAR
+        | {"scalar.translation": "after-l2", "scalar.line": "128B"}
+        | {"scalar.tlb.entries": 8, "scalar.tlb.ways": 8},
+        "nothing is translated at an SM",
+    ),
     ("apu-hsa+vc", {"l2.hash": "xor"}, "a hash would part the names of a line among banks"),
 ]
 

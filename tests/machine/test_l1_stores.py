@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpusim.files.units import Bytes
 from tests.examples import examples
 from tests.machine.bench import SMALL, Run, change
+from tests.machine.l1_choices import named
 from tests.machine.test_latency import BASE, ISSUE, L1
 from tests.machine.test_sectored_l2 import accesses, launches, sector
 
@@ -102,16 +103,32 @@ class NaiveL1:
     st.sampled_from([32, 64, 128]),
     st.sampled_from([1, 2, 3]),
     st.sampled_from(["update", "allocate", "evict"]),
+    st.sampled_from(["on-fill", "on-miss"]),
+    st.sampled_from(["parallel", "after", "after-l2", "remapped"]),
     st.booleans(),
 )
 def test_against_the_naive_cache(
-    steps: list[tuple[str, list[int]]], size: int, ways: int, writes: str, both: bool
+    steps: list[tuple[str, list[int]]],
+    size: int,
+    ways: int,
+    writes: str,
+    allocate: str,
+    naming: str,
+    both: bool,
 ) -> None:
+    """One access after the other, all names of lines alike: only what is held tells them apart."""
     config = change(
-        KEEPS,
-        l1={"writes": writes, "sector": Bytes(size), "ways": ways, "size": Bytes(128 * ways)},
-        l2={"sector": Bytes(32) if both else None},
+        named(naming, at_launch="keep"),
+        l1={
+            "writes": writes,
+            "allocate": allocate,
+            "sector": Bytes(size),
+            "ways": ways,
+            "size": Bytes(128 * ways),
+        },
     )
+    if config.fbt is None and both:
+        config = change(config, l2={"sector": Bytes(32)})
     run = launches(config, *[(kind, *where) for kind, where in steps])
     naive = NaiveL1(ways, size, writes)
     for kind, where in steps:

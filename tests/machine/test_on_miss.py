@@ -64,4 +64,5 @@ def test_sectors_of_one_line_share_its_place(ways: int) -> None:
     assert (hits + misses, misses - merged) == (4 * examples(120), fills)
     for l1 in run.machine.l1s:
         assert all(len(lines) <= ways for lines in l1.array._sets)
-        assert not any(l1._reserved)
+        assert l1.reserved is not None
+        assert not len(l1.reserved)

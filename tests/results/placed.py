@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 from gpusim.core.counters import CounterRow
 from gpusim.core.metrics import Metric, place_metrics
-from gpusim.hardware.cache.auxiliary import SideCounters
-from gpusim.hardware.cache.l1 import L1Counters
+from gpusim.hardware.cache.first_cache_counters import L1Counters, SideCounters
 from gpusim.hardware.cache.l2 import L2Counters
+from gpusim.hardware.cache.leading_names import InvalidationCounters
 from gpusim.hardware.cache.page_table_reads import LevelCounters
-from gpusim.hardware.cache.virtual_l1 import InvalidationCounters
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.inputs import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters

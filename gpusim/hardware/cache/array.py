@@ -28,18 +28,19 @@ class CacheArray:
 
     Attributes:
         sets: how many there are.
+        ways: lines of a set at most.
         replacement: which line of a set goes.
 
     Raises:
         OptionError: the replacement policy cannot serve sets of this many ways.
     """
 
-    __slots__ = ("_interleave", "_sets", "_ways", "replacement", "sets")
+    __slots__ = ("_interleave", "_sets", "replacement", "sets", "ways")
 
     def __init__(
         self, lines: int, ways: int, interleave: int = 1, replacement: PolicyConfig = LRU
     ) -> None:
-        self._ways = ways
+        self.ways = ways
         self.sets = lines // ways
         self._interleave = interleave
         self.replacement = make_replacement(replacement, ways)
@@ -50,11 +51,11 @@ class CacheArray:
     @property
     def capacity(self) -> int:
         """Lines that it holds at most."""
-        return self.sets * self._ways
+        return self.sets * self.ways
 
     def take_over(self, other: CacheArray) -> None:
         """Hold the very lines of another array, in its place."""
-        self._ways = other._ways
+        self.ways = other.ways
         self._interleave = other._interleave
         self._sets = other._sets
         self.sets = other.sets
@@ -83,7 +84,7 @@ class CacheArray:
             self.replacement.touch(index, line)
             return None
         victim = None
-        if len(lines) >= self._ways:
+        if len(lines) >= self.ways:
             victim = self._evict(index)
         lines[line] = new
         self.replacement.insert(index, line)
@@ -102,7 +103,7 @@ class CacheArray:
                 self.replacement.touch(index, line)
             return missing
         if missing:
-            if len(lines) >= self._ways:
+            if len(lines) >= self.ways:
                 self._evict(index)
             lines[line] = filled
             self.replacement.insert(index, line)

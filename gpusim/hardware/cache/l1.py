@@ -1,65 +1,87 @@
-"""The L1 data cache of an SM: write-through, no allocation on stores."""
+"""The L1 data cache of an SM, write-through; a side cache is one that sees loads only.
+
+Three choices combine freely: what a store leaves (`store_policies`), when a line takes its place
+(`reservations`), and what names it (`naming`; `leading_names` below a virtual L2 cache).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Final
 
-import attr
+from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L1Config
 from gpusim.core.component import Component
-from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Probe, Waiters, Wakeable
+from gpusim.core.engine import EventLoop, Waiters, Wakeable
 from gpusim.core.interfaces import FirstCache
 from gpusim.core.law import Law, laws_of
-from gpusim.core.mapping import ASID_SHIFT, Mapping
-from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
-from gpusim.core.mshr import FULL, MERGED, Admission, Mshrs
+from gpusim.core.mapping import Mapping
+from gpusim.core.mshr import FULL, MERGED, NEW, Admission, Mshrs
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.files.units import Hertz
-from gpusim.hardware.cache.hashed_array import l1_array
+from gpusim.hardware.cache.array import CacheArray
+from gpusim.hardware.cache.first_cache_counters import (
+    FirstCacheCounters,
+    L1Counters,
+    SideCounters,
+)
+from gpusim.hardware.cache.held_lines import HeldLines
+from gpusim.hardware.cache.leading_names import NOT_KEPT, SENT_AGAIN, LeadingNames
+from gpusim.hardware.cache.naming import make_naming
+from gpusim.hardware.cache.sector_masks import touched_sectors
+from gpusim.hardware.cache.store_policies import LINE_GOES, make_store_policy
 from gpusim.hardware.cache.unified import Splits
+
+L1_PATH: Final = "l1"
 
 _SECTOR_KEY_BITS: Final = 8
 _LOAD: Final = int(Kind.LOAD)
 _STORE: Final = int(Kind.STORE)
 
 
-@attr.s(auto_attribs=True)
-class FirstCacheCounters:
-    """What one cache next to SMs did for one application; hits + misses = lookups."""
+@frozen(eq=False)
+class CacheSite:
+    """Where a cache next to SMs stands in a machine.
 
-    lookups: int = count("loads that looked for their line, each counted once")
-    hits: int = count("loads that found all their sectors")
-    misses: int = count("loads that did not, merged ones included")
-    merged: int = count("misses that waited for one already under way")
-    fills: int = count("answers from the L2 cache that were filled in")
-    stores: int = count("stores and atomics that passed through")
-    stalls: int = count("times that a miss had to wait for an MSHR")
+    Attributes:
+        env: the environment.
+        path: of its counters: `L1_PATH`, or the name of the table of a side cache.
+        index: which of the caches with that path it is, over the whole GPU.
+        clock: of the core.
+        apps: applications that share the machine.
+    """
 
-
-@attr.s(auto_attribs=True)
-class L1Counters(FirstCacheCounters):
-    """Likewise of an L1 cache."""
-
-
-declare_metrics(
-    L1Counters, Metric("l1_hit_rate", FRACTION, "L1 cache hit rate", Ratio("hits", "lookups"))
-)
+    env: EventLoop
+    path: str
+    index: int
+    clock: Hertz
+    apps: int
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class L1Cache(Component, FirstCache):
-    """Tags and MSHRs of an L1; the load/store unit asks, and brings the lines that arrive.
+    """Tags and MSHRs; the load/store unit asks, and brings the lines that arrive.
 
-    Lines are named physically, or by ``asid | virtual line`` if the cache is `virtual`.
+    Where a miss reserves a place, one to a set of which all places are reserved waits until one of
+    their lines has arrived.
+
+    Args:
+        site: where it stands.
+        config: what it is like.
+        leading: what it knows of leading names; None: the L2 cache is physical.
+
+    Attributes:
+        held: its lines.
+        naming: what names them.
+        stores: what stores do to them.
+        reserved: places that missed lines have taken; None: a line takes its place on arrival.
     """
 
-    path = "l1"
+    path = L1_PATH
     laws: Sequence[Law] = laws_of(
         [FirstCacheCounters],
         Law("lookups", "hits + misses"),
@@ -67,24 +89,32 @@ class L1Cache(Component, FirstCache):
     )
 
     def __init__(
-        self, env: EventLoop, index: int, config: L1Config, clock: Hertz, apps: int
+        self, site: CacheSite, config: L1Config, leading: LeadingNames | None = None
     ) -> None:
-        self.env = env
-        self.name = f"l1[{index}]"
-        self.instance = index
-        self.latency = config.latency.cycles(clock)
-        self.virtual = config.translation.startswith("after")
-        self.array = l1_array(config)
-        self.counters: list[FirstCacheCounters] = [L1Counters() for _ in range(apps)]
-        self.on_evict: Probe[[int, int]] = Probe()
-        """Line that a fill replaces, by its name in this cache, and cycle."""
+        self.env = site.env
+        self.name = f"{site.path}[{site.index}]"
+        self.path = site.path
+        self.instance = site.index
+        self.latency = config.latency.cycles(site.clock)
+        self.held = HeldLines(site.env, config, leading)
+        self.array = self.held.array
+        self.reserved = self.held.reserved
+        self.on_evict = self.held.on_evict
+        kind = L1Counters if site.path == L1_PATH else SideCounters
+        self.counters: list[FirstCacheCounters] = [kind() for _ in range(site.apps)]
+        self.naming = make_naming(config)
+        self.leading = leading
+        self.stores = make_store_policy(config, site.apps)
+        self._synonyms = None if leading is None else leading.synonyms
+        if self._synonyms is not None:
+            self.latency += self._synonyms.latency.cycles(site.clock)
         self._splits = Splits(config) if config.unified is not None else None
-        self._shift = config.line.bit_length() - 1
         self._sectored = config.sector < config.line
         self._whole = (1 << (config.line // SECTOR_BYTES)) - 1
-        self._group = (1 << (config.sector // SECTOR_BYTES)) - 1
+        self._fetched = touched_sectors(config.sector, config.line)
         self._mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
         self._blocked = Waiters()
+        self._send_again: Callable[[MemoryRequest], None] | None = None
 
     def attach(self, signals: Signals) -> None:
         """Hand its policy the signals of the machine."""
@@ -92,22 +122,16 @@ class L1Cache(Component, FirstCache):
         if self._splits is not None:
             self._splits.attach(signals)
 
-    def key(self, request: MemoryRequest) -> int:
-        """The name of a request's line in this cache."""
-        if self.virtual:
-            return request.asid << ASID_SHIFT | request.vline
-        return request.address >> self._shift
+    def connect(self, send_again: Callable[[MemoryRequest], None]) -> None:
+        """Name what sends a request out once more, whose answer was of no use."""
+        self._send_again = send_again
 
-    def drop(self, mapping: Mapping, page_shift: int) -> None:
-        """Forget all lines of a page, whose size is `1 << page_shift`, by their names here."""
-        shift = page_shift - self._shift
-        first = mapping.vpn if self.virtual else mapping.pfn
-        space = mapping.asid << ASID_SHIFT if self.virtual else 0
-        for line in range(first << shift, (first + mapping.pages) << shift):
-            self.array.remove(space | line)
+    # -- loads -----------------------------------------------------------------------------------
 
     def lookup(self, line: int, sectors: int, app: int) -> bool:
         """Whether a load finds all its sectors; a hit is counted here, a miss by `admit`."""
+        if self._synonyms is not None:
+            line = self._synonyms.look(line, sectors, self.array, app)
         if self.array.missing(line, sectors):
             return False
         counters = self.counters[app]
@@ -119,101 +143,145 @@ class L1Cache(Component, FirstCache):
         """Register a load that missed: NEW has to be sent on, MERGED waits, FULL tries again."""
         key, fetch = line, self._whole
         if self._sectored:
-            fetch = self._fetched(self.array.missing(line, request.sectors))
-            key = self._mshr_key(line, fetch)
-        admission = self._mshrs.admit(key, request)
+            name = line if self._synonyms is None else self._synonyms.name(line)
+            fetch = self._fetched[self.array.missing(name, request.sectors)]
+            key = line << _SECTOR_KEY_BITS | fetch
         counters = self.counters[request.app]
+        lacks_place = self.reserved is not None and self.reserved.lacks(self.array, line)
+        if self._has_to_wait(key, line, lacks_place):
+            counters.stalls += 1
+            return FULL
+        admission = self._mshrs.admit(key, request)
         if admission == FULL:
             counters.stalls += 1
             return admission
         request.sectors = fetch
         counters.lookups += 1
         counters.misses += 1
-        now = self.env._now
         if admission == MERGED:
             counters.merged += 1
-            request.follow(self._mshrs.first(key), now)
+            request.follow(self._mshrs.first(key), self.env._now)
+        elif lacks_place:
+            self.held.reserve(line)
+        if self._synonyms is not None:
+            self._synonyms.missed(request, sent=admission == NEW)
         return admission
 
+    def _has_to_wait(self, key: int, line: int, lacks_place: bool) -> bool:
+        """Whether no place can be had for a line, or its answer under way is out of date."""
+        reserved, leading = self.reserved, self.leading
+        if lacks_place and reserved is not None and reserved.all_reserved(self.array, line):
+            return True
+        return leading is not None and leading.refuses(key, line)
+
+    def asks(self, sectors: int) -> int:
+        return self._fetched[sectors] if self._sectored else self._whole
+
+    def fill(self, filled: MemoryRequest) -> None:
+        """A line arrives: keep it, and answer all that wait for it."""
+        line = name = self.naming.name(filled)
+        key = line << _SECTOR_KEY_BITS | filled.sectors if self._sectored else line
+        if self.leading is not None:
+            name = self.leading.arrived(filled, key)
+            if name == SENT_AGAIN:
+                assert self._send_again is not None
+                self._send_again(filled)
+                return
+        if self.held.arrives(line, name):
+            self.held.keep(name, filled.sectors)
+        self.counters[filled.app].fills += 1
+        for waiter in self._mshrs.release(key):
+            assert waiter.access is not None
+            waiter.access.answered(waiter)
+        if self._blocked.waiting:
+            self._blocked.wake()
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when an MSHR becomes free."""
+        self._blocked.add(sender)
+
+    # -- stores and atomics ----------------------------------------------------------------------
+
     def pass_through(self, request: MemoryRequest, keep: bool) -> None:
-        """Note a store (`keep`: a resident copy is updated) or an atomic (a copy is dropped)."""
-        self._store(self.key(request), request.sectors, keep)
+        """Note a store (`keep`: what it leaves is up to the policy), or an atomic."""
+        line = self.naming.name(request)
         self.counters[request.app].stores += 1
+        left = self.stores.left(request.sectors) if keep else LINE_GOES
+        if left == LINE_GOES:
+            self.held.remove(line)
+            return
+        self.array.missing(line, 0)  # a use of the line
+        if not left:
+            return
+        if self.leading is None:
+            self._leave(line, left, request.app)
+        else:
+            self.leading.stored(line)
+
+    def acknowledged(self, request: MemoryRequest) -> None:
+        """A store comes back, and below a virtual L2 cache tells the leading name of its line."""
+        if self.leading is not None and (left := self.stores.left(request.sectors)) > 0:
+            name = self.leading.acknowledged(request)
+            if name != NOT_KEPT:
+                self._leave(name, left, request.app)
+
+    def _leave(self, line: int, left: int, app: int) -> None:
+        """A store leaves sectors of a line; if all places wait for others, it cannot."""
+        if left & ~self.array.state(line) and self.held.keep(line, left):
+            self.stores.allocated(app)
+
+    # -- lines -----------------------------------------------------------------------------------
+
+    def drop(self, mapping: Mapping, page_shift: int) -> None:
+        """Forget all lines of a page, whose size is `1 << page_shift`, by their names here."""
+        for line in self.naming.lines(mapping, page_shift):
+            self.held.remove(line)
+
+    def clear(self) -> None:
+        """Forget all lines."""
+        self.held.clear()
+
+    def invalidate(self, pages: Set[int] | None) -> None:
+        """Forget the lines of pages (None: of all): if there may be any, all lines."""
+        assert self.leading is not None
+        if self.leading.invalidate(pages, self._mshrs.outstanding()):
+            self.leading.flushed(self.array.lines())
+            self.clear()
+
+    def watch(self, watched: Callable[[CacheArray], CacheArray]) -> None:
+        """Put an array in the place of its own, which sees what happens to the lines."""
+        self.array = self.held.array = watched(self.array)
+
+    def capacity(self) -> int:
+        return self.array.capacity
+
+    def begin_kernel(self, shared_bytes: int) -> None:
+        """A kernel begins that has so much shared memory on this SM: divide unified memory."""
+        array = None if self._splits is None else self._splits.choose(shared_bytes)
+        if array is not None:
+            self.clear()
+            self.array.take_over(array)
 
     def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> None:
         for number, line in enumerate(lines):
             self._warm(line, sectors[number], kinds[number])
 
     def _warm(self, line: int, sectors: int, kind: int) -> None:
-        """An access without a clock."""
-        if kind != _LOAD:
-            self._store(line, sectors, kind == _STORE)
-        elif not self._sectored:
-            self.array.use(line, sectors, self._whole)
-        elif missing := self.array.missing(line, sectors):
-            self.array.fill(line, self._fetched(missing))
-
-    def asks(self, sectors: int) -> int:
-        return self._fetched(sectors) if self._sectored else self._whole
-
-    def capacity(self) -> int:
-        return self.array.capacity
-
-    def _store(self, line: int, sectors: int, keep: bool) -> None:
-        """What a store (`keep`), or an atomic, does to a line that may be here."""
-        if keep:
-            self.array.missing(line, 0)
-        else:
-            self.array.remove(line)
-
-    def clear(self) -> None:
-        """Forget all lines."""
-        self.array.clear()
-
-    def begin_kernel(self, shared_bytes: int) -> None:
-        """A kernel begins that has so much shared memory on this SM: divide unified memory."""
-        if self._splits is None:
+        """An access without a clock, of which no listener hears."""
+        array = self.array
+        if kind == _LOAD:
+            if not self._sectored:
+                array.use(line, sectors, self._whole)
+            elif missing := array.missing(line, sectors):
+                array.fill(line, self._fetched[missing])
             return
-        array = self._splits.choose(shared_bytes)
-        if array is not None:
-            self.clear()
-            self.array.take_over(array)
-
-    def when_free(self, sender: Wakeable) -> None:
-        """Wake `sender` when an MSHR becomes free."""
-        self._blocked.add(sender)
-
-    def _fetched(self, missing: int) -> int:
-        """The sectors that are fetched for `missing` ones: those of whole fetch sectors."""
-        fetched = 0
-        group = self._group
-        step = group.bit_length()
-        while group & self._whole:
-            if group & missing:
-                fetched |= group
-            group <<= step
-        return fetched
-
-    def _mshr_key(self, line: int, fetch: int) -> int:
-        """Misses merge if they fetch the same sectors of a line."""
-        return line << _SECTOR_KEY_BITS | fetch if self._sectored else line
-
-    def fill(self, filled: MemoryRequest) -> None:
-        """A line arrives: keep it, and answer everyone who waits for it."""
-        line = self.key(filled)
-        victim = self.array.fill(line, filled.sectors)
-        if victim is not None and self.on_evict.listeners:
-            self.on_evict(victim[0], self.env._now)
-        self._answer(filled, line)
-
-    def _answer(self, filled: MemoryRequest, line: int) -> None:
-        """Answer everyone who waits for a line."""
-        self.counters[filled.app].fills += 1
-        for waiter in self._mshrs.release(self._mshr_key(line, filled.sectors)):
-            assert waiter.access is not None
-            waiter.access.answered(waiter)
-        if self._blocked.waiting:
-            self._blocked.wake()
+        left = self.stores.left(sectors) if kind == _STORE else LINE_GOES
+        if left == LINE_GOES:
+            array.remove(line)
+            return
+        array.missing(line, 0)
+        if left & ~array.state(line):
+            array.fill(line, left)
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -227,13 +295,16 @@ class L1Cache(Component, FirstCache):
             yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for lines"
 
     def policies(self) -> Iterator[tuple[str, object]]:
-        yield "l1.replacement", self.array.replacement
+        key = f"{self.path}.replacement"
+        yield key, self.array.replacement
         if self._splits is not None:
             for replacement in self._splits.replacements():
-                yield "l1.replacement", replacement
+                yield key, replacement
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self.counters[app],)
+        remapped = () if self.leading is None else self.leading.app_counters(app)
+        return (self.counters[app], *self.stores.app_counters(app), *remapped)
 
     def shared_counters(self) -> Iterable[object]:
-        return () if self._splits is None else (self._splits.counters,)
+        splits = () if self._splits is None else (self._splits.counters,)
+        return splits if self.leading is None else (*splits, self.leading.invalidations)

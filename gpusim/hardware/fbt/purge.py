@@ -49,7 +49,7 @@ class Bank(Protocol):
 
 
 class L1(Protocol):
-    """A cache that is told of pages (see `gpusim.hardware.cache.VirtualL1Cache`)."""
+    """A cache next to SMs, which messages about pages reach (`gpusim.hardware.cache.L1Cache`)."""
 
     def invalidate(self, pages: Set[int] | None) -> None:
         """Forget pages (None: all)."""

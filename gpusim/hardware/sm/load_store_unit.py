@@ -84,6 +84,7 @@ class LoadStoreUnit(Answerable):
         self._knows_covered = config.knows_covered
         self._grain = SECTOR_BYTES if config.knows_sectors else int(config.l1.line)
         self._byte_masks = config.l2.byte_masks is True
+        self._stores_late = config.stores_late
         self.point = TRANSLATION_POINTS[config.l1.translation](self, config, tlb, l1, out)
         self._retry = self.point.retry
         for port in (self.point.translated, self.done, replies):
@@ -167,6 +168,8 @@ class LoadStoreUnit(Answerable):
         if request.kind != _ATOMIC:
             self.credits += 1
             self.stall.active = False
+            if self._stores_late and request.kind == _STORE:
+                self.l1.acknowledged(request)
         assert request.access is not None
         request.access.answered(request)
 

@@ -13,7 +13,7 @@ from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, MERGED, NEW
 from gpusim.core.request import Access, Kind, MemoryRequest
 from gpusim.files.units import Bytes, Hertz
-from gpusim.hardware.cache import L1Cache
+from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache
 from tests.examples import examples
 
 
@@ -37,7 +37,7 @@ def make(sector: int, line: int = 128, mshrs: int = 32, merge: int = 64) -> L1Ca
         mshrs=mshrs,
         mshr_merge=merge,
     )
-    return L1Cache(Environment(), 0, config, Hertz(10**9), apps=1)
+    return L1Cache(CacheSite(Environment(), L1_PATH, 0, Hertz(10**9), apps=1), config)
 
 
 def load(line: int, sectors: int, answers: Answers, line_bytes: int = 128) -> MemoryRequest:
@@ -65,10 +65,10 @@ def test_what_is_fetched(shape: tuple[int, int], loads: list[tuple[int, int]]) -
         answers = Answers()
         request = load(line, sum(1 << s for s in wanted), answers, line_bytes)
         missing = wanted - there[line]
-        assert l1.lookup(l1.key(request), request.sectors, 0) == (not missing)
+        assert l1.lookup(l1.naming.name(request), request.sectors, 0) == (not missing)
         if not missing:
             continue
-        assert l1.admit(request, l1.key(request)) == NEW
+        assert l1.admit(request, l1.naming.name(request)) == NEW
         groups = {s // group for s in missing}
         fetched = {s for s in range(per_line) if s // group in groups}
         assert members(request.sectors) == fetched
@@ -107,13 +107,13 @@ def test_a_load_that_found_no_mshr_still_wants_the_same(sector: int) -> None:
 
 def test_a_virtual_cache_names_lines_by_address_space() -> None:
     config = L1Config(Bytes(1 << 14), ways=4, translation="after")
-    l1 = L1Cache(Environment(), 0, config, Hertz(10**9), apps=2)
+    l1 = L1Cache(CacheSite(Environment(), L1_PATH, 0, Hertz(10**9), apps=2), config)
 
     def request(asid: int) -> MemoryRequest:
         return MemoryRequest(Kind.LOAD, asid, asid, 0, 0, -1, 7, 1, 0, Answers(), [0, 0])
 
     mine: Any = request(0)
-    l1.admit(mine, l1.key(mine))
+    l1.admit(mine, l1.naming.name(mine))
     l1.fill(mine)
-    assert l1.lookup(l1.key(mine), 0b1111, 0)
-    assert not l1.lookup(l1.key(request(1)), 1, 1)
+    assert l1.lookup(l1.naming.name(mine), 0b1111, 0)
+    assert not l1.lookup(l1.naming.name(request(1)), 1, 1)

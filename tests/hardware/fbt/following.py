@@ -13,7 +13,7 @@ from typing import Any
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.request import Kind, VirtualRequest, page_of_line
-from gpusim.hardware.cache import L2Bank, RemappingL1Cache, TranslatedMisses, VirtualL1Cache
+from gpusim.hardware.cache import L1Cache, L2Bank, TranslatedMisses
 from gpusim.hardware.cache.array import DIRTY
 from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.sm.warp import WarpAccess
@@ -78,7 +78,6 @@ class Follower:
         for bank in machine.systems[0].banks:
             self._follow_bank(bank)
         for l1 in machine.l1s:
-            assert isinstance(l1, VirtualL1Cache)
             self._follow_l1(l1)
         for sm in machine.sms:
             self._note_issue(sm.lsu)
@@ -224,7 +223,7 @@ class Follower:
 
         bank._serve, bank._take_replays = follow_serve, follow_replays  # type: ignore[assignment,method-assign]
 
-    def _follow_l1(self, l1: VirtualL1Cache) -> None:
+    def _follow_l1(self, l1: L1Cache) -> None:
         copies: dict[int, Copy] = {}
         fill = l1.fill
 
@@ -242,18 +241,27 @@ class Follower:
             if l1.array.state(filled.leading):
                 copies[filled.leading] = copy
 
+        acknowledged = l1.acknowledged
+
+        def follow_acknowledged(stored: VirtualRequest) -> None:
+            _, copy = self.answers.pop(id(stored))
+            acknowledged(stored)
+            if l1.array.state(stored.leading):
+                copies[stored.leading] = copy
+
         l1.fill = follow_fill  # type: ignore[assignment,method-assign]
+        l1.acknowledged = follow_acknowledged  # type: ignore[assignment,method-assign]
         l1.copies = copies  # type: ignore[attr-defined]
 
     def _note_issue(self, lsu: Any) -> None:
         lookup = lsu.l1.lookup
-        remapping = isinstance(lsu.l1, RemappingL1Cache)
+        synonyms = lsu.l1.leading.synonyms
 
         def follow_lookup(line: int, sectors: int, app: int) -> bool:
             hit = bool(lookup(line, sectors, app))
             if hit:
                 self.reads += 1
-                name = lsu.l1.leading_name(line) if remapping else line
+                name = line if synonyms is None else synonyms.name(line)
                 where, _ = lsu.l1.copies[name]
                 page = page_of_line(line, self.page_shift)
                 allowed = self._frames(page).since(lsu._accesses[0].issued)  # it starts that one
@@ -297,12 +305,12 @@ class Follower:
             assert found.users or table.may_hold(found, name & mask)
         for l1 in self.machine.l1s:
             counts: dict[int, int] = {}
-            assert isinstance(l1, VirtualL1Cache)
+            assert l1.leading is not None
             for line in l1.array.lines():
                 name = page_of_line(line, self.grain)
                 counts[name] = counts.get(name, 0) + 1
                 assert table.forward(name) is not None, "an L1 line without its page"
-            assert counts == l1.filter._lines
+            assert counts == l1.leading.filter._lines
 
     def check_end(self) -> None:
         """What must hold when everything has drained."""

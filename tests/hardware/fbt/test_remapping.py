@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig, RemappingConfig
 from gpusim.files.units import cycles
-from gpusim.hardware.cache import RemappingL1Cache, SynonymTable
+from gpusim.hardware.cache import SynonymTable
 from gpusim.machine.cost import added_bytes
 from gpusim.machine.load import load_model
 from tests.hardware.fbt.test_latency import (
@@ -95,9 +95,10 @@ def test_a_shootdown_that_overtakes_renamed_loads() -> None:
             follower = followed(ONE_LINE, [[[[warp]]]], script)
             used += follower.renamed
             (l1,) = follower.machine.l1s
-            assert isinstance(l1, RemappingL1Cache)
-            again += l1.renaming[0].sent_again
-            assert not l1._invalid
+            assert l1.leading is not None
+            assert l1.leading.synonyms is not None
+            again += l1.leading.synonyms.counters[0].sent_again
+            assert not len(l1.leading._loads)
     assert used > 100
     assert again > 10
 

@@ -7,7 +7,7 @@ from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, MERGED, NEW
 from gpusim.core.request import Access, Kind, VirtualRequest
 from gpusim.files.units import Bytes, Hertz, cycles
-from gpusim.hardware.cache import VirtualL1Cache
+from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache, LeadingNames
 
 SHIFT = 5
 PAGE, OTHER = 7, 9
@@ -24,8 +24,9 @@ class Counted(Access):
         self.answers += 1
 
 
-def cache() -> VirtualL1Cache:
-    return VirtualL1Cache(Environment(), 0, CONFIG, Hertz(1), 1, SHIFT)
+def cache() -> tuple[L1Cache, LeadingNames]:
+    leading = LeadingNames(SHIFT, apps=1)
+    return L1Cache(CacheSite(Environment(), L1_PATH, 0, Hertz(1), 1), CONFIG, leading), leading
 
 
 def load(page: int, access: Counted, leading: int | None = None) -> VirtualRequest:
@@ -36,21 +37,21 @@ def load(page: int, access: Counted, leading: int | None = None) -> VirtualReque
 
 
 def test_a_line_outstanding_at_an_invalidation_answers_but_stays_not() -> None:
-    l1, access = cache(), Counted()
+    (l1, leading), access = cache(), Counted()
     first, second = load(PAGE, access), load(PAGE, access)
     assert l1.admit(first, first.line) == NEW
     assert l1.admit(second, second.line) == MERGED
     l1.invalidate(frozenset((PAGE,)))
-    assert l1.admit(load(PAGE, access), first.line) == FULL  # nobody new gets old data
+    assert l1.admit(load(PAGE, access), first.line) == FULL  # no new load gets old data
     l1.fill(first)
     assert access.answers == 2
     assert not l1.array.state(first.line)
-    assert l1.filter.count(PAGE) == 0
+    assert leading.filter.count(PAGE) == 0
     assert l1.admit(load(PAGE, access), first.line) == NEW
 
 
 def test_a_synonym_outstanding_does_not_bring_back_an_invalid_leading_page() -> None:
-    l1, access = cache(), Counted()
+    (l1, _), access = cache(), Counted()
     synonym, more = load(OTHER, access, leading=PAGE), load(OTHER, access)
     l1.admit(synonym, synonym.line)
     l1.invalidate(frozenset((PAGE,)))
@@ -61,7 +62,7 @@ def test_a_synonym_outstanding_does_not_bring_back_an_invalid_leading_page() -> 
 
 
 def test_an_invalidation_of_all_leaves_nothing() -> None:
-    l1, access = cache(), Counted()
+    (l1, leading), access = cache(), Counted()
     kept, outstanding = load(PAGE, access), load(OTHER, access)
     l1.admit(kept, kept.line)
     l1.fill(kept)
@@ -70,18 +71,18 @@ def test_an_invalidation_of_all_leaves_nothing() -> None:
     assert l1.admit(load(OTHER, access), outstanding.line) == FULL
     l1.fill(outstanding)
     assert not list(l1.array.lines())
-    assert len(l1.filter) == 0
-    assert (l1.invalidations.flushes, l1.invalidations.lines_flushed) == (1, 1)
+    assert len(leading.filter) == 0
+    assert (leading.invalidations.flushes, leading.invalidations.lines_flushed) == (1, 1)
 
 
 def test_the_filter_spares_caches_without_lines_of_the_page() -> None:
-    l1, access = cache(), Counted()
+    (l1, leading), access = cache(), Counted()
     kept = load(PAGE, access)
     l1.admit(kept, kept.line)
     l1.fill(kept)
     l1.invalidate(frozenset((OTHER,)))
-    assert l1.filter.count(PAGE) == 1
+    assert leading.filter.count(PAGE) == 1
     assert l1.lookup(kept.line, 1, 0)
     l1.invalidate(frozenset((PAGE,)))
     assert not l1.lookup(kept.line, 1, 0)
-    assert (l1.invalidations.invalidations, l1.invalidations.flushes) == (2, 1)
+    assert (leading.invalidations.invalidations, leading.invalidations.flushes) == (2, 1)

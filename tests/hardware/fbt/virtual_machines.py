@@ -83,6 +83,9 @@ def machines(draw: Any) -> GpuConfig:
         l1={
             "size": Bytes(draw(st.sampled_from([4, 16])) * 128),
             "ways": draw(st.sampled_from([1, 2, 4])),
+            "sector": Bytes(draw(st.sampled_from([128, 128, 32]))),
+            "writes": draw(st.sampled_from(["update", "allocate", "evict"])),
+            "allocate": draw(st.sampled_from(["on-fill", "on-miss"])),
             "mshrs": draw(some),
             "mshr_merge": draw(some),
         },

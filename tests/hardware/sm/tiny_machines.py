@@ -134,11 +134,10 @@ def real_caches(draw: Any, config: GpuConfig, dram: DramConfig) -> tuple[GpuConf
         l1={
             "at_launch": draw(st.sampled_from(["invalidate", "keep"])),
             "writes": draw(st.sampled_from(["update", "allocate", "evict"])),
+            "allocate": draw(st.sampled_from(["on-fill", "on-miss"])),
         },
         l2={"hash": draw(hashes), "sector": draw(st.sampled_from([None, Bytes(32), Bytes(64)]))},
     )
-    if config.l1.writes == "update":
-        config = change(config, l1={"allocate": draw(st.sampled_from(["on-fill", "on-miss"]))})
     if config.l2.banks == 2 and config.sm.count > 1:
         config = change(config, l2={"partitions": 2, "far": cycles(draw(st.integers(0, 9)))})
     config = attrs.evolve(config, launch_overhead=cycles(draw(st.sampled_from([0, 1, 100]))))

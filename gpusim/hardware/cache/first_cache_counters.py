@@ -1,0 +1,43 @@
+"""What the caches next to SMs count: L1 caches, and side caches."""
+
+from __future__ import annotations
+
+import attr
+
+from gpusim.core.counters import count
+from gpusim.core.metrics import FRACTION, Metric, Ratio, Total, declare_metrics
+
+
+@attr.s(auto_attribs=True)
+class FirstCacheCounters:
+    """What one cache next to SMs did for one application; hits + misses = lookups."""
+
+    lookups: int = count("loads that looked for their line, each counted once")
+    hits: int = count("loads that found all their sectors")
+    misses: int = count("loads that did not, merged ones included")
+    merged: int = count("misses that waited for one already under way")
+    fills: int = count("answers from the L2 cache that were filled in")
+    stores: int = count("stores and atomics that passed through")
+    stalls: int = count("times that a miss had to wait for an MSHR")
+
+
+@attr.s(auto_attribs=True)
+class L1Counters(FirstCacheCounters):
+    """What one L1 cache did for one application."""
+
+
+declare_metrics(
+    L1Counters, Metric("l1_hit_rate", FRACTION, "L1 cache hit rate", Ratio("hits", "lookups"))
+)
+
+
+@attr.s(auto_attribs=True)
+class SideCounters(FirstCacheCounters):
+    """What one side cache, which sees no stores, did for one application."""
+
+
+declare_metrics(
+    SideCounters,
+    Metric("{}_lookups", "1", "{} cache lookups", Total("lookups")),
+    Metric("{}_hit_rate", FRACTION, "{} cache hit rate", Ratio("hits", "lookups")),
+)
