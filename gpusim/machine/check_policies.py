@@ -185,7 +185,7 @@ def _check_tlb(own: Collection[str], key: Key, tlb: TlbConfig, sms: int) -> Iter
 def _check_follows(key: Key, tlb: TlbConfig) -> Iterator[Problem]:
     """A fill policy that would not learn what the array evicts."""
     fill: type[FillPolicy] = find_policy(Slot.TLB_FILL, tlb.fill.policy)
-    if not tlb.ideal and fill.follows and not make_array(tlb).spills:
+    if not tlb.ideal and fill.follows and not make_array(tlb).traits().spills:
         around = " with a hash or a victim buffer" if tlb.hash or tlb.victims else ""
         yield Problem(
             (*key, "fill"),

@@ -206,9 +206,10 @@ class TranslationStages:
             return IdealArray(lambda asid, vpn: self._page_table.walk(asid, vpn).mapping)
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self._config.clock)))
         array = make_array(in_cycles)
-        if 0 < array.most_spaces < self._apps:
+        most = array.traits().most_spaces
+        if 0 < most < self._apps:
             raise UserError(
-                f"tlb.{name}.array: {config.array.policy!r} serves {array.most_spaces} "
+                f"tlb.{name}.array: {config.array.policy!r} serves {most} "
                 f"applications, there are {self._apps}"
             )
         return array

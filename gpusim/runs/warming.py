@@ -41,7 +41,7 @@ def prepare_warming(machine: Machine) -> None:
         for stage in group:
             stage.warm_below = _below(_sink_of(stage), stages)
     by_slot = any(
-        stage.array.by_block_slot
+        stage.traits.by_block_slot
         for group in machine.stages
         for stage in group
         if isinstance(stage, TlbLevel)

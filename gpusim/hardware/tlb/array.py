@@ -4,14 +4,44 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from attrs import fields, frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot
 from gpusim.core.structures import Dimensions, Storage
+
+
+@frozen
+class ArrayTraits:
+    """What holds for a TLB array as long as it lives; `TlbArray.traits` tells it once.
+
+    Attributes:
+        by_block_slot: it is indexed by block slots, so it cannot serve several SMs, whose slots
+            have the same numbers.
+        fills_every_slot: a translation that several blocks wait for is inserted for each of them,
+            not only for the one that asked first.
+        most_spaces: how many address spaces it can serve; 0: any number.
+        large_pages: what becomes of a page larger than the smallest: ``"whole"``: an entry maps
+            all of it; ``"splintered"``: an entry maps the one small page in it that was asked for.
+        hashable: pages are nothing but names to it, of which low bits choose the set, so that
+            ``tlb.NAME.hash`` can give it others (`HashedArray`).
+        spills: it puts the pages of each entry that it evicts into `spilled`, if there is such a
+            list, for a victim buffer (``tlb.NAME.victims``) or a fill policy that follows them.
+        states_cycles: its class states `extra_cycles` or `pipelined_cycles` anew, so that they are
+            read as Python reads them (`stated_cycles`).
+    """
+
+    by_block_slot: bool
+    fills_every_slot: bool
+    most_spaces: int
+    large_pages: str
+    hashable: bool
+    spills: bool
+    states_cycles: bool
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -23,24 +53,17 @@ class TlbArray(Policy):
     page, or that `Signals.mapping` tells of it; anything else ends the run.  `slot` is the
     hardware slot of the thread block that asks, which some arrays index by.
 
+    What `ArrayTraits` has, an array states as attributes of these names, of its class or of the
+    object.
+
     Attributes:
         extra_cycles: what the last lookup took beyond the level's latency; it also holds the
             port for so long, except for `pipelined_cycles`.
         pipelined_cycles: how many of these are further stages of the pipeline, which the next
             lookup need not wait for.
-        by_block_slot: it is indexed by block slots, so it cannot serve several SMs, whose slots
-            have the same numbers.
-        fills_every_slot: a translation that several blocks wait for is inserted for each of them,
-            not only for the one that asked first.
-        most_spaces: how many address spaces it can serve; 0: any number.
         replaces: entries go as ``tlb.NAME.replacement`` says, for which the array asks the policy
             (`gpusim.core.replacement.make_replacement`); otherwise a model may not name one.
-        large_pages: what becomes of a page larger than the smallest: ``"whole"``: an entry maps
-            all of it; ``"splintered"``: an entry maps the one small page in it that was asked for.
-        hashable: pages are nothing but names to it, of which low bits choose the set, so that
-            ``tlb.NAME.hash`` can give it others (`HashedArray`).
-        spills: it puts the pages of each entry that it evicts into `spilled`, if there is such a
-            list, for a victim buffer (``tlb.NAME.victims``) or a fill policy that follows them.
+        spilled: where an array that spills puts the pages of evicted entries; None: nowhere.
     """
 
     extra_cycles: int = 0
@@ -74,6 +97,10 @@ class TlbArray(Policy):
     def flush(self) -> None:
         """Forget everything."""
 
+    def traits(self) -> ArrayTraits:
+        """What holds as long as it lives; asked for when it has been made."""
+        return stated_traits(self)
+
     def reach(self) -> int | None:
         """How many of the smallest pages it can hold at most; None: that is not known."""
         return None
@@ -89,6 +116,29 @@ class TlbArray(Policy):
     def counters_of(self, asid: int) -> tuple[object, ...]:
         """Those of its own that it keeps for each address space."""
         return ()
+
+
+_CYCLES = ("extra_cycles", "pipelined_cycles")
+
+
+def stated_traits(array: TlbArray) -> ArrayTraits:
+    """What an array and its class state, read as Python reads it in compiled code, too."""
+    plain: Any = TlbArray
+    own = [getattr(type(array), name) is not getattr(plain, name) for name in _CYCLES]
+    names = [one.name for one in fields(ArrayTraits) if one.name != "states_cycles"]
+    return ArrayTraits(**{name: getattr(array, name) for name in names}, states_cycles=any(own))
+
+
+def stated_cycles(array: TlbArray) -> tuple[int, int]:
+    """`extra_cycles` and `pipelined_cycles` of an array whose class may state them."""
+    stated: Any = array
+    return stated.extra_cycles, stated.pipelined_cycles
+
+
+def state_cycles(array: TlbArray, cycles: int) -> None:
+    """Each lookup takes further pipeline stages, whatever the class of an array states."""
+    stated: Any = array
+    stated.extra_cycles = stated.pipelined_cycles = cycles
 
 
 open_slot(Slot.TLB_ARRAY, TlbArray, "config")

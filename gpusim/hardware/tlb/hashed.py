@@ -33,7 +33,7 @@ class HashedArray(ArrayAround):
 
     def __init__(self, array: TlbArray, config: TlbConfig) -> None:
         super().__init__(array)
-        if not self._inside.hashable:
+        if not self.inside.hashable:
             raise OptionError(
                 "hash",
                 f"of no effect: the array {config.array.policy!r} chooses its sets in its "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Final
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -32,7 +32,7 @@ from gpusim.core.signals import Signals
 from gpusim.core.stage import Pages, Stage
 from gpusim.core.states import State
 from gpusim.files.units import Hertz
-from gpusim.hardware.tlb.array import TlbArray
+from gpusim.hardware.tlb.array import TlbArray, stated_cycles
 from gpusim.hardware.tlb.fill import FillPolicy
 
 _PREFETCH: Final = int(Purpose.PREFETCH)
@@ -182,14 +182,13 @@ class TlbLevel(Stage, FirstTlb):
         super().__init__(name, f"tlb/{label}", index, requests)
         self.env = env
         self.array = array
-        self._stated: Any = array  # what an array states it may state on its class, too
-        made, plain = cast("Any", type(array)), cast("Any", TlbArray)
-        self._states_extra = made.extra_cycles is not plain.extra_cycles
+        self.traits = array.traits()
+        self._fills_every_slot = self.traits.fills_every_slot
+        self._states_cycles = self.traits.states_cycles
         self.fill_policy = fill_policy
-        stated: Any = fill_policy  # it may state that on its class
         self._spilled: list[dict[int, Mapping]] | None = None
         """What the array has evicted, for a fill policy that follows it."""
-        if fill_policy is not None and stated.follows:
+        if fill_policy is not None and type(fill_policy).follows:
             self._spilled = array.spilled = []
         self.latency = config.latency.cycles(clock)
         self.extra_cycles = 0
@@ -272,14 +271,16 @@ class TlbLevel(Stage, FirstTlb):
 
     def _take_extra_cycles(self) -> None:
         """The lookup of this cycle may take longer than usual, and its port with it."""
-        if self._states_extra:
-            self.extra_cycles = self._stated.extra_cycles
+        array = self.array
+        if self._states_cycles:
+            self.extra_cycles, pipelined = stated_cycles(array)
         else:
-            self.extra_cycles = self.array.extra_cycles
-        if not self.extra_cycles:
-            return
-        held: int = self.extra_cycles - self._stated.pipelined_cycles
-        if held:
+            self.extra_cycles = array.extra_cycles
+            if not self.extra_cycles:
+                return
+            pipelined = array.pipelined_cycles
+        held = self.extra_cycles - pipelined
+        if held > 0:
             self._cycle = self.env._now + held
             self._used = self._ports
 
@@ -488,7 +489,7 @@ class TlbLevel(Stage, FirstTlb):
             wanted: Sequence[Requester] = demand or [translation]
             if not self.fill_policy.admits(tag, mapping, wanted, self.env._now):
                 return 0
-        if not self._stated.fills_every_slot:
+        if not self._fills_every_slot:
             evicted = self.array.insert(tag, mapping, translation.slot)
         else:
             slots = dict.fromkeys(_requester(waiter).slot for waiter in waiters)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from attrs import evolve
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
@@ -13,8 +13,8 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
-from gpusim.hardware.tlb.array import TlbArray
-from gpusim.hardware.tlb.sets import Entry, PlainSet, SetKind
+from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, state_cycles
+from gpusim.hardware.tlb.sets import Entry, PlainSet, SetKind, stages_of
 
 _METHODS = ("find", "ways_for", "insert", "remove", "clear")
 """Of a set."""
@@ -45,9 +45,7 @@ class ArrayOfSets(TlbArray):
         if lacking:
             made = type(self._sets[0]).__name__
             raise OptionError("sets", f"makes sets of type {made}, which lack {', '.join(lacking)}")
-        stated: Any = kind  # it may state that on its class, too
-        mine: Any = self  # as may a subclass, of which this holds
-        mine.extra_cycles = mine.pipelined_cycles = stated.extra_cycles
+        state_cycles(self, stages_of(kind))
 
     def attach(self, signals: Signals) -> None:
         self._kind.attach(signals)
@@ -82,10 +80,12 @@ class SetAssociativeArray(ArrayOfSets):
         """Entries of the sets, which have these numbers for the replacement policy, too."""
         self._large: list[int] = []
         """Sizes of larger pages that have come, as powers of two."""
-        if self._plain:
-            mine: Any = self
-            mine.large_pages = "whole"
-            mine.hashable = mine.spills = True
+
+    def traits(self) -> ArrayTraits:
+        stated = super().traits()
+        if not self._plain:
+            return stated
+        return evolve(stated, large_pages="whole", hashable=True, spills=True)
 
     def reach(self) -> int | None:
         return self._entries if self._plain and not self._large else None

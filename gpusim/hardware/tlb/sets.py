@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from mypy_extensions import mypyc_attr
 
@@ -157,6 +157,13 @@ class SetKind(Policy):
     def counters(self) -> tuple[object, ...]:
         """Counters of all sets made: attrs instances made with `counters.count`."""
         return ()
+
+
+def stages_of(kind: SetKind) -> int:
+    """`extra_cycles` of a kind of sets, whose class may state them."""
+    stated: Any = kind
+    cycles: int = stated.extra_cycles
+    return cycles
 
 
 open_slot(Slot.TLB_SET, SetKind, "config")

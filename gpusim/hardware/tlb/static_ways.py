@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import attrs
 from mypy_extensions import mypyc_attr
@@ -16,7 +16,7 @@ from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
-from gpusim.hardware.tlb.array import TlbArray
+from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, stated_cycles
 
 EQUAL: Final = "equal"
 
@@ -42,12 +42,19 @@ class StaticWaysArray(TlbArray):
         self._equal = ways_of == EQUAL
         ways = [config.ways] if self._equal else _parse(ways_of, config.ways)
         self._parts = self._dealt_out(ways)
-        self.most_spaces = 0 if self._equal else len(ways)
-        first: Any = self._parts[0]
-        self.large_pages = first.large_pages
-        self.hashable = first.hashable
-        if first.by_block_slot:
+        self._most_spaces = 0 if self._equal else len(ways)
+        self._of_a_part = self._parts[0].traits()
+        if self._of_a_part.by_block_slot:
             raise OptionError("of", "must be an array that pages index, not slots of blocks")
+
+    def traits(self) -> ArrayTraits:
+        part = self._of_a_part
+        return attrs.evolve(
+            super().traits(),
+            most_spaces=self._most_spaces,
+            large_pages=part.large_pages,
+            hashable=part.hashable,
+        )
 
     def attach(self, signals: Signals) -> None:
         if self._equal:
@@ -58,9 +65,7 @@ class StaticWaysArray(TlbArray):
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         part = self._parts[tag >> ASID_SHIFT]
         mapping = part.lookup(tag, slot)
-        stated: Any = part  # it may state these on its class, too
-        self.extra_cycles = stated.extra_cycles
-        self.pipelined_cycles = stated.pipelined_cycles
+        self.extra_cycles, self.pipelined_cycles = stated_cycles(part)
         return mapping
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import attr
+from attrs import evolve
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
@@ -13,7 +13,7 @@ from gpusim.core.counters import count
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
 from gpusim.core.structures import Dimensions, Storage, bits_for
-from gpusim.hardware.tlb.array import TlbArray
+from gpusim.hardware.tlb.array import ArrayTraits, TlbArray
 from gpusim.hardware.tlb.wrapper import ArrayAround
 
 
@@ -44,7 +44,7 @@ class VictimBuffer(ArrayAround):
 
     def __init__(self, array: TlbArray, config: TlbConfig) -> None:
         super().__init__(array)
-        if not self._inside.spills:
+        if not self.inside.spills:
             raise OptionError(
                 "victims",
                 f"of no effect: the array {config.array.policy!r} does not hand on what "
@@ -57,8 +57,9 @@ class VictimBuffer(ArrayAround):
         self._entries: dict[int, dict[int, Mapping]] = {}
         """Pages of each base, the one that came first in front."""
         self.buffer = VictimCounters()
-        mine: Any = self
-        mine.hashable = self._inside.hashable
+
+    def traits(self) -> ArrayTraits:
+        return evolve(super().traits(), hashable=self.inside.hashable)
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         mapping = self._look_inside(tag, slot)

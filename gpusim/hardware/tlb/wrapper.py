@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
 
+from attrs import evolve
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.mapping import Mapping
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
-from gpusim.hardware.tlb.array import TlbArray
-
-_PASSED_ON: Final = (
-    "extra_cycles",
-    "pipelined_cycles",
-    "fills_every_slot",
-    "most_spaces",
-    "large_pages",
-)
-"""What an array states, and one around it states likewise."""
+from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, stated_cycles, stated_traits
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -31,14 +22,22 @@ class ArrayAround(TlbArray):
 
     Attributes:
         array: inside.
+        inside: its traits.
     """
 
     def __init__(self, array: TlbArray) -> None:
         self.array = array
-        self._inside: Any = array  # it may state what follows on its class
-        mine: Any = self
-        for name in _PASSED_ON:
-            setattr(mine, name, getattr(self._inside, name))
+        self.inside = array.traits()
+        self.extra_cycles, self.pipelined_cycles = stated_cycles(array)
+
+    def traits(self) -> ArrayTraits:
+        inside = self.inside
+        return evolve(
+            stated_traits(self),
+            fills_every_slot=inside.fills_every_slot,
+            most_spaces=inside.most_spaces,
+            large_pages=inside.large_pages,
+        )
 
     def attach(self, signals: Signals) -> None:
         self.array.attach(signals)
@@ -58,6 +57,5 @@ class ArrayAround(TlbArray):
     def _look_inside(self, tag: int, slot: int) -> Mapping | None:
         """What the array inside finds, and takes longer for."""
         mapping = self.array.lookup(tag, slot)
-        self.extra_cycles = self._inside.extra_cycles
-        self.pipelined_cycles = self._inside.pipelined_cycles
+        self.extra_cycles, self.pipelined_cycles = stated_cycles(self.array)
         return mapping

@@ -121,7 +121,7 @@ def test_neighbours_fill_all_sets_wherever_they_begin(first: int) -> None:
 def test_pages_of_two_sizes_are_found_by_any_of_their_small_pages() -> None:
     config = TlbConfig("sm", entries=32, ways=4, hash="xor")
     array = make_array(config)
-    assert array.large_pages == "whole"
+    assert array.traits().large_pages == "whole"
     large = Mapping(3 << 9, 7 << 9, 512)
     small = Mapping(4 << 9, 5)
     array.insert(large.tag + 130, large, 0)

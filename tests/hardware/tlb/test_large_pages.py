@@ -164,19 +164,19 @@ def made(name: str) -> TlbArray:
 
 @pytest.mark.parametrize("name", SPLINTERED)
 def test_it_says_so(name: str) -> None:
-    assert made(name).large_pages == "splintered"
+    assert made(name).traits().large_pages == "splintered"
 
 
 def test_these_say_otherwise() -> None:
     config = TlbConfig("sm", 8, 4)
-    assert SetAssociativeArray(config).large_pages == "whole"
-    assert IdealArray(lambda asid, vpn: Mapping(vpn, vpn)).large_pages == "whole"
+    assert SetAssociativeArray(config).traits().large_pages == "whole"
+    assert IdealArray(lambda asid, vpn: Mapping(vpn, vpn)).traits().large_pages == "whole"
     dealt: TlbArray = make_policy(
         Slot.TLB_ARRAY,
         PolicyConfig("static-ways", {"ways_of": "2/2", "of": "set-associative"}),
         config,
     )
-    assert dealt.large_pages == "whole"
+    assert dealt.traits().large_pages == "whole"
     dealt.insert(1 << ASID_SHIFT | 9, mapping := Mapping(1 << ASID_SHIFT, 0, 16), 0)
     assert dealt.lookup(1 << ASID_SHIFT | 15, 0) is mapping
     assert dealt.lookup(15, 0) is None

@@ -116,8 +116,8 @@ def test_more_applications_than_ways() -> None:
 
 
 def test_a_large_page_has_one_entry_in_plain_sets() -> None:
-    assert equal(TlbConfig("gpu", 8, 8), 2).large_pages == "whole"
-    assert equal(CONFIG, 2).large_pages == "splintered"
+    assert equal(TlbConfig("gpu", 8, 8), 2).traits().large_pages == "whole"
+    assert equal(CONFIG, 2).traits().large_pages == "splintered"
 
 
 def test_a_partition_keeps_the_bits_of_the_whole() -> None:
