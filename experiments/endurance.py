@@ -25,10 +25,11 @@ from gpusim.core.version import form
 from gpusim.core.warp_program import Launch
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.load import load_model
+from gpusim.programs.catalog import program_of
 from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
-from gpusim.programs.rodinia.bfs import Bfs, BfsParameters
+from gpusim.programs.rodinia.bfs import BfsParameters, bfs
 from gpusim.runs.monitor import Progress, now_and_then, sample
 from gpusim.runs.simulate import run
 from gpusim.studies.scripts import FOLDER
@@ -63,9 +64,9 @@ class Searches(Program):
         self.memory = self._search(0).memory
         self.number = 0
 
-    def _search(self, number: int) -> Bfs:
+    def _search(self, number: int) -> Program:
         source = self._sources[number % len(self._sources)]
-        return Bfs(BfsParameters(source=source), self._graph, seed=0)
+        return program_of(bfs).start(BfsParameters(source=source), self._graph, 0)
 
     def launches(self) -> Iterator[Launch]:
         while time.process_time() < self._until:

@@ -13,9 +13,10 @@ from gpusim.config.load import LoadedModel
 from gpusim.core.interleaving import RANDOM
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
-from gpusim.programs.micro.bandwidth import OPERATIONS
+from gpusim.programs.micro.bandwidth import OPERATIONS, BandwidthParameters
 from gpusim.results.result import Result
 from gpusim.runs.simulate import simulate
+from gpusim.workloads.builder import ApplicationSpec, ProgramStart
 from gpusim.workloads.workload import load_workload
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -243,7 +244,7 @@ class _Stream:
 def _stream(model: LoadedModel, **parameters: object) -> _Stream:
     workload = load_workload("bandwidth", "smoke", overrides=parameters)
     (application,) = workload.applications
-    per_block: int = application.start().bytes_a_block  # type: ignore[attr-defined]
+    per_block = _parameters(application).bytes_a_block
     ends: list[int] = []
 
     def watch(machine: Machine) -> None:
@@ -259,6 +260,14 @@ def _stream(model: LoadedModel, **parameters: object) -> _Stream:
         held = BLOCKS_AN_SM * model.config.sm.count / blocks
         steady = per_block * blocks * _rate(done, held) * clock / 1e9
         return _Stream(per_block * blocks, seconds, steady)
+
+
+def _parameters(application: ApplicationSpec) -> BandwidthParameters:
+    """Those that a workload gives the program."""
+    assert isinstance(application.start, ProgramStart)
+    parameters = application.start.parameters
+    assert isinstance(parameters, BandwidthParameters)
+    return parameters
 
 
 def _rate(ends: NDArray[np.int64], held: float) -> float:

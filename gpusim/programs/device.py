@@ -98,7 +98,9 @@ class AddressSpace:
         data.flags.writeable = False
         return self.allocate(name, data)
 
-    def zeros(self, name: str, length: int, dtype: type[Scalar]) -> DeviceArray[Scalar]:
+    def zeros(
+        self, name: str, length: int, dtype: type[Scalar] | np.dtype[Scalar]
+    ) -> DeviceArray[Scalar]:
         """Place an array of `length` zeros."""
         return self.allocate(name, np.zeros(length, dtype=dtype))
 

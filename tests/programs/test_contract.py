@@ -10,13 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from gpusim.core.warp_program import Launch
+from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
+from tests.programs import contract
 from tests.programs.contract.entries import (
     WARP,
     Arrays,
@@ -27,21 +31,13 @@ from tests.programs.contract.entries import (
     nth_launch,
     operations_of,
 )
+from tests.programs.contract.graphs import STAR, small_graphs
 
-SUITES = (
-    "cuda_sdk",
-    "cuda_sdk_grids",
-    "ispass",
-    "ispass_ray",
-    "parboil",
-    "polybench",
-    "proxy_apps",
-    "shoc",
-    "shoc_bfs",
-    "shoc_grids",
-    "shoc_qtc",
-)
-TABLES = [import_module(f"tests.programs.contract.{suite}") for suite in SUITES]
+MODULES = [
+    import_module(name)
+    for _, name, _ in iter_modules(contract.__path__, "tests.programs.contract.")
+]
+TABLES = [module for module in MODULES if hasattr(module, "RUNS")]
 
 
 def entries(kind: str) -> list[Any]:
@@ -88,6 +84,17 @@ def check_results(run: Run, before: Arrays, after: Arrays) -> None:
 
 @pytest.mark.parametrize("run", entries("RUNS"), ids=str)
 def test_a_run(run: Run) -> None:
+    check(run)
+
+
+@pytest.mark.parametrize("of", entries("ANY_GRAPH"), ids=lambda of: of(STAR).program)
+@given(small_graphs())
+def test_a_run_on_any_directed_graph(of: Callable[[Graph], Run], graph: Graph) -> None:
+    check(of(graph))
+
+
+def check(run: Run) -> None:
+    """A run does what its entry says, and a second one, later blocks first, does the same."""
     one, other = run.application(), run.application()
     assert one.buffers == other.buffers
     sizes = {buffer.name: buffer.bytes for buffer in one.buffers}
@@ -120,12 +127,13 @@ def test_a_warp(warp: Warp) -> None:
         registers, shared = launch.registers_per_thread, launch.shared_bytes
         geometry = (launch.name, launch.blocks, launch.threads_per_block, registers, shared)
         assert geometry == warp.geometry
-    if warp.operations is None:
-        return
+    before = values(program)
     found = operations_of(launch, program, warp.block, warp.warp)
+    if warp.check is not None:
+        warp.check(found, before, values(program))
     if isinstance(warp.operations, Callable):
         warp.operations(found)
-    else:
+    elif warp.operations is not None:
         assert found == list(warp.operations)
 
 
@@ -142,5 +150,9 @@ def test_what_else_is_known_of_a_program(check: Callable[[], None]) -> None:
 
 def test_every_list_of_a_table_is_run() -> None:
     for table in TABLES:
-        lists = {name for name in vars(table) if re.fullmatch(r"RUNS|WARPS|REFUSED|IN_STEP", name)}
+        lists = {
+            name
+            for name in vars(table)
+            if re.fullmatch(r"RUNS|WARPS|REFUSED|IN_STEP|ANY_GRAPH|CHECKS", name)
+        }
         assert {"RUNS", "IN_STEP"} <= lists, table.__name__

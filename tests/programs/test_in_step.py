@@ -16,43 +16,8 @@ from gpusim.workloads.workload import load_workload
 from tests.programs.test_contract import TABLES
 
 WARP = 32
-GRAPH: dict[str, object] = {"graph.vertices": 700}
-
-PROGRAMS: dict[str, dict[str, object]] = {
-    "bc": GRAPH,
-    "bfs": GRAPH,
-    "cfd": {},
-    "color_max": GRAPH,
-    "conv": {},
-    "fir": {},
-    "fw": {},
-    "kmeans": {},
-    "mis": GRAPH,
-    "nn": {},
-    "pagerank": GRAPH,
-    "pagerank_spmv": GRAPH,
-    "sssp": {},
-    "sssp_ell": {},
-    "streamcluster": {},
-    "atomic_adds": {},
-    "matrix_transpose": {},
-    "hetero_mark_pagerank": {"graph.arcs": 9000},
-    "backprop": {},
-    "hotspot": {},
-    "lud": {},
-    "nw": {},
-    "pathfinder": {},
-    "srad": {},
-    "mummer": {},
-    "fw_block": {},
-    "bandwidth": {"operation": "triad"},
-    "chase": {"sms": 3},
-    "launches": {},
-}
+PROGRAMS = {name: values for table in TABLES for name, values in table.IN_STEP.items()}
 """Programs, and what makes them several blocks that differ."""
-
-for table in TABLES:
-    PROGRAMS.update(table.IN_STEP)
 
 MOST_LAUNCHES = 2
 """Of a kernel, that are compared."""

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import FLOAT4
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Launches,
+    Vectors,
+    kernel,
+    program,
+)
 
 SIDE = 16
 """Threads of a block's side."""
 PIECE = 4
 """Floats of a vector, and rows of a thread's piece."""
 TILE = SIDE * PIECE
+
+REGISTERS = 24
+"""Our estimate: four vectors and their addresses."""
 
 IN_INSTRUCTIONS = 89
 """Before the loads: indices and the remainder by the grid's width, a division.  A wavefront has 146
@@ -33,8 +37,8 @@ READ_PASSES = 32
 lanes reads the vectors beside them, but vectors are served 8 lanes at a time: 4 times 8 passes."""
 
 
-@define(kw_only=True, eq=False)
-class TransposeKernel(Kernel):
+@kernel("matrixTranspose", registers=REGISTERS, shared=4 * TILE * TILE, in_step=True)
+def transpose(k: BlockTracer, source: Vectors, result: Vectors, pitch: int) -> None:
     """A tile of 64 x 64 floats a block.
 
     Four loads of 16 bytes, of four successive rows: 16 lanes read 256 bytes, the next 16 lanes are
@@ -42,41 +46,30 @@ class TransposeKernel(Kernel):
     components, four stores like the loads.  Blocks are renumbered along diagonals, to spread them
     over the banks of memory.  Neighbouring blocks therefore differ in row *and* column.
 
-    Attributes:
-        source, result: n rows of floats as vectors of four, row-major.
-        pitch: floats from row to row, of both.
+    Takes `source`, `result` (n rows of floats as vectors of four, row-major), `pitch` (floats from
+    row to row, of both).
     """
-
-    source: DeviceArray[np.void]
-    result: DeviceArray[np.void]
-    pitch: int
-    name: str = "matrixTranspose"
-    registers_per_thread: int = 24  # our estimate: four vectors and their addresses
-    shared_bytes: int = 4 * TILE * TILE
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        tile_row = k.bx
-        tile_column = (k.bx + k.by) % self.shape.grid[0]
-        width = self.pitch // PIECE
-        place = PIECE * k.ty * width + k.tx
-        start = tile_row * TILE * width + tile_column * SIDE
-        k.compute(IN_INSTRUCTIONS)
-        rows = [k.load(self.source, start + place + r * width) for r in range(PIECE)]
-        k.wait()
-        for _ in range(PIECE):
-            k.shared(WRITE_PASSES)
-        k.barrier()
-        for _ in range(PIECE):
-            k.shared(READ_PASSES)
-        k.compute(OUT_INSTRUCTIONS)
-        # [block, ty, tx, r, component] is element (4 ty + r, 4 tx + component) of its tile
-        tiles = np.stack(rows, axis=1).view(np.float32).reshape(-1, SIDE, SIDE, PIECE, PIECE)
-        turned = np.ascontiguousarray(tiles.transpose(0, 2, 1, 4, 3)).reshape(-1, PIECE, PIECE)
-        start = tile_column * TILE * width + tile_row * SIDE
-        for r in range(PIECE):
-            row = np.ascontiguousarray(turned[:, r]).view(FLOAT4).reshape(-1)
-            k.store(self.result, start + place + r * width, row)
+    tile_row = k.bx
+    tile_column = (k.bx + k.by) % k.shape.grid[0]
+    width = pitch // PIECE
+    place = PIECE * k.ty * width + k.tx
+    start = tile_row * TILE * width + tile_column * SIDE
+    k.compute(IN_INSTRUCTIONS)
+    rows = [k.load(source, start + place + r * width) for r in range(PIECE)]
+    k.wait()
+    for _ in range(PIECE):
+        k.shared(WRITE_PASSES)
+    k.barrier()
+    for _ in range(PIECE):
+        k.shared(READ_PASSES)
+    k.compute(OUT_INSTRUCTIONS)
+    # [block, ty, tx, r, component] is element (4 ty + r, 4 tx + component) of its tile
+    tiles = np.stack(rows, axis=1).view(np.float32).reshape(-1, SIDE, SIDE, PIECE, PIECE)
+    turned = np.ascontiguousarray(tiles.transpose(0, 2, 1, 4, 3)).reshape(-1, PIECE, PIECE)
+    start = tile_column * TILE * width + tile_row * SIDE
+    for r in range(PIECE):
+        row = np.ascontiguousarray(turned[:, r]).view(FLOAT4).reshape(-1)
+        k.store(result, start + place + r * width, row)
 
 
 @frozen
@@ -107,29 +100,18 @@ class MatrixTransposeParameters:
 
 
 @program("matrix_transpose", MatrixTransposeParameters)
-class MatrixTranspose(Program):
+def matrix_transpose(
+    memory: AddressSpace, parameters: MatrixTransposeParameters, _seed: int
+) -> Launches:
     """The transpose of a square matrix.
 
     Arrays in the order input, output, whose rows are `pitch` apart; element (i, j) is i pitch + j
     (our choice), rounded to a float.
     """
-
-    def __init__(self, parameters: MatrixTransposeParameters, seed: int) -> None:
-        super().__init__("matrix_transpose")
-        self.n = n = parameters.n
-        self.pitch = pitch = parameters.pitch or n
-        self.diagonals = parameters.diagonals or n // TILE
-        values = np.arange(n * pitch, dtype=np.float32)
-        values.flags.writeable = False
-        empty = np.zeros(n * pitch // PIECE, dtype=FLOAT4)
-        self.source = self.memory.allocate("input", values.view(FLOAT4))
-        self.result = self.memory.allocate("output", empty)
-
-    def launches(self) -> Iterator[Launch]:
-        tiles = self.n // TILE
-        yield TransposeKernel(
-            shape=Shape((tiles, self.diagonals, 1), (SIDE, SIDE, 1)),
-            source=self.source,
-            result=self.result,
-            pitch=self.pitch,
-        )
+    n = parameters.n
+    pitch, tiles = parameters.pitch or n, n // TILE
+    values = np.arange(n * pitch, dtype=np.float32)
+    source = memory.read_only("input", values.view(FLOAT4))
+    result = memory.zeros("output", n * pitch // PIECE, FLOAT4)
+    grid = (tiles, parameters.diagonals or tiles)
+    yield transpose[grid, (SIDE, SIDE)](source, result, pitch)

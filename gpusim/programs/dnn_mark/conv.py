@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes, Mask
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Lanes,
+    Launches,
+    Mask,
+    Steps,
+    kernel,
+    program,
+)
 
 PATCH_SIDE = 8
 """Positions, and weights, of a block that copies patches, as in MGPUSim."""
@@ -23,8 +26,6 @@ TILE = 16
 INDEX_INSTRUCTIONS, STORE_INSTRUCTIONS, END = 202, 11, 1
 """Divisions and comparisons for an element of a patch, what follows its load, and after its store:
 216 a wavefront, as in MGPUSim's trace."""
-
-Floats = DeviceArray[np.float32]
 
 
 @frozen
@@ -70,54 +71,39 @@ class ConvParameters:
         return self.channels * self.kernel**2
 
 
-@define(kw_only=True, eq=False)
-class Im2col(Kernel):
+@kernel("im2col", registers=32, in_step=True)
+def im2col(k: BlockTracer, images: Floats, patches: Floats, sizes: ConvParameters) -> None:
     """Each output position's patch becomes a column of a matrix: an element a thread.
 
     Blocks of 8 positions by 8 weights, that is of channel, row and column of the filter.  L input,
     unless it is padding, and S to the matrix: 8 neighbouring elements in each of 8 rows.
+    32 registers are our estimate.
 
-    Attributes:
-        images: [batch][channel][row][column].
-        patches: (weights, outputs) the matrix.
-        sizes: the layer.
+    Takes `images` ([batch][channel][row][column]), `patches` ((weights, outputs) the matrix),
+    `sizes` (the layer).
     """
-
-    images: Floats
-    patches: Floats
-    sizes: ConvParameters
-    name: str = "im2col"
-    registers_per_thread: int = 32  # our estimate
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        sizes = self.sizes
-        weight = PATCH_SIDE * k.by + k.ty
-        inside = (k.t < sizes.outputs) & (weight < sizes.weights)
-        image, position = np.divmod(k.t, sizes.out**2)
-        top, left = np.divmod(position, sizes.out)
-        channel, offset = np.divmod(weight, sizes.kernel**2)
-        row = top * sizes.stride - sizes.padding + offset // sizes.kernel
-        column = left * sizes.stride - sizes.padding + offset % sizes.kernel
-        real = inside & (row >= 0) & (row < sizes.side) & (column >= 0) & (column < sizes.side)
-        element = (image * sizes.channels + channel) * sizes.side + row
-        element = element * sizes.side + column
-        k.compute(INDEX_INSTRUCTIONS, inside)
-        value = k.load(self.images, element, real)
-        k.wait(0, real)
-        k.compute(STORE_INSTRUCTIONS, inside)
-        value = np.where(real, value, np.float32(0))
-        k.store(self.patches, weight * sizes.outputs + k.t, value, inside)
-        k.compute(END, inside)
+    weight = PATCH_SIDE * k.by + k.ty
+    inside = (k.t < sizes.outputs) & (weight < sizes.weights)
+    image, position = np.divmod(k.t, sizes.out**2)
+    top, left = np.divmod(position, sizes.out)
+    channel, offset = np.divmod(weight, sizes.kernel**2)
+    row = top * sizes.stride - sizes.padding + offset // sizes.kernel
+    column = left * sizes.stride - sizes.padding + offset % sizes.kernel
+    real = inside & (row >= 0) & (row < sizes.side) & (column >= 0) & (column < sizes.side)
+    element = (image * sizes.channels + channel) * sizes.side + row
+    element = element * sizes.side + column
+    k.compute(INDEX_INSTRUCTIONS, inside)
+    value = k.load(images, element, real)
+    k.wait(0, real)
+    k.compute(STORE_INSTRUCTIONS, inside)
+    value = np.where(real, value, np.float32(0))
+    k.store(patches, weight * sizes.outputs + k.t, value, inside)
+    k.compute(END, inside)
 
 
-@define(kw_only=True, eq=False)
-class TiledGemm(Kernel):
-    """d = a b + c, a tile of 16 x 16 elements a block.
-
-    S d = 0; then for each 16 of the inner dimension: L a[row][16 i + x], L b[16 i + y][column] (0
-    outside), both into shared memory, barrier, 16 times two shared-memory loads and an instruction,
-    barrier; then L c, S d.  Shared memory has no bank conflicts.
+@frozen
+class Product:
+    """Matrices of d = a b + c.
 
     Attributes:
         a, b: (rows, inner) and (inner, columns).
@@ -132,52 +118,58 @@ class TiledGemm(Kernel):
     rows: int
     columns: int
     inner: int
-    name: str = "gemm"
-    registers_per_thread: int = 28  # our estimate
-    shared_bytes: int = 2 * 4 * TILE * TILE
-    in_step = True
 
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        row, column = TILE * k.by + k.ty, k.t
-        inside = (row < self.rows) & (column < self.columns)
-        element = row * self.columns + column
-        total = np.zeros((k.blocks, TILE, TILE), dtype=np.float32)
+
+def _tile_product(
+    k: BlockTracer, of: Product, row: Lanes, column: Lanes, start: int
+) -> NDArray[np.float32]:
+    across, down = start + k.tx, start + k.ty
+    in_a: Mask = (row < of.rows) & (across < of.inner)
+    in_b: Mask = (column < of.columns) & (down < of.inner)
+    a = k.load(of.a, row * of.inner + across, in_a)
+    b = k.load(of.b, down * of.columns + column, in_b)
+    k.wait()
+    k.shared(1)
+    k.shared(1)
+    k.barrier()
+    for _ in range(TILE):
+        k.shared(1)
+        k.shared(1)
+        k.compute(1)
+    k.barrier()
+    left = np.where(in_a, a, np.float32(0)).reshape(k.blocks, TILE, TILE)
+    right = np.where(in_b, b, np.float32(0)).reshape(k.blocks, TILE, TILE)
+    product: NDArray[np.float32] = left @ right
+    return product
+
+
+@kernel("gemm", registers=28, shared=2 * 4 * TILE * TILE, in_step=True)
+def multiply(k: BlockTracer, of: Product) -> Steps:
+    """The product d = a b + c, a tile of 16 x 16 elements a block.
+
+    S d = 0; then for each 16 of the inner dimension: L a[row][16 i + x], L b[16 i + y][column] (0
+    outside), both into shared memory, barrier, 16 times two shared-memory loads and an instruction,
+    barrier; then L c, S d.  Shared memory has no bank conflicts.
+    28 registers are our estimate.
+    """
+    row, column = TILE * k.by + k.ty, k.t
+    inside = (row < of.rows) & (column < of.columns)
+    element = row * of.columns + column
+    total = np.zeros((k.blocks, TILE, TILE), dtype=np.float32)
+    k.compute(PROLOGUE)
+    k.store(of.d, element, 0.0, inside)
+    for start in range(0, of.inner, TILE):
         k.compute(PROLOGUE)
-        k.store(self.d, element, 0.0, inside)
-        for start in range(0, self.inner, TILE):
-            k.compute(PROLOGUE)
-            total += self._tile_product(k, row, column, start)
-            yield
-        bias = k.load(self.c, element, inside)
-        k.wait(0, inside)
-        k.compute(1, inside)
-        k.store(self.d, element, total.ravel() + bias, inside)
-
-    def _tile_product(
-        self, k: BlockTracer, row: Lanes, column: Lanes, start: int
-    ) -> NDArray[np.float32]:
-        across, down = start + k.tx, start + k.ty
-        in_a: Mask = (row < self.rows) & (across < self.inner)
-        in_b: Mask = (column < self.columns) & (down < self.inner)
-        a = k.load(self.a, row * self.inner + across, in_a)
-        b = k.load(self.b, down * self.columns + column, in_b)
-        k.wait()
-        k.shared(1)
-        k.shared(1)
-        k.barrier()
-        for _ in range(TILE):
-            k.shared(1)
-            k.shared(1)
-            k.compute(1)
-        k.barrier()
-        left = np.where(in_a, a, np.float32(0)).reshape(k.blocks, TILE, TILE)
-        right = np.where(in_b, b, np.float32(0)).reshape(k.blocks, TILE, TILE)
-        product: NDArray[np.float32] = left @ right
-        return product
+        total += _tile_product(k, of, row, column, start)
+        yield
+    bias = k.load(of.c, element, inside)
+    k.wait(0, inside)
+    k.compute(1, inside)
+    k.store(of.d, element, total.ravel() + bias, inside)
 
 
 @program("conv", ConvParameters)
-class Conv(Program):
+def conv(memory: AddressSpace, parameters: ConvParameters, seed: int) -> Launches:
     """The forward pass of a convolutional layer.
 
     DNNMark calls a vendor's library, whose source is not public.  This is the open way of doing it
@@ -186,44 +178,19 @@ class Conv(Program):
     weights, bias (one value for each output element), columns, output (our choice); images,
     weights and bias are random in -1..1.
     """
+    sizes, generator = parameters, np.random.default_rng(seed)
 
-    def __init__(self, parameters: ConvParameters, seed: int) -> None:
-        super().__init__("conv")
-        self.sizes = sizes = parameters
-        generator = np.random.default_rng(seed)
+    def values(name: str, count: int, repeat: int = 1) -> Floats:
+        found = 2 * generator.random(count, dtype=np.float32) - 1
+        return memory.read_only(name, np.repeat(found, repeat))
 
-        def values(name: str, count: int, repeat: int = 1) -> Floats:
-            found = 2 * generator.random(count, dtype=np.float32) - 1
-            found = np.repeat(found, repeat)
-            found.flags.writeable = False
-            return self.memory.allocate(name, found)
-
-        def empty(name: str, count: int) -> Floats:
-            return self.memory.allocate(name, np.zeros(count, dtype=np.float32))
-
-        self.images = values("input", sizes.batch * sizes.channels * sizes.side**2)
-        self.weights = values("weights", sizes.filters * sizes.weights)
-        self.bias = values("bias", sizes.filters, sizes.outputs)
-        self.patches = empty("columns", sizes.weights * sizes.outputs)
-        self.output = empty("output", sizes.filters * sizes.outputs)
-
-    def launches(self) -> Iterator[Launch]:
-        sizes = self.sizes
-        patches = (-(-sizes.outputs // PATCH_SIDE), -(-sizes.weights // PATCH_SIDE), 1)
-        yield Im2col(
-            shape=Shape(patches, (PATCH_SIDE, PATCH_SIDE, 1)),
-            images=self.images,
-            patches=self.patches,
-            sizes=sizes,
-        )
-        grid = (-(-sizes.outputs // TILE), -(-sizes.filters // TILE), 1)
-        yield TiledGemm(
-            shape=Shape(grid, (TILE, TILE, 1)),
-            a=self.weights,
-            b=self.patches,
-            c=self.bias,
-            d=self.output,
-            rows=sizes.filters,
-            columns=sizes.outputs,
-            inner=sizes.weights,
-        )
+    images = values("input", sizes.batch * sizes.channels * sizes.side**2)
+    weights = values("weights", sizes.filters * sizes.weights)
+    bias = values("bias", sizes.filters, sizes.outputs)
+    patches = memory.zeros("columns", sizes.weights * sizes.outputs, np.float32)
+    output = memory.zeros("output", sizes.filters * sizes.outputs, np.float32)
+    grid = (-(-sizes.outputs // PATCH_SIDE), -(-sizes.weights // PATCH_SIDE))
+    yield im2col[grid, (PATCH_SIDE, PATCH_SIDE)](images, patches, sizes)
+    product = Product(weights, patches, bias, output, sizes.filters, sizes.outputs, sizes.weights)
+    grid = (-(-sizes.outputs // TILE), -(-sizes.filters // TILE))
+    yield multiply[grid, (TILE, TILE)](product)

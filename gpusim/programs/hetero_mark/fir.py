@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import threads_below
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Launches,
+    Mask,
+    Steps,
+    kernel,
+    program,
+)
 
 BLOCK = 256
 """As in MGPUSim."""
@@ -24,53 +27,51 @@ START, TAP, LAST, END = 30, 21, 13, 1
 one; after the store.  With the loads of coefficient and sample 392 a wavefront, as in MGPUSim's
 trace, which has 23 from tap to tap."""
 
-Floats = DeviceArray[np.float32]
+
+@frozen
+class Filter:
+    """A filter, and what it reads.
+
+    Attributes:
+        signal: the samples of this launch.
+        coefficients: (16,) the filter.
+        history: (16,) the samples before the signal.
+    """
+
+    signal: Floats
+    coefficients: Floats
+    history: Floats
 
 
-@define(kw_only=True, eq=False)
-class FirKernel(Kernel):
+def _product(k: BlockTracer, of: Filter, tap: int, inside: Mask) -> NDArray[np.float32]:
+    place = k.t - tap
+    here, before = inside & (place >= 0), inside & (place < 0)
+    coefficient = k.load(of.coefficients, tap, inside)
+    value = k.load(of.signal, place, here)
+    if before.any():
+        value = np.where(here, value, k.load(of.history, TAPS + place, before))
+    return coefficient * value
+
+
+@kernel("fir_cuda", registers=28, block=BLOCK, in_step=True)
+def fold(k: BlockTracer, of: Filter, result: Floats, samples: int) -> Steps:
     """A sample a thread: the sum of coefficient[i] times the sample i places before.
 
     For each tap L coeff[i] (the same for all; scalar in GCN3) and L input[t - i], or
     history[16 - (i - t)] where t < i; both are waited for, then multiplied and added.  At the end
     S output[t].
 
-    Attributes:
-        signal: the samples of this launch.
-        result: as long as the signal.
-        coefficients, history: (16,) the filter, and the samples before the signal.
-        samples: their number.
+    Takes `result` (as long as the signal, `samples`).
     """
-
-    signal: Floats
-    result: Floats
-    coefficients: Floats
-    history: Floats
-    samples: int
-    name: str = "fir_cuda"
-    registers_per_thread: int = 28
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        inside = threads_below(k, self.samples, START)
-        total = np.zeros(k.threads, dtype=np.float32)
-        for tap in range(TAPS):
-            total += self._product(k, tap)
-            k.wait(0, inside)
-            k.compute(TAP if tap < TAPS - 1 else LAST, inside)
-            yield
-        k.store(self.result, k.t, total, inside)
-        k.compute(END, inside)
-
-    def _product(self, k: BlockTracer, tap: int) -> NDArray[np.float32]:
-        inside = k.t < self.samples
-        place = k.t - tap
-        here, before = inside & (place >= 0), inside & (place < 0)
-        coefficient = k.load(self.coefficients, tap, inside)
-        value = k.load(self.signal, place, here)
-        if before.any():
-            value = np.where(here, value, k.load(self.history, TAPS + place, before))
-        return coefficient * value
+    inside = threads_below(k, samples, START)
+    total = np.zeros(k.threads, dtype=np.float32)
+    for tap in range(TAPS):
+        total += _product(k, of, tap, inside)
+        k.wait(0, inside)
+        k.compute(TAP if tap < TAPS - 1 else LAST, inside)
+        yield
+    k.store(result, k.t, total, inside)
+    k.compute(END, inside)
 
 
 @frozen
@@ -87,35 +88,21 @@ class FirParameters:
 
 
 @program("fir", FirParameters)
-class Fir(Program):
+def fir(memory: AddressSpace, parameters: FirParameters, seed: int) -> Launches:
     """A filter of 16 taps: the host copies each piece of the signal into `input` and launches.
 
     Arrays in the order input, output, coeff, history.  Signal and coefficients are random in 0..1
     (our choice); before the signal there are zeros.
     """
-
-    def __init__(self, parameters: FirParameters, seed: int) -> None:
-        super().__init__("fir")
-        self.samples = samples = parameters.samples
-        generator = np.random.default_rng(seed)
-        self.host = generator.random((parameters.launches, samples), dtype=np.float32)
-        self.signal = self.memory.allocate("input", np.zeros(samples, dtype=np.float32))
-        self.result = self.memory.allocate("output", np.zeros(samples, dtype=np.float32))
-        factors = generator.random(TAPS, dtype=np.float32)
-        self.coefficients = self.memory.allocate("coeff", factors)
-        self.history = self.memory.allocate("history", np.zeros(TAPS, dtype=np.float32))
-
-    def launches(self) -> Iterator[Launch]:
-        kernel = FirKernel(
-            shape=Shape.linear(self.samples, BLOCK),
-            signal=self.signal,
-            result=self.result,
-            coefficients=self.coefficients,
-            history=self.history,
-            samples=self.samples,
-        )
-        self.history.data[:] = 0
-        for piece in self.host:
-            self.signal.data[:] = piece
-            yield kernel
-            self.history.data[:] = piece[-TAPS:]
+    samples = parameters.samples
+    generator = np.random.default_rng(seed)
+    host = generator.random((parameters.launches, samples), dtype=np.float32)
+    signal = memory.zeros("input", samples, np.float32)
+    result = memory.zeros("output", samples, np.float32)
+    coefficients = memory.allocate("coeff", generator.random(TAPS, dtype=np.float32))
+    history = memory.zeros("history", TAPS, np.float32)
+    of = Filter(signal, coefficients, history)
+    for piece in host:
+        signal.data[:] = piece
+        yield fold[samples](of, result, samples)
+        history.data[:] = piece[-TAPS:]

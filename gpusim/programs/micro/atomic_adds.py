@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Ints,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 WORD = 4
 
 
-@define(kw_only=True, eq=False)
-class AddKernel(Kernel):
+@kernel("add", registers=16, in_step=True)
+def add(k: BlockTracer, words: Ints, cells: int, step: int, times: int, returning: bool) -> Steps:
     """Each thread adds 1, several times.
 
-    Attributes:
-        words: the array.
-        cells: words that are added to.
-        step: words from one of them to the next.
-        times: that each thread adds.
-        returning: whether the old value comes back, and is waited for.
+    Takes `words` (the array), `cells` (words that are added to), `step` (words from one of them to
+    the next), `times` (that each thread adds), `returning` (whether the old value comes back, and
+    is waited for).
     """
-
-    words: DeviceArray[np.int32]
-    cells: int
-    step: int
-    times: int
-    returning: bool
-    name: str = "add"
-    registers_per_thread: int = 16
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        for turn in range(self.times):
-            index = (k.t + turn) % self.cells * self.step
-            if self.returning:
-                k.atomic_add(self.words, index, 1)
-                k.wait()
-            else:
-                k.reduce_add(self.words, index, 1)
-            yield
+    for turn in range(times):
+        index = (k.t + turn) % cells * step
+        if returning:
+            k.atomic_add(words, index, 1)
+            k.wait()
+        else:
+            k.reduce_add(words, index, 1)
+        yield
 
 
 @frozen
@@ -75,22 +63,10 @@ class AtomicAddsParameters:
 
 
 @program("atomic_adds", AtomicAddsParameters)
-class AtomicAdds(Program):
+def atomic_adds(memory: AddressSpace, parameters: AtomicAddsParameters, _seed: int) -> Launches:
     """One launch; the words together then hold as many as there were additions."""
-
-    def __init__(self, parameters: AtomicAddsParameters, seed: int) -> None:
-        del seed  # nothing is random
-        super().__init__("atomic_adds")
-        step = parameters.stride // WORD
-        self.words = self.memory.allocate("words", np.zeros(parameters.cells * step, np.int32))
-        self._kernel = AddKernel(
-            shape=Shape((parameters.blocks, 1, 1), (parameters.threads, 1, 1)),
-            words=self.words,
-            cells=parameters.cells,
-            step=step,
-            times=parameters.times,
-            returning=parameters.returning,
-        )
-
-    def launches(self) -> Iterator[Launch]:
-        yield self._kernel
+    step = parameters.stride // WORD
+    words = memory.zeros("words", parameters.cells * step, np.int32)
+    yield add[parameters.blocks, parameters.threads](
+        words, parameters.cells, step, parameters.times, parameters.returning
+    )

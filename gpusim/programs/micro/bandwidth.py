@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, in_, le
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.micro.unread import allocate_unread
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    DeviceArray,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 OPERATIONS = {"read": (1, 0), "write": (0, 1), "scale": (1, 1), "triad": (2, 1)}
 """Arrays that are loaded, and stored."""
@@ -21,16 +23,14 @@ OPERATIONS = {"read": (1, 0), "write": (0, 1), "scale": (1, 1), "triad": (2, 1)}
 WORDS = (4, 8, 16)
 
 
-@define(kw_only=True, eq=False)
-class StreamKernel(Kernel):
-    """Each block goes through its piece of the arrays, some loads at a time.
+@frozen
+class Stream:
+    """How blocks go through arrays.
 
     Attributes:
         loaded, stored: the arrays.
         elements: of an array.
         piece: elements that a block goes through.
-        first: pieces before that of the first block.
-        together: whether all blocks go through the first piece.
         step: elements from one thread's to the next one's.
         unroll: loads that a thread has under way.
     """
@@ -39,27 +39,29 @@ class StreamKernel(Kernel):
     stored: list[DeviceArray[np.int8]]
     elements: int
     piece: int
-    together: bool
     step: int
     unroll: int
-    first: int = 0
-    name: str = "stream"
-    in_step = True
 
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        first = 0 if self.together else (self.first + k.bx) * self.piece
-        for number, start in enumerate(range(0, self.piece, self.threads_per_block), 1):
-            index = (first + start + k.tid) * self.step % self.elements
-            for array in self.loaded:
-                k.load(array, index)
-            if self.stored:
-                k.wait()
-            for array in self.stored:
-                k.store(array, index, 1)
-            if number % self.unroll == 0:
-                k.wait()
-                yield
-        k.wait()
+
+def go_through(k: BlockTracer, of: Stream, before: int, together: bool) -> Steps:
+    """Each block goes through its piece of the arrays, some loads at a time.
+
+    Takes `before` (pieces before that of the first block), `together` (whether all blocks go
+    through the first piece).
+    """
+    first = 0 if together else (before + k.bx) * of.piece
+    for number, start in enumerate(range(0, of.piece, k.shape.threads), 1):
+        index = (first + start + k.tid) * of.step % of.elements
+        for array in of.loaded:
+            k.load(array, index)
+        if of.stored:
+            k.wait()
+        for array in of.stored:
+            k.store(array, index, 1)
+        if number % of.unroll == 0:
+            k.wait()
+            yield
+    k.wait()
 
 
 @frozen
@@ -93,6 +95,12 @@ class BandwidthParameters:
     registers: int = field(default=32, validator=[ge(1), le(255)])
     warm: int = field(default=0, validator=[ge(0), le(1 << 24)])
 
+    @property
+    def bytes_a_block(self) -> int:
+        """What the threads of a block load and store."""
+        rounds = -(-(self.piece // self.word) // self.threads)
+        return rounds * self.threads * self.word * sum(OPERATIONS[self.operation])
+
     @stride.validator
     def _whole_words(self, _: object, stride: int) -> None:
         if stride % self.word:
@@ -100,46 +108,26 @@ class BandwidthParameters:
 
 
 @program("bandwidth", BandwidthParameters)
-class Bandwidth(Program):
-    """Two launches of one kernel: ``warm``, and ``stream``, whose time tells the bandwidth.
-
-    Attributes:
-        bytes_a_block: what the threads of a block load and store.
-    """
-
-    def __init__(self, parameters: BandwidthParameters, seed: int) -> None:
-        del seed  # nothing is random
-        super().__init__("bandwidth")
-        self._parameters = parameters
-        loads, stores = OPERATIONS[parameters.operation]
-        size, word = parameters.footprint, parameters.word
-        loaded = [allocate_unread(self.memory, f"read{i}", size, word) for i in range(loads)]
-        empty = np.zeros(size // word if stores else 0, dtype=np.int8)
-        stored = [self.memory.allocate("written", empty, word) for _ in range(stores)]
-        self._kernel = StreamKernel(
-            shape=Shape((parameters.blocks, 1, 1), (parameters.threads, 1, 1)),
-            loaded=loaded,
-            stored=stored,
-            elements=size // word,
-            piece=parameters.piece // word,
-            together=parameters.together,
-            step=parameters.stride // word,
-            unroll=parameters.unroll,
-            registers_per_thread=parameters.registers,
-        )
-        rounds = -(-self._kernel.piece // parameters.threads)
-        self.bytes_a_block = rounds * parameters.threads * word * (loads + stores)
-
-    def launches(self) -> Iterator[Launch]:
-        kernel, parameters = self._kernel, self._parameters
-        yield self._launch("warm", parameters.warm or parameters.blocks, not parameters.warm)
-        kernel.first = parameters.warm
-        yield self._launch("stream", parameters.blocks)
-
-    def _launch(self, name: str, blocks: int, as_stream: bool = True) -> StreamKernel:
-        """Of so many blocks, apart if it is not as the streaming one."""
-        kernel, parameters = self._kernel, self._parameters
-        kernel.name = name
-        kernel.shape = Shape((blocks, 1, 1), (parameters.threads, 1, 1))
-        kernel.together = parameters.together and as_stream
-        return kernel
+def bandwidth(memory: AddressSpace, parameters: BandwidthParameters, _seed: int) -> Launches:
+    """Two launches of one kernel: ``warm``, and ``stream``, whose time tells the bandwidth."""
+    loads, stores = OPERATIONS[parameters.operation]
+    size, word = parameters.footprint, parameters.word
+    loaded = [allocate_unread(memory, f"read{i}", size, word) for i in range(loads)]
+    empty = np.zeros(size // word if stores else 0, dtype=np.int8)
+    stored = [memory.allocate("written", empty, word) for _ in range(stores)]
+    of = Stream(
+        loaded=loaded,
+        stored=stored,
+        elements=size // word,
+        piece=parameters.piece // word,
+        step=parameters.stride // word,
+        unroll=parameters.unroll,
+    )
+    warm, stream = (
+        kernel(name, registers=parameters.registers, in_step=True)(go_through)
+        for name in ("warm", "stream")
+    )
+    together, threads = parameters.together, parameters.threads
+    alike = not parameters.warm
+    yield warm[parameters.warm or parameters.blocks, threads](of, 0, together and alike)
+    yield stream[parameters.blocks, threads](of, parameters.warm, together)

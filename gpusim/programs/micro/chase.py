@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, in_, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.micro.unread import allocate_unread
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    DeviceArray,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 NODE = 8
 """Bytes of a pointer."""
@@ -28,54 +32,41 @@ ORDERS = ("random", "sequential")
 Nodes = NDArray[np.int64]
 
 
-@define(kw_only=True, eq=False)
-class WarmKernel(Kernel):
+def load_each(
+    k: BlockTracer, nodes: DeviceArray[np.int8], index: Nodes, everywhere: bool = False
+) -> Steps:
     """Every thread loads one pointer at a time: of those to load, the first ones first.
 
-    Attributes:
-        nodes: the array.
-        index: elements to load.
-        everywhere: whether each block loads all of them (else: all threads together, once), so that
-            the TLBs of its SM know them.
+    Takes `nodes` (the array), `index` (elements to load), `everywhere` (whether each block loads
+    all of them (else: all threads together, once), so that the TLBs of its SM know them).
     """
-
-    nodes: DeviceArray[np.int8]
-    index: Nodes
-    everywhere: bool = False
-    registers_per_thread: int = 16
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        blocks, place = (1, k.tid) if self.everywhere else (self.blocks, k.t)
-        while (inside := place < len(self.index)).any():
-            k.load(self.nodes, self.index.take(place, mode="clip"), inside)
-            k.wait(0, inside)
-            place = place + blocks * self.threads_per_block
-            yield
+    blocks, place = (1, k.tid) if everywhere else (k.shape.blocks, k.t)
+    while (inside := place < len(index)).any():
+        k.load(nodes, index.take(place, mode="clip"), inside)
+        k.wait(0, inside)
+        place = place + blocks * k.shape.threads
+        yield
 
 
-@define(kw_only=True, eq=False)
-class ChaseKernel(Kernel):
+def follow(k: BlockTracer, nodes: DeviceArray[np.int8], index: Nodes) -> Steps:
     """One warp, of which some lanes follow a chain of their own: load, wait, load.
 
-    Attributes:
-        nodes: the array.
-        index: (loads, lanes) elements.
+    Takes `nodes` (the array), `index` ((loads, lanes) elements).
     """
+    lanes = index.shape[1]
+    where = k.tid < lanes
+    lane = np.minimum(k.tid, lanes - 1)
+    for step in index:
+        k.load(nodes, step[lane], where)
+        k.wait(0, where)
+        yield
 
-    nodes: DeviceArray[np.int8]
-    index: Nodes
-    name: str = "chase"
-    registers_per_thread: int = 16
 
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        lanes = self.index.shape[1]
-        where = k.tid < lanes
-        lane = np.minimum(k.tid, lanes - 1)
-        for step in self.index:
-            k.load(self.nodes, step[lane], where)
-            k.wait(0, where)
-            yield
+_warming = partial(kernel, registers=16, block=WARMING, in_step=True)
+load_pages, load_nodes = _warming("pages")(load_each), _warming("warm")(load_each)
+
+_chasing = partial(kernel, registers=16, block=WARP)
+lead_in, follow_chain = _chasing("lead")(follow), _chasing("chase")(follow)
 
 
 @frozen
@@ -115,6 +106,16 @@ class ChaseParameters:
     page: int = field(default=1 << 21, validator=ge(1024))
     sms: int = field(default=1, validator=[ge(1), le(4096)])
 
+    @property
+    def count(self) -> int:
+        """Nodes of a lap."""
+        return self.footprint // self.stride
+
+    @property
+    def led(self) -> int:
+        """Loads of a lead: a lap warms all that it can; of a longer chain nothing stays anyhow."""
+        return self.count if self.count <= self.lead else 0
+
     @stride.validator
     def _divides(self, _: object, stride: int) -> None:
         if stride % NODE or self.footprint < stride:
@@ -135,7 +136,7 @@ class ChaseParameters:
 
 
 @program("chase", ChaseParameters)
-class Chase(Program):
+def chase(memory: AddressSpace, parameters: ChaseParameters, seed: int) -> Launches:
     """Pointers through an array, as all published latency tests chase them.
 
     Launches: ``pages`` and ``warm`` make everything warm that lasts; ``lead`` chases through the
@@ -143,64 +144,38 @@ class Chase(Program):
     the last two is the time of those loads: what a launch costs, and what is cold in each, is in
     both.  The pointers are not read from memory: the chain is known.
     """
+    nodes = allocate_unread(memory, "nodes", parameters.footprint, NODE)
+    lead, chases = parameters.led, 2 * parameters.led + parameters.loads
+    warm = min(parameters.warm, parameters.count)
+    chain = _chain(parameters, warm, chases * parameters.lanes, np.random.default_rng(seed))
+    pages = np.arange(0, parameters.footprint, parameters.page) // NODE
+    yield load_pages[parameters.sms * WARMING](nodes, pages, everywhere=True)
+    yield load_nodes[parameters.warmers * WARMING or max(warm, 1)](nodes, chain[:warm])
+    steps = chain[warm:].reshape(chases, parameters.lanes)
+    yield lead_in[WARP](nodes, steps[:lead])
+    yield follow_chain[WARP](nodes, steps[lead:])
 
-    def __init__(self, parameters: ChaseParameters, seed: int) -> None:
-        super().__init__("chase")
-        self.parameters = parameters
-        self.count = parameters.footprint // parameters.stride
-        self.nodes = allocate_unread(self.memory, "nodes", parameters.footprint, NODE)
-        self._random = np.random.default_rng(seed)
-        self._skews = self._skewed()
 
-    @property
-    def lead(self) -> int:
-        """Loads of a lead: a lap warms all that it can; of a longer chain nothing stays anyhow."""
-        return self.count if self.count <= self.parameters.lead else 0
+def _chain(parameters: ChaseParameters, warm: int, chased: int, rng: np.random.Generator) -> Nodes:
+    """Elements of the chain, which goes round: those that warm, and those that are chased."""
+    count, skews = parameters.count, _skews(parameters, rng)
+    distinct = count if parameters.cut else min(warm + chased, count)
+    if parameters.order == "random":
+        order = rng.choice(count, distinct, replace=False)
+    else:
+        order = np.arange(distinct)
+    first = parameters.cut - warm if parameters.cut else 0
+    then = 0 if parameters.cut else warm
+    places = np.concatenate([np.arange(first, first + warm), np.arange(then, then + chased)])
+    numbers: Nodes = order[places % distinct]
+    offsets: Nodes = numbers * parameters.stride + skews[numbers]
+    return offsets // NODE
 
-    def launches(self) -> Iterator[Launch]:
-        parameters = self.parameters
-        chases = 2 * self.lead + parameters.loads
-        warm = min(parameters.warm, self.count)
-        chain = self._chain(warm, chases * parameters.lanes)
-        pages = np.arange(0, parameters.footprint, parameters.page) // NODE
-        yield WarmKernel(
-            name="pages",
-            shape=Shape.linear(parameters.sms * WARMING, WARMING),
-            nodes=self.nodes,
-            index=pages,
-            everywhere=True,
-        )
-        threads = parameters.warmers * WARMING or max(warm, 1)
-        yield WarmKernel(
-            name="warm",
-            shape=Shape.linear(threads, WARMING),
-            nodes=self.nodes,
-            index=chain[:warm],
-        )
-        steps = chain[warm:].reshape(chases, parameters.lanes)
-        one_warp = Shape.linear(WARP, WARP)
-        for name, first, last in (("lead", 0, self.lead), ("chase", self.lead, chases)):
-            yield ChaseKernel(shape=one_warp, name=name, nodes=self.nodes, index=steps[first:last])
 
-    def _skewed(self) -> Nodes:
-        """By how many bytes each node lies further than its stride says."""
-        skew, count = self.parameters.skew, self.count
-        places = self.parameters.stride // skew if skew else 0
-        if not places:
-            return np.broadcast_to(np.int64(0), count)
-        return skew * self._random.integers(places, size=count)
-
-    def _chain(self, warm: int, chased: int) -> Nodes:
-        """Elements of the chain, which goes round: those that warm, and those that are chased."""
-        parameters, count = self.parameters, self.count
-        distinct = count if parameters.cut else min(warm + chased, count)
-        if parameters.order == "random":
-            order = self._random.choice(count, distinct, replace=False)
-        else:
-            order = np.arange(distinct)
-        first = parameters.cut - warm if parameters.cut else 0
-        then = 0 if parameters.cut else warm
-        places = np.concatenate([np.arange(first, first + warm), np.arange(then, then + chased)])
-        numbers: Nodes = order[places % distinct]
-        offsets: Nodes = numbers * parameters.stride + self._skews[numbers]
-        return offsets // NODE
+def _skews(parameters: ChaseParameters, rng: np.random.Generator) -> Nodes:
+    """By how many bytes each node lies further than its stride says."""
+    skew, count = parameters.skew, parameters.count
+    places = parameters.stride // skew if skew else 0
+    if not places:
+        return np.broadcast_to(np.int64(0), count)
+    return skew * rng.integers(places, size=count)

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import AddressSpace, BlockTracer, Launches, kernel, program
 
 
-@define(kw_only=True, eq=False)
-class EmptyKernel(Kernel):
+@kernel("empty", registers=8, in_step=True)
+def do_nothing(k: BlockTracer) -> None:
     """Every thread ends with its first instruction."""
-
-    name: str = "empty"
-    registers_per_thread: int = 8
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        k.compute(1)
+    k.compute(1)
 
 
 @frozen
@@ -41,16 +30,8 @@ class LaunchesParameters:
 
 
 @program("launches", LaunchesParameters)
-class Launches(Program):
-    """Equal launches of `EmptyKernel`."""
-
-    def __init__(self, parameters: LaunchesParameters, seed: int) -> None:
-        del seed  # nothing is random
-        super().__init__("launches")
-        self._count = parameters.count
-        self._shape = Shape((parameters.blocks, 1, 1), (parameters.threads, 1, 1))
-        self.memory.allocate("nothing", np.zeros(4096, dtype=np.int8))
-
-    def launches(self) -> Iterator[Launch]:
-        for _ in range(self._count):
-            yield EmptyKernel(shape=self._shape)
+def launches(memory: AddressSpace, parameters: LaunchesParameters, _seed: int) -> Launches:
+    """Equal launches of a kernel whose threads end with their first instruction."""
+    memory.zeros("nothing", 4096, np.int8)
+    for _ in range(parameters.count):
+        yield do_nothing[parameters.blocks, parameters.threads]()

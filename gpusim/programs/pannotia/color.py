@@ -2,145 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, optional
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.idioms import threads_below
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.pannotia.rows import FAR, Ints, VertexKernel, vertex_values
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.pannotia.rows import FAR, Rows, vertex_values
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Ints,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 BLOCK = 256
 NONE = -1
 """The color of a vertex that has none yet."""
 
 
-@define(kw_only=True, eq=False)
-class ColorReset(Kernel):
+@frozen
+class Vertices:
+    """Arrays with an element a vertex.
+
+    Attributes:
+        color: colors.
+        value: random values.
+        largest, smallest: values of its uncolored neighbours, `max` and `min`; color_max has no
+            `smallest`.
+    """
+
+    color: Ints
+    value: Ints
+    largest: Ints
+    smallest: Ints | None = None
+
+
+@kernel("ini", registers=8, block=BLOCK, in_step=True)
+def reset(k: BlockTracer, largest: Ints, smallest: Ints, n: int) -> None:
     """Before color_maxmin's first round: no neighbour is larger or smaller.
 
     Registers are our choice.
-
-    Attributes:
-        largest, smallest: (vertices,) values of each vertex's neighbours.
-        vertices: their number.
     """
-
-    largest: Ints
-    smallest: Ints
-    vertices: int
-    name: str = "ini"
-    registers_per_thread: int = 8
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        inside = threads_below(k, self.vertices)
-        k.store(self.largest, k.t, -1, inside)
-        k.store(self.smallest, k.t, FAR, inside)
+    inside = threads_below(k, n)
+    k.store(largest, k.t, -1, inside)
+    k.store(smallest, k.t, FAR, inside)
 
 
-@define(kw_only=True, eq=False)
-class ColorNeighbours(VertexKernel):
+@kernel("color1", registers=30, block=BLOCK, in_step=True)
+def compare_neighbours(k: BlockTracer, rows: Rows, v: Vertices, stop: Ints) -> Steps:
     """The extreme values among the uncolored neighbours of each uncolored vertex.
 
     The target of an arc is loaded again after the store that clears the way for another round,
     since it may alias.  An arc takes seven instructions, five more if its target has no color yet,
     as in PTX of nvcc 11.8 for sm_35.  A vertex of degree 1 sees no neighbour: the suite's way out
     for them.
-
-    Attributes:
-        stop: (1,) whether another round is needed.
-        color: (vertices,) colors.
-        value: (vertices,) random values.
-        largest, smallest: (vertices,) results; color_max has no `smallest`.
     """
-
-    stop: Ints
-    color: Ints
-    value: Ints
-    largest: Ints
-    smallest: Ints | None = None
-    name: str = "color1"
-    registers_per_thread: int = 30
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        t = k.t
-        inside = threads_below(k, self.vertices)
-        active = inside & (k.load(self.color, t, inside) == NONE)
-        k.wait(0, inside)
-        if not active.any():
-            return
-        edge, end = self.bounds(k, active)
-        linked = end - edge != 1
-        largest = np.full(k.threads, -1, dtype=np.int32)
-        smallest = np.full(k.threads, FAR, dtype=np.int32)
-        while (where := edge < end).any():
-            target = k.load(self.col, edge, where)
-            k.wait(0, where)
-            k.compute(2, where)
-            rival = where & linked & (k.load(self.color, target, where) == NONE)
-            k.wait(0, where)
-            if rival.any():
-                k.store(self.stop, 0, 1, rival)
-                target = k.load(self.col, edge, rival)
-                k.wait(0, rival)
-                value = k.load(self.value, target, rival)
-                k.wait(0, rival)
-                k.compute(5, rival)
-                largest = np.where(rival, np.maximum(largest, value), largest)
-                smallest = np.where(rival, np.minimum(smallest, value), smallest)
-            k.compute(5, where)
-            edge = edge + 1
-            yield
-        k.store(self.largest, t, largest, active)
-        if self.smallest is not None:
-            k.store(self.smallest, t, smallest, active)
+    inside = threads_below(k, rows.vertices)
+    active = inside & (k.load(v.color, k.t, inside) == NONE)
+    k.wait(0, inside)
+    if not active.any():
+        return
+    edge, end = rows.known_end(k, active)
+    linked = end - edge != 1
+    largest = np.full(k.threads, -1, dtype=np.int32)
+    smallest = np.full(k.threads, FAR, dtype=np.int32)
+    while (where := edge < end).any():
+        target = k.load(rows.col, edge, where)
+        k.wait(0, where)
+        k.compute(2, where)
+        rival = where & linked & (k.load(v.color, target, where) == NONE)
+        k.wait(0, where)
+        if rival.any():
+            k.store(stop, 0, 1, rival)
+            target = k.load(rows.col, edge, rival)
+            k.wait(0, rival)
+            value = k.load(v.value, target, rival)
+            k.wait(0, rival)
+            k.compute(5, rival)
+            largest = np.where(rival, np.maximum(largest, value), largest)
+            smallest = np.where(rival, np.minimum(smallest, value), smallest)
+        k.compute(5, where)
+        edge = edge + 1
+        yield
+    k.store(v.largest, k.t, largest, active)
+    if v.smallest is not None:
+        k.store(v.smallest, k.t, smallest, active)
 
 
-@define(kw_only=True, eq=False)
-class ColorExtremes(Kernel):
+@kernel("color2", registers=10, block=BLOCK, in_step=True)
+def color_extremes(k: BlockTracer, v: Vertices, n: int, color: int) -> None:
     """Vertices that no neighbour exceeds get this round's color; the smallest ones the next.
 
     Neighbours with equal values get equal colors: a flaw of the suite, kept.
-
-    Attributes:
-        color, value, largest, smallest: as in `ColorNeighbours`.
-        vertices: their number.
-        round_color: the color of this round.
     """
-
-    color: Ints
-    value: Ints
-    largest: Ints
-    smallest: Ints | None = None
-    vertices: int
-    round_color: int
-    name: str = "color2"
-    registers_per_thread: int = 10
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        t = k.t
-        inside = threads_below(k, self.vertices)
-        active = inside & (k.load(self.color, t, inside) == NONE)
-        k.wait(0, inside)
-        k.compute(7, active)
-        value = k.load(self.value, t, active)
-        largest = k.load(self.largest, t, active)
+    inside = threads_below(k, n)
+    active = inside & (k.load(v.color, k.t, inside) == NONE)
+    k.wait(0, inside)
+    k.compute(7, active)
+    value = k.load(v.value, k.t, active)
+    largest = k.load(v.largest, k.t, active)
+    k.wait(0, active)
+    k.store(v.color, k.t, color, active & (value >= largest))
+    if v.smallest is not None:
+        value = k.load(v.value, k.t, active)
+        smallest = k.load(v.smallest, k.t, active)
         k.wait(0, active)
-        k.store(self.color, t, self.round_color, active & (value >= largest))
-        if self.smallest is not None:
-            value = k.load(self.value, t, active)
-            smallest = k.load(self.smallest, t, active)
-            k.wait(0, active)
-            k.store(self.color, t, self.round_color + 1, active & (value <= smallest))
+        k.store(v.color, k.t, color + 1, active & (value <= smallest))
 
 
 @frozen
@@ -154,81 +125,47 @@ class ColorParameters:
     rounds: int | None = field(default=None, validator=optional(ge(1)))
 
 
-class _Color(Program):
-    """Rounds of both kernels: {stop = 0; color1; color2} until stop stays 0."""
-
-    def __init__(self, name: str, rounds: int | None, graph: Graph, seed: int) -> None:
-        super().__init__(name)
-        self.vertices = graph.vertices
-        self.rounds = rounds
-        zeros = np.zeros(self.vertices, dtype=np.int32)
-        self.row = self.memory.allocate("row", graph.row[:-1])
-        self.col = self.memory.allocate("col", graph.col)
-        self.stop = self.memory.allocate("stop", zeros[:1])
-        self.color = self.memory.allocate("color", zeros + np.int32(NONE))
-        self.value = self.memory.allocate("value", vertex_values(self.vertices, seed))
-        self.largest = self.memory.allocate("max", zeros)
-        self.smallest: Ints | None = None
-
-    def _rounds(self, colors_a_round: int) -> Iterator[Launch]:
-        shape = Shape.linear(self.vertices, BLOCK)
-        neighbours = ColorNeighbours(
-            shape=shape,
-            row=self.row,
-            col=self.col,
-            vertices=self.vertices,
-            stop=self.stop,
-            color=self.color,
-            value=self.value,
-            largest=self.largest,
-            smallest=self.smallest,
-        )
-        number = 0
-        while self.rounds is None or number < self.rounds:
-            self.stop.data[0] = 0
-            yield neighbours
-            yield ColorExtremes(
-                shape=shape,
-                color=self.color,
-                value=self.value,
-                largest=self.largest,
-                smallest=self.smallest,
-                vertices=self.vertices,
-                round_color=1 + number * colors_a_round,
-            )
-            if not self.stop.data[0]:
-                return
-            number += 1
-
-
 @program("color_max", ColorParameters, uses_graph=True)
-class ColorMax(_Color):
+def color_max(
+    memory: AddressSpace, parameters: ColorParameters, graph: Graph, seed: int
+) -> Launches:
     """One color a round.  Arrays in the order row, col, stop, color, value, max."""
-
-    def __init__(self, parameters: ColorParameters, graph: Graph, seed: int) -> None:
-        super().__init__("color_max", parameters.rounds, graph, seed)
-
-    def launches(self) -> Iterator[Launch]:
-        yield from self._rounds(1)
+    rows, stop = Rows.place_starts(memory, graph), memory.zeros("stop", 1, np.int32)
+    v = _place(memory, graph, seed)
+    yield from _rounds(rows, v, stop, parameters.rounds, colors=1)
 
 
 @program("color_maxmin", ColorParameters, uses_graph=True)
-class ColorMaxMin(_Color):
+def color_maxmin(
+    memory: AddressSpace, parameters: ColorParameters, graph: Graph, seed: int
+) -> Launches:
     """Two colors a round, for the largest and the smallest vertices; arrays as color_max, then min.
 
     A vertex that is both (it has no uncolored neighbour) gets the second color.
     """
+    n = graph.vertices
+    rows, stop = Rows.place_starts(memory, graph), memory.zeros("stop", 1, np.int32)
+    v = _place(memory, graph, seed)
+    smallest = memory.zeros("min", n, np.int32)
+    yield reset[n](v.largest, smallest, n)
+    v = Vertices(v.color, v.value, v.largest, smallest)
+    yield from _rounds(rows, v, stop, parameters.rounds, colors=2)
 
-    def __init__(self, parameters: ColorParameters, graph: Graph, seed: int) -> None:
-        super().__init__("color_maxmin", parameters.rounds, graph, seed)
-        self.smallest = self.memory.allocate("min", np.zeros(self.vertices, dtype=np.int32))
 
-    def launches(self) -> Iterator[Launch]:
-        assert self.smallest is not None
-        yield ColorReset(
-            shape=Shape.linear(self.vertices, BLOCK),
-            largest=self.largest,
-            smallest=self.smallest,
-            vertices=self.vertices,
-        )
-        yield from self._rounds(2)
+def _place(memory: AddressSpace, graph: Graph, seed: int) -> Vertices:
+    n = graph.vertices
+    color = memory.allocate("color", np.full(n, NONE, dtype=np.int32))
+    value = memory.allocate("value", vertex_values(n, seed))
+    return Vertices(color, value, memory.zeros("max", n, np.int32))
+
+
+def _rounds(rows: Rows, v: Vertices, stop: Ints, most: int | None, colors: int) -> Launches:
+    """Rounds of both kernels, of `colors` colors each: {stop = 0; color1; color2} until 0 stays."""
+    n, number = rows.vertices, 0
+    while most is None or number < most:
+        stop.data[0] = 0
+        yield compare_neighbours[n](rows, v, stop)
+        yield color_extremes[n](v, n, 1 + number * colors)
+        if not stop.data[0]:
+            return
+        number += 1

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.pannotia.rows import FAR, Ints, whole_weights
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.pannotia.rows import FAR, whole_weights
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Ints,
+    Launches,
+    kernel,
+    program,
+)
 
 TILE = 16
 """A thread block is TILE x TILE."""
@@ -42,8 +44,8 @@ def distances(graph: Graph, seed: int) -> NDArray[np.int32]:
     return matrix
 
 
-@define(kw_only=True, eq=False)
-class FwRelax(Kernel):
+@kernel("floydwarshall", registers=12, in_step=True)
+def relax(k: BlockTracer, dist: Ints, via: Ints, n: int, middle: int) -> None:
     """Paths over one middle vertex: one pair (i, j) a thread.
 
     Lanes run along the rows i: neighbouring ones are 4 n bytes apart.  Row and column of the middle
@@ -51,34 +53,20 @@ class FwRelax(Kernel):
     28 instructions for parameters, bounds and addresses before the loads, as in PTX of nvcc 11.8
     for sm_35.
 
-    Attributes:
-        dist: (n * n,) distances.
-        next: (n * n,) the last middle vertex of each path.
-        n: vertices.
-        middle: the middle vertex.
+    Takes `dist` ((n * n,) distances), `via` ((n * n,) the last middle vertex of each path, `next`).
     """
-
-    dist: Ints
-    next: Ints
-    n: int
-    middle: int
-    name: str = "floydwarshall"
-    registers_per_thread: int = 12
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        i = k.bx * TILE + k.tx
-        j = k.by * TILE + k.ty
-        k.compute(28)
-        first = k.load(self.dist, i * self.n + self.middle)
-        second = k.load(self.dist, self.middle * self.n + j)
-        direct = k.load(self.dist, i * self.n + j)
-        k.wait()
-        k.compute(3)
-        shorter = first + second < direct
-        k.compute(3, shorter)
-        k.store(self.dist, i * self.n + j, first + second, shorter)
-        k.store(self.next, i * self.n + j, self.middle, shorter)
+    i = k.bx * TILE + k.tx
+    j = k.by * TILE + k.ty
+    k.compute(28)
+    first = k.load(dist, i * n + middle)
+    second = k.load(dist, middle * n + j)
+    direct = k.load(dist, i * n + j)
+    k.wait()
+    k.compute(3)
+    shorter = first + second < direct
+    k.compute(3, shorter)
+    k.store(dist, i * n + j, first + second, shorter)
+    k.store(via, i * n + j, middle, shorter)
 
 
 @frozen
@@ -93,19 +81,12 @@ class FwParameters:
 
 
 @program("fw", FwParameters, uses_graph=True)
-class Fw(Program):
+def fw(memory: AddressSpace, parameters: FwParameters, graph: Graph, seed: int) -> Launches:
     """All shortest paths.  Arrays in the order dist, next."""
-
-    def __init__(self, parameters: FwParameters, graph: Graph, seed: int) -> None:
-        super().__init__("fw")
-        self.n = graph.vertices
-        matrix = distances(graph, seed)
-        self.iterations = min(parameters.iterations or self.n - 1, self.n - 1)
-        self.dist = self.memory.allocate("dist", matrix)
-        self.next = self.memory.allocate("next", np.zeros_like(matrix))
-
-    def launches(self) -> Iterator[Launch]:
-        tiles = self.n // TILE
-        shape = Shape((tiles, tiles, 1), (TILE, TILE, 1))
-        for middle in range(1, 1 + self.iterations):
-            yield FwRelax(shape=shape, dist=self.dist, next=self.next, n=self.n, middle=middle)
+    n = graph.vertices
+    matrix = distances(graph, seed)
+    dist = memory.allocate("dist", matrix)
+    via = memory.allocate("next", np.zeros_like(matrix))
+    tiles = n // TILE
+    for middle in range(1, 1 + min(parameters.iterations or n - 1, n - 1)):
+        yield relax[(tiles, tiles), (TILE, TILE)](dist, via, n, middle)

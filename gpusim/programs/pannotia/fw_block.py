@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes, Mask
 from gpusim.programs.pannotia.fw import TILE, distances
-from gpusim.programs.pannotia.rows import Ints
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Ints,
+    Lanes,
+    Launches,
+    Mask,
+    Steps,
+    kernel,
+    program,
+)
 
 TILE_BYTES = 4 * TILE * TILE
 PROLOGUE = 17
@@ -28,9 +31,9 @@ Place = Lanes | int
 """A row or a column of tiles; of blocks in step, that of each thread's."""
 
 
-@define(kw_only=True, eq=False)
-class _TileKernel(Kernel):
-    """A thread block relaxes one tile of the matrix over the middle vertices of one step.
+@frozen
+class Matrix:
+    """A matrix of which a thread block relaxes one tile over the middle vertices of one step.
 
     Lanes run along the columns (x): half a warp reads 64 bytes of a row.  Shared memory has no
     bank conflicts: its accesses are rows of 16 words, or one word of each of two neighbouring rows.
@@ -40,129 +43,103 @@ class _TileKernel(Kernel):
     Attributes:
         dist: (n * n,) distances.
         n: vertices.
-        step: the tile of the diagonal that holds the middle vertices.
     """
 
     dist: Ints
     n: int
-    step: int
 
-    @staticmethod
-    def _threads(k: BlockTracer, of_blocks: Mask | bool) -> Mask | None:
-        """The threads of some of the blocks; None: of all."""
-        where = np.full(k.threads, of_blocks)
-        return None if where.all() else where
-
-    def _index(self, k: BlockTracer, row: Place, column: Place) -> Lanes:
+    def index(self, k: BlockTracer, row: Place, column: Place) -> Lanes:
         """(threads,) elements of the tile in a row and a column of tiles."""
         return (TILE * row + k.ty) * self.n + TILE * column + k.tx
 
-    def _fetch(self, k: BlockTracer, row: Place, column: Place, where: Mask | None = None) -> Tiles:
+    def fetch(self, k: BlockTracer, row: Place, column: Place, where: Mask | None = None) -> Tiles:
         """Copy a tile into shared memory."""
         k.compute(9, where)
-        values = k.load(self.dist, self._index(k, row, column), where)
+        values = k.load(self.dist, self.index(k, row, column), where)
         k.wait(0, where)
         k.shared(1, where)
         k.barrier(where)
         return values.reshape(k.blocks, TILE, TILE)
 
-    def _relax(
-        self,
-        k: BlockTracer,
-        row: Place,
-        column: Place,
-        first: Tiles,
-        second: Tiles,
-        tile: Tiles,
-        where: Mask | None = None,
-    ) -> Iterator[None]:
-        """tile[y, x] = min(tile[y, x], first[y, m] + second[m, x]) for each m; then store it.
-
-        `first` or `second` may be `tile` itself: the row and the column of a middle vertex do not
-        change in its own pass, since its distance to itself is 0.
-        """
-        for middle in range(TILE):
-            k.shared(1, where)
-            k.shared(1, where)
-            k.shared(1, where)
-            k.compute(3, where)
-            through = first[:, :, middle, None] + second[:, None, middle]
-            shorter = (through < tile).ravel()
-            k.shared(1, shorter if where is None else shorter & where)
-            np.minimum(tile, through, out=tile)
-            k.barrier(where)
-            yield
+    def store(
+        self, k: BlockTracer, row: Place, column: Place, tile: Tiles, where: Mask | None
+    ) -> None:
+        """Copy a tile from shared memory."""
         k.shared(1, where)
-        k.store(self.dist, self._index(k, row, column), tile.ravel(), where)
+        k.store(self.dist, self.index(k, row, column), tile.ravel(), where)
 
 
-@define(kw_only=True, eq=False)
-class FwDiagonal(_TileKernel):
+def _threads(k: BlockTracer, of_blocks: Mask | bool) -> Mask | None:
+    """The threads of some of the blocks; None: of all."""
+    where = np.full(k.threads, of_blocks)
+    return None if where.all() else where
+
+
+def _relax(
+    k: BlockTracer, tile: Tiles, first: Tiles, second: Tiles, where: Mask | None = None
+) -> Steps:
+    """tile[y, x] = min(tile[y, x], first[y, m] + second[m, x]) for each m.
+
+    `first` or `second` may be `tile` itself: the row and the column of a middle vertex do not
+    change in its own pass, since its distance to itself is 0.
+    """
+    for middle in range(TILE):
+        k.shared(1, where)
+        k.shared(1, where)
+        k.shared(1, where)
+        k.compute(3, where)
+        through = first[:, :, middle, None] + second[:, None, middle]
+        shorter = (through < tile).ravel()
+        k.shared(1, shorter if where is None else shorter & where)
+        np.minimum(tile, through, out=tile)
+        k.barrier(where)
+        yield
+
+
+@kernel("floydwarshall_dia_block", registers=14, shared=TILE_BYTES)
+def diagonal_tile(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
     """The tile of the middle vertices themselves; one block."""
-
-    name: str = "floydwarshall_dia_block"
-    registers_per_thread: int = 14
-    shared_bytes: int = TILE_BYTES
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        k.compute(PROLOGUE)
-        tile = self._fetch(k, self.step, self.step)
-        yield from self._relax(k, self.step, self.step, tile, tile, tile)
+    k.compute(PROLOGUE)
+    tile = matrix.fetch(k, step, step)
+    yield from _relax(k, tile, tile, tile)
+    matrix.store(k, step, step, tile, None)
 
 
-@define(kw_only=True, eq=False)
-class FwStripX(_TileKernel):
+@kernel("floydwarshall_strip_blocks_x", registers=16, shared=2 * TILE_BYTES, in_step=True)
+def row_of_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
     """The tiles beside the diagonal one, in its row; a block each."""
-
-    name: str = "floydwarshall_strip_blocks_x"
-    registers_per_thread: int = 16
-    shared_bytes: int = 2 * TILE_BYTES
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        k.compute(PROLOGUE)
-        where = self._threads(k, k.bx != self.step)
-        if where is None or where.any():
-            diagonal = self._fetch(k, self.step, self.step, where)
-            tile = self._fetch(k, self.step, k.bx, where)
-            yield from self._relax(k, self.step, k.bx, diagonal, tile, tile, where)
+    k.compute(PROLOGUE)
+    where = _threads(k, k.bx != step)
+    if where is None or where.any():
+        diagonal = matrix.fetch(k, step, step, where)
+        tile = matrix.fetch(k, step, k.bx, where)
+        yield from _relax(k, tile, diagonal, tile, where)
+        matrix.store(k, step, k.bx, tile, where)
 
 
-@define(kw_only=True, eq=False)
-class FwStripY(_TileKernel):
+@kernel("floydwarshall_strip_blocks_y", registers=16, shared=2 * TILE_BYTES, in_step=True)
+def column_of_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
     """The tiles above and below the diagonal one; a block each."""
-
-    name: str = "floydwarshall_strip_blocks_y"
-    registers_per_thread: int = 16
-    shared_bytes: int = 2 * TILE_BYTES
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        k.compute(PROLOGUE)
-        where = self._threads(k, k.by != self.step)
-        if where is None or where.any():
-            diagonal = self._fetch(k, self.step, self.step, where)
-            tile = self._fetch(k, k.by, self.step, where)
-            yield from self._relax(k, k.by, self.step, tile, diagonal, tile, where)
+    k.compute(PROLOGUE)
+    where = _threads(k, k.by != step)
+    if where is None or where.any():
+        diagonal = matrix.fetch(k, step, step, where)
+        tile = matrix.fetch(k, k.by, step, where)
+        yield from _relax(k, tile, tile, diagonal, where)
+        matrix.store(k, k.by, step, tile, where)
 
 
-@define(kw_only=True, eq=False)
-class FwRemaining(_TileKernel):
+@kernel("floydwarshall_remaining_blocks", registers=18, shared=3 * TILE_BYTES, in_step=True)
+def remaining_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
     """All other tiles; a block each."""
-
-    name: str = "floydwarshall_remaining_blocks"
-    registers_per_thread: int = 18
-    shared_bytes: int = 3 * TILE_BYTES
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        k.compute(PROLOGUE)
-        where = self._threads(k, (k.bx != self.step) & (k.by != self.step))
-        if where is None or where.any():
-            first = self._fetch(k, k.by, self.step, where)
-            second = self._fetch(k, self.step, k.bx, where)
-            tile = self._fetch(k, k.by, k.bx, where)
-            yield from self._relax(k, k.by, k.bx, first, second, tile, where)
+    k.compute(PROLOGUE)
+    where = _threads(k, (k.bx != step) & (k.by != step))
+    if where is None or where.any():
+        first = matrix.fetch(k, k.by, step, where)
+        second = matrix.fetch(k, step, k.bx, where)
+        tile = matrix.fetch(k, k.by, k.bx, where)
+        yield from _relax(k, tile, first, second, where)
+        matrix.store(k, k.by, k.bx, tile, where)
 
 
 @frozen
@@ -177,26 +154,19 @@ class FwBlockParameters:
 
 
 @program("fw_block", FwBlockParameters, uses_graph=True)
-class FwBlock(Program):
+def fw_block(
+    memory: AddressSpace, parameters: FwBlockParameters, graph: Graph, seed: int
+) -> Launches:
     """All shortest paths.  The only array is dist.
 
     Launches have 1, n / 16, n / 16 and (n / 16) ** 2 blocks, as in the OpenCL original; the CUDA
     port launches the first three with more blocks, which repeat each other's work (our choice).
     """
-
-    def __init__(self, parameters: FwBlockParameters, graph: Graph, seed: int) -> None:
-        super().__init__("fw_block")
-        self.n = graph.vertices
-        self.dist = self.memory.allocate("dist", distances(graph, seed))
-        tiles = self.n // TILE
-        self.steps = min(parameters.steps or tiles, tiles)
-
-    def launches(self) -> Iterator[Launch]:
-        tiles = self.n // TILE
-        block = (TILE, TILE, 1)
-        dist, n = self.dist, self.n
-        for step in range(self.steps):
-            yield FwDiagonal(shape=Shape((1, 1, 1), block), dist=dist, n=n, step=step)
-            yield FwStripX(shape=Shape((tiles, 1, 1), block), dist=dist, n=n, step=step)
-            yield FwStripY(shape=Shape((1, tiles, 1), block), dist=dist, n=n, step=step)
-            yield FwRemaining(shape=Shape((tiles, tiles, 1), block), dist=dist, n=n, step=step)
+    n = graph.vertices
+    matrix = Matrix(memory.allocate("dist", distances(graph, seed)), n)
+    tiles, block = n // TILE, (TILE, TILE)
+    for step in range(min(parameters.steps or tiles, tiles)):
+        yield diagonal_tile[1, block](matrix, step)
+        yield row_of_tiles[tiles, block](matrix, step)
+        yield column_of_tiles[(1, tiles), block](matrix, step)
+        yield remaining_tiles[(tiles, tiles), block](matrix, step)

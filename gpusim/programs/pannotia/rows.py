@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from attrs import define
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.graphs.graph import Graph, graph_from_arcs
-from gpusim.programs.kernel import Kernel
-from gpusim.programs.lane_record import Mask
-from gpusim.programs.tracer import BlockTracer
+from gpusim.programs.writing import AddressSpace, BlockTracer, Ints, Mask
 
 UNROLL = 4
 """Arcs a pass of a loop without stores: their loads are issued together."""
@@ -23,13 +20,12 @@ VALUES = 2048
 FAR = 999_999
 """Larger than every vertex value and every weight."""
 
-Ints = DeviceArray[np.int32]
 Arcs = NDArray[np.int32]
 
 
-@define(kw_only=True, eq=False)
-class VertexKernel(Kernel):
-    """A kernel with one vertex a thread.
+@frozen
+class Rows:
+    """The arcs of a graph in memory, for kernels with one vertex a thread.
 
     Attributes:
         row: (vertices,) or more, where each vertex's arcs start.
@@ -41,7 +37,25 @@ class VertexKernel(Kernel):
     col: Ints
     vertices: int
 
-    def bounds(self, k: BlockTracer, where: Mask) -> tuple[Arcs, Arcs]:
+    @classmethod
+    def place(cls, memory: AddressSpace, graph: Graph, suffix: str = "") -> Rows:
+        """Allocate ``row`` and ``col``, with the end of the last row.
+
+        Args:
+            memory: for both arrays.
+            graph: whose arcs they are.
+            suffix: of the arrays' names.
+        """
+        row = memory.allocate(f"row{suffix}", graph.row)
+        return cls(row, memory.allocate(f"col{suffix}", graph.col), graph.vertices)
+
+    @classmethod
+    def place_starts(cls, memory: AddressSpace, graph: Graph) -> Rows:
+        """Allocate ``row`` and ``col``, without the end of the last row."""
+        row = memory.allocate("row", graph.row[:-1])
+        return cls(row, memory.allocate("col", graph.col), graph.vertices)
+
+    def known_end(self, k: BlockTracer, where: Mask) -> tuple[Arcs, Arcs]:
         """Each thread's first arc, and the one after its last.
 
         L row[t + 1], then L row[t]; the end of the last vertex is known to the kernel.
@@ -52,11 +66,10 @@ class VertexKernel(Kernel):
         k.wait(0, where)
         return start, np.where(where, end, start)
 
-
-def load_bounds(k: BlockTracer, row: Ints, where: Mask) -> tuple[Arcs, Arcs]:
-    """Each thread's first arc, and the one after its last: L row[t], then L row[t + 1]; no wait."""
-    start = k.load(row, k.t, where)
-    return start, np.where(where, k.load(row, k.t + 1, where), start)
+    def loaded_end(self, k: BlockTracer, where: Mask) -> tuple[Arcs, Arcs]:
+        """Each thread's first arc, and the one after its last: L row[t], L row[t + 1]; no wait."""
+        start = k.load(self.row, k.t, where)
+        return start, np.where(where, k.load(self.row, k.t + 1, where), start)
 
 
 def unrolled(start: Arcs, end: Arcs) -> Iterator[list[tuple[Arcs, Mask]]]:

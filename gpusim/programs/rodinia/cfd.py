@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import ge
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Mask
 from gpusim.programs.rodinia.tetrahedra import FACES, FAR_FIELD, WALL, make_mesh
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Ints,
+    Launches,
+    Mask,
+    Steps,
+    kernel,
+    program,
+)
 
 BLOCK = 192
 VARIABLES = 5
@@ -29,9 +32,6 @@ STAGES = 3
 GAMMA = np.float32(1.4)
 SMOOTHING = np.float32(0.2)
 MACH = 1.2
-
-Floats = DeviceArray[np.float32]
-Ints = DeviceArray[np.int32]
 Values = NDArray[np.float32]
 
 
@@ -75,66 +75,55 @@ class Flow:
         return cls(state, pressure, np.sqrt(squared), sound, flux)
 
 
-@define(kw_only=True, eq=False)
-class _Elements(Kernel):
-    """A kernel with one element a thread; the grid is full, element numbers are not checked.
+@frozen
+class Elements:
+    """Elements in memory; kernels have one a thread, and a full grid: numbers are not checked.
 
     Attributes:
-        variables: (VARIABLES * elements,).
-        elements: their number, a multiple of the block.
+        variables: (VARIABLES * count,).
+        count: their number, a multiple of the block.
     """
 
     variables: Floats
-    elements: int
+    count: int
 
-    def load_state(self, k: BlockTracer, element: NDArray[np.int64], where: Mask | None) -> Values:
+    def load(self, k: BlockTracer, element: NDArray[np.int64], where: Mask | None = None) -> Values:
         """(VARIABLES, threads) the five variables of an element a thread; no wait."""
         rows = range(VARIABLES)
-        return np.stack([k.load(self.variables, element + j * self.elements, where) for j in rows])
+        return np.stack([k.load(self.variables, element + j * self.count, where) for j in rows])
 
 
-@define(kw_only=True, eq=False)
-class InitializeVariables(_Elements):
+@kernel("cuda_initialize_variables", registers=8, block=BLOCK, in_step=True)
+def initialize_variables(k: BlockTracer, variables: Floats, elements: int) -> None:
     """Every element gets the far field, which is in constant memory; 8 registers (our choice)."""
-
-    name: str = "cuda_initialize_variables"
-    registers_per_thread: int = 8
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        k.compute(PROLOGUE)
-        for j, value in enumerate(far_field()):
-            k.store(self.variables, k.t + j * self.elements, float(value))
+    k.compute(PROLOGUE)
+    for j, value in enumerate(far_field()):
+        k.store(variables, k.t + j * elements, float(value))
 
 
-@define(kw_only=True, eq=False)
-class ComputeStepFactor(_Elements):
+@kernel("cuda_compute_step_factor", registers=18, block=BLOCK, in_step=True)
+def compute_step_factor(
+    k: BlockTracer, elements: Elements, areas: Floats, step_factors: Floats
+) -> None:
     """The time step of each element, divided by its volume; 18 registers (our choice).
 
     L the five variables, L areas[t]; about 40 instructions; S step_factors[t].
 
-    Attributes:
-        areas, step_factors: (elements,).
+    Takes `areas`, `step_factors` ((elements,)).
     """
-
-    areas: Floats
-    step_factors: Floats
-    name: str = "cuda_compute_step_factor"
-    registers_per_thread: int = 18
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        k.compute(PROLOGUE)
-        flow = Flow.of(self.load_state(k, k.t, None))
-        area = k.load(self.areas, k.t)
-        k.wait()
-        k.compute(40)
-        factor = np.float32(0.5) / (np.sqrt(area) * (flow.speed + flow.sound))
-        k.store(self.step_factors, k.t, factor)
+    k.compute(PROLOGUE)
+    flow = Flow.of(elements.load(k, k.t))
+    area = k.load(areas, k.t)
+    k.wait()
+    k.compute(40)
+    factor = np.float32(0.5) / (np.sqrt(area) * (flow.speed + flow.sound))
+    k.store(step_factors, k.t, factor)
 
 
-@define(kw_only=True, eq=False)
-class ComputeFlux(_Elements):
+@kernel("cuda_compute_flux", registers=64, block=BLOCK, in_step=True)
+def compute_flux(
+    k: BlockTracer, elements: Elements, neighbours: Ints, normals: Floats, fluxes: Floats
+) -> Steps:
     """What flows into each element through its four faces.
 
     L the five variables; for each face: L neighbour[t + j * elements], L normal x, y, z, then,
@@ -144,88 +133,69 @@ class ComputeFlux(_Elements):
     75 for the far field, 6 for the wall (our choices); and for addresses of 64 bits 12 a face, 20 a
     neighbour and 15 for the stores (counted in the source).
 
-    Attributes:
-        neighbours: (FACES * elements,).
-        normals: (3 * FACES * elements,), pointing inwards.
-        fluxes: (VARIABLES * elements,).
+    Takes `neighbours` ((FACES * elements,)), `normals` ((3 * FACES * elements,), pointing inwards),
+    `fluxes` ((VARIABLES * elements,)).
     """
-
-    neighbours: Ints
-    normals: Floats
-    fluxes: Floats
-    name: str = "cuda_compute_flux"
-    registers_per_thread: int = 64
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        n = self.elements
-        k.compute(PROLOGUE)
-        own = Flow.of(self.load_state(k, k.t, None))
+    n = elements.count
+    k.compute(PROLOGUE)
+    own = Flow.of(elements.load(k, k.t))
+    k.wait()
+    k.compute(60)
+    far = Flow.of(far_field()[:, None])
+    total = np.zeros((VARIABLES, k.threads), dtype=np.float32)
+    for face in range(FACES):
+        neighbour = k.load(neighbours, k.t + face * n).astype(np.int64)
+        axes = range(3)
+        normal = np.stack([k.load(normals, k.t + (face + axis * FACES) * n) for axis in axes])
         k.wait()
-        k.compute(60)
-        far = Flow.of(far_field()[:, None])
-        total = np.zeros((VARIABLES, k.threads), dtype=np.float32)
-        for face in range(FACES):
-            neighbour = k.load(self.neighbours, k.t + face * n).astype(np.int64)
-            axes = range(3)
-            normal = np.stack(
-                [k.load(self.normals, k.t + (face + axis * FACES) * n) for axis in axes]
-            )
-            k.wait()
-            k.compute(18)
-            inner, wall, outer = neighbour >= 0, neighbour == WALL, neighbour == FAR_FIELD
-            other = self.load_state(k, neighbour, inner)
-            k.wait(0, inner)
-            k.compute(115, inner)
-            k.compute(6, wall)
-            k.compute(75, outer)
-            flow = Flow.of(np.where(inner, other, own.state))
-            beyond = np.where(inner, flow.flux, far.flux)
-            through = np.float32(0.5) * (normal * (beyond + own.flux)).sum(axis=1)
-            speeds = own.speed + flow.speed + own.sound + flow.sound
-            length = np.sqrt((normal * normal).sum(axis=0))
-            viscosity = np.float32(0.5) * SMOOTHING * length * speeds
-            through -= viscosity * (own.state - flow.state)  # zero without a neighbour
-            through[:, wall] = 0
-            through[1:ENERGY, wall] = (normal * own.pressure)[:, wall]
-            total += through
-            yield
-        for j in range(VARIABLES):
-            k.store(self.fluxes, k.t + j * n, total[j])
+        k.compute(18)
+        inner, wall, outer = neighbour >= 0, neighbour == WALL, neighbour == FAR_FIELD
+        other = elements.load(k, neighbour, inner)
+        k.wait(0, inner)
+        k.compute(115, inner)
+        k.compute(6, wall)
+        k.compute(75, outer)
+        flow = Flow.of(np.where(inner, other, own.state))
+        beyond = np.where(inner, flow.flux, far.flux)
+        through = np.float32(0.5) * (normal * (beyond + own.flux)).sum(axis=1)
+        speeds = own.speed + flow.speed + own.sound + flow.sound
+        length = np.sqrt((normal * normal).sum(axis=0))
+        viscosity = np.float32(0.5) * SMOOTHING * length * speeds
+        through -= viscosity * (own.state - flow.state)  # zero without a neighbour
+        through[:, wall] = 0
+        through[1:ENERGY, wall] = (normal * own.pressure)[:, wall]
+        total += through
+        yield
+    for j in range(VARIABLES):
+        k.store(fluxes, k.t + j * n, total[j])
 
 
-@define(kw_only=True, eq=False)
-class TimeStep(_Elements):
+@kernel("cuda_time_step", registers=16, block=BLOCK, in_step=True)
+def time_step(
+    k: BlockTracer,
+    elements: Elements,
+    old: Floats,
+    step_factors: Floats,
+    fluxes: Floats,
+    stage: int,
+) -> None:
     """A stage of the time step: L step_factors[t], then five times {L old, L flux, S variable}.
 
     Density, energy, momentum x, y, z, in this order; each store may alias the next loads.  For each
     variable, 3 instructions for each of three addresses, and a multiplication and addition.  16
     registers (our choice).
 
-    Attributes:
-        old: (VARIABLES * elements,) the variables before the time step.
-        step_factors, fluxes: as in the other kernels.
-        stage: 0, 1 or 2.
+    Takes `old` ((VARIABLES * elements,) the variables before the time step), `stage` (0, 1 or 2).
     """
-
-    old: Floats
-    step_factors: Floats
-    fluxes: Floats
-    stage: int
-    name: str = "cuda_time_step"
-    registers_per_thread: int = 16
-    in_step = True
-
-    def body(self, k: BlockTracer) -> None:
-        k.compute(PROLOGUE)
-        factor = k.load(self.step_factors, k.t) / np.float32(STAGES + 1 - self.stage)
-        for j in (0, ENERGY, 1, 2, 3):
-            index = k.t + j * self.elements
-            old = k.load(self.old, index)
-            flux = k.load(self.fluxes, index)
-            k.wait()
-            k.compute(10)
-            k.store(self.variables, index, old + factor * flux)
+    k.compute(PROLOGUE)
+    factor = k.load(step_factors, k.t) / np.float32(STAGES + 1 - stage)
+    for j in (0, ENERGY, 1, 2, 3):
+        index = k.t + j * elements.count
+        before = k.load(old, index)
+        flux = k.load(fluxes, index)
+        k.wait()
+        k.compute(10)
+        k.store(elements.variables, index, before + factor * flux)
 
 
 @frozen
@@ -245,7 +215,7 @@ class CfdParameters:
 
 
 @program("cfd", CfdParameters)
-class Cfd(Program):
+def cfd(memory: AddressSpace, parameters: CfdParameters, seed: int) -> Launches:
     """euler3d: {step factors; three times {fluxes; time step}}, again and again.
 
     Arrays in the order areas, neighbours, normals, variables, old_variables, fluxes,
@@ -256,53 +226,23 @@ class Cfd(Program):
     26 elements away, but one in six is a layer of the grid away; a warp's 32 neighbours through a
     face lie on 7.0 lines of 128 bytes.  At the start all elements hold the far field already.
     """
-
-    def __init__(self, parameters: CfdParameters, seed: int) -> None:
-        super().__init__("cfd")
-        self.iterations = parameters.iterations
-        mesh = make_mesh(parameters.elements, parameters.disorder, np.random.default_rng(seed))
-        self.padded = padded = -(-parameters.elements // BLOCK) * BLOCK
-        source = np.minimum(np.arange(padded), parameters.elements - 1)
-        start = far_field().repeat(padded)
-        self.areas = self.memory.allocate("areas", np.full(padded, mesh.volume, dtype=np.float32))
-        self.neighbours = self.memory.allocate(
-            "elements_surrounding_elements", mesh.neighbours[:, source]
-        )
-        self.normals = self.memory.allocate("normals", -mesh.normals[:, :, source])
-        self.variables = self.memory.allocate("variables", start)
-        self.old = self.memory.allocate("old_variables", start)
-        self.fluxes = self.memory.allocate("fluxes", start)
-        self.step_factors = self.memory.allocate("step_factors", np.zeros(padded, dtype=np.float32))
-
-    def launches(self) -> Iterator[Launch]:
-        n = self.padded
-        shape = Shape.linear(n, BLOCK)
-        for array in (self.variables, self.old, self.fluxes):
-            yield InitializeVariables(shape=shape, variables=array, elements=n)
-        for _ in range(self.iterations):
-            self.old.data[:] = self.variables.data
-            yield ComputeStepFactor(
-                shape=shape,
-                variables=self.variables,
-                elements=n,
-                areas=self.areas,
-                step_factors=self.step_factors,
-            )
-            for stage in range(STAGES):
-                yield ComputeFlux(
-                    shape=shape,
-                    variables=self.variables,
-                    elements=n,
-                    neighbours=self.neighbours,
-                    normals=self.normals,
-                    fluxes=self.fluxes,
-                )
-                yield TimeStep(
-                    shape=shape,
-                    variables=self.variables,
-                    elements=n,
-                    old=self.old,
-                    step_factors=self.step_factors,
-                    fluxes=self.fluxes,
-                    stage=stage,
-                )
+    mesh = make_mesh(parameters.elements, parameters.disorder, np.random.default_rng(seed))
+    padded = -(-parameters.elements // BLOCK) * BLOCK
+    source = np.minimum(np.arange(padded), parameters.elements - 1)
+    start = far_field().repeat(padded)
+    areas = memory.allocate("areas", np.full(padded, mesh.volume, dtype=np.float32))
+    neighbours = memory.allocate("elements_surrounding_elements", mesh.neighbours[:, source])
+    normals = memory.allocate("normals", -mesh.normals[:, :, source])
+    variables = memory.allocate("variables", start)
+    old = memory.allocate("old_variables", start)
+    fluxes = memory.allocate("fluxes", start)
+    step_factors = memory.zeros("step_factors", padded, np.float32)
+    elements = Elements(variables, padded)
+    for array in (variables, old, fluxes):
+        yield initialize_variables[padded](array, padded)
+    for _ in range(parameters.iterations):
+        old.data[:] = variables.data
+        yield compute_step_factor[padded](elements, areas, step_factors)
+        for stage in range(STAGES):
+            yield compute_flux[padded](elements, neighbours, normals, fluxes)
+            yield time_step[padded](elements, old, step_factors, fluxes, stage)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.rodinia.pyramid import PyramidAxis
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.rodinia.pyramid import Pyramid, PyramidAxis
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 TILE = 16
 AMBIENT = 80.0
@@ -32,8 +34,6 @@ MAX_POWER_DENSITY = 3.0e6
 """In W / m^2."""
 PRECISION = 0.001
 """Of the temperature, in degrees: it sets the time step."""
-
-Floats = DeviceArray[np.float32]
 
 
 @frozen
@@ -70,8 +70,10 @@ class Heat:
         return warmer
 
 
-@define(kw_only=True, eq=False)
-class CalculateTemp(Kernel):
+@kernel("calculate_temp", registers=32, shared=3 * 4 * TILE * TILE, in_step=True)
+def calculate_temp(
+    k: BlockTracer, power: Floats, source: Floats, result: Floats, pyramid: Pyramid, heat: Heat
+) -> Steps:
     """Several steps in one launch: 16 x 16 threads, a tile of 16 - 2 * steps cells a side is kept.
 
     L temperature, L power; barrier; for each step { 6 LDS, 19 instructions, STS; barrier;
@@ -80,61 +82,43 @@ class CalculateTemp(Kernel):
     21 for the bounds of a step and its loop, 19 for a new temperature.  A warp's two rows lie side
     by side in shared memory: no bank conflicts.
 
-    Attributes:
-        power, source, result: (n * n,) power, temperature before and after.
-        n: rows and columns of the grid.
-        steps: of this launch.
-        border: steps of a full launch.
-        heat: constants.
+    Takes `power`, `source`, `result` ((n * n,) power, temperature before and after), `pyramid` (of
+    both axes).
     """
-
-    power: Floats
-    source: Floats
-    result: Floats
-    n: int
-    steps: int
-    border: int
-    heat: Heat
-    name: str = "calculate_temp"
-    registers_per_thread: int = 32
-    shared_bytes: int = 3 * 4 * TILE * TILE
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        x = PyramidAxis.of_block(k.tx, k.bx, TILE, self.steps, self.border, self.n)
-        y = PyramidAxis.of_block(k.ty, k.by, TILE, self.steps, self.border, self.n)
-        cell = self.n * y.position + x.position
-        inside = x.inside & y.inside
-        k.compute(51)
-        own = k.load(self.source, cell, inside)
-        power = k.load(self.power, cell, inside)
-        k.wait(0, inside)
-        k.shared(1, inside)
-        k.shared(1, inside)
+    x = PyramidAxis.of_block(k.tx, k.bx, TILE, pyramid)
+    y = PyramidAxis.of_block(k.ty, k.by, TILE, pyramid)
+    cell = pyramid.length * y.position + x.position
+    inside = x.inside & y.inside
+    k.compute(51)
+    own = k.load(source, cell, inside)
+    own_power = k.load(power, cell, inside)
+    k.wait(0, inside)
+    k.shared(1, inside)
+    k.shared(1, inside)
+    k.barrier()
+    k.compute(60)
+    column = TILE * TILE * k.which + k.tx
+    row = TILE * TILE * k.which + TILE * k.ty
+    above, below = column + TILE * y.above, column + TILE * y.below
+    left, right = row + x.below, row + x.above
+    computed = inside
+    for step in range(pyramid.steps):
+        computed = x.computed(step) & y.computed(step)
+        k.compute(21)
+        for _ in range(6):
+            k.shared(1, computed)
+        k.compute(19, computed)
+        k.shared(1, computed)
         k.barrier()
-        k.compute(60)
-        column = TILE * TILE * k.which + k.tx
-        row = TILE * TILE * k.which + TILE * k.ty
-        above, below = column + TILE * y.above, column + TILE * y.below
-        left, right = row + x.below, row + x.above
-        computed = inside
-        for step in range(self.steps):
-            computed = x.computed(step) & y.computed(step)
-            k.compute(21)
-            for _ in range(6):
-                k.shared(1, computed)
-            k.compute(19, computed)
+        neighbours = own[above] + own[below]
+        neighbours += own[right] + own[left]
+        own = np.where(computed, heat.warmed(own, neighbours, own_power), own)
+        if step < pyramid.steps - 1:
+            k.shared(1, computed)
             k.shared(1, computed)
             k.barrier()
-            neighbours = own[above] + own[below]
-            neighbours += own[right] + own[left]
-            own = np.where(computed, self.heat.warmed(own, neighbours, power), own)
-            if step < self.steps - 1:
-                k.shared(1, computed)
-                k.shared(1, computed)
-                k.barrier()
-            yield
-        k.store(self.result, cell, own, computed)
+        yield
+    k.store(result, cell, own, computed)
 
 
 @frozen
@@ -153,43 +137,23 @@ class HotspotParameters:
 
 
 @program("hotspot", HotspotParameters)
-class Hotspot(Program):
+def hotspot(memory: AddressSpace, parameters: HotspotParameters, seed: int) -> Launches:
     """Heat flows between the cells of a chip, and from it to the surroundings.
 
     Arrays in the order temperature 0, temperature 1, power.  Temperatures are random from 320 to
     340, powers from 0 to 0.01 (our choices, after the suite's files).
-
-    Attributes:
-        final: the temperatures after the last launch.
     """
-
-    def __init__(self, parameters: HotspotParameters, seed: int) -> None:
-        super().__init__("hotspot")
-        self.parameters = parameters
-        rng = np.random.default_rng(seed)
-        cells = parameters.n**2
-        start = 320 + 20 * rng.random(cells, dtype=np.float32)
-        self.first = self.memory.allocate("temperature 0", start)
-        self.second = self.memory.allocate("temperature 1", np.zeros_like(start))
-        power = rng.random(cells, dtype=np.float32) * np.float32(0.01)
-        self.power = self.memory.allocate("power", power)
-        self.final = self.first
-
-    def launches(self) -> Iterator[Launch]:
-        n, height = self.parameters.n, self.parameters.height
-        side = -(-n // (TILE - 2 * height))
-        shape = Shape((side, side, 1), (TILE, TILE, 1))
-        source, result = self.first, self.second
-        for done in range(0, self.parameters.iterations, height):
-            yield CalculateTemp(
-                shape=shape,
-                power=self.power,
-                source=source,
-                result=result,
-                n=n,
-                steps=min(height, self.parameters.iterations - done),
-                border=height,
-                heat=Heat.of_grid(n),
-            )
-            self.final = result
-            source, result = result, source
+    n, height = parameters.n, parameters.height
+    rng = np.random.default_rng(seed)
+    start = 320 + 20 * rng.random(n * n, dtype=np.float32)
+    source = memory.allocate("temperature 0", start)
+    result = memory.zeros("temperature 1", n * n, np.float32)
+    watts = rng.random(n * n, dtype=np.float32) * np.float32(0.01)
+    power = memory.allocate("power", watts)
+    side = -(-n // (TILE - 2 * height))
+    for done in range(0, parameters.iterations, height):
+        pyramid = Pyramid(min(height, parameters.iterations - done), height, n)
+        yield calculate_temp[(side, side), (TILE, TILE)](
+            power, source, result, pyramid, Heat.of_grid(n)
+        )
+        source, result = result, source

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import PROLOGUE, strided_passes
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes, Mask
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Lanes,
+    Launches,
+    Mask,
+    Steps,
+    kernel,
+    program,
+)
 
 TILE = 16
 ADDRESS = 2
@@ -27,25 +30,23 @@ DIVISION = 8
 Tile = NDArray[np.float32]
 
 
-@define(kw_only=True, eq=False)
-class _Tiles(Kernel):
-    """A kernel that works on tiles of 16 x 16 elements in shared memory, without padding.
+@frozen
+class Matrix:
+    """A matrix whose tiles of 16 x 16 elements kernels have in shared memory, without padding.
 
     Running sums are stored to shared memory in every iteration, since the operands may alias them
     (as compiled code does).  Instructions are those of PTX of nvcc 11.8 for sm_35: four a term of a
     sum, addresses and the loop among them; two for each row that is loaded, three for each stored.
 
     Attributes:
-        m: (n * n,) the matrix.
+        m: (n * n,) its elements.
         n: its rows and columns.
-        offset: row and column of the diagonal tile.
     """
 
-    m: DeviceArray[np.float32]
+    m: Floats
     n: int
-    offset: int
 
-    def _load_rows(
+    def load_rows(
         self, k: BlockTracer, first: Lanes, rows: range, where: Mask | None = None
     ) -> Tile:
         """Load rows of a tile at once, then put them into shared memory, conflict-free.
@@ -67,7 +68,7 @@ class _Tiles(Kernel):
         elements = np.array(loaded if where is None else [row[where] for row in loaded])
         return elements.reshape(len(rows), k.blocks, TILE).swapaxes(0, 1)
 
-    def _store_rows(
+    def store_rows(
         self, k: BlockTracer, first: Lanes, tile: Tile, rows: range, where: Mask | None = None
     ) -> None:
         """Store rows of a tile from shared memory."""
@@ -77,68 +78,62 @@ class _Tiles(Kernel):
             k.compute(ADDRESS + 1, where)
             k.store(self.m, first + row * self.n, tile[k.which, row, column], where)
 
-    @staticmethod
-    def _subtract(k: BlockTracer, terms: int, own: int, sum_passes: int, where: Mask) -> None:
-        """Record a sum of products: LDS sum, then per term 2 LDS, 4 instructions, STS sum.
 
-        Args:
-            k: the block.
-            terms: products.
-            own: passes of the load of the operand that differs between threads; the other one is
-                the same for all.
-            sum_passes: passes of an access to the sums.
-            where: threads with a sum.
-        """
-        k.shared(sum_passes, where)
-        for _ in range(terms):
-            k.shared(own, where)
-            k.shared(1, where)
-            k.compute(4, where)
-            k.shared(sum_passes, where)
+def _subtract(k: BlockTracer, terms: int, own: int, sum_passes: int, where: Mask) -> None:
+    """Record a sum of products: LDS sum, then per term 2 LDS, 4 instructions, STS sum.
 
-    @staticmethod
-    def _divide(k: BlockTracer, passes: int, where: Mask) -> None:
-        """Record the division of sums by a pivot: LDS pivot, division, STS."""
+    Args:
+        k: the block.
+        terms: products.
+        own: passes of the load of the operand that differs between threads; the other one is
+            the same for all.
+        sum_passes: passes of an access to the sums.
+        where: threads with a sum.
+    """
+    k.shared(sum_passes, where)
+    for _ in range(terms):
+        k.shared(own, where)
         k.shared(1, where)
-        k.compute(DIVISION, where)
-        k.shared(passes, where)
+        k.compute(4, where)
+        k.shared(sum_passes, where)
 
 
-@define(kw_only=True, eq=False)
-class LudDiagonal(_Tiles):
+def _divide(k: BlockTracer, passes: int, where: Mask) -> None:
+    """Record the division of sums by a pivot: LDS pivot, division, STS."""
+    k.shared(1, where)
+    k.compute(DIVISION, where)
+    k.shared(passes, where)
+
+
+@kernel("lud_diagonal", registers=30, shared=4 * TILE * TILE)
+def decompose_diagonal(k: BlockTracer, of: Matrix, offset: int) -> Steps:
     """Decomposes the diagonal tile: one block of 16 threads.
 
     16 L rows; barrier; 15 times { a column of L by the threads below, barrier, a row of U by the
     threads to the right, barrier }; S rows 1 to 15.  Columns of a tile lie in two banks.
     """
-
-    name: str = "lud_diagonal"
-    registers_per_thread: int = 30
-    shared_bytes: int = 4 * TILE * TILE
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        first = self.offset * (self.n + 1) + k.tx
-        k.compute(PROLOGUE)
-        (tile,) = self._load_rows(k, first, range(TILE))
+    first = offset * (of.n + 1) + k.tx
+    k.compute(PROLOGUE)
+    (tile,) = of.load_rows(k, first, range(TILE))
+    k.barrier()
+    yield
+    for i in range(TILE - 1):
+        below = k.tx > i
+        column = strided_passes(TILE - 1 - i, TILE)
+        tile[i + 1 :, i] -= tile[i + 1 :, :i] @ tile[:i, i]
+        tile[i + 1 :, i] /= tile[i, i]
+        _subtract(k, i, column, column, below)
+        _divide(k, column, below)
+        k.barrier()
+        tile[i + 1, i + 1 :] -= tile[i + 1, : i + 1] @ tile[: i + 1, i + 1 :]
+        _subtract(k, i + 1, 1, 1, below)
         k.barrier()
         yield
-        for i in range(TILE - 1):
-            below = k.tx > i
-            column = strided_passes(TILE - 1 - i, TILE)
-            tile[i + 1 :, i] -= tile[i + 1 :, :i] @ tile[:i, i]
-            tile[i + 1 :, i] /= tile[i, i]
-            self._subtract(k, i, column, column, below)
-            self._divide(k, column, below)
-            k.barrier()
-            tile[i + 1, i + 1 :] -= tile[i + 1, : i + 1] @ tile[: i + 1, i + 1 :]
-            self._subtract(k, i + 1, 1, 1, below)
-            k.barrier()
-            yield
-        self._store_rows(k, first, tile[None], range(1, TILE))
+    of.store_rows(k, first, tile[None], range(1, TILE))
 
 
-@define(kw_only=True, eq=False)
-class LudPerimeter(_Tiles):
+@kernel("lud_perimeter", registers=32, shared=3 * 4 * TILE * TILE, in_step=True)
+def solve_perimeter(k: BlockTracer, of: Matrix, offset: int) -> Steps:
     """Solves a tile right of the diagonal one and one below it: a block of 32 threads for each.
 
     Threads 0 to 15: 8 L rows 0 to 7 of the diagonal tile, 16 L rows of the tile to the right;
@@ -146,78 +141,64 @@ class LudPerimeter(_Tiles):
     both triangular solutions, barrier; S 15 rows on the right, S 16 rows below.  A warp runs the
     right half first (our choice).
     """
-
-    name: str = "lud_perimeter"
-    registers_per_thread: int = 32
-    shared_bytes: int = 3 * 4 * TILE * TILE
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        right = k.tx < TILE
-        below = ~right
-        diagonal = self.offset * (self.n + 1) + k.tx % TILE
-        beside = diagonal + TILE * (k.bx + 1)
-        under = diagonal + TILE * (k.bx + 1) * self.n
-        k.compute(PROLOGUE)
-        upper = self._load_rows(k, diagonal, range(TILE // 2), right)
-        row_tile = self._load_rows(k, beside, range(TILE), right)
+    right = k.tx < TILE
+    below = ~right
+    diagonal = offset * (of.n + 1) + k.tx % TILE
+    beside = diagonal + TILE * (k.bx + 1)
+    under = diagonal + TILE * (k.bx + 1) * of.n
+    k.compute(PROLOGUE)
+    upper = of.load_rows(k, diagonal, range(TILE // 2), right)
+    row_tile = of.load_rows(k, beside, range(TILE), right)
+    yield
+    lower = of.load_rows(k, diagonal, range(TILE // 2, TILE), below)
+    column_tile = of.load_rows(k, under, range(TILE), below)
+    k.barrier()
+    yield
+    pivot = np.concatenate((upper[0], lower[0]))  # all blocks have the same one
+    for i in range(1, TILE):
+        row_tile[:, i] -= pivot[i, :i] @ row_tile[:, :i]
+        _subtract(k, i, 1, 1, right)
         yield
-        lower = self._load_rows(k, diagonal, range(TILE // 2, TILE), below)
-        column_tile = self._load_rows(k, under, range(TILE), below)
-        k.barrier()
+    column = strided_passes(TILE, TILE)
+    for i in range(TILE):
+        column_tile[:, :, i] -= column_tile[:, :, :i] @ pivot[:i, i]
+        column_tile[:, :, i] /= pivot[i, i]
+        _subtract(k, i, column, column, below)
+        _divide(k, column, below)
         yield
-        pivot = np.concatenate((upper[0], lower[0]))  # all blocks have the same one
-        for i in range(1, TILE):
-            row_tile[:, i] -= pivot[i, :i] @ row_tile[:, :i]
-            self._subtract(k, i, 1, 1, right)
-            yield
-        column = strided_passes(TILE, TILE)
-        for i in range(TILE):
-            column_tile[:, :, i] -= column_tile[:, :, :i] @ pivot[:i, i]
-            column_tile[:, :, i] /= pivot[i, i]
-            self._subtract(k, i, column, column, below)
-            self._divide(k, column, below)
-            yield
-        k.barrier()
-        self._store_rows(k, beside, row_tile, range(1, TILE), right)
-        yield
-        self._store_rows(k, under, column_tile, range(TILE), below)
+    k.barrier()
+    of.store_rows(k, beside, row_tile, range(1, TILE), right)
+    yield
+    of.store_rows(k, under, column_tile, range(TILE), below)
 
 
-@define(kw_only=True, eq=False)
-class LudInternal(_Tiles):
+@kernel("lud_internal", registers=30, shared=2 * 4 * TILE * TILE, in_step=True)
+def subtract_internal(k: BlockTracer, of: Matrix, offset: int) -> Steps:
     """Subtracts the product of two solved tiles from a tile of the rest: 16 x 16 threads.
 
     L the element of the row tile, L that of the column tile; barrier; 16 times { 2 LDS, FMA }; L
     and S the own element.  The loop is unrolled; 38 instructions come before it.
     """
-
-    name: str = "lud_internal"
-    registers_per_thread: int = 30
-    shared_bytes: int = 2 * 4 * TILE * TILE
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        column = self.offset + TILE * (k.bx + 1) + k.tx
-        row = self.offset + TILE * (k.by + 1) + k.ty
-        k.compute(38)
-        above = k.load(self.m, (self.offset + k.ty) * self.n + column)
-        left = k.load(self.m, row * self.n + self.offset + k.tx)
-        k.wait()
+    column = offset + TILE * (k.bx + 1) + k.tx
+    row = offset + TILE * (k.by + 1) + k.ty
+    k.compute(38)
+    above = k.load(of.m, (offset + k.ty) * of.n + column)
+    left = k.load(of.m, row * of.n + offset + k.tx)
+    k.wait()
+    k.shared(1)
+    k.shared(1)
+    k.barrier()
+    for _ in range(TILE):
         k.shared(1)
         k.shared(1)
-        k.barrier()
-        for _ in range(TILE):
-            k.shared(1)
-            k.shared(1)
-            k.compute(1)
-            yield
-        product = left.reshape(-1, TILE, TILE) @ above.reshape(-1, TILE, TILE)
-        own = row * self.n + column
-        value = k.load(self.m, own)
-        k.wait()
         k.compute(1)
-        k.store(self.m, own, value - product.reshape(-1))
+        yield
+    product = left.reshape(-1, TILE, TILE) @ above.reshape(-1, TILE, TILE)
+    own = row * of.n + column
+    value = k.load(of.m, own)
+    k.wait()
+    k.compute(1)
+    k.store(of.m, own, value - product.reshape(-1))
 
 
 @frozen
@@ -245,31 +226,21 @@ class LudParameters:
 
 
 @program("lud", LudParameters)
-class Lud(Program):
-    """m = L U in place; the diagonal of L is 1 and not stored.
+def lud(memory: AddressSpace, parameters: LudParameters, seed: int) -> Launches:
+    """The factors m = L U in place; the diagonal of L is 1 and not stored.
 
     One array.  Elements are e^(-|i - j| / 100) plus random 0 to 1 on the diagonal (our choice: it
     needs no pivoting).
     """
-
-    def __init__(self, parameters: LudParameters, seed: int) -> None:
-        super().__init__("lud")
-        self.n = n = parameters.n
-        self.steps = parameters.steps or n // TILE
-        i = np.arange(n)
-        decay = np.exp(np.arange(n) / np.float32(-100))
-        matrix = decay[np.abs(i[:, None] - i)].astype(np.float32)
-        matrix[i, i] += np.random.default_rng(seed).random(n, dtype=np.float32)
-        self.m = self.memory.allocate("m", matrix)
-
-    def launches(self) -> Iterator[Launch]:
-        m, n = self.m, self.n
-        for offset in range(0, self.steps * TILE, TILE):
-            one = Shape((1, 1, 1), (TILE, 1, 1))
-            yield LudDiagonal(shape=one, m=m, n=n, offset=offset)
-            rest = (n - offset) // TILE - 1
-            if rest:
-                beside = Shape((rest, 1, 1), (2 * TILE, 1, 1))
-                yield LudPerimeter(shape=beside, m=m, n=n, offset=offset)
-                square = Shape((rest, rest, 1), (TILE, TILE, 1))
-                yield LudInternal(shape=square, m=m, n=n, offset=offset)
+    n = parameters.n
+    i = np.arange(n)
+    decay = np.exp(np.arange(n) / np.float32(-100))
+    matrix = decay[np.abs(i[:, None] - i)].astype(np.float32)
+    matrix[i, i] += np.random.default_rng(seed).random(n, dtype=np.float32)
+    of = Matrix(memory.allocate("m", matrix), n)
+    for offset in range(0, (parameters.steps or n // TILE) * TILE, TILE):
+        yield decompose_diagonal[1, TILE](of, offset)
+        rest = (n - offset) // TILE - 1
+        if rest:
+            yield solve_perimeter[rest, 2 * TILE](of, offset)
+            yield subtract_internal[(rest, rest), (TILE, TILE)](of, offset)

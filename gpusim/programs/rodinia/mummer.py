@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import and_, ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import threads_below
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Mask
 from gpusim.programs.rodinia.suffix_tree import NOWHERE, ROOT, SuffixTree, suffix_tree
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Bytes,
+    Ints,
+    Launches,
+    Mask,
+    Steps,
+    Vectors,
+    kernel,
+    program,
+)
 
 BLOCK = 256
 
@@ -30,10 +36,6 @@ REPEAT, BASES_PER_REPEAT = 5000, 475_000
 NODE = np.dtype([(name, np.int32) for name in ("parent", "suffix", "start", "end")])
 CHILDREN = np.dtype([(base, np.int32) for base in "acgt"])
 MATCH = np.dtype([("node", np.int32), ("edge_match_length", np.int32)])
-
-Letters = DeviceArray[np.uint8]
-Ints = DeviceArray[np.int32]
-Records = DeviceArray[np.void]
 Values = NDArray[np.int64]
 
 
@@ -53,6 +55,7 @@ class _Walk:
     """Where each thread is in the tree and in its query.
 
     Attributes:
+        result: where the match of the current place goes.
         node, previous: the current node, and its parent.
         matched: letters of the query that match so far, plus 1.
         must_match: letters that are known to match, and need not be compared.
@@ -60,6 +63,7 @@ class _Walk:
         start: where the edge to the current node begins.
     """
 
+    result: Values
     node: Values
     previous: Values
     matched: Values
@@ -68,8 +72,101 @@ class _Walk:
     start: Values
 
 
-@define(kw_only=True, eq=False)
-class MummerKernel(Kernel):
+@frozen
+class Search:
+    """A genome, its suffix tree, and what is searched there.
+
+    Attributes:
+        reference: the genome; letters 1 to 4, 0 at its end.
+        nodes, children: the tree, by `texel`.
+        queries: letters of all queries; each is preceded by a mark and followed by a 0.
+        matches: (node, letters on the edge to it) for each place of each query.
+        min_match: shortest match to report.
+    """
+
+    reference: Bytes
+    nodes: Vectors
+    children: Vectors
+    queries: Bytes
+    matches: Vectors
+    min_match: int
+
+    def letter(self, k: BlockTracer, place: Values, where: Mask) -> NDArray[np.uint8]:
+        """L a letter of each query, 0 outside `where`."""
+        letter = np.where(where, k.load(self.queries, place, where), np.uint8(0))
+        k.wait(0, where)
+        return letter
+
+    def report(
+        self, k: BlockTracer, walk: _Walk, node: Values, edge: Values | int, where: Mask
+    ) -> None:
+        """S the match if it is long enough."""
+        k.compute(6, where)
+        match = np.zeros(k.threads, dtype=MATCH)
+        match["node"], match["edge_match_length"] = node, edge
+        k.store(self.matches, walk.result, match, where & (walk.matched > self.min_match))
+
+
+def _descend(
+    k: BlockTracer, of: Search, walk: _Walk, query: Values, active: Mask
+) -> Generator[None, None, Mask]:
+    """Down the tree as far as the query matches; returns who found no edge at all."""
+    thread = np.arange(k.threads)
+    stuck = np.zeros(k.threads, dtype=bool)
+    walking = active
+    letter = of.letter(k, query + walk.matched, walking)
+    while walking.any():
+        children = k.load(of.children, texel(walk.node), walking)
+        k.wait(0, walking)
+        k.compute(18, walking)
+        walk.previous = np.where(walking, walk.node, walk.previous)
+        links = children.view(np.int32).reshape(-1, 4)
+        child = links[thread, np.maximum(letter, 1) - 1]
+        walk.node = np.where(walking, child, walk.node)
+        none = walking & (walk.node == NOWHERE)
+        of.report(k, walk, walk.previous, 0, none)
+        walk.matched[none] -= 1
+        walk.must_match[none] = 0
+        stuck |= none
+        walking = walking & ~none
+        node = k.load(of.nodes, texel(walk.node), walking)
+        k.wait(0, walking)
+        k.compute(36, walking)
+        start, end = node["start"].astype(np.int64), node["end"].astype(np.int64)
+        _enter(walk, start, end, walking)
+        letter = of.letter(k, query + walk.matched, walking)
+        comparing = walking & (walk.place <= end) & (letter != 0)
+        while comparing.any():
+            base = k.load(of.reference, walk.place, comparing)
+            k.wait(0, comparing)
+            k.compute(12, comparing)
+            walking = walking & ~(comparing & (base != letter))
+            comparing = comparing & walking
+            walk.matched[comparing] += 1
+            walk.place[comparing] += 1
+            following = of.letter(k, query + walk.matched, comparing)
+            letter = np.where(comparing, following, letter)
+            comparing = comparing & (walk.place <= end) & (letter != 0)
+            yield
+        walking = walking & (letter != 0)
+    return stuck
+
+
+def _enter(walk: _Walk, start: Values, end: Values, where: Mask) -> None:
+    """Enter an edge; letters that must match are skipped, else the first one matches."""
+    must = where & (walk.must_match > 0)
+    free = where & ~must
+    edge = np.minimum(walk.must_match, end - start + 1)
+    walk.start[where] = start[where]
+    walk.place[must] = (start + edge)[must]
+    walk.matched[must] += edge[must]
+    walk.must_match[must] -= edge[must]
+    walk.matched[free] += 1
+    walk.place[free] = start[free] + 1
+
+
+@kernel("mummergpuKernel", registers=32, block=BLOCK, in_step=True)
+def match_queries(k: BlockTracer, of: Search, addresses: Ints, lengths: Ints, count: int) -> Steps:
     """The longest match from each place of a query on: one query a thread.
 
     For each place: L query letter; down the tree {texture L children[node]; texture L node[child];
@@ -81,135 +178,36 @@ class MummerKernel(Kernel):
     50,000 queries of 25 bases in a genome of 140,000 have 75 million instructions of threads, where
     77 million are published (ISPASS 2009, Table 1).
 
-    Attributes:
-        reference: the genome; letters 1 to 4, 0 at its end.
-        nodes, children: the tree, by `texel`.
-        queries: letters of all queries; each is preceded by a mark and followed by a 0.
-        address, length: (count,) the queries' places and lengths.
-        matches: (node, letters on the edge to it) for each place of each query.
-        count: queries.
-        min_match: shortest match to report.
+    Takes `addresses`, `lengths` ((count,) the queries' places and lengths).
     """
-
-    reference: Letters
-    nodes: Records
-    children: Records
-    queries: Letters
-    address: Ints
-    length: Ints
-    matches: Records
-    count: int
-    min_match: int
-    name: str = "mummergpuKernel"
-    registers_per_thread: int = 32
-    in_step = True
-
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        t = k.t
-        inside = threads_below(k, self.count)
-        length = k.load(self.length, t, inside)
-        address = k.load(self.address, t, inside).astype(np.int64)
-        k.wait(0, inside)
-        last = length - self.min_match
-        walk = _Walk(*(np.zeros(k.threads, dtype=np.int64) for _ in range(6)))
-        result = address - t * (self.min_match + 1)
-        position = 0
-        while (active := inside & (position <= last)).any():
-            k.compute(18, active)
-            again = (walk.node == NOWHERE) | (walk.matched < 1)
-            walk.node[again] = ROOT
-            walk.matched[again] = 1
-            walk.must_match[again] = 0
-            stuck = yield from self._descend(k, walk, address + position, active, result)
-            found = active & ~stuck
-            edge = walk.place - walk.start
-            self._report(k, walk.node, edge, walk.matched, result, found)
-            walk.must_match[found] = edge[found]
-            walk.matched[found] -= edge[found] + 1
-            node = k.load(self.nodes, texel(walk.previous), active)
-            k.wait(0, active)
-            k.compute(12, active)
-            walk.node = np.where(active, node["suffix"], walk.node).astype(np.int64)
-            position += 1
-            result = result + 1
-            yield
-
-    def _descend(
-        self, k: BlockTracer, walk: _Walk, query: Values, active: Mask, result: Values
-    ) -> Generator[None, None, Mask]:
-        """Down the tree as far as the query matches; returns who found no edge at all."""
-        thread = np.arange(k.threads)
-        stuck = np.zeros(k.threads, dtype=bool)
-        walking = active
-        letter = self._letter(k, query + walk.matched, walking)
-        while walking.any():
-            children = k.load(self.children, texel(walk.node), walking)
-            k.wait(0, walking)
-            k.compute(18, walking)
-            walk.previous = np.where(walking, walk.node, walk.previous)
-            links = children.view(np.int32).reshape(-1, 4)
-            child = links[thread, np.maximum(letter, 1) - 1]
-            walk.node = np.where(walking, child, walk.node)
-            none = walking & (walk.node == NOWHERE)
-            self._report(k, walk.previous, 0 * walk.start, walk.matched, result, none)
-            walk.matched[none] -= 1
-            walk.must_match[none] = 0
-            stuck |= none
-            walking = walking & ~none
-            node = k.load(self.nodes, texel(walk.node), walking)
-            k.wait(0, walking)
-            k.compute(36, walking)
-            start, end = node["start"].astype(np.int64), node["end"].astype(np.int64)
-            self._enter(walk, start, end, walking)
-            letter = self._letter(k, query + walk.matched, walking)
-            comparing = walking & (walk.place <= end) & (letter != 0)
-            while comparing.any():
-                base = k.load(self.reference, walk.place, comparing)
-                k.wait(0, comparing)
-                k.compute(12, comparing)
-                walking = walking & ~(comparing & (base != letter))
-                comparing = comparing & walking
-                walk.matched[comparing] += 1
-                walk.place[comparing] += 1
-                following = self._letter(k, query + walk.matched, comparing)
-                letter = np.where(comparing, following, letter)
-                comparing = comparing & (walk.place <= end) & (letter != 0)
-                yield
-            walking = walking & (letter != 0)
-        return stuck
-
-    @staticmethod
-    def _enter(walk: _Walk, start: Values, end: Values, where: Mask) -> None:
-        """Enter an edge; letters that must match are skipped, else the first one matches."""
-        must = where & (walk.must_match > 0)
-        free = where & ~must
-        edge = np.minimum(walk.must_match, end - start + 1)
-        walk.start[where] = start[where]
-        walk.place[must] = (start + edge)[must]
-        walk.matched[must] += edge[must]
-        walk.must_match[must] -= edge[must]
-        walk.matched[free] += 1
-        walk.place[free] = start[free] + 1
-
-    def _letter(self, k: BlockTracer, place: Values, where: Mask) -> NDArray[np.uint8]:
-        letter = np.where(where, k.load(self.queries, place, where), np.uint8(0))
-        k.wait(0, where)
-        return letter
-
-    def _report(
-        self,
-        k: BlockTracer,
-        node: Values,
-        edge: Values,
-        matched: Values,
-        result: Values,
-        where: Mask,
-    ) -> None:
-        """S the match if it is long enough."""
-        k.compute(6, where)
-        match = np.zeros(k.threads, dtype=MATCH)
-        match["node"], match["edge_match_length"] = node, edge
-        k.store(self.matches, result, match, where & (matched > self.min_match))
+    t = k.t
+    inside = threads_below(k, count)
+    length = k.load(lengths, t, inside)
+    address = k.load(addresses, t, inside).astype(np.int64)
+    k.wait(0, inside)
+    last = length - of.min_match
+    zeros = (np.zeros(k.threads, dtype=np.int64) for _ in range(6))
+    walk = _Walk(address - t * (of.min_match + 1), *zeros)
+    position = 0
+    while (active := inside & (position <= last)).any():
+        k.compute(18, active)
+        again = (walk.node == NOWHERE) | (walk.matched < 1)
+        walk.node[again] = ROOT
+        walk.matched[again] = 1
+        walk.must_match[again] = 0
+        stuck = yield from _descend(k, of, walk, address + position, active)
+        found = active & ~stuck
+        edge = walk.place - walk.start
+        of.report(k, walk, walk.node, edge, found)
+        walk.must_match[found] = edge[found]
+        walk.matched[found] -= edge[found] + 1
+        node = k.load(of.nodes, texel(walk.previous), active)
+        k.wait(0, active)
+        k.compute(12, active)
+        walk.node = np.where(active, node["suffix"], walk.node).astype(np.int64)
+        position += 1
+        walk.result = walk.result + 1
+        yield
 
 
 @frozen
@@ -247,56 +245,37 @@ class MummerParameters:
 
 
 @program("mummer", MummerParameters)
-class Mummer(Program):
+def mummer(memory: AddressSpace, parameters: MummerParameters, seed: int) -> Launches:
     """One launch of mummergpuKernel; the printing of matches is left out.
 
     Arrays in the order reference, nodes, children, queries, query addresses, query lengths, match
     coordinates.  Nodes are numbered in breadth-first order (our choice).  The genome is random,
     35 % of its bases are G or C as in Bacillus anthracis, and a sequence of 5000 bases is copied to
     a random place for every 475,000 bases, about as often as that genome's ribosomal operon.
-
-    Attributes:
-        text: the genome, letters 1 to 4, and a 0.
-        tree: its suffix tree.
     """
-
-    def __init__(self, parameters: MummerParameters, seed: int) -> None:
-        super().__init__("mummer")
-        self.parameters = parameters
-        rng = np.random.default_rng(seed)
-        self.text = make_genome(parameters.reference, rng)
-        self.tree = suffix_tree(self.text)
-        length, count = parameters.query_length, parameters.queries
-        queries = np.zeros((count, length + 2), dtype=np.uint8)
-        queries[:, 0] = ord("q")
-        first = rng.integers(0, parameters.reference - length + 1, count)
-        queries[:, 1:-1] = self.text[first[:, None] + np.arange(length)]
-        foreign = rng.random(count) >= parameters.matching
-        queries[foreign, 1:-1] = rng.integers(1, 5, (np.count_nonzero(foreign), length))
-        self.reference = self.memory.allocate("reference", self.text)
-        self.nodes = self.memory.allocate("nodes", _nodes(self.tree))
-        self.children = self.memory.allocate("children", _children(self.tree))
-        self.queries = self.memory.allocate("queries", queries)
-        address = np.arange(count, dtype=np.int32) * np.int32(length + 2)
-        self.address = self.memory.allocate("query_addresses", address)
-        lengths = np.full(count, length, dtype=np.int32)
-        self.lengths = self.memory.allocate("query_lengths", lengths)
-        places = count * (length - parameters.min_match + 1)
-        self.matches = self.memory.allocate("match_coords", np.zeros(places, dtype=MATCH))
-
-    def launches(self) -> Iterator[Launch]:
-        yield MummerKernel(
-            shape=Shape.linear(self.parameters.queries, BLOCK),
-            reference=self.reference,
-            nodes=self.nodes,
-            children=self.children,
-            queries=self.queries,
-            address=self.address,
-            length=self.lengths,
-            matches=self.matches,
-            count=self.parameters.queries,
-            min_match=self.parameters.min_match,
-        )
+    rng = np.random.default_rng(seed)
+    text = make_genome(parameters.reference, rng)
+    tree = suffix_tree(text)
+    length, count = parameters.query_length, parameters.queries
+    queries = np.zeros((count, length + 2), dtype=np.uint8)
+    queries[:, 0] = ord("q")
+    first = rng.integers(0, parameters.reference - length + 1, count)
+    queries[:, 1:-1] = text[first[:, None] + np.arange(length)]
+    foreign = rng.random(count) >= parameters.matching
+    queries[foreign, 1:-1] = rng.integers(1, 5, (np.count_nonzero(foreign), length))
+    reference, nodes, children, letters = (
+        memory.allocate("reference", text),
+        memory.allocate("nodes", _nodes(tree)),
+        memory.allocate("children", _children(tree)),
+        memory.allocate("queries", queries),
+    )
+    addresses = memory.allocate(
+        "query_addresses", np.arange(count, dtype=np.int32) * np.int32(length + 2)
+    )
+    lengths = memory.allocate("query_lengths", np.full(count, length, dtype=np.int32))
+    matches = memory.zeros("match_coords", count * (length - parameters.min_match + 1), MATCH)
+    of = Search(reference, nodes, children, letters, matches, parameters.min_match)
+    yield match_queries[count](of, addresses, lengths, count)
 
 
 def make_genome(bases: int, rng: np.random.Generator) -> NDArray[np.uint8]:

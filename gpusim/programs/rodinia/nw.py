@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, in_, le, optional
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
 from gpusim.programs.idioms import strided_passes
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.tracer import BlockTracer, Shape
-
-Ints = DeviceArray[np.int32]
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Ints,
+    Launches,
+    Steps,
+    kernel,
+    program,
+)
 
 
 @frozen
@@ -78,22 +79,15 @@ MIXES = {16: Mix(start=19, row=3, step=6), 64: Mix(start=55, row=12, step=21)}
 OpenCL as MGPUSim has it, 5285 instructions a tile and 14 from row to row in its trace."""
 
 
-@define(kw_only=True, eq=False)
-class NeedleTiles(Kernel):
-    """One anti-diagonal of tiles: a tile of 16 x 16 cells for a block of 16 threads, or 64 x 64.
-
-    16 L reference, row by row; the corner of the scores by thread 0; barrier; L the column left of
-    the tile, one row a lane; barrier; L the row above it; barrier; 31 steps with a barrier each; 16
-    S of the scores.  Each barrier waits for the loads before it, which go to shared memory.  In the
-    second kernel the corner comes after the first barrier, together with the column.
+@frozen
+class Alignment:
+    """The matrices of two sequences.
 
     Attributes:
         reference, scores: n + 1 rows, both.
         pitch: integers from row to row.
         side: of a tile.
         penalty: of a gap.
-        left, bottom: column and row of block 0's tile; the next block's is one up and right.
-        corner_first: whether this is the first kernel.
     """
 
     reference: Ints
@@ -101,66 +95,98 @@ class NeedleTiles(Kernel):
     pitch: int
     side: int
     penalty: int
-    left: int
-    bottom: int
-    corner_first: bool
-    registers_per_thread: int = 32
-    in_step = True
 
-    def body(self, k: BlockTracer) -> Iterator[None]:
-        pitch, side, mix = self.pitch, self.side, MIXES[self.side]
-        corner = side * (pitch * (self.bottom - k.bx) + self.left + k.bx)
-        inner = corner + pitch + 1 + k.tx
-        first = k.tx == 0
-        temp = np.empty((k.blocks, side + 1, side + 1), dtype=np.int32)
-        k.compute(mix.start + mix.row * side)
-        loaded = [k.load(self.reference, inner + row * pitch) for row in range(side)]
-        if self.corner_first:
-            temp[:, 0, 0] = k.load(self.scores, k.tx * 0 + corner, first)[::side]
-        k.wait()
-        for _ in range(side):
-            k.shared(1)
-        if self.corner_first:
-            k.shared(1, first)
-        k.barrier()
-        if not self.corner_first:
-            temp[:, 0, 0] = k.load(self.scores, k.tx * 0 + corner, first)[::side]
-        west = k.load(self.scores, corner + pitch * (k.tx + 1))
-        temp[:, 1:, 0] = west.reshape(k.blocks, side)
-        k.wait()
-        if not self.corner_first:
-            k.shared(1, first)
+    @property
+    def shared_bytes(self) -> int:
+        """The scores of a tile with a row and a column beside it, and its substitution scores."""
+        return 4 * ((self.side + 1) ** 2 + self.side**2)
+
+
+def _advance(
+    k: BlockTracer,
+    of: Alignment,
+    temp: NDArray[np.int32],
+    reference: NDArray[np.int32],
+    step: Step,
+) -> None:
+    """The best of three ways into each cell of an anti-diagonal: 4 LDS, STS, barrier."""
+    cells, above = step.cells, of.side + 1
+    diagonal = temp[cells - above - 1] + reference[step.references]
+    gap = np.maximum(temp[cells - 1], temp[cells - above]) - of.penalty
+    temp[cells] = np.maximum(diagonal, gap)
+    for passes in (step.passes, 1, step.passes, step.passes):
+        k.shared(passes, step.active)
+    k.compute(MIXES[of.side].step, step.active)
+    k.shared(step.passes, step.active)
+    k.barrier()
+
+
+def _tiles(k: BlockTracer, of: Alignment, left: int, bottom: int, corner_first: bool) -> Steps:
+    """One anti-diagonal of tiles: a tile of 16 x 16 cells for a block of 16 threads, or 64 x 64.
+
+    16 L reference, row by row; the corner of the scores by thread 0; barrier; L the column left of
+    the tile, one row a lane; barrier; L the row above it; barrier; 31 steps with a barrier each; 16
+    S of the scores.  Each barrier waits for the loads before it, which go to shared memory.  In the
+    second kernel the corner comes after the first barrier, together with the column.
+
+    Args:
+        k: the blocks.
+        of: what is aligned.
+        left: column of block 0's tile; the next block's is one up and right.
+        bottom: its row.
+        corner_first: this is the first kernel.
+    """
+    pitch, side, mix, scores = of.pitch, of.side, MIXES[of.side], of.scores
+    corner = side * (pitch * (bottom - k.bx) + left + k.bx)
+    inner = corner + pitch + 1 + k.tx
+    first = k.tx == 0
+    temp = np.empty((k.blocks, side + 1, side + 1), dtype=np.int32)
+    k.compute(mix.start + mix.row * side)
+    loaded = [k.load(of.reference, inner + row * pitch) for row in range(side)]
+    if corner_first:
+        temp[:, 0, 0] = k.load(scores, k.tx * 0 + corner, first)[::side]
+    k.wait()
+    for _ in range(side):
         k.shared(1)
-        k.barrier()
-        north = k.load(self.scores, corner + 1 + k.tx)
-        temp[:, 0, 1:] = north.reshape(k.blocks, side)
-        k.wait()
-        k.shared(1)
-        k.barrier()
+    if corner_first:
+        k.shared(1, first)
+    k.barrier()
+    if not corner_first:
+        temp[:, 0, 0] = k.load(scores, k.tx * 0 + corner, first)[::side]
+    west = k.load(scores, corner + pitch * (k.tx + 1))
+    temp[:, 1:, 0] = west.reshape(k.blocks, side)
+    k.wait()
+    if not corner_first:
+        k.shared(1, first)
+    k.shared(1)
+    k.barrier()
+    north = k.load(scores, corner + 1 + k.tx)
+    temp[:, 0, 1:] = north.reshape(k.blocks, side)
+    k.wait()
+    k.shared(1)
+    k.barrier()
+    yield
+    rows = np.concatenate(loaded).reshape(side, k.blocks, side)
+    flat, reference = temp.reshape(-1), rows.swapaxes(0, 1).reshape(-1)
+    for step in _steps(side, k.blocks):
+        _advance(k, of, flat, reference, step)
         yield
-        rows = np.concatenate(loaded).reshape(side, k.blocks, side)
-        flat, reference = temp.reshape(-1), rows.swapaxes(0, 1).reshape(-1)
-        for step in _steps(side, k.blocks):
-            self._advance(k, flat, reference, step)
-            yield
-        for row in range(side):
-            k.shared(1)
-            k.compute(mix.row)
-            k.store(self.scores, inner + row * pitch, temp[:, row + 1, 1:].reshape(-1))
+    for row in range(side):
+        k.shared(1)
+        k.compute(mix.row)
+        k.store(scores, inner + row * pitch, temp[:, row + 1, 1:].reshape(-1))
 
-    def _advance(
-        self, k: BlockTracer, temp: NDArray[np.int32], reference: NDArray[np.int32], step: Step
-    ) -> None:
-        """The best of three ways into each cell of an anti-diagonal: 4 LDS, STS, barrier."""
-        cells, above = step.cells, self.side + 1
-        diagonal = temp[cells - above - 1] + reference[step.references]
-        gap = np.maximum(temp[cells - 1], temp[cells - above]) - self.penalty
-        temp[cells] = np.maximum(diagonal, gap)
-        for passes in (step.passes, 1, step.passes, step.passes):
-            k.shared(passes, step.active)
-        k.compute(MIXES[self.side].step, step.active)
-        k.shared(step.passes, step.active)
-        k.barrier()
+
+@kernel("needle_cuda_shared_1", registers=32, shared=lambda of: of.shared_bytes, in_step=True)
+def grow(k: BlockTracer, of: Alignment, left: int, bottom: int) -> Steps:
+    """A diagonal of tiles, each longer than the one before."""
+    return _tiles(k, of, left, bottom, corner_first=True)
+
+
+@kernel("needle_cuda_shared_2", registers=32, shared=lambda of: of.shared_bytes, in_step=True)
+def shrink(k: BlockTracer, of: Alignment, left: int, bottom: int) -> Steps:
+    """A diagonal of tiles, each shorter than the one before."""
+    return _tiles(k, of, left, bottom, corner_first=False)
 
 
 @frozen
@@ -193,47 +219,30 @@ class NwParameters:
 
 
 @program("nw", NwParameters)
-class Nw(Program):
+def nw(memory: AddressSpace, parameters: NwParameters, seed: int) -> Launches:
     """The scores of the best alignments of all beginnings of two sequences.
 
     Arrays in the order reference, scores.  The sequences are random letters out of 10, as in the
     suite; equal ones score 5, others -2 (our choice: the suite takes BLOSUM62, which changes no
     address).
     """
-
-    def __init__(self, parameters: NwParameters, seed: int) -> None:
-        super().__init__("nw")
-        self.n, self.penalty = n, penalty = parameters.n, parameters.penalty
-        self.tile, self.pitch = parameters.tile, parameters.pitch or n + 1
-        self.diagonals = parameters.diagonals or 2 * (n // self.tile) - 1
-        down, across = np.random.default_rng(seed).integers(1, 11, (2, n))
-        reference = np.zeros((n + 1, self.pitch), dtype=np.int32)
-        reference[1:, 1 : n + 1] = np.where(down[:, None] == across, 5, -2)
-        scores = np.zeros_like(reference)
-        scores[0, : n + 1] = scores[:, 0] = -penalty * np.arange(n + 1)
-        self.reference = self.memory.allocate("reference", reference)
-        self.scores = self.memory.allocate("scores", scores)
-
-    def launches(self) -> Iterator[Launch]:
-        width = self.n // self.tile
-        shortest = width - self.diagonals // 2
-        for tiles in range(shortest, width + 1):
-            yield self._diagonal("needle_cuda_shared_1", tiles, 0, tiles - 1)
-        for tiles in range(width - 1, width - 1 - (self.diagonals - 1) // 2, -1):
-            yield self._diagonal("needle_cuda_shared_2", tiles, width - tiles, width - 1)
-
-    def _diagonal(self, name: str, tiles: int, left: int, bottom: int) -> NeedleTiles:
-        side = self.tile
-        return NeedleTiles(
-            shape=Shape((tiles, 1, 1), (side, 1, 1)),
-            name=name,
-            reference=self.reference,
-            scores=self.scores,
-            pitch=self.pitch,
-            side=side,
-            penalty=self.penalty,
-            left=left,
-            bottom=bottom,
-            corner_first=name.endswith("1"),
-            shared_bytes=4 * ((side + 1) ** 2 + side**2),
-        )
+    n, penalty, tile = parameters.n, parameters.penalty, parameters.tile
+    pitch = parameters.pitch or n + 1
+    diagonals = parameters.diagonals or 2 * (n // tile) - 1
+    down, across = np.random.default_rng(seed).integers(1, 11, (2, n))
+    reference = np.zeros((n + 1, pitch), dtype=np.int32)
+    reference[1:, 1 : n + 1] = np.where(down[:, None] == across, 5, -2)
+    scores = np.zeros_like(reference)
+    scores[0, : n + 1] = scores[:, 0] = -penalty * np.arange(n + 1)
+    of = Alignment(
+        memory.allocate("reference", reference),
+        memory.allocate("scores", scores),
+        pitch,
+        tile,
+        penalty,
+    )
+    width = n // tile
+    for tiles in range(width - diagonals // 2, width + 1):
+        yield grow[tiles, tile](of, 0, tiles - 1)
+    for tiles in range(width - 1, width - 1 - (diagonals - 1) // 2, -1):
+        yield shrink[tiles, tile](of, width - tiles, width - 1)

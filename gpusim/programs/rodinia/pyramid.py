@@ -11,8 +11,24 @@ from gpusim.programs.lane_record import Lanes, Mask
 
 
 @frozen
+class Pyramid:
+    """What a launch computes along an axis.
+
+    Attributes:
+        steps: that this launch computes; of a block's cells, 2 * steps fewer are stored.
+        border: steps of a full launch, cells before the grid where block 0 begins; the last
+            launch may have fewer steps.
+        length: cells of the grid.
+    """
+
+    steps: int
+    border: int
+    length: int
+
+
+@frozen
 class PyramidAxis:
-    """One axis of such a block: it loads more cells than it stores, those of its neighbours too.
+    """One axis of a block: it loads more cells than it stores, those of its neighbours too.
 
     Attributes:
         lane: (threads,) cell of the block along the axis.
@@ -30,21 +46,17 @@ class PyramidAxis:
     size: int
 
     @classmethod
-    def of_block(
-        cls, lane: Lanes, block: Any, size: int, steps: int, border: int, length: int
-    ) -> PyramidAxis:
+    def of_block(cls, lane: Lanes, block: Any, size: int, pyramid: Pyramid) -> PyramidAxis:
         """Where the cells of a block lie.
 
         Args:
             lane: (threads,) cell of the block along the axis.
             block: its index; of blocks in step that of each thread.
             size: cells of the block.
-            steps: that this launch computes; size - 2 * steps cells are stored.
-            border: steps of a full launch, cells before the grid where block 0 begins; the last
-                launch may have fewer steps.
-            length: cells of the grid.
+            pyramid: what the launch computes.
         """
-        first = (size - 2 * steps) * block - border
+        length = pyramid.length
+        first = (size - 2 * pyramid.steps) * block - pyramid.border
         position = lane + first
         below = np.maximum(lane - 1, np.maximum(0, -first))
         above = np.minimum(lane + 1, np.maximum(0, np.minimum(size, length - first) - 1))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import Launch
-from gpusim.programs.catalog import program
-from gpusim.programs.device import DeviceArray
-from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.lane_record import Lanes
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Lanes,
+    Launches,
+    Shape,
+    kernel,
+    program,
+)
 
 TILE = 16
 SPECKLE = 128
@@ -26,8 +29,6 @@ LAMBDA = 0.5
 ADDRESSES = 30
 """Instructions for the thread's pixel, its four neighbours and their addresses of 64 bits (counted
 in the source)."""
-
-Floats = DeviceArray[np.float32]
 Values = NDArray[np.float32]
 
 
@@ -60,18 +61,14 @@ def shifted(tile: Values, beside: Values, row: int, column: int) -> Values:
     return np.concatenate(parts, axis=1 if row else 2).reshape(-1)
 
 
-@define(kw_only=True, eq=False)
-class _Image(Kernel):
-    """A kernel with one thread a pixel, in tiles of 16 x 16, whose rows a warp accesses in twos.
-
-    Pixels beside the tile are loaded, too: all threads of a column load the one above or below the
-    tile, all of a row the one left or right of it.  Shared memory is without bank conflicts.  The
-    branches of the threads at the tile's edge are taken as one (our choice).
+@frozen
+class Image:
+    """An image, and what is computed of each pixel, in tiles whose rows a warp accesses in twos.
 
     Attributes:
         image: `J`, (rows * columns,).
-        diffusion: `C`, likewise.
-        north, south, west, east: differences to the four neighbours, likewise.
+        diffusion: `C`, (rows * columns,).
+        north, south, west, east: (rows * columns,) differences to the four neighbours.
         columns: of the image.
     """
 
@@ -82,146 +79,135 @@ class _Image(Kernel):
     west: Floats
     east: Floats
     columns: int
-    in_step = True
 
-    def _beside(self, k: BlockTracer, array: Floats, sides: list[Side]) -> list[Values]:
-        """L the pixels of all sides; STS; L and STS the border's own pixels; barrier.
+    def pixel(self, k: BlockTracer) -> Lanes:
+        """(threads,) the threads' pixels."""
+        found: Lanes = self.columns * (TILE * k.by + k.ty) + TILE * k.bx + k.tx
+        return found
 
-        The first loads may leave the array, which those of the real kernel do: ours then take the
-        border's pixels both times (our choice).
-        """
-        values = []
-        for side in sides:
-            outside = (side.index < 0) | (side.index >= array.length)
-            values.append(k.load(array, np.where(outside, side.within, side.index)))
-        k.wait()
-        for _ in sides:
-            k.shared(1)
-        for number, side in enumerate(sides):
-            where = np.full(k.threads, side.at_border)
-            if where.any():
-                values[number] = np.where(where, k.load(array, side.within, where), values[number])
-                k.wait(0, where)
-                k.shared(1, where)
-        k.barrier()
-        return values
-
-    def _own(self, k: BlockTracer, array: Floats) -> Values:
+    def own(self, k: BlockTracer, array: Floats) -> Values:
         """L the tile's pixels; STS; barrier."""
-        value = k.load(array, self._pixel(k))
+        value = k.load(array, self.pixel(k))
         k.wait()
         k.shared(1)
         k.barrier()
         return value
 
-    def _pixel(self, k: BlockTracer) -> Lanes:
-        pixel: Lanes = self.columns * (TILE * k.by + k.ty) + TILE * k.bx + k.tx
-        return pixel
+    def above(self, k: BlockTracer) -> Side:
+        """Above the tile, the same for all rows of threads."""
+        index = self.columns * (TILE * k.by - 1) + TILE * k.bx + k.tx
+        return Side(index, index + self.columns, k.by == 0)
 
-    def _south(self, k: BlockTracer) -> Side:
+    def below(self, k: BlockTracer) -> Side:
         """Below the tile, the same for all rows of threads."""
         index = self.columns * TILE * (k.by + 1) + TILE * k.bx + k.tx
-        return Side(index, index - self.columns, k.by == self.shape.grid[1] - 1)
+        return Side(index, index - self.columns, k.by == k.shape.grid[1] - 1)
 
-    def _east(self, k: BlockTracer) -> Side:
+    def left(self, k: BlockTracer) -> Side:
+        """Left of the tile, the same for all columns of threads."""
+        index = self.columns * (TILE * k.by + k.ty) + TILE * k.bx - 1
+        return Side(index, index + 1, k.bx == 0)
+
+    def right(self, k: BlockTracer) -> Side:
         """Right of the tile, the same for all columns of threads."""
         index = self.columns * (TILE * k.by + k.ty) + TILE * (k.bx + 1)
-        return Side(index, index - 1, k.bx == self.shape.grid[0] - 1)
+        return Side(index, index - 1, k.bx == k.shape.grid[0] - 1)
 
 
-@define(kw_only=True, eq=False)
-class Srad1(_Image):
+def _beside(k: BlockTracer, array: Floats, *sides: Side) -> list[Values]:
+    """L the pixels of all sides; STS; L and STS the border's own pixels; barrier.
+
+    The first loads may leave the array, which those of the real kernel do: ours then take the
+    border's pixels both times (our choice).
+    """
+    values = []
+    for side in sides:
+        outside = (side.index < 0) | (side.index >= array.length)
+        values.append(k.load(array, np.where(outside, side.within, side.index)))
+    k.wait()
+    for _ in sides:
+        k.shared(1)
+    for number, side in enumerate(sides):
+        where = np.full(k.threads, side.at_border)
+        if where.any():
+            values[number] = np.where(where, k.load(array, side.within, where), values[number])
+            k.wait(0, where)
+            k.shared(1, where)
+    k.barrier()
+    return values
+
+
+def _coefficient(
+    own: Values, differences: tuple[Values, Values, Values, Values], noise: np.float32
+) -> Values:
+    """Near 1 where the image varies as the speckle does, less at edges."""
+    n, s, w, e = differences
+    gradient = (n * n + s * s + w * w + e * e) / (own * own)
+    laplacian = (n + s + w + e) / own
+    variation = (gradient / 2 - laplacian * laplacian / 16) / (1 + laplacian / 4) ** 2
+    excess = (variation - noise) / (noise * (1 + noise))
+    coefficient: Values = np.clip(1 / (1 + excess), 0, 1)
+    return coefficient
+
+
+@kernel("srad_cuda_1", registers=22, shared=6 * 4 * TILE * TILE, in_step=True)
+def differentiate(k: BlockTracer, of: Image, noise: np.float32) -> None:
     """Differences to the neighbours, and the diffusion coefficient of each pixel.
 
     `ADDRESSES` instructions; L J north and south of the tile; barrier; L J west and east of it;
     barrier; L J; barrier; 5 LDS, about 145 instructions with four divisions and five addresses,
     STS; barrier; LDS; S C, E, W, S, N.
 
-    Attributes:
-        noise: squared coefficient of variation in the speckle, `q0sqr`.
+    Takes `noise` (squared coefficient of variation in the speckle, `q0sqr`).
     """
-
-    noise: np.float32
-    name: str = "srad_cuda_1"
-    registers_per_thread: int = 22
-    shared_bytes: int = 6 * 4 * TILE * TILE
-
-    def body(self, k: BlockTracer) -> None:
-        k.compute(ADDRESSES)
-        north, south = self._beside(k, self.image, [self._north(k), self._south(k)])
-        west, east = self._beside(k, self.image, [self._west(k), self._east(k)])
-        own = self._own(k, self.image)
-        for _ in range(5):
-            k.shared(1)
-        k.compute(145)
+    k.compute(ADDRESSES)
+    north, south = _beside(k, of.image, of.above(k), of.below(k))
+    west, east = _beside(k, of.image, of.left(k), of.right(k))
+    own = of.own(k, of.image)
+    for _ in range(5):
         k.shared(1)
-        k.barrier()
-        k.shared(1)
-        n = shifted(own, north, -1, 0) - own
-        s = shifted(own, south, 1, 0) - own
-        w = shifted(own, west, 0, -1) - own
-        e = shifted(own, east, 0, 1) - own
-        pixel = self._pixel(k)
-        k.store(self.diffusion, pixel, self._coefficient(own, n, s, w, e))
-        k.store(self.east, pixel, e)
-        k.store(self.west, pixel, w)
-        k.store(self.south, pixel, s)
-        k.store(self.north, pixel, n)
-
-    def _coefficient(self, own: Values, n: Values, s: Values, w: Values, e: Values) -> Values:
-        """Near 1 where the image varies as the speckle does, less at edges."""
-        gradient = (n * n + s * s + w * w + e * e) / (own * own)
-        laplacian = (n + s + w + e) / own
-        variation = (gradient / 2 - laplacian * laplacian / 16) / (1 + laplacian / 4) ** 2
-        excess = (variation - self.noise) / (self.noise * (1 + self.noise))
-        coefficient: Values = np.clip(1 / (1 + excess), 0, 1)
-        return coefficient
-
-    def _north(self, k: BlockTracer) -> Side:
-        """Above the tile, the same for all rows of threads."""
-        index = self.columns * (TILE * k.by - 1) + TILE * k.bx + k.tx
-        return Side(index, index + self.columns, k.by == 0)
-
-    def _west(self, k: BlockTracer) -> Side:
-        """Left of the tile, the same for all columns of threads."""
-        index = self.columns * (TILE * k.by + k.ty) + TILE * k.bx - 1
-        return Side(index, index + 1, k.bx == 0)
+    k.compute(145)
+    k.shared(1)
+    k.barrier()
+    k.shared(1)
+    n = shifted(own, north, -1, 0) - own
+    s = shifted(own, south, 1, 0) - own
+    w = shifted(own, west, 0, -1) - own
+    e = shifted(own, east, 0, 1) - own
+    pixel = of.pixel(k)
+    k.store(of.diffusion, pixel, _coefficient(own, (n, s, w, e), noise))
+    for array, difference in ((of.east, e), (of.west, w), (of.south, s), (of.north, n)):
+        k.store(array, pixel, difference)
 
 
-@define(kw_only=True, eq=False)
-class Srad2(_Image):
+@kernel("srad_cuda_2", registers=28, shared=5 * 4 * TILE * TILE, in_step=True)
+def diffuse(k: BlockTracer, of: Image) -> None:
     """Every pixel takes a step towards its neighbours.
 
     `ADDRESSES` instructions; L J; barrier; L C south of the tile; barrier; L C east of it; barrier;
     L C; barrier; 4 LDS; L N, S, W, E; 24 instructions, 15 of them for addresses, STS; barrier; LDS;
     S J.
     """
-
-    name: str = "srad_cuda_2"
-    registers_per_thread: int = 28
-    shared_bytes: int = 5 * 4 * TILE * TILE
-
-    def body(self, k: BlockTracer) -> None:
-        k.compute(ADDRESSES)
-        image = self._own(k, self.image)
-        (below,) = self._beside(k, self.diffusion, [self._south(k)])
-        (right,) = self._beside(k, self.diffusion, [self._east(k)])
-        own = self._own(k, self.diffusion)
-        for _ in range(4):
-            k.shared(1)
-        pixel = self._pixel(k)
-        north, south, west, east = (
-            k.load(array, pixel) for array in (self.north, self.south, self.west, self.east)
-        )
-        k.wait()
-        k.compute(24)
+    k.compute(ADDRESSES)
+    image = of.own(k, of.image)
+    (below,) = _beside(k, of.diffusion, of.below(k))
+    (right,) = _beside(k, of.diffusion, of.right(k))
+    own = of.own(k, of.diffusion)
+    for _ in range(4):
         k.shared(1)
-        k.barrier()
-        k.shared(1)
-        flow = own * (north + west)
-        flow += shifted(own, below, 1, 0) * south + shifted(own, right, 0, 1) * east
-        image += np.float32(LAMBDA / 4) * flow
-        k.store(self.image, pixel, image)
+    pixel = of.pixel(k)
+    north, south, west, east = (
+        k.load(array, pixel) for array in (of.north, of.south, of.west, of.east)
+    )
+    k.wait()
+    k.compute(24)
+    k.shared(1)
+    k.barrier()
+    k.shared(1)
+    flow = own * (north + west)
+    flow += shifted(own, below, 1, 0) * south + shifted(own, right, 0, 1) * east
+    image += np.float32(LAMBDA / 4) * flow
+    k.store(of.image, pixel, image)
 
 
 @frozen
@@ -230,7 +216,7 @@ class SradParameters:
 
     Attributes:
         rows: of the image, a multiple of 16 and at least 32 (the suite: 2048).
-        columns: likewise.
+        columns: of the image, like the rows.
         iterations: pairs of launches (the suite: 2).
     """
 
@@ -245,48 +231,23 @@ class SradParameters:
 
 
 @program("srad", SradParameters)
-class Srad(Program):
+def srad(memory: AddressSpace, parameters: SradParameters, seed: int) -> Launches:
     """Speckle-reducing anisotropic diffusion; srad_v2 of the suite.
 
     Arrays in the order J, C, E, W, S, N.  J is e to the power of random numbers in 0..1, as in the
     suite.  Before each iteration the host measures the noise of J in a corner of 128 x 128 pixels,
     or what the image has of it.
     """
-
-    def __init__(self, parameters: SradParameters, seed: int) -> None:
-        super().__init__("srad")
-        self.parameters = parameters
-        size = parameters.rows * parameters.columns
-        pixels = np.exp(np.random.default_rng(seed).random(size, dtype=np.float32))
-        self.image = self.memory.allocate("J", pixels)
-        self.diffusion, self.east, self.west, self.south, self.north = (
-            self.memory.allocate(name, np.zeros_like(pixels)) for name in "CEWSN"
-        )
-
-    def launches(self) -> Iterator[Launch]:
-        rows, columns = self.parameters.rows, self.parameters.columns
-        shape = Shape((columns // TILE, rows // TILE, 1), (TILE, TILE, 1))
-        speckle = self.image.data.reshape(rows, columns)[:SPECKLE, :SPECKLE]
-        for _ in range(self.parameters.iterations):
-            noise = np.float32(speckle.var(dtype=np.float64) / speckle.mean(dtype=np.float64) ** 2)
-            yield Srad1(
-                shape=shape,
-                image=self.image,
-                diffusion=self.diffusion,
-                north=self.north,
-                south=self.south,
-                west=self.west,
-                east=self.east,
-                columns=columns,
-                noise=noise,
-            )
-            yield Srad2(
-                shape=shape,
-                image=self.image,
-                diffusion=self.diffusion,
-                north=self.north,
-                south=self.south,
-                west=self.west,
-                east=self.east,
-                columns=columns,
-            )
+    rows, columns = parameters.rows, parameters.columns
+    pixels = np.exp(np.random.default_rng(seed).random(rows * columns, dtype=np.float32))
+    image = memory.allocate("J", pixels)
+    diffusion, east, west, south, north = (
+        memory.zeros(name, rows * columns, np.float32) for name in "CEWSN"
+    )
+    of = Image(image, diffusion, north, south, west, east, columns)
+    shape = Shape((columns // TILE, rows // TILE, 1), (TILE, TILE, 1))
+    speckle = image.data.reshape(rows, columns)[:SPECKLE, :SPECKLE]
+    for _ in range(parameters.iterations):
+        noise = np.float32(speckle.var(dtype=np.float64) / speckle.mean(dtype=np.float64) ** 2)
+        yield differentiate[shape](of, noise)
+        yield diffuse[shape](of)

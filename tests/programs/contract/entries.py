@@ -108,6 +108,7 @@ class Warp(Start):
         block, warp: which one.
         geometry: name, blocks, threads of a block, registers of a thread, shared bytes of a block.
         operations: all that it does in order, or what checks it.
+        check: what checks it with the program's arrays, before and after.
     """
 
     launch: int = 0
@@ -115,6 +116,7 @@ class Warp(Start):
     warp: int = 0
     geometry: tuple[str, int, int, int, int] | None = None
     operations: Sequence[Operation] | Callable[[list[Operation]], None] | None = None
+    check: Callable[[list[Operation], Arrays, Arrays], None] | None = None
 
     def __str__(self) -> str:
         return f"{super().__str__()} {self.launch}/{self.block}/{self.warp}"

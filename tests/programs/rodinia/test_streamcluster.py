@@ -1,128 +1,56 @@
-"""streamcluster: its savings, its centres, and what its warps do."""
+"""What streamcluster's host decides between its launches."""
 
 import numpy as np
 import pytest
 
-from gpusim.programs.rodinia.streamcluster import Streamcluster, StreamclusterParameters
-from tests.programs.drain import drain, warp_operations
-from tests.programs.graph_inputs import LANES, nth_launch, run, run_backwards, run_forwards
+from gpusim.programs.kernel import Program
+from gpusim.programs.rodinia.streamcluster import POINT
+from tests.programs.contract.entries import Start
+from tests.programs.drain import drain
+
+POINTS = 600
 
 
-def distances(program: Streamcluster) -> np.ndarray:
-    """(points, points) squared distances, in double precision."""
-    rows = program.coord.data.reshape(program.parameters.dimensions, -1).T.astype(float)
-    squared: np.ndarray = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
-    return squared
+def started(most: int, candidates: int) -> Program:
+    parameters = {"fewest_centers": 10, "most_centers": most, "candidates": candidates}
+    return Start(
+        program="streamcluster",
+        parameters={"points": POINTS, "dimensions": 6, **parameters},
+        seed=1,
+    ).application()
 
 
-@pytest.mark.parametrize("points", [512, 700])
-def test_the_savings_of_one_candidate(points: int) -> None:
-    program = Streamcluster(StreamclusterParameters(points, 6, 3, 5, 1), 2)
-    distance = distances(program)
-    nearest = distance[:, program.centers].argmin(axis=1)
-    cost = distance[:, program.centers].min(axis=1)
-    launch = nth_launch(program, 0)
-    (x,) = program.candidates
-    run(launch, range(launch.blocks))
-    cheaper = distance[:, x] < cost
-    assert 0 < cheaper.sum() < points
-    assert (program.switch.data == cheaper).all()
-    work = np.zeros((points, 4))
-    work[np.arange(points), np.where(cheaper, 3, nearest)] = np.where(
-        cheaper, distance[:, x] - cost, cost - distance[:, x]
-    )
-    assert program.work.data[: points * 4].reshape(points, 4) == pytest.approx(work, abs=1e-5)
+def price_of_a_center(distance: np.ndarray) -> float:
+    """What the last of the first centres saved, the generator's second draw."""
+    rng = np.random.default_rng(1)
+    rng.random((6, POINTS), dtype=np.float32)
+    first = rng.choice(POINTS, 10, replace=False)
+    one_less, all_ten = (distance[:, first[:count]].min(axis=1).sum() for count in (9, 10))
+    return float(one_less - all_ten)
 
 
 def test_every_decision_makes_the_clustering_cheaper() -> None:
-    program = Streamcluster(StreamclusterParameters(600, 6, 10, 20, 40), 1)
-    distance = distances(program)
+    program = started(20, 40)
+    rows = program.memory["coord"].data.reshape(6, -1).T.astype(float)
+    distance = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    price = price_of_a_center(distance)
     counts, totals = [], []
     for launch in program.launches():
-        points = program.points
-        counts.append(len(program.centers))
-        totals.append(points["cost"].sum() + program.price * counts[-1])
-        rows = np.arange(600), points["assign"]
-        assert points["cost"] == pytest.approx(distance[rows], abs=1e-5)
-        assert set(points["assign"].tolist()) <= set(program.centers)
-        run(launch, range(launch.blocks))
+        points = program.memory["p"].data.view(POINT)
+        counts.append(len(np.unique(points["assign"])))
+        totals.append(points["cost"].sum() + price * counts[-1])
+        own = np.arange(POINTS), points["assign"]
+        assert points["cost"] == pytest.approx(distance[own], abs=1e-5)
+        for block in range(launch.blocks):
+            for _ in launch.run_block(block, 32):
+                pass
     assert (np.diff(totals) <= 1e-3).all()
     assert totals[-1] < totals[0]
     assert 10 < max(counts) <= 20
 
 
 def test_no_more_centers_than_allowed() -> None:
-    program = Streamcluster(StreamclusterParameters(600, 6, 10, 10, 20), 1)
+    program = started(10, 20)
     drain(program)
-    assert len(program.centers) == 10
-
-
-def test_the_order_of_blocks_is_no_matter() -> None:
-    one, other = (Streamcluster(StreamclusterParameters(1200, 5, 4, 8, 3), 1) for _ in range(2))
-    assert run_forwards(one) == run_backwards(other)
-
-
-def test_streamcluster_in_the_order_of_its_kernel() -> None:
-    program = Streamcluster(StreamclusterParameters(1000, 6, 3, 5, 1), 2)
-    kernel = nth_launch(program, 0)
-    assert (kernel.blocks, kernel.threads_per_block, kernel.shared_bytes) == (2, 512, 0)
-    (x,) = program.candidates
-    operations = warp_operations(kernel, program)
-
-    def row(number: int) -> list[tuple[str, str | int, list[int]]]:
-        return [
-            ("LOAD", "coord", [number * 1000 + lane for lane in LANES]),
-            ("LOAD", "coord", [number * 1000 + x] * 32),
-        ]
-
-    assert operations[:18] == [
-        ("COMPUTE", 8, []),
-        *row(0),
-        *row(1),
-        *row(2),
-        *row(3),
-        ("WAIT", 0, []),
-        ("COMPUTE", 27, []),
-        *row(4),
-        *row(5),
-        ("WAIT", 0, []),
-        ("COMPUTE", 15, []),
-        ("LOAD", "p", [8 * lane for lane in LANES]),
-    ]
-    switching = np.flatnonzero(program.switch.data[:32]).tolist()
-    staying = [lane for lane in LANES if lane not in switching]
-    assert switching
-    assert staying
-    table = [program.table.data[program.points["assign"][lane]] for lane in staying]
-    assert operations[18:] == [
-        ("LOAD", "p", [8 * lane + 6 for lane in LANES]),
-        ("WAIT", 0, []),
-        ("COMPUTE", 2, []),
-        ("STORE", "switch_membership", switching),
-        ("LOAD", "p", [4 * lane + 2 for lane in staying]),
-        ("WAIT", 0, []),
-        ("LOAD", "center_table", [program.points["assign"][lane] for lane in staying]),
-        ("WAIT", 0, []),
-        ("LOAD", "work_mem", [4 * lane + 3 for lane in switching]),
-        ("WAIT", 0, []),
-        ("COMPUTE", 1, []),
-        ("STORE", "work_mem", [4 * lane + 3 for lane in switching]),
-        ("LOAD", "work_mem", [4 * lane + c for lane, c in zip(staying, table, strict=True)]),
-        ("WAIT", 0, []),
-        ("COMPUTE", 1, []),
-        ("STORE", "work_mem", [4 * lane + c for lane, c in zip(staying, table, strict=True)]),
-    ]
-    idle = warp_operations(kernel, program, block=1, warp=15)
-    assert idle[1][2] == list(range(992, 1000))
-
-
-def test_arrays_lie_in_the_order_of_the_suite() -> None:
-    program = Streamcluster(StreamclusterParameters(1000, 6, 3, 5, 1), 2)
-    names = ["center_table", "switch_membership", "p", "coord", "work_mem"]
-    assert [buffer.name for buffer in program.buffers] == names
-    assert [b.bytes for b in program.buffers] == [4000, 1000, 32000, 24000, 1001 * 6 * 4]
-
-
-def test_more_centers_than_points_are_refused() -> None:
-    with pytest.raises(ValueError, match="'most_centers' must be from fewest_centers = 3 to"):
-        StreamclusterParameters(points=10, fewest_centers=3, most_centers=11)
+    points = program.memory["p"].data.view(POINT)
+    assert len(np.unique(points["assign"])) == 10
