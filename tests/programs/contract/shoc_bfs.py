@@ -23,8 +23,8 @@ from tests.programs.contract.entries import (
     load,
     store,
 )
+from tests.programs.contract.graphs import levels, small_graphs
 from tests.programs.drain import drain
-from tests.programs.test_results import bfs_levels, small_graphs
 
 IN_STEP: dict[str, dict[str, object]] = {"shoc_bfs": {}}
 
@@ -37,7 +37,7 @@ FAN = np.concatenate(([33, 5], np.arange(200, 238)))
 
 def distances(graph: Graph, source: int) -> list[int]:
     """Arcs from the source to each vertex; `UNSEEN` if there is no way."""
-    return [UNSEEN if level < 0 else level for level in bfs_levels(graph, source)]
+    return [UNSEEN if level < 0 else level for level in levels(graph, source)]
 
 
 def search(graph: Graph, source: int = 0) -> Run:
