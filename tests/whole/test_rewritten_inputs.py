@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim.core import contents
+from gpusim.files import contents
 from gpusim.core.warp_program import Application, Launch
 from gpusim.files.shipped import data_folder
 from gpusim.programs import library, sizes
