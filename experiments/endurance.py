@@ -31,7 +31,7 @@ from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
 from gpusim.programs.rodinia.bfs import BfsParameters, bfs
 from gpusim.runs.monitor import Progress, now_and_then, sample
-from gpusim.runs.simulate import run
+from gpusim.runs.run import run_machine
 from gpusim.studies.scripts import FOLDER
 from gpusim.views import plots
 
@@ -108,7 +108,7 @@ def endure(graph: Graph, minutes: float) -> list[Look]:
             bar.update(shown, completed=looks[-1].minutes, description=told)
 
         machine.env.start(now_and_then(machine, report), onlooker=True)
-        run(machine)
+        run_machine(machine)
         look(sample(machine, done=True))
     return looks
 

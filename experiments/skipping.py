@@ -19,8 +19,9 @@ from gpusim.core.version import form
 from gpusim.core.warp_program import Application
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
-from gpusim.runs.simulate import assign_sms, run
+from gpusim.runs.run import run_machine
 from gpusim.runs.skipping import SkipFirst
+from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
 from gpusim.workloads.survey import executed
 from gpusim.workloads.workload import load_workload
@@ -96,7 +97,7 @@ def _machine(case: Case, pace: SkipFirst | None) -> Machine:
 def _run(case: Case, pace: SkipFirst | None) -> tuple[float, int]:
     """Seconds, and the warp instructions that were skipped."""
     machine = _machine(case, pace)
-    seconds = _seconds(lambda: run(machine))
+    seconds = _seconds(lambda: run_machine(machine))
     return seconds, sum(getattr(one, "passed", 0) for one in machine.schedulers)
 
 

@@ -37,7 +37,8 @@ from gpusim.machine.load import load_model
 from gpusim.programs.device import DeviceArray
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
-from gpusim.runs.simulate import assign_sms, run
+from gpusim.runs.run import run_machine
+from gpusim.runs.tenants import assign_sms
 from gpusim.workloads.workload import load_workload
 
 BLOCKS, THREADS = 64, 256
@@ -167,7 +168,7 @@ def run_once() -> None:
     machine = machine_of(arguments.case, arguments.iterations, arguments.set)
     memory = peak_bytes()
     started = time.process_time()
-    run(machine)
+    run_machine(machine)
     seconds = time.process_time() - started
     found = {
         "form": form(),

@@ -24,7 +24,8 @@ from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.cache import L2Bank
 from gpusim.hardware.cache.array import DIRTY, CacheArray
 from gpusim.machine import Machine
-from gpusim.runs.simulate import assign_sms, run
+from gpusim.runs.run import run_machine
+from gpusim.runs.tenants import assign_sms
 from gpusim.workloads.workload import RECORDED, load_workload
 
 Figures = dict[str, float]
@@ -271,7 +272,7 @@ def run_counting(
     """
     for sm in machine.sms:
         sm.lsu.on_request.listen(note)
-    run(machine)
+    run_machine(machine)
     sums: Counter[tuple[str, str]] = Counter()
     for row in machine.counter_rows():
         sums[row.component, row.name] += row.value

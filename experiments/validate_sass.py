@@ -38,7 +38,7 @@ from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.sm.coalescer import coalesce
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
-from gpusim.runs.simulate import assign_sms
+from gpusim.runs.tenants import assign_sms
 from gpusim.traces.traceg import KERNELS_LIST
 from gpusim.workloads.workload import Workload, load_workload
 

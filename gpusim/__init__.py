@@ -27,8 +27,10 @@ from gpusim.programs.catalog import program
 from gpusim.programs.kernel_function import kernel
 from gpusim.results.folder import Results, open_results
 from gpusim.results.result import Result, open_result
+from gpusim.runs.amounts import Blocks, Cycles, Instructions, IpcStable, Launches, Windows
 from gpusim.runs.checkpoint.make import checkpoint
 from gpusim.runs.monitor import Progress
+from gpusim.runs.options import RunOptions
 from gpusim.runs.simulate import simulate
 from gpusim.studies.characterize import Characterization, characterize, read_characterization
 from gpusim.studies.sweep.results import SweepResults, open_sweep
@@ -38,6 +40,13 @@ from gpusim.workloads.addresses import workload_of
 from gpusim.workloads.workload import Workload, load_workload
 
 __all__ = [
+    "Blocks",
+    "Cycles",
+    "Instructions",
+    "IpcStable",
+    "Launches",
+    "RunOptions",
+    "Windows",
     "Characterization",
     "LoadedModel",
     "Progress",

@@ -54,7 +54,7 @@ def _sweep(random: Random, path: Path) -> None:
 @cache
 def _tenants() -> Any:
     import gpusim
-    from gpusim.runs.simulate import assign_sms
+    from gpusim.runs.tenants import assign_sms
 
     return assign_sms(gpusim.load_model("tiny"), gpusim.load_workload("atax", "smoke"))
 

@@ -1,15 +1,15 @@
-"""`gpusim run`: one GPU, one program, one result."""
+"""`gpusim run`: one GPU, one program, one result; or, with `--seeds`, one result for each seed."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from attrs import frozen
 
 from gpusim.cli.options import (
-    RECORDS,
     WORKLOADS,
     AllowCode,
     Json,
@@ -21,13 +21,23 @@ from gpusim.cli.options import (
     Variants,
     split_settings,
 )
+from gpusim.cli.run_options import with_run_options
 from gpusim.cli.saved_result import kept
-from gpusim.cli.serving import Serve, ServeAddress, served_run
+from gpusim.cli.seeds import Repeated, show_repeated
+from gpusim.cli.serving import Serve, ServeAddress, served_runs
 from gpusim.core.errors import UserError
 from gpusim.core.user_code import Imports, permit
+from gpusim.runs.options import RunOptions
+
+if TYPE_CHECKING:
+    from gpusim.config.load import LoadedModel
+    from gpusim.results.result import Result
+    from gpusim.views.live import LiveRun
 
 
+@with_run_options
 def run(
+    *,
     model: Model,
     workload: Annotated[
         str,
@@ -39,53 +49,9 @@ def run(
     settings: Settings = None,
     scale: Scale = "quick",
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    record: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Event tables to keep, comma-separated; see gpusim list records.",
-            autocompletion=RECORDS,
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="HDF5 file of the result.")
-    ] = None,
-    log: Annotated[
-        Path | None, typer.Option(help="File of JSON lines that tell of the run while it runs.")
-    ] = None,
-    log_every: Annotated[
-        int | None, typer.Option(help="Simulated cycles between two of them (default 10_000).")
-    ] = None,
-    events: Annotated[
-        Path | None, typer.Option(help="File of what happens to pages: shootdowns, probes, …")
-    ] = None,
+    options: RunOptions,
     seeds: Seeds = None,
     shift: Shift = None,
-    until: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Stop before the end: 2Mcycles, 500kinstructions, ipc-stable(2 %, 20 windows); "
-            "NAME=RULE is for one application."
-        ),
-    ] = None,
-    skip: Annotated[
-        str | None,
-        typer.Option(
-            help="What is executed first without a clock, while caches are kept warm: 3launches, "
-            "1kblocks, 5Minstructions."
-        ),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(
-            help="Time windows only, and estimate the whole: "
-            "windows=30,length=100kinstructions,warm=50kinstructions[,by=launch][,seed=0], "
-            "or whole launches: windows=10,length=launch[,seed=0]."
-        ),
-    ] = None,
-    start: Annotated[
-        Path | None,
-        typer.Option("--from", help="Start from a checkpoint: a file of gpusim checkpoint."),
-    ] = None,
     serve: Serve = None,
     serve_address: ServeAddress = None,
     allow_code: AllowCode = False,
@@ -94,79 +60,92 @@ def run(
     """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
     if allow_code:
         permit(Imports.ALL)
+    if options.record and options.output is None:
+        names = ",".join(options.record)
+        raise UserError(f"--record {names}: needs a file to keep them in, -o FILE.h5")
+    if shift is not None and seeds is None:
+        raise UserError(f"--shift {shift}: needs several runs, --seeds N")
+    if seeds is not None and options.start is not None:
+        raise UserError("--from: a checkpoint is of one seed: leave out --seeds")
+    of_model, of_workload = split_settings(settings)
+    chosen = Chosen(model, tuple(variant or ()), of_model, workload, scale, of_workload)
+    if seeds is None:
+        planned = [Planned(seed, options)]
+    else:
+        numbers = range(seed, seed + seeds)
+        planned = [Planned(number, options.of_run(f"seed-{number}")) for number in numbers]
+    with served_runs(serve, serve_address) as begin:
+        results = [
+            _simulate(chosen, one, chosen.shifted(shift, number), begin)
+            for number, one in enumerate(planned)
+        ]
+    if seeds is None:
+        _show(results[0], options, as_json)
+    else:
+        show_repeated(results, Repeated(range(seed, seed + seeds), shift, options), as_json)
+
+
+@frozen
+class Chosen:
+    """The machine and the program of a command line.
+
+    Attributes:
+        model, variants, settings: as for `gpusim.load_model`.
+        workload, scale, parameters: as for `gpusim.load_workload`.
+    """
+
+    model: str
+    variants: Sequence[str]
+    settings: Mapping[str, str]
+    workload: str
+    scale: str
+    parameters: Mapping[str, str]
+
+    def shifted(self, key: str | None, number: int) -> LoadedModel:
+        """The model, with a key shifted as in run `number`; None: nothing is shifted."""
+        from gpusim.machine.load import load_model
+        from gpusim.studies.sweep.shift import shifted_value
+
+        model = load_model(self.model, self.variants, self.settings)
+        if key is None or not number:
+            return model
+        shifted = {**self.settings, key: shifted_value(model, key, number)}
+        return load_model(self.model, self.variants, shifted)
+
+
+@frozen
+class Planned:
+    """One run of a command line.
+
+    Attributes:
+        seed: of everything random.
+        options: of the run.
+    """
+
+    seed: int
+    options: RunOptions
+
+
+def _simulate(
+    chosen: Chosen, run: Planned, model: LoadedModel, begin: Callable[[str], LiveRun | None]
+) -> Result:
     from gpusim.cli.progress import live_progress
-    from gpusim.cli.seeds import Repeated, run_seeds
-    from gpusim.cli.summary import print_summary
-    from gpusim.machine.load import load_model
-    from gpusim.runs.run_log import LOG_EVERY
-    from gpusim.runs.simulate import simulate
+    from gpusim.runs.run import Observers, Run
     from gpusim.workloads.workload import load_workload
 
-    records = [name.strip() for names in record or () for name in names.split(",")]
-    if records and output is None:
-        raise UserError(f"--record {','.join(records)}: needs a file to keep them in, -o FILE.h5")
-    of_model, of_workload = split_settings(settings)
-    if seeds is not None:
-        _refuse_with_seeds(
-            log=log,
-            log_every=log_every,
-            events=events,
-            serve=serve,
-            serve_address=serve_address,
-            sample=sample,
-            **{"from": start},
-        )
-        run_seeds(
-            Repeated(
-                model,
-                variant or (),
-                of_model,
-                workload,
-                scale,
-                of_workload,
-                range(seed, seed + seeds),
-                shift or "",
-                records,
-                output,
-                until or (),
-                skip,
-            ),
-            as_json,
-        )
-        return
-    if shift is not None:
-        raise UserError(f"--shift {shift}: needs several runs, --seeds N")
-    machine = load_model(model, variant or (), of_model)
-    program = load_workload(workload, scale, seed, of_workload)
-    if log is None and log_every is not None:
-        raise UserError(f"--log-every {log_every}: needs a file to write to, --log FILE.jsonl")
-    title = f"{machine.name} · {program.name}"
-    with served_run(title, serve, serve_address) as live, live_progress(title) as progress:
-        result = simulate(
-            machine,
-            program,
-            record=records,
-            output=output,
-            progress=progress,
-            log=log,
-            log_every=LOG_EVERY if log_every is None else log_every,
-            events=events,
-            attach=None if live is None else live.attach,
-            until=until or (),
-            skip=skip,
-            sample=sample,
-            start=start,
-        )
-    with result, kept(output):
+    workload = load_workload(chosen.workload, chosen.scale, run.seed, chosen.parameters)
+    title = f"{model.name} · {workload.name}"
+    live = begin(title)
+    with live_progress(title) as progress:
+        observers = Observers(progress, None if live is None else live.attach)
+        return Run(model, workload, run.options, observers).execute()
+
+
+def _show(result: Result, options: RunOptions, as_json: bool) -> None:
+    from gpusim.cli.summary import print_summary
+
+    with result, kept(options.output):
         if as_json:
             print(json.dumps(result.to_json()))
         else:
-            print_summary(result, output)
-
-
-def _refuse_with_seeds(**options: object) -> None:
-    """What tells of one run only."""
-    for name, given in options.items():
-        if given is not None:
-            option = name.replace("_", "-")
-            raise UserError(f"--{option} is of one run: leave out --seeds, or use a sweep")
+            print_summary(result, options.output)

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
-from gpusim.cli.progress import live_progress
 from gpusim.results.quantity import format_quantity
+from gpusim.runs.options import RunOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,42 +23,28 @@ if TYPE_CHECKING:
 
 @frozen
 class Repeated:
-    """What is run, and how often.
+    """How runs were repeated.
 
     Attributes:
-        model, variants, settings: as for `gpusim.load_model`.
-        workload, scale, parameters: as for `gpusim.load_workload`.
         seeds: one a run.
-        shift: a key of the model that is shifted from run to run; empty: none is.
-        record: event tables to keep.
-        output: what the files are named after, ``run.h5``: ``run.seed-0.h5``, …, and the table
-            ``run.seeds.csv``; None: nothing is written.
-        until, skip: as for `gpusim.simulate`.
+        shift: a key of the model that was shifted from run to run; None: none was.
+        options: of all runs; their files are named after these, ``run.h5``: ``run.seed-0.h5``, …,
+            and the table ``run.seeds.csv``.
     """
 
-    model: str
-    variants: Sequence[str]
-    settings: dict[str, str]
-    workload: str
-    scale: str
-    parameters: dict[str, str]
     seeds: range
-    shift: str
-    record: Sequence[str]
-    output: Path | None
-    until: Sequence[str] = ()
-    skip: str | None = None
+    shift: str | None
+    options: RunOptions
 
 
-def run_seeds(what: Repeated, as_json: bool) -> None:
-    """Run with each seed, print means and intervals, and write them beside the results."""
+def show_repeated(results: Sequence[Result], what: Repeated, as_json: bool) -> None:
+    """Print means and intervals of runs, write them beside the results, and close these."""
     from gpusim.results.repeated_runs import bands
 
-    results = [_run(what, number) for number in range(len(what.seeds))]
     try:
         table = bands(results)
-        if what.output is not None:
-            table.to_csv(_beside(what.output, "seeds.csv"))
+        if what.options.output is not None:
+            table.to_csv(_beside(what.options.output, "seeds.csv"))
         if as_json:
             print(json.dumps(_plain(what, results, table)))
         else:
@@ -66,33 +52,6 @@ def run_seeds(what: Repeated, as_json: bool) -> None:
     finally:
         for result in results:
             result.close()
-
-
-def _run(what: Repeated, number: int) -> Result:
-    """The run with one of the seeds."""
-    from gpusim.machine.load import load_model
-    from gpusim.runs.simulate import simulate
-    from gpusim.studies.sweep.shift import shifted_value
-    from gpusim.workloads.workload import load_workload
-
-    seed = what.seeds[number]
-    model = load_model(what.model, what.variants, what.settings)
-    if what.shift and number:
-        shifted = {**what.settings, what.shift: shifted_value(model, what.shift, number)}
-        model = load_model(what.model, what.variants, shifted)
-    workload = load_workload(what.workload, what.scale, seed, what.parameters)
-    output = what.output and _beside(what.output, f"seed-{seed}.h5")
-    title = f"{model.name} · {workload.name} · seed {seed} ({number + 1} of {len(what.seeds)})"
-    with live_progress(title) as progress:
-        return simulate(
-            model,
-            workload,
-            record=what.record,
-            output=output,
-            progress=progress,
-            until=what.until,
-            skip=what.skip,
-        )
 
 
 def _beside(output: Path, ending: str) -> Path:
@@ -117,8 +76,9 @@ def _print(what: Repeated, results: Sequence[Result], table: pd.DataFrame) -> No
         console.print(
             Text(f"warning: all runs took the same number of cycles{hint}", style="yellow")
         )
-    if what.output is not None:
-        files = f"{_beside(what.output, 'seed-*.h5')} and {_beside(what.output, 'seeds.csv')}"
+    output = what.options.output
+    if output is not None:
+        files = f"{_beside(output, 'seed-*.h5')} and {_beside(output, 'seeds.csv')}"
         console.print(Text(f"written to {files}"))
 
 
@@ -139,7 +99,7 @@ def _plain(what: Repeated, results: Sequence[Result], table: pd.DataFrame) -> di
     }
     return {
         "seeds": list(what.seeds),
-        "shift": what.shift or None,
+        "shift": what.shift,
         "digests": [result.digest for result in results],
         "numbers": {
             name: {**row, "values": values[name]}

@@ -62,21 +62,36 @@ def serving(
 
 
 @contextmanager
-def served_run(title: str, port: int | None, address: str | None) -> Iterator[LiveRun | None]:
-    """A run that is watched, if a port is given.
+def served_runs(port: int | None, address: str | None) -> Iterator[Callable[[str], LiveRun | None]]:
+    """One page for runs, one after the other; gives a function that begins a run by its title.
+
+    It returns None where there is no port.
 
     Raises:
         UserError: as `serving`.
     """
     if port is None:
         with serving(None, address, dict):
-            yield None
+            yield lambda _title: None
         return
     from gpusim.views.live import LiveRun
 
-    live = LiveRun(title)
-    with serving(port, address, live.state, live.command):
+    current = LiveRun("")
+
+    def begin(title: str) -> LiveRun:
+        nonlocal current
+        current.end()
+        current = LiveRun(title)
+        return current
+
+    def state() -> dict[str, Any]:
+        return current.state()
+
+    def command(name: str, cycles: int) -> None:
+        current.command(name, cycles)
+
+    with serving(port, address, state, command):
         try:
-            yield live
+            yield begin
         finally:
-            live.end()
+            current.end()

@@ -42,13 +42,9 @@ class Recorder:
 
     Attributes:
         records: the same, each once.
-
-    Raises:
-        UserError: there is no such record.
     """
 
     def __init__(self, writer: ResultWriter, names: Sequence[str]) -> None:
-        check_records(names)
         self.records = tuple(name for name in RECORDS if name in names)
         self._tables: dict[str, TableWriter] = {
             table: writer.event_table(table) for name in self.records for table in RECORDS[name]

@@ -39,14 +39,12 @@ class RunLog:
         every: simulated cycles between two records.
 
     Raises:
-        UserError: the file cannot be written, or `every` is not positive.
+        UserError: the file cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int) -> None:
         import structlog
 
-        if every < 1:
-            raise UserError(f"cannot write {path} every {every} cycles: at least 1 is needed")
         self.every = every
         self._path = path
         try:

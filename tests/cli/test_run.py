@@ -1,6 +1,5 @@
 """`gpusim run`, from outside."""
 
-import importlib
 import json
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from gpusim.cli.main import app
 from gpusim.core.engine.watchdog import DeadlockError
 from gpusim.results.result import open_result
 from gpusim.runs.conservation import ConservationError
+from gpusim.runs.run import Run
 
 # A parent may ignore SIGINT; the child shall not.
 PROGRAM = """
@@ -92,8 +92,7 @@ def test_errors_of_the_simulator_exit_with_3(error, monkeypatch):
     def fail(*_, **__):
         raise error("who waits for whom")
 
-    module = importlib.import_module("gpusim.runs.simulate")  # its function has the same name
-    monkeypatch.setattr(module, "simulate", fail)
+    monkeypatch.setattr(Run, "execute", fail)
     result = run("tiny", "atax", "--scale", "smoke", code=3)
     assert result.stderr == "gpusim: who waits for whom\n"
 

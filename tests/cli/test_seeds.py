@@ -55,7 +55,8 @@ def test_that_a_seed_changes_nothing_is_told() -> None:
         (("--seeds", "2", "--shift", "l2.latncy"), "no such key; did you mean 'l2.latency'"),
         (("--seeds", "2", "--shift", "l2.replacement"), "replacement: lru is no whole number"),
         (("--seeds", "3", "--shift", "l2.ports"), "l2.ports: 1 is too small for run 2, 0"),
-        (("--seeds", "2", "--log-every", "9"), "--log-every is of one run"),
+        (("--seeds", "2", "--log-every", "9"), "--log-every 9: needs a file to write to"),
+        (("--seeds", "2", "--from", "x"), "--from: a checkpoint is of one seed"),
     ],
 )
 def test_errors(options: tuple[str, ...], message: str) -> None:

@@ -24,7 +24,7 @@ from gpusim.core.warp_program import INACTIVE, SIDE_OPS, Buffer, LaneChunk, Laun
 from gpusim.files.units import Bytes, Hertz, cycles
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant
-from gpusim.runs.simulate import run
+from gpusim.runs.run import run_machine
 
 Script = Sequence[tuple[Any, ...]]
 """Operations of one warp: ``("load", address, ...)``, ``("compute", n)``, ``("wait",)`` …;
@@ -166,7 +166,7 @@ class Run:
             sm.lsu.on_request.listen(lambda r, begin, end: finished.append((begin, end, r)))
         if attach is not None:
             attach(self.machine)
-        run(self.machine)
+        run_machine(self.machine)
         self.loads = [(begin, end) for begin, end, _ in finished]
         self.requests = [request for _, _, request in finished]
 

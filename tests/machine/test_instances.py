@@ -16,7 +16,7 @@ from gpusim.files.units import cycles
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant, divide
 from gpusim.machine.load import load_model
-from gpusim.runs.simulate import run
+from gpusim.runs.run import run_machine
 from tests.hardware.sm.observed import launch
 from tests.hardware.sm.test_random import Program
 from tests.hardware.sm.tiny_machines import machines, programs
@@ -155,11 +155,11 @@ def test_instances_without_a_shared_tlb_do_not_know_of_each_other(
     config = private(multi_instance(config))
     scripted = applications(config, apps)[: len(sizes)]
     together = Machine(config, on_instances(config, *sizes, applications=scripted), seed=1)
-    run(together)
+    run_machine(together)
     for index, (size, application) in enumerate(zip(sizes, scripted, strict=True)):
         (tenant,) = on_instances(config, size, applications=[application])
         alone = Machine(config, [attrs.evolve(tenant, name=f"app{index}")], seed=1)
-        run(alone)
+        run_machine(alone)
         assert trace_of(alone, 0) == trace_of(together, index)
 
 
@@ -171,7 +171,7 @@ def test_instances_with_a_shared_tlb_lose_nothing(
     config = multi_instance(config)
     scripted = applications(config, apps)[: len(sizes)]
     machine = Machine(config, on_instances(config, *sizes, applications=scripted), seed=1)
-    run(machine)
+    run_machine(machine)
     for system in machine.systems:
         foreign = set(range(len(sizes))) - set(system.domain.apps)
         for app in foreign:
@@ -188,7 +188,7 @@ def test_the_largest_instance_is_the_whole_gpu(config: GpuConfig, app: Program) 
     found = []
     for instance in (3, None):
         machine = Machine(config, [attrs.evolve(tenant, instance=instance)], seed=1)
-        run(machine)
+        run_machine(machine)
         found.append((list(machine.counter_rows()), trace_of(machine, 0)))
     assert found[0] == found[1]
 
@@ -212,7 +212,7 @@ def channels_used(config: GpuConfig, tenants: list[Tenant]) -> dict[int, set[int
 
     for channel in machine.systems[0].channels:
         channel.on_request.listen(note)
-    run(machine)
+    run_machine(machine)
     return used
 
 
@@ -244,7 +244,7 @@ def test_alone_an_application_has_all_channels() -> None:
     for partition in ("channels", None):
         config = change(partitioned(SMALL, 4), dram={"partition": partition})
         machine = Machine(config, [Tenant("a", one_warp(*STREAM), [0])], seed=3)
-        run(machine)
+        run_machine(machine)
         found.append((list(machine.counter_rows()), machine.schedulers[0].finished_at))
     assert found[0] == found[1]
 
@@ -278,7 +278,7 @@ def test_tenants_with_their_own_channels_lose_nothing(
         for index, application in enumerate(applications(config, [one, two]))
     ]
     machine = Machine(config, tenants, seed=1)
-    run(machine)
+    run_machine(machine)
     pages = range(1 << 20, (1 << 20) + 10)
     split = 3 // 2 * config.memory.size // 3 // config.memory.page
     mine, yours = ({machine.page_table.translate(asid, vpn) for vpn in pages} for asid in (0, 1))

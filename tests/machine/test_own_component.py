@@ -16,7 +16,7 @@ from gpusim.core.request import Translation
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.machine import Machine, Tenant
 from gpusim.runs.conservation import ConservationError
-from gpusim.runs.simulate import run
+from gpusim.runs.run import run_machine
 from gpusim.runs.warnings import warnings_of
 from tests.machine.bench import SMALL, ScriptedApplication, ScriptedLaunch
 
@@ -99,7 +99,7 @@ def machine_with(*kinds: type[Gate]) -> tuple[Machine, list[Gate]]:
 
 def test_counters_numbers_warnings_and_states() -> None:
     machine, _ = machine_with(Gate)
-    run(machine)
+    run_machine(machine)
     rows = [row for row in machine.counter_rows() if row.component == "gate"]
     assert [(row.app, row.name, row.value) for row in rows] == [
         ("a", "passed", 2),
@@ -117,7 +117,7 @@ def test_its_laws_are_checked() -> None:
     machine, (gate,) = machine_with(Gate)
     gate.counters[0].passed += 1
     with pytest.raises(ConservationError, match="a: gate: passed = 3, but walks asked for = 2"):
-        run(machine)
+        run_machine(machine)
 
 
 def test_components_may_share_a_state() -> None:

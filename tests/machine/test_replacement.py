@@ -11,7 +11,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import Bytes
 from gpusim.machine import Machine, Tenant
-from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.run import run_machine
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.own_replacement import MostRecent
 from tests.machine.test_latency import BASE

@@ -11,8 +11,8 @@ from gpusim.core.errors import UserError
 from gpusim.hardware.dram import GoldenSilverNormal
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
-from gpusim.runs.simulate import assign_sms
-from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.run import run_machine
+from gpusim.runs.tenants import assign_sms
 from tests.quick import quick
 from tests.whole.running import run
 from tests.whole.test_mechanisms import assert_same

@@ -10,7 +10,7 @@ import gpusim
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.results.result import Result
-from gpusim.runs.simulate import sm_counts
+from gpusim.runs.tenants import sm_counts
 from gpusim.studies.sweep.metrics import weighted_speedup
 from gpusim.studies.sweep.spec import Sweep
 from tests.whole.running import command

@@ -9,7 +9,8 @@ from gpusim.core.errors import UserError
 from gpusim.machine import Machine
 from gpusim.results.result import Result
 from gpusim.runs.conservation import check_conservation
-from gpusim.runs.simulate import assign_sms, run
+from gpusim.runs.run import run_machine
+from gpusim.runs.tenants import assign_sms
 
 PAIR = """
 relaunch = "{rule}"
@@ -61,7 +62,7 @@ def test_the_machine_ran_it_several_times_and_lost_nothing(tmp_path: Path) -> No
     model = gpusim.load_model("tiny")
     workload = pair(tmp_path, "until-all-have-run")
     machine = Machine(model.config, assign_sms(model, workload), 0)
-    run(machine)
+    run_machine(machine)
     check_conservation(machine)
     short, long = machine.schedulers
     first = machine.first_runs[0]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim.files import contents
 from gpusim.core.warp_program import Application, Launch
+from gpusim.files import contents
 from gpusim.files.shipped import data_folder
 from gpusim.programs import library, sizes
 from gpusim.runs.windows import sampled_run

@@ -9,9 +9,9 @@ import gpusim
 from gpusim.core.errors import UserError
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.machine import Machine
-from gpusim.runs.simulate import assign_sms
-from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.run import run_machine
 from gpusim.runs.skipping import SkipFirst, parse_skip
+from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
 from tests.whole.running import command, run
 

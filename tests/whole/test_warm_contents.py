@@ -29,9 +29,9 @@ from gpusim.hardware.sm.untimed.accesses import KIND_BITS, touched_by, touched_i
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.machine import Machine
-from gpusim.runs.simulate import assign_sms
-from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.run import run_machine
 from gpusim.runs.skipping import SkipFirst
+from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
 
 BASE = 1 << 40

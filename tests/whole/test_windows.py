@@ -12,8 +12,8 @@ import gpusim
 from gpusim.core.errors import UserError
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.machine import Machine
-from gpusim.runs.simulate import assign_sms
-from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.run import run_machine
+from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
 from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, _largest_by_chance, whole_of
 from gpusim.runs.windows.plan import parse_sample

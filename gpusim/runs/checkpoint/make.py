@@ -19,9 +19,10 @@ from gpusim.runs.checkpoint import Checkpoint, RecordFirst
 from gpusim.runs.checkpoint.file import write_checkpoint
 from gpusim.runs.checkpoint.recording import RecordingScheduler
 from gpusim.runs.checkpoint.state import requirements
+from gpusim.runs.run import run_machine
 from gpusim.runs.run_length import SCALES
-from gpusim.runs.simulate import assign_sms, own_modules_of, run
 from gpusim.runs.skipping import SkipFirst, parse_skip
+from gpusim.runs.tenants import assign_sms, own_modules_of
 from gpusim.runs.warming import prepare_warming
 from gpusim.workloads.workload import Workload, load_workload
 
@@ -97,7 +98,7 @@ def checkpoint(
     with own_code_errors(own_modules_of(model, tenants)):
         machine = Machine(model.config, tenants, workload.seed, pace)
         prepare_warming(machine)
-        run(machine)
+        run_machine(machine)
     schedulers = [one for one in machine.schedulers if isinstance(one, RecordingScheduler)]
     kept = Checkpoint(
         gpusim=__version__,

@@ -17,7 +17,7 @@ from gpusim.hardware.sm.occupancy import blocks_per_sm
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.dimensions import dimensions
 from gpusim.results.run_data import Provenance
-from gpusim.runs.simulate import assign_sms
+from gpusim.runs.tenants import assign_sms
 from gpusim.studies.characterize.blocks import BlockAccesses, Geometry, run_block
 from gpusim.studies.characterize.characterization import (
     DISTRIBUTIONS,

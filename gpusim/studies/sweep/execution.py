@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
-from attrs import define
+from attrs import define, evolve
 
 from gpusim.core.errors import UserError
 from gpusim.files.interrupts import uninterrupted
@@ -164,8 +164,7 @@ class Execution:
             key=key,
             model=run.model,
             workload=run.workload,
-            record=run.record,
-            output=self._folder.result_path(key),
+            options=evolve(run.options, output=self._folder.result_path(key)),
             trace=self._folder.trace_path(key, f"{self._claims.id}-{number}"),
             claim=claim_file(self._folder.claims, key),
             sweep=self._claims.id,
@@ -300,7 +299,7 @@ def _command_line(run: Run) -> tuple[str, ...]:
     options = [
         *(part for name in point.variants for part in ("--variant", name)),
         *(part for key, value in given for part in ("--set", f"{key}={value}")),
-        *(("--record", ",".join(run.record)) if run.record else ()),
+        *run.options.arguments(),
     ]
     seed = ("--seed", str(point.seed))
     return ("gpusim", "run", point.model, point.workload, "--scale", point.scale, *seed, *options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim.config.load import LoadedModel
@@ -12,22 +11,26 @@ from gpusim.core.errors import UserError
 from gpusim.files.contents import content_of
 from gpusim.results.datasets import SCHEMA_VERSION
 from gpusim.results.digest import Plain, encode
-from gpusim.runs.simulate import sm_counts
+from gpusim.runs.options import RunOptions, facts_of
+from gpusim.runs.tenants import sm_counts
 from gpusim.studies.sweep.code import semantics
 from gpusim.studies.sweep.user_sources import own_code
 from gpusim.workloads.workload import Workload
+
+DEFAULTS = RunOptions()
+"""Of a run of which nothing is asked."""
 
 KEY_LENGTH = 32
 """Hexadecimal digits."""
 
 
-def content_key(model: LoadedModel, workload: Workload, record: Sequence[str] = ()) -> str:
+def content_key(model: LoadedModel, workload: Workload, options: RunOptions = DEFAULTS) -> str:
     """Hash of all that decides a run's file: two equal keys need only one run.
 
     The resolved machine and workload (not the variants and overrides that led to them), the SMs
-    of each application, the content of input files (not their paths), the seed, the recorded
-    tables, the version of the result schema, and the code of the simulator and of the user's
-    policies and programs.
+    of each application, the content of input files (not their paths), the seed, the options that
+    decide what is simulated or kept, the version of the result schema, and the code of the
+    simulator and of the user's policies and programs.
 
     Raises:
         UserError: an input file cannot be read, or the source of the user's code not be found.
@@ -35,7 +38,7 @@ def content_key(model: LoadedModel, workload: Workload, record: Sequence[str] = 
     plain: dict[str, Plain] = {
         "model": tomllib.loads(model.to_toml()),
         **_workload(workload),
-        "record": sorted(set(record)),
+        "options": _deciding(options),
         "schema": SCHEMA_VERSION,
         "semantics": semantics(),
         "own code": own_code(model, workload),
@@ -44,6 +47,20 @@ def content_key(model: LoadedModel, workload: Workload, record: Sequence[str] = 
     if sms != [model.config.sm.count]:
         plain["sms"] = sms
     return hashlib.sha256(encode(plain)).hexdigest()[:KEY_LENGTH]
+
+
+def _deciding(options: RunOptions) -> dict[str, Plain]:
+    """The options that decide a run's file; of files that it reads, the content."""
+    return {
+        name: _content(value) if isinstance(value, Path) else _plain(value)
+        for name, value in options.chosen.items()
+        if facts_of(name).decides
+    }
+
+
+def _plain(value: Plain) -> Plain:
+    """The order of names does not matter."""
+    return sorted(map(str, set(value))) if isinstance(value, tuple) else value
 
 
 def workload_digest(workload: Workload) -> str:

@@ -14,7 +14,8 @@ from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.machine.load import load_model
 from gpusim.programs.catalog import ProgramKind
-from gpusim.runs.simulate import sm_counts
+from gpusim.runs.options import RunOptions
+from gpusim.runs.tenants import sm_counts
 from gpusim.studies.sweep.code import own_programs
 from gpusim.studies.sweep.key import content_key, workload_digest
 from gpusim.studies.sweep.named_files import place
@@ -43,7 +44,7 @@ class Run:
         point: the first that needs it.
         model: the machine.
         workload: what is run on it.
-        record: event tables to keep.
+        options: of the run.
         programs: those of the user in the workload.
     """
 
@@ -51,7 +52,7 @@ class Run:
     point: Point
     model: LoadedModel
     workload: WorkloadChoice
-    record: tuple[str, ...]
+    options: RunOptions
     programs: tuple[ProgramKind, ...]
 
 
@@ -132,12 +133,12 @@ class _Planner:
     def run(self, point: Point) -> Run:
         """What is simulated for a point."""
         model, choice, workload = self._resolve(point)
-        record = self._sweep.record
+        options = self._sweep.options(Path.cwd())
         try:
-            key = content_key(model, workload, record)
+            key = content_key(model, workload, options)
         except UserError as error:
             raise self._error(f"{point.label}: {error}") from error
-        return Run(key, point, model, choice, record, tuple(own_programs(workload)))
+        return Run(key, point, model, choice, options, tuple(own_programs(workload)))
 
     def _is_excluded(self, point: Point) -> bool:
         matching = [table for table in self._sweep.exclude if _matches(point, table)]

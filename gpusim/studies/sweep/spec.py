@@ -18,6 +18,7 @@ from gpusim.core.user_code import refusal
 from gpusim.files.shipped import find_data
 from gpusim.files.structure import StructureError, structure
 from gpusim.files.toml_document import Document, Key, read_document
+from gpusim.runs.options import RunOptions, facts_of, run_options
 from gpusim.studies.sweep.named_files import place
 from gpusim.studies.sweep.pairs import pair_name, pairs_of
 from gpusim.studies.sweep.point import BASELINE, COORDINATES, split_keys
@@ -59,6 +60,10 @@ def _scalars(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _axes(table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     return {key: _listed(values) for key, values in _flat(table)}
+
+
+def _options(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _value(value) for name, value in table.items()}
 
 
 def _tables(tables: Any) -> tuple[dict[str, tuple[Any, ...]], ...]:
@@ -122,6 +127,8 @@ class Sweep:
         exclude: combinations to leave out: tables of some of `COORDINATES` and of the keys of
             `set`, each with a value or a list of values.
         record: event tables that the runs keep.
+        run: other options of all runs, by the names of `gpusim.RunOptions`, such as ``until`` or
+            ``skip``; the files of runs are named by the sweep.
         alone: of each workload with several applications, run each application alone, too, on
             as many SMs as it has in the shared run; with each of these variants (`SAME`: that of
             the shared run).
@@ -146,12 +153,17 @@ class Sweep:
     set: Mapping[str, Any] = field(factory=dict, converter=_axes)
     exclude: tuple[Mapping[str, Any], ...] = field(default=(), converter=_tables)
     record: tuple[str, ...] = field(default=(), converter=_listed)
+    run: Mapping[str, Any] = field(factory=dict, converter=_options)
     alone: tuple[str, ...] = field(default=(), converter=_listed)
     split_step: int = 0
     plot: PlotTable | None = field(default=None, converter=_plot)
 
     def __attrs_post_init__(self) -> None:
         check_sweep(self)
+
+    def options(self, folder: Path) -> RunOptions:
+        """Options of each run; relative paths are from `folder`."""
+        return run_options({**_run_paths(self.run, folder), "record": self.record})
 
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
@@ -244,8 +256,16 @@ def with_paths(sweep: Sweep, folder: Path) -> Sweep:
             for joined, values in sweep.set.items()
         },
         exclude=[table(values) for values in sweep.exclude],
+        run=_run_paths(sweep.run, folder),
         plot=plot,
     )
+
+
+def _run_paths(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    return {
+        name: str(folder / value) if facts_of(name).kind is Path else value
+        for name, value in run.items()
+    }
 
 
 def _setting_places(keys: list[str], value: Any, folder: Path) -> Any:

@@ -7,11 +7,15 @@ from typing import Any, Protocol
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.files.structure import Problem
+from gpusim.runs.options import facts_of, option_fields, run_options
 from gpusim.runs.recorder import check_records
 from gpusim.studies.sweep.point import BASELINE, COORDINATES, as_text, split_keys
 from gpusim.workloads.tables import SCALES
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+
+NAMED_BY_THE_SWEEP = tuple(one.name for one in option_fields() if facts_of(one.name).writes)
+"""Options of a run that name a file which it writes."""
 
 
 class PlotTable(Protocol):
@@ -38,6 +42,8 @@ class Sweep(Protocol):
     def seeds(self) -> tuple[int, ...]: ...
     @property
     def record(self) -> tuple[str, ...]: ...
+    @property
+    def run(self) -> Mapping[str, Any]: ...
     @property
     def split_step(self) -> int: ...
     @property
@@ -102,8 +108,23 @@ def _field_problems(sweep: Sweep) -> Iterator[Problem]:
         check_records(sweep.record)
     except UserError as error:
         yield Problem(("record",), str(error))
+    yield from _run_problems(sweep.run)
     yield from _of_type("pairs", (sweep.pairs,), bool, "true or false")
     yield from _set_problems(sweep.set)
+
+
+def _run_problems(table: Mapping[str, Any]) -> Iterator[Problem]:
+    """Options of runs that there are not, or that are of one run."""
+    for name in table:
+        if name == "record":
+            yield Problem(("run", name), "write it as record = …, outside of run")
+        elif name in NAMED_BY_THE_SWEEP:
+            yield Problem(("run", name), "a sweep names the files of its runs itself")
+        else:
+            try:
+                run_options({name: table[name]})
+            except UserError as error:
+                yield Problem(("run", name), str(error))
 
 
 def _of_type(field: str, values: Iterable[object], kind: type, what: str) -> Iterator[Problem]:

@@ -21,7 +21,8 @@ from gpusim.files.whole_files import remove
 from gpusim.programs.catalog import ProgramKind
 from gpusim.results.result import Result, open_result
 from gpusim.runs.monitor import Progress
-from gpusim.runs.simulate import simulate
+from gpusim.runs.options import RunOptions
+from gpusim.runs.run import Observers, Run
 from gpusim.studies.sweep.code import OwnPolicy, adopt, semantics
 from gpusim.studies.sweep.point import WorkloadChoice
 from gpusim.studies.sweep.run_claims import is_claimed_by
@@ -71,8 +72,7 @@ class Task:
 
     Attributes:
         key: of the run.
-        model, workload, record: what to simulate.
-        output: file of the result, in a folder that all workers see.
+        model, workload, options: what to simulate; its output is in a folder that all workers see.
         trace: file for where it hangs; a new one for each attempt.
         claim, sweep: file of the run's claim, and the sweep that has it.
         limits: when to give up.
@@ -84,8 +84,7 @@ class Task:
     key: str
     model: LoadedModel
     workload: WorkloadChoice
-    record: tuple[str, ...]
-    output: Path
+    options: RunOptions
     trace: Path
     claim: Path
     sweep: str
@@ -93,6 +92,12 @@ class Task:
     semantics: str
     command_line: tuple[str, ...]
     own: bytes
+
+    @property
+    def output(self) -> Path:
+        """File of the result."""
+        assert self.options.output is not None
+        return self.options.output
 
 
 @frozen
@@ -233,15 +238,8 @@ def hang(trace: Path) -> Failure | None:
 
 def _perform(task: Task) -> Facts:
     with _watched(task) as report:
-        workload = task.workload.load()
-        result = simulate(
-            task.model,
-            workload,
-            record=task.record,
-            output=task.output,
-            progress=report,
-            command_line=task.command_line,
-        )
+        observers = Observers(progress=report, command_line=task.command_line)
+        result = Run(task.model, task.workload.load(), task.options, observers).execute()
     with result:
         return _facts(result, task.output)
 

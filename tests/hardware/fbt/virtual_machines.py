@@ -13,7 +13,7 @@ from gpusim.config.schema import FbtConfig, GpuConfig, RemappingConfig, TlbConfi
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import Bytes, cycles
-from gpusim.runs.simulate import run
+from gpusim.runs.run import run_machine
 from tests.hardware.fbt.following import Follower
 from tests.hardware.sm.test_random import Program, tenants
 from tests.hardware.sm.tiny_machines import BASE, few, some
@@ -154,7 +154,7 @@ def followed(config: GpuConfig, apps: Sequence[Program], script: Sequence[Event]
     follower = Follower(machine)
     machine.env.start(_play(follower, script))
     machine.env.start(follower.watch(17))
-    run(machine)
+    run_machine(machine)
     follower.check_end()
     return follower
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpusim.config.schema import GpuConfig
 from gpusim.machine import Machine, Tenant
-from gpusim.runs.simulate import run
+from gpusim.runs.run import run_machine
 from tests.machine.bench import Script, ScriptedApplication, ScriptedLaunch
 
 Interval = tuple[str, int, int]
@@ -36,7 +36,7 @@ class Observed:
         self.places: dict[int, tuple[int, int, int]] = {}
         self.machine = Machine(config, tenants, seed=0)
         self.machine.on_interval.listen(self._hear)
-        run(self.machine)
+        run_machine(self.machine)
 
     def _hear(
         self, sm: int, warp: int, slot: int, app: int, state: int, begin: int, end: int

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import GpuConfig
 from gpusim.core.warp_program import Op
 from gpusim.machine import Machine, Tenant
-from gpusim.runs.simulate import run
+from gpusim.runs.run import run_machine
 from tests.examples import examples
 from tests.hardware.sm.observed import Observed, launch
 from tests.hardware.sm.tiny_machines import machines, programs
@@ -67,7 +67,7 @@ def test_everything_is_done_once(config: GpuConfig, app: Program) -> None:
 
     for sm in machine.sms:
         sm.lsu.on_request.listen(hear)
-    run(machine)
+    run_machine(machine)
     counters = [sm.counters[0] for sm in machine.sms]
     assert sum(c.loads for c in counters) == count_ops(app, "load", "atomic")
     assert sum(c.stores for c in counters) == count_ops(app, "store", "reduce")
@@ -118,7 +118,7 @@ def test_states_tile_every_life(config: GpuConfig, app: Program) -> None:
 def test_tenants_share_a_tiny_machine(config: GpuConfig, one: Program, two: Program) -> None:
     config = attrs.evolve(config, sm=attrs.evolve(config.sm, count=max(2, config.sm.count)))
     machine = Machine(config, tenants(config, one, two), seed=1)
-    run(machine)
+    run_machine(machine)
     for app, program in enumerate((one, two)):
         warps = sum(len(block) for blocks in program for block in blocks)
         assert sum(sm.counters[app].warps for sm in machine.sms) == warps
@@ -141,7 +141,7 @@ def outcome(machine: Machine) -> Any:
 @given(machines(), programs)
 def test_listening_changes_nothing(config: GpuConfig, app: Program) -> None:
     unheard = Machine(config, tenants(config, app), seed=1)
-    run(unheard)
+    run_machine(unheard)
     heard = Machine(config, tenants(config, app), seed=1)
     announced: dict[str, int] = defaultdict(int)
 
@@ -160,7 +160,7 @@ def test_listening_changes_nothing(config: GpuConfig, app: Program) -> None:
             tlb.on_lookup.listen(listener("lookups"))
     for channel in heard.systems[0].channels:
         channel.on_request.listen(listener("dram"))
-    run(heard)
+    run_machine(heard)
     assert outcome(heard) == outcome(unheard)
     rows = list(heard.counter_rows())
 
@@ -193,6 +193,6 @@ def test_each_arrangement_with_one_of_everything(
     )
     app = data.draw(programs)
     machine = Machine(config, tenants(config, app), seed=1)
-    run(machine)
+    run_machine(machine)
     assert machine.in_flight() == 0
     assert machine.warps_ended == sum(len(block) for blocks in app for block in blocks)

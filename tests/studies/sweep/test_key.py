@@ -20,6 +20,7 @@ from gpusim.core import registry
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, policy
 from gpusim.hardware.tlb import SetAssociativeArray
+from gpusim.runs.options import RunOptions
 from gpusim.studies.sweep import code
 from gpusim.studies.sweep.code import semantics
 from gpusim.studies.sweep.key import KEY_LENGTH, content_key
@@ -35,7 +36,7 @@ def key(
     variants: tuple[str, ...] = (),
     seed: int = 0,
     scale: str = "smoke",
-    record: tuple[str, ...] = (),
+    options: RunOptions | None = None,
     model: str = "tiny",
     **settings: Any,
 ) -> str:
@@ -44,7 +45,9 @@ def key(
     inside = {k.removeprefix("workload."): v for k, v in given.items() if k.startswith("workload.")}
     machine = {k: v for k, v in given.items() if not k.startswith("workload.")}
     return content_key(
-        load_model(model, variants, machine), load_workload(workload, scale, seed, inside), record
+        load_model(model, variants, machine),
+        load_workload(workload, scale, seed, inside),
+        options or RunOptions(),
     )
 
 
@@ -68,7 +71,9 @@ def test_the_same_run_has_the_same_key_however_it_is_written() -> None:
     ]
     assert set(same) == {key()}
     assert key(variants=("ideal-dram",)) == key(dram__ideal="true")
-    assert key(record=("walks", "tlb")) == key(record=("tlb", "walks", "tlb"))
+    recorded = (["walks", "tlb"], ["tlb", "walks", "tlb"])
+    assert len({key(options=RunOptions(record=names)) for names in recorded}) == 1
+    assert key(options=RunOptions(output="x.h5", log="x.jsonl")) == key()
     one = load_model("tiny", (), {"clock": "2GHz", "tlb.L1.entries": 4})
     other = load_model("tiny", (), {"tlb.L1.entries": 4, "clock": "2GHz"})
     nw = load_workload("nw", "smoke")
@@ -83,8 +88,10 @@ def test_another_run_has_another_key() -> None:
         key(variants=("ideal-tlb",)),
         key(seed=1),
         key(scale="quick"),
-        key(record=("walks",)),
-        key(record=("walks", "tlb")),
+        key(options=RunOptions(record=("walks",))),
+        key(options=RunOptions(record=("walks", "tlb"))),
+        key(options=RunOptions(until=["9kcycles"])),
+        key(options=RunOptions(skip="1launches")),
         key(workload="mask/NW"),  # results name it
         key(workload="histo"),
         key(model="kepler-uvm"),

@@ -12,6 +12,7 @@ import gpusim
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot
 from gpusim.hardware.tlb import SetAssociativeArray
+from gpusim.runs.options import RunOptions
 from gpusim.studies.sweep.code import semantics
 from gpusim.studies.sweep.plan import make_plan
 from gpusim.studies.sweep.run_claims import Claims, claim_file
@@ -40,8 +41,7 @@ def task(tmp_path: Path) -> Task:
         key=run.key,
         model=run.model,
         workload=run.workload,
-        record=(),
-        output=tmp_path / "run.h5",
+        options=RunOptions(output=tmp_path / "run.h5"),
         trace=tmp_path / "run.trace",
         claim=claim_file(tmp_path, run.key),
         sweep=claims.id,
@@ -101,9 +101,14 @@ def test_another_gpusim_does_nothing(task: Task) -> None:
     assert not task.output.exists()
 
 
-@pytest.mark.parametrize("what", ["output", "trace"])
-def test_a_folder_that_cannot_be_written_stops_the_sweep(task: Task, what: str) -> None:
-    outcome = perform(evolve(task, **{what: Path("/nowhere/at/all")}))
+@pytest.mark.parametrize(
+    "change",
+    [{"options": RunOptions(output="/nowhere/at/all")}, {"trace": Path("/nowhere/at/all")}],
+)
+def test_a_folder_that_cannot_be_written_stops_the_sweep(
+    task: Task, change: dict[str, object]
+) -> None:
+    outcome = perform(evolve(task, **change))
     assert isinstance(outcome, Failure)
     assert outcome.stop
     assert "/nowhere/at" in outcome.message

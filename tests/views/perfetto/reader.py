@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
-
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 
 TrackPath = tuple[str, ...]

@@ -7,10 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
 
 from gpusim.results import Result
 from gpusim.views.perfetto import export
-from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
 
 SHELL = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
 

@@ -16,9 +16,9 @@ from gpusim.hardware.sm.untimed.partial_launch import PIECE_ROWS, Rest
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.warp import Block, SkippedBlock
 from gpusim.machine import Machine, Tenant
-from gpusim.runs.simulate import assign_sms
-from gpusim.runs.simulate import run as run_machine
+from gpusim.runs.run import run_machine
 from gpusim.runs.skipping import SkipFirst
+from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
 
 

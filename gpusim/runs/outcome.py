@@ -1,0 +1,169 @@
+"""What a machine hands over at the end of a run, as facts of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from attrs import frozen
+
+from gpusim.config.auxiliary import SIDE_CACHES
+from gpusim.config.load import LoadedModel
+from gpusim.core.stop import Stop
+from gpusim.core.version import __version__
+from gpusim.hardware.sm.block_scheduler import BlockScheduler
+from gpusim.machine import Machine
+from gpusim.results.run_data import (
+    ApplicationFacts,
+    LaunchFacts,
+    Provenance,
+    RunData,
+    WallClock,
+)
+from gpusim.runs.checkpoint import Replay
+from gpusim.runs.headline import broken_formulas, headline
+from gpusim.runs.options import RunOptions
+from gpusim.runs.skipping import SkipFirst, skip_warnings
+from gpusim.runs.warnings import warnings_of
+from gpusim.runs.windows.measured import MeasuringPace
+from gpusim.traces.warp_width import told_of_width
+from gpusim.workloads.workload import Workload
+
+
+@frozen(eq=False)
+class Ended:
+    """What was run, and how.
+
+    Attributes:
+        model, workload, options: of the run.
+        command_line: what the result names as its origin.
+        started: when it began, in seconds of `time.perf_counter`.
+    """
+
+    model: LoadedModel
+    workload: Workload
+    options: RunOptions
+    command_line: Sequence[str]
+    started: float
+
+
+def run_data(
+    machine: Machine,
+    ended: Ended,
+    stops: Sequence[Stop],
+    pace: SkipFirst | MeasuringPace | Replay | None,
+) -> RunData:
+    """The facts of a run whose machine has drained.
+
+    Args:
+        machine: that ran.
+        ended: what was run.
+        stops: what became of the rules by which applications are stopped.
+        pace: what was executed without a clock; None: nothing.
+    """
+    counters = list(machine.first_run_rows())
+    apps = range(len(machine.tenants))
+    sums = np.array([machine.first_run_state_sums(app) for app in apps], dtype=np.int64)
+    sums = sums.swapaxes(0, 1)
+    applications = _applications(machine)
+    cycles = max(application.end for application in applications)
+    model, workload = ended.model, ended.workload
+    return RunData(
+        provenance=_provenance(ended, stops, pace),
+        config_toml=model.to_toml(),
+        workload_toml=workload.to_toml(),
+        origins=model.origins,
+        summary=headline(
+            machine.metrics,
+            counters,
+            sums,
+            dict(zip(machine.states, machine.families, strict=True)),
+            applications,
+            cycles,
+            machine.config.clock,
+        ),
+        counters=counters,
+        states=machine.states,
+        state_sums=sums,
+        applications=applications,
+        launches=_launches(machine),
+        wall=WallClock.since(ended.started),
+        warnings=[
+            *map(str, stops),
+            *(skip_warnings(machine, pace) if isinstance(pace, SkipFirst | Replay) else ()),
+            *warnings_of(machine, cycles),
+            *broken_formulas(machine.metrics, counters, cycles, machine.config.clock),
+            *_of_other_width(model, workload),
+        ],
+        families=machine.families,
+        stops=stops,
+    )
+
+
+def _provenance(
+    ended: Ended, stops: Sequence[Stop], pace: SkipFirst | MeasuringPace | Replay | None
+) -> Provenance:
+    model, workload, events = ended.model, ended.workload, ended.options.events
+    return Provenance(
+        gpusim=__version__,
+        model=model.name,
+        workload=workload.name,
+        scale=workload.scale,
+        seed=workload.seed,
+        variants=tuple(model.variants),
+        overrides=(
+            *(f"{key}={value}" for key, value in model.overrides.items()),
+            *(f"workload.{key}={value}" for key, value in workload.overrides.items()),
+            *([] if events is None else [f"events={events}"]),
+            *(f"until={stop.app}={stop.rule}" for stop in stops),
+            *([pace.setting] if isinstance(pace, SkipFirst | Replay) else []),
+            *([f"sample={pace.plan}"] if isinstance(pace, MeasuringPace) else []),
+        ),
+        command_line=tuple(ended.command_line),
+    )
+
+
+def _of_other_width(model: LoadedModel, workload: Workload) -> Iterator[str]:
+    """Applications whose warps were traced with another number of threads."""
+    sides = [name for name in SIDE_CACHES if getattr(model.config, name) is not None]
+    for spec in workload.applications:
+        traced = spec.warp_size or model.config.sm.warp_size
+        if told := told_of_width(traced, model.config.sm.warp_size, sides):
+            yield f"{spec.name}: {told}"
+
+
+def _applications(machine: Machine) -> list[ApplicationFacts]:
+    return [
+        ApplicationFacts(
+            name=tenant.name,
+            asid=scheduler.asid,
+            sms=tuple(tenant.sms),
+            launches=len(scheduler.records),
+            blocks=sum(record.blocks for record in scheduler.records),
+            warps=_first_warps(machine, scheduler),
+            end=scheduler.finished_at,
+        )
+        for tenant, scheduler in zip(machine.tenants, machine.schedulers, strict=True)
+    ]
+
+
+def _first_warps(machine: Machine, scheduler: BlockScheduler) -> int:
+    first_run = machine.first_runs.get(scheduler.app)
+    return first_run.warps if first_run else scheduler.warps_launched
+
+
+def _launches(machine: Machine) -> list[LaunchFacts]:
+    """All launches, in the order in which they began."""
+    launches = [
+        LaunchFacts(
+            app=machine.names[record.app],
+            launch=record.index,
+            kernel=record.kernel,
+            begin=record.begin,
+            end=record.end,
+            blocks=record.blocks,
+        )
+        for scheduler in machine.schedulers
+        for record in scheduler.records
+    ]
+    return sorted(launches, key=lambda launch: (launch.begin, launch.app))

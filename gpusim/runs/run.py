@@ -1,0 +1,213 @@
+"""A run: one machine, one workload, one result."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+
+from attrs import evolve, field, frozen
+
+from gpusim.config.load import LoadedModel
+from gpusim.core.errors import UserError, own_code_errors
+from gpusim.machine import Machine, Tenant
+from gpusim.results.result import Result
+from gpusim.runs.checkpoint import Replay
+from gpusim.runs.checkpoint.matching import replay_of
+from gpusim.runs.conservation import check_conservation
+from gpusim.runs.listening import listen
+from gpusim.runs.monitor import Progress, every, now_and_then
+from gpusim.runs.monitor import sample as progress_of
+from gpusim.runs.options import RunOptions
+from gpusim.runs.outcome import Ended, run_data
+from gpusim.runs.page_events import play, read_events
+from gpusim.runs.recorder import Recorder
+from gpusim.runs.run_log import LOG_EVERY, RunLog
+from gpusim.runs.skipping import SkipFirst, parse_skip
+from gpusim.runs.stopping import Stopping, parse_rules
+from gpusim.runs.tenants import assign_sms, own_modules_of
+from gpusim.runs.warming import prepare_warming
+from gpusim.runs.windows.measured import MeasuringPace
+from gpusim.runs.windows.sampled_run import plan_windows, sampled
+from gpusim.runs.writer import ResultWriter
+from gpusim.workloads.tables import Timed
+from gpusim.workloads.workload import Workload
+
+GARBAGE_OBJECTS = 500_000
+"""Objects allocated, and not freed, between two collections of reference cycles."""
+
+LARGE_ARRAYS = 32 << 20
+"""Bytes of a workload's arrays from which on earlier machines are looked for."""
+
+AnyPace = SkipFirst | MeasuringPace | Replay | None
+"""What of the programs is executed without a clock; None: nothing."""
+
+
+@frozen(eq=False)
+class Observers:
+    """What looks on while a machine runs, and is no option of the run.
+
+    Attributes:
+        progress: called a few times a second of real time, and at the end.
+        attach: is given the machine before its first cycle, to listen to its probes, or to start
+            processes of its own on ``machine.env``.  What it changes is no part of the result's
+            configuration.
+        command_line: what the result names as its origin; default: that of this process.
+    """
+
+    progress: Callable[[Progress], None] | None = None
+    attach: Callable[[Machine], None] | None = None
+    command_line: Sequence[str] = field(factory=lambda: tuple(sys.argv))
+
+
+class Run:
+    """One run, ready to be executed once.
+
+    Args:
+        model: the machine.
+        workload: what runs on it.
+        options: where they say nothing of what is timed, the workload does.
+        observers: what looks on.
+
+    Raises:
+        UserError: the workload does not fit the machine, or options contradict each other.
+    """
+
+    def __init__(
+        self,
+        model: LoadedModel,
+        workload: Workload,
+        options: RunOptions,
+        observers: Observers,
+    ) -> None:
+        self.model = model
+        self.workload = workload
+        self.options = _with_what_is_timed(options, workload.timed)
+        self.observers = observers
+        self.tenants = assign_sms(model, workload)
+
+    def execute(self) -> Result:
+        """Run the machine to its end, check it, and write the result.
+
+        Returns:
+            the result, opened for reading.
+
+        Raises:
+            UserError: impossible input, a file cannot be written, or a policy or program of the
+                user's own failed; nothing but the log is left behind.
+            DeadlockError: the simulated machine stands still.
+            ConservationError: the simulator is wrong.
+        """
+        started = time.perf_counter()
+        options, log = self.options, self.options.log
+        _forget_earlier_machines(self.tenants)
+        with (
+            ResultWriter(options.output) as writer,
+            nullcontext() if log is None else RunLog(log, options.log_every or LOG_EVERY) as lines,
+            own_code_errors(own_modules_of(self.model, self.tenants, self.observers.attach)),
+        ):
+            pace = self._pace()
+            machine = self._machine(pace)
+            finish = listen(machine, Recorder(writer, options.record))
+            self._start_onlookers(machine, lines)
+            stopping = Stopping(machine, parse_rules(options.until, machine.names))
+            run_machine(machine)
+            finish()
+            self._report_end(machine, lines)
+            data = run_data(
+                machine,
+                Ended(self.model, self.workload, options, self.observers.command_line, started),
+                stopping.stops(),
+                pace,
+            )
+            return writer.finish(
+                sampled(data, machine, pace) if isinstance(pace, MeasuringPace) else data
+            )
+
+    def _pace(self) -> AnyPace:
+        """What is skipped, if anything.
+
+        Raises:
+            UserError: an option is wrong, or contradicts another one.
+        """
+        options = self.options
+        if options.start:
+            if options.skip or options.sample:
+                raise UserError(
+                    "--from: the file says what is skipped: not with --skip or --sample"
+                )
+            return replay_of(options.start, self.model, self.workload, self.tenants)
+        if not options.sample:
+            return parse_skip(options.skip) if options.skip else None
+        if options.skip or options.until:
+            raise UserError("--sample is of whole programs: not with --skip or --until")
+        return plan_windows(self.model, self.workload, options.sample)
+
+    def _machine(self, pace: AnyPace) -> Machine:
+        """The machine, ready to skip what its pace says."""
+        machine = Machine(self.model.config, self.tenants, self.workload.seed, pace)
+        if pace is not None:
+            prepare_warming(machine)
+        if isinstance(pace, MeasuringPace):
+            pace.machine = machine
+        if isinstance(pace, Replay):
+            pace.prepare(machine)
+        return machine
+
+    def _start_onlookers(self, machine: Machine, lines: RunLog | None) -> None:
+        """Start what happens beside the programs: events of pages, reports, processes of users."""
+        if self.options.events is not None:
+            machine.env.start(play(machine, read_events(self.options.events, self.tenants)))
+        if self.observers.progress is not None:
+            machine.env.start(now_and_then(machine, self.observers.progress), onlooker=True)
+        if lines is not None:
+            machine.env.start(every(lines.every, machine, lines.write), onlooker=True)
+        if self.observers.attach is not None:
+            self.observers.attach(machine)
+
+    def _report_end(self, machine: Machine, lines: RunLog | None) -> None:
+        end = progress_of(machine, done=True)
+        if self.observers.progress is not None:
+            self.observers.progress(end)
+        if lines is not None:
+            lines.write(end)
+
+
+def _with_what_is_timed(options: RunOptions, timed: Timed) -> RunOptions:
+    """The options, with what the workload says of what is timed if they say nothing."""
+    if options.until or options.skip or options.sample or options.start:
+        return options
+    return evolve(
+        options, until=timed.until, skip=timed.skip, sample=timed.sample, start=timed.start
+    )
+
+
+def run_machine(machine: Machine) -> None:
+    """Run a machine until everything has drained, and check that nothing was lost."""
+    with _rare_garbage_collection():
+        machine.env.run()
+    machine.watchdog.check_drained()
+    check_conservation(machine)
+
+
+def _forget_earlier_machines(tenants: Sequence[Tenant]) -> None:
+    """Make room where arrays are large: a machine refers to itself, so that nobody else frees it.
+
+    Python looks for such objects when there are many of them; that these hold gigabytes it does
+    not see, and a process that runs one large program after the other would fill all memory.
+    """
+    if sum(one.bytes for tenant in tenants for one in tenant.application.buffers) > LARGE_ARRAYS:
+        gc.collect()
+
+
+@contextmanager
+def _rare_garbage_collection() -> Iterator[None]:
+    """Look for reference cycles seldom: transactions make none, and every look costs."""
+    before = gc.get_threshold()
+    gc.set_threshold(GARBAGE_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -1,0 +1,80 @@
+"""The applications of a workload on the SMs of a machine, and whose code they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+
+from gpusim.config.load import LoadedModel
+from gpusim.core.errors import UserError, own_modules
+from gpusim.core.registry import find_policy
+from gpusim.core.warp_program import Application
+from gpusim.machine import Machine, Tenant
+from gpusim.machine.check_policies import policies_of
+from gpusim.programs.program_function import FunctionProgram
+from gpusim.workloads.sampling import SampledProgram
+from gpusim.workloads.workload import Workload
+
+
+def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
+    """The applications of a workload on disjoint SMs.
+
+    Raises:
+        UserError: there are too few SMs.
+    """
+    tenants = []
+    first = 0
+    for spec, count in zip(workload.applications, sm_counts(model, workload), strict=True):
+        if not count:
+            raise UserError(
+                f"workload {workload.name!r}: application {spec.name!r} gets no SM: {model.name} "
+                f"has sm.count = {model.config.sm.count} for {len(workload.applications)} "
+                "applications"
+            )
+        restart = spec.start if workload.relaunch and len(workload.applications) > 1 else None
+        sms = range(first, first + count)
+        tenants.append(Tenant(spec.name, spec.start(), sms, restart, spec.instance))
+        first += count
+    return tenants
+
+
+def sm_counts(model: LoadedModel, workload: Workload) -> list[int]:
+    """SMs of each application: by their instances, or by their shares (equal if not given)."""
+    specs, config = workload.applications, model.config
+    slices = [spec.instance for spec in specs if spec.instance is not None]
+    if slices:
+        _check_instances(model, workload, slices)
+        return [config.instance(number).sm.count for number in slices]
+    given = [spec.share for spec in specs if spec.share is not None]
+    equal = (1 - sum(given)) / max(len(specs) - len(given), 1)
+    shares = [equal if spec.share is None else spec.share for spec in specs]
+    bounds = [round(config.sm.count * share) for share in accumulate(shares, initial=0.0)]
+    return [last - first for first, last in pairwise(bounds)]
+
+
+def _check_instances(model: LoadedModel, workload: Workload, slices: Sequence[int]) -> None:
+    mig = model.config.mig
+    why = mig.refusal(slices) if mig else "the model has no table [mig]"
+    if why:
+        instances = "+".join(f"{number}g" for number in slices)
+        raise UserError(
+            f"workload {workload.name!r} has MIG instances of {instances}, which {model.name} "
+            f"cannot have: {why}"
+        )
+
+
+def own_modules_of(
+    model: LoadedModel,
+    tenants: Sequence[Tenant],
+    attach: Callable[[Machine], None] | None = None,
+) -> frozenset[str]:
+    """Modules of the policies, programs and functions that are not gpusim's."""
+    classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
+    makers = [_maker(tenant.application) for tenant in tenants]
+    return own_modules([*classes, *makers, *([] if attach is None else [attach])])
+
+
+def _maker(application: Application) -> object:
+    """The class, or the generator function, that an application is made by."""
+    whole = application.program if isinstance(application, SampledProgram) else application
+    return whole.function if isinstance(whole, FunctionProgram) else type(whole)
