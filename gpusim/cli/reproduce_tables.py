@@ -11,7 +11,8 @@ from rich.text import Text
 
 from gpusim.cli.console import stdout_console
 from gpusim.studies.reproduce.claims import Paper, Role
-from gpusim.studies.reproduce.page import cells_of, ours, statement_of
+from gpusim.studies.reproduce.figure_table import cells_of
+from gpusim.studies.reproduce.page import ours, statement_of
 from gpusim.studies.reproduce.run import Judged, Outcome
 from gpusim.studies.reproduce.verdict import Verdict
 

@@ -10,21 +10,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpusim.core.errors import WriteError
 from gpusim.files.whole_files import whole_file
 from gpusim.studies.reproduce.catalog import figures_of
 from gpusim.studies.reproduce.claims import Claim, Paper
+from gpusim.studies.reproduce.figure_table import TABLES, write_table
 from gpusim.studies.reproduce.first_screen import first_screen
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
 from gpusim.studies.reproduce.sensitivity import Sensitivity
 from gpusim.studies.reproduce.sensitivity_page import sensitivity_part, sources
 from gpusim.studies.reproduce.verdict import Measured, Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PICTURES = "pictures"
 """Folder beside the pages."""
@@ -59,10 +56,13 @@ def write_page(
         WriteError: it cannot be read or written.
     """
     path = folder / f"{paper.name}.md"
+    found = list(found)
     try:
         parts = parts_of(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise WriteError(f"cannot read {path}: {error}") from error
+    for one in found:
+        write_table(one, folder)
     parts |= {one.figure.id: "\n".join(_part(one, kind)) for one in found if one.table is not None}
     if tried is not None:
         name = choices_id(paper)
@@ -157,10 +157,7 @@ def _part(found: Outcome, kind: str) -> Iterator[str]:
     yield from (f"![{figure.title}]({PICTURES}/{figure.id}.{kind})", "")
     if found.claims:
         yield from claims_table(found.claims)
-    rows = [(str(name), *cells) for name, *cells in cells_of(found.table, figure.cell)]
-    table = markdown((str(found.table.index.name), *map(str, found.table.columns)), rows)
-    yield _folded("The numbers of the figure", "\n".join(table))
-    yield ""
+    yield from (f"[The numbers of the figure]({TABLES}/{figure.id}.csv)", "")
 
 
 def claims_table(claims: Iterable[Judged]) -> Iterator[str]:
@@ -194,15 +191,3 @@ def ours(claim: Claim, measured: Measured | None) -> str:
     numbers = f"{values} {claim.unit}".strip() if values else ""
     text = "; ".join(filter(None, (numbers, measured.text)))
     return f"**{text}** ({claim.measured})"
-
-
-def cells_of(table: pd.DataFrame, cell: str) -> Iterator[tuple[str, ...]]:
-    """The rows of a table as text: floats as `cell` says, whole numbers in full."""
-    for row in table.itertuples():
-        yield tuple(_cell(value, cell) for value in row)
-
-
-def _cell(value: object, cell: str) -> str:
-    if isinstance(value, float):
-        return "–" if isnan(value) else cell.format(value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
