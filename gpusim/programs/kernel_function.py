@@ -111,7 +111,7 @@ class KernelFunction(Generic[P]):
             return KernelLaunch(
                 name=self.name,
                 shape=shape,
-                body=partial(self._run, bound),
+                body=partial(self._run, bound.args[1:], bound.kwargs),
                 registers_per_thread=_number(self.registers, bound),
                 shared_bytes=_number(self.shared, bound),
                 in_step=self.in_step,
@@ -159,10 +159,11 @@ class KernelFunction(Generic[P]):
         bound.apply_defaults()
         return bound
 
-    def _run(self, bound: inspect.BoundArguments, k: BlockTracer) -> Iterator[None] | None:
+    def _run(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], k: BlockTracer
+    ) -> Iterator[None] | None:
         """Execute the body for the tracer's threads."""
-        _, *args = bound.args
-        done = self.function(k, *args, **bound.kwargs)
+        done = self.function(k, *args, **kwargs)
         if done is None or isinstance(done, Iterator):
             return done
         raise UserError(
