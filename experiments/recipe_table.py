@@ -26,6 +26,7 @@ from gpusim.workloads.workload import Workload
 
 PROGRAM, PARAMETERS = "atax", {"n": 128, "iterations": 1}
 RUNS = "✓"
+EVERYWHERE = "On all models: "
 
 
 @frozen
@@ -78,9 +79,13 @@ def _reasons(message: str, model: str) -> Iterator[str]:
 
 
 def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
-    """Outcomes by recipe and model as a table in Markdown, reasons numbered below it."""
+    """Outcomes by recipe and model in Markdown.
+
+    First the recipes that run on all models, then a table of the others, reasons numbered below it.
+    """
     models, recipes = data_names("models"), recipe_names()
     reasons: dict[str, int] = {}
+    everywhere: list[str] = []
     lines = [f"| recipe | {' | '.join(models)} |", f"|---|{':-:|' * len(models)}"]
     for recipe in recipes:
         cells = []
@@ -88,8 +93,12 @@ def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
             why = outcomes[recipe, model].reasons
             numbers = (str(reasons.setdefault(one, len(reasons) + 1)) for one in why)
             cells.append(", ".join(numbers) or RUNS)
-        lines.append(f"| `{recipe}` | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *(f"{number}. {one}" for one, number in reasons.items())])
+        if set(cells) == {RUNS}:
+            everywhere.append(f"`{recipe}`")
+        else:
+            lines.append(f"| `{recipe}` | {' | '.join(cells)} |")
+    numbered = (f"{number}. {one}" for one, number in reasons.items())
+    return "\n".join([f"{EVERYWHERE}{', '.join(everywhere)}.", "", *lines, "", *numbered])
 
 
 def listing() -> str:
