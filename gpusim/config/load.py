@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.check import check_machine
 from gpusim.config.check_memory import check_memory
 from gpusim.config.check_virtual import check_virtual_l2
+from gpusim.config.field_facts import optional_keys
 from gpusim.config.layers import (
     NONE,
     OVERRIDE,
@@ -50,30 +50,7 @@ DEFAULT = "default"
 """Origin of a value that no layer sets."""
 
 
-OPTIONAL = (
-    "dispatch",
-    "fbt",
-    "fbt.remapping",
-    "tlb.*",
-    "tlb.*.hash",
-    "tlb.*.victims",
-    "stage.*",
-    "walk.cache",
-    "dram.hash",
-    "dram.partition",
-    "dram.refresh",
-    "dram.trip",
-    "l2.entry",
-    "l2.hash",
-    "l2.sector",
-    "l2.byte_masks",
-    "l2.far",
-    "l2.copies",
-    "l1.unified",
-    "l1.carve_outs",
-    "l1.hash",
-    *(key for name in SIDE_CACHES for key in (name, f"{name}.tlb")),
-)
+OPTIONAL = optional_keys(GpuConfig)
 """Tables and keys that a machine may do without: `NONE` takes them away."""
 
 Check = Callable[[GpuConfig], Iterable[Problem]]

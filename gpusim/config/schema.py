@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from gpusim.config.auxiliary import GROUPS, SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
 from gpusim.config.choices import CHOICES, choice_of
 from gpusim.config.dram import DramConfig
+from gpusim.config.field_facts import later
 from gpusim.config.mig import MigConfig
 from gpusim.config.paging import PagingConfig
 from gpusim.core.interleaving import HASHES, RANDOM, XOR
@@ -57,10 +58,10 @@ class SmConfig:
     max_blocks: int = 16
     registers: int = 65536
     shared_memory: Bytes = Bytes(48 << 10)
-    block_start: Duration = cycles(1)
-    block_end: str = choice_of("answered", "sent")
+    block_start: Duration = later(cycles(1))
+    block_end: str = later(choice_of("answered", "sent"))
     lsu_width: int = 1
-    lsu_interval: int = 1
+    lsu_interval: int = later(1)
     lsu_queue: int = 8
     max_loads: int = 8
     store_credits: int = 64
@@ -109,13 +110,13 @@ class L1Config:
     mshrs: int = 32
     mshr_merge: int = 64
     translation: str = choice_of("parallel", "before", "after", "after-l2")
-    at_launch: str = choice_of("invalidate", "keep")
-    writes: str = choice_of("update", "allocate", "evict")
+    at_launch: str = later(choice_of("invalidate", "keep"))
+    writes: str = later(choice_of("update", "allocate", "evict"))
     unified: Bytes | None = None
     carve_outs: str | None = None
-    allocate: str = choice_of("on-fill", "on-miss")
+    allocate: str = later(choice_of("on-fill", "on-miss"))
     hash: str | None = choice_of(XOR, default=None)
-    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
+    replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
 
     @property
     def sets(self) -> int:
@@ -181,8 +182,8 @@ class TlbConfig:
     ports: int = 1
     latency: Duration = cycles(1)
     mshrs: int = 32
-    misses: str = choice_of("mshr", "hit-under-miss", "lsu-blocking")
-    merging: bool = True
+    misses: str = later(choice_of("mshr", "hit-under-miss", "lsu-blocking"))
+    merging: bool = later(True)
     queue: int = 64
     trip: Duration = cycles(0)
     array: PolicyConfig = policy_of(Slot.TLB_ARRAY, "set-associative")
@@ -190,7 +191,7 @@ class TlbConfig:
     hash: str | None = choice_of(XOR, default=None)
     victims: int | None = None
     fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
-    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
+    replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
     ideal: bool = False
 
     def part(self, slices: int, whole: int) -> TlbConfig:
@@ -224,7 +225,7 @@ class WalkCacheConfig:
     ways: int = 0
     line: Bytes = Bytes(64)
     latency: Duration = cycles(0)
-    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
+    replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
 
     @property
     def blocks(self) -> int:
@@ -256,10 +257,10 @@ class WalkConfig:
     cost: str = choice_of("fixed", "per-level", "memory")
     latency: Duration = cycles(500)
     memory: str = choice_of("l2", "dram")
-    sent_by: str = choice_of("walkers", "sms")
+    sent_by: str = later(choice_of("walkers", "sms"))
     trip: Duration = cycles(0)
     queue: int = 1024
-    order: PolicyConfig = policy_of(Slot.WALK_ORDER, "fcfs")
+    order: PolicyConfig = later(policy_of(Slot.WALK_ORDER, "fcfs"))
     cache: WalkCacheConfig | None = None
 
     def reads(self, memory: str) -> bool:
@@ -305,7 +306,7 @@ class MemoryConfig:
     size: Bytes = Bytes(4 << 30)
     frames: PolicyConfig = policy_of(Slot.FRAMES, "first-touch")
     levels: int = choice_of(3, 4, 5, default=4)
-    table_entries: int = choice_of(32, 64, 128, 256, 512, default=512)
+    table_entries: int = later(choice_of(32, 64, 128, 256, 512, default=512))
 
     @property
     def walk_levels(self) -> int:
@@ -330,7 +331,7 @@ class CrossbarConfig:
     latency: Duration = cycles(8)
     bytes_per_cycle: int = 32
     queue: int = 16
-    pipelined: bool = False
+    pipelined: bool = later(False)
     ideal: bool = False
 
 
@@ -376,7 +377,7 @@ class L2Config:
     sector: Bytes | None = None
     byte_masks: bool | None = None
     banks: int = 8
-    partitions: int = 1
+    partitions: int = later(1)
     far: Duration | None = None
     copies: str | None = choice_of("reads", default=None)
     hash: str | None = choice_of(*HASHES, RANDOM, default=None)
@@ -386,10 +387,10 @@ class L2Config:
     mshrs: int = 64
     mshr_merge: int = 64
     queue: int = 16
-    page_table_reads: str = choice_of("first", "in-order")
+    page_table_reads: str = later(choice_of("first", "in-order"))
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")
     partition: str = choice_of("none", "ways")
-    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
+    replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
 
     @property
     def sectored(self) -> bool:
@@ -484,7 +485,7 @@ class GpuConfig:
     read_only: SideCacheConfig | None = None
     instruction: InstructionCacheConfig | None = None
     watchdog: Duration = cycles(200_000)
-    launch_overhead: Duration = cycles(0)
+    launch_overhead: Duration = later(cycles(0))
     dispatch: int | None = None
     stages: tuple[str, ...] = ()
     stage: Mapping[str, StageConfig] = field(factory=dict)

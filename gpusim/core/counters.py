@@ -8,9 +8,16 @@ from typing import Any
 from attrs import field, fields, frozen
 
 
-def count(description: str, unit: str = "1") -> Any:
-    """A counter attribute of an attrs class: starts at 0, knows its unit and what it counts."""
-    return field(default=0, metadata={"unit": unit, "description": description})
+def count(description: str, unit: str = "1", *, later: bool = False) -> Any:
+    """A counter attribute of an attrs class: starts at 0, knows its unit and what it counts.
+
+    Args:
+        description: what it counts.
+        unit: of its value.
+        later: it came after digests were defined: neither it nor a headline number that is made of
+            it counts in them, so that runs keep theirs.
+    """
+    return field(default=0, metadata={"unit": unit, "description": description, "later": later})
 
 
 @frozen
@@ -22,6 +29,7 @@ class CounterRow:
         instance: which of the components of that name.
         app: name of the application; empty for counters that belong to none.
         name, value, unit, description: the counter itself.
+        later: as in `count`.
     """
 
     component: str
@@ -31,6 +39,7 @@ class CounterRow:
     value: int
     unit: str
     description: str
+    later: bool = False
 
 
 def counter_rows(component: str, instance: int, app: str, counters: Any) -> Iterator[CounterRow]:
@@ -44,6 +53,7 @@ def counter_rows(component: str, instance: int, app: str, counters: Any) -> Iter
             getattr(counters, attribute.name),
             attribute.metadata["unit"],
             attribute.metadata["description"],
+            attribute.metadata["later"],
         )
 
 

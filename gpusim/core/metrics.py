@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields_dict, frozen
 
 from gpusim.core.counters import ratio
 from gpusim.core.tally import Sum, Tally, check_counted, sum_of
@@ -158,6 +158,8 @@ class Metric:
         description: for the eye; ``{}`` as in the name.
         formula: how it is made.
         paths: where its counters are.
+        later: whether a counter of its formula came after digests were defined
+            (`gpusim.core.counters.count`).
     """
 
     name: str
@@ -165,6 +167,7 @@ class Metric:
     description: str
     formula: Formula
     paths: tuple[str, ...] = ()
+    later: bool = False
 
     def value(self, scope: Scope) -> Number:
         """The number."""
@@ -183,7 +186,15 @@ def declare_metrics(counters: type, *metrics: Metric) -> None:
     for metric in metrics:
         for one in metric.formula.sums:
             check_counted(f"the headline number {metric.name!r}", one, (counters,))
-    _DECLARED[counters] = metrics
+    _DECLARED[counters] = tuple(
+        evolve(metric, later=_is_later(metric, counters)) for metric in metrics
+    )
+
+
+def _is_later(metric: Metric, counters: type) -> bool:
+    facts = fields_dict(counters)
+    names = (term.counter for one in metric.formula.sums for term in one.terms)
+    return any(facts[name].metadata["later"] for name in names if name in facts)
 
 
 def declared_metrics() -> Iterator[tuple[type, Metric]]:

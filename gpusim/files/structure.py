@@ -80,7 +80,7 @@ def unstructure(config: attrs.AttrsInstance) -> dict[str, Any]:
     for attribute in fields_of(type(config)):
         value = getattr(config, attribute.name)
         if value is not None:
-            tables[attribute.name] = _unstructured(value, _present(attribute.type))
+            tables[attribute.name] = _unstructured(value, present(attribute.type))
     return tables
 
 
@@ -120,14 +120,14 @@ def default_of(cls: type, key: Key) -> Any:
         fields = _fields(kind)
         if name not in fields:
             raise StructureError([Problem(key[:end], _unknown(name, fields))])
-        default, kind = fields[name].default, _present(fields[name].type)
+        default, kind = fields[name].default, present(fields[name].type)
     if hasattr(default, "factory"):
         default = default.factory()
     return None if default in (None, attrs.NOTHING) else _unstructured(default, kind)
 
 
-def _present(kind: Any) -> Any:
-    """``X`` of ``X | None``."""
+def present(kind: Any) -> Any:
+    """The type ``X`` of ``X | None``, or the type itself."""
     kinds = get_args(kind)
     return next(one for one in kinds if one is not NoneType) if NoneType in kinds else kind
 
@@ -163,6 +163,11 @@ def _unstructured(value: Any, kind: Any) -> Any:
     if attrs.has(type(value)):
         return unstructure(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def as_written(value: Any, kind: Any) -> Any:
+    """A value of a schema class, of the type `kind`, as files write it."""
+    return _unstructured(value, kind)
 
 
 def _strict(kind: type, what: str) -> Callable[[Any, Any], Any]:

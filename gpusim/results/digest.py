@@ -6,38 +6,16 @@ import hashlib
 import struct
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from gpusim.config.auxiliary import SIDE_CACHES
+from gpusim.config.field_facts import later_keys
+from gpusim.config.schema import GpuConfig
 from gpusim.results.run_data import RunData
 
 Plain = None | bool | int | float | str | Sequence["Plain"] | Mapping[str, "Plain"]
 """What can be encoded."""
-
-LATER: Mapping[str, Plain] = {
-    "launch_overhead": "0 cycles",
-    "crossbar.pipelined": False,
-    "l1.allocate": "on-fill",
-    "l1.at_launch": "invalidate",
-    "l1.replacement": "lru",
-    "l1.writes": "update",
-    "l2.page_table_reads": "first",
-    "l2.partitions": 1,
-    "memory.table_entries": 512,
-    "sm.block_end": "answered",
-    "sm.block_start": "1 cycles",
-    "sm.lsu_interval": 1,
-    "l2.replacement": "lru",
-    "tlb.*.merging": True,
-    "tlb.*.misses": "mshr",
-    "tlb.*.replacement": "lru",
-    "walk.cache.replacement": "lru",
-    "walk.order": "fcfs",
-    "walk.sent_by": "walkers",
-}
-"""Keys of a model that came after the digest was defined, with the value of a machine without them.
-
-Only another value counts, so that a run that does not use them keeps its digest.
-"""
 
 
 def digest(run: RunData) -> str:
@@ -45,17 +23,21 @@ def digest(run: RunData) -> str:
 
     Neither wall-clock values nor recorded events nor the order of counters and keys count, so it
     is the same whatever was recorded, on any platform.  Prose (descriptions, origins, comments of
-    the TOML text) does not count either, nor do `LATER` keys that are not used.
+    the TOML text) does not count either.  What is `later` does not count: counters, what is made of
+    them, and keys of the schema at their defaults.
     """
     plain: dict[str, Plain] = {
         "config": _counted(tomllib.loads(run.config_toml)),
         "workload": run.provenance.workload,
         "scale": run.provenance.scale,
         "seed": run.provenance.seed,
-        "summary": {value.name: [value.value, value.unit] for value in run.summary},
+        "summary": {
+            value.name: [value.value, value.unit] for value in run.summary if not value.later
+        },
         "counters": sorted(
             [row.component, row.instance, row.app, row.name, row.value, row.unit]
             for row in run.counters
+            if not row.later
         ),
         "states": list(run.states),
         "state_sums": run.state_sums.tolist(),
@@ -100,9 +82,19 @@ def encode(value: Plain) -> bytes:
     raise TypeError(f"cannot digest {value!r} of type {type(value).__name__}")
 
 
+@cache
+def _later() -> tuple[tuple[str, Plain], ...]:
+    """Keys that count only with another value than their default.
+
+    Tables of auxiliary caches came later as a whole: in a machine that has them, all their keys
+    count.
+    """
+    return tuple(later_keys(GpuConfig, without=SIDE_CACHES))
+
+
 def _counted(config: dict[str, Any]) -> dict[str, Any]:
-    """A model's tables without the `LATER` keys that are not used."""
-    for pattern, unused in LATER.items():
+    """A model's tables without the `later` keys that are not used."""
+    for pattern, unused in _later():
         _drop(config, pattern.split("."), unused)
     if config.get("stages") == [*config.get("tlb", ()), "walk"]:
         del config["stages"]  # as they were before a model could list them

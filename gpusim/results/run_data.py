@@ -77,12 +77,14 @@ class SummaryValue:
 
     Attributes:
         name, value, unit, description: the number; an int for counts.
+        later: whether it came after digests were defined, and does not count in them.
     """
 
     name: str
     value: int | float
     unit: str
     description: str
+    later: bool = False
 
 
 @frozen

@@ -66,7 +66,8 @@ def _headline(
     scope = _with_instructions(scope, metrics)
     for metric in metrics:
         number, _ = _evaluate(metric, scope)
-        yield from _if_any(metric.name, number, metric.unit, metric.description)
+        for value in _if_any(metric.name, number, metric.unit, metric.description):
+            yield evolve(value, later=metric.later)
     yield from _states(sums, states)
 
 

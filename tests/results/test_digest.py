@@ -9,12 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attr
 import numpy as np
 import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.config.auxiliary import SIDE_CACHES
+from gpusim.config.field_facts import later_keys
 from gpusim.config.schema import (
     GpuConfig,
     L1Config,
@@ -24,11 +27,14 @@ from gpusim.config.schema import (
     WalkCacheConfig,
     WalkConfig,
 )
+from gpusim.core.counters import CounterRow, count, counter_rows
+from gpusim.core.metrics import Metric, Ratio, Scope, Total, declare_metrics, place_metrics
+from gpusim.core.tally import Tally
 from gpusim.files.structure import unstructure
 from gpusim.files.units import Bytes, Hertz
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.results import ApplicationFacts, LaunchFacts, RunData, SummaryValue, WallClock, digest
-from gpusim.results.digest import LATER, encode
+from gpusim.results.digest import encode
 from gpusim.runs.writer import ResultWriter
 from tests import ROOT
 
@@ -89,11 +95,50 @@ def test_later_keys_are_those_of_the_schema_at_their_defaults() -> None:
         L2Config(Bytes(1), 1),
         GDDR5,
     )
-    for pattern, unused in LATER.items():
+    keys = dict(later_keys(GpuConfig, without=SIDE_CACHES))
+    assert {"sm.block_start", "tlb.*.merging", "walk.cache.replacement"} < keys.keys()
+    for pattern, unused in keys.items():
         found: Any = unstructure(bare)
         for name in pattern.split("."):
             found = found["L1" if name == "*" else name]
         assert found == unused
+
+
+@attr.s(auto_attribs=True)
+class Passes:
+    """What a component counts."""
+
+    passes: int = count("passes")
+    conflicts: int = count("conflicts", later=True)
+
+
+declare_metrics(
+    Passes,
+    Metric("old_passes", "1", "passes", Total("passes")),
+    Metric("new_conflicts", "1", "conflicts by pass", Ratio("conflicts", "passes")),
+)
+
+
+def test_counters_that_came_later_do_not_count(run: RunData) -> None:
+    passes, conflicts = counter_rows("sm", 0, "atax", Passes(passes=8, conflicts=2))
+    metrics = place_metrics([("sm", "sm", Passes)])
+    scope = Scope(Tally([passes, conflicts]), 10, 1)
+    old, new = (
+        SummaryValue(one.name, one.value(scope), one.unit, one.description, one.later)
+        for one in metrics
+    )
+    assert (old.value, new.value) == (8, 0.25)
+
+    def with_these(*added: Any) -> str:
+        rows = [one for one in added if isinstance(one, CounterRow)]
+        numbers = [one for one in added if isinstance(one, SummaryValue)]
+        return digest(
+            evolve(run, counters=[*run.counters, *rows], summary=[*run.summary, *numbers])
+        )
+
+    assert with_these(conflicts, new) == digest(run)
+    assert with_these(passes, conflicts, old, new) == with_these(passes, old)
+    assert len({digest(run), with_these(passes), with_these(old)}) == 3
 
 
 def test_recorded_events_do_not_count(run: RunData) -> None:
