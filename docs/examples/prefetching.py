@@ -28,7 +28,7 @@ class BufferCounters:
 
 
 class Prefetcher(StageProcess):
-    """Asks the stage below for pages that nobody has asked for, and keeps them in a buffer.
+    """Asks the stage below for pages ahead of demand, and keeps them in a buffer.
 
     Args:
         entries: pages in the buffer, which is fully associative and first in, first out.
@@ -62,7 +62,7 @@ class Prefetcher(StageProcess):
         return True
 
     def answered(self, translation: Translation) -> None:
-        if translation.path:  # somebody else's
+        if translation.path:  # of another translation
             self.pass_back(translation)
             return
         wanted = translation.tag in self._awaited
