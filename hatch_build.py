@@ -10,7 +10,9 @@ The sources stay in the wheel beside the extensions: they tell what compiled cla
 
 from __future__ import annotations
 
+import json
 import os
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -65,6 +67,9 @@ class CompileHook(BuildHookInterface[Any]):
         built = work / "built"
         for extension in _extensions(built):
             build_data["force_include"][str(extension)] = extension.relative_to(built).as_posix()
+        table = work / "compiled_classes.json"
+        table.write_text(json.dumps(self._class_table()), encoding="utf-8")
+        build_data["force_include"][str(table)] = f"{PACKAGE}/machine/{table.name}"
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
@@ -124,6 +129,16 @@ class CompileHook(BuildHookInterface[Any]):
                 path = module.relative_to(root).as_posix()
                 if module.name != "__init__.py" and path not in stay:
                     yield path
+
+    def _class_table(self) -> dict[str, Any]:
+        """What compiled classes declare, which they do not tell themselves."""
+        make = runpy.run_path(str(Path(self.root, PACKAGE, "machine", "class_table.py")))
+        sources = {
+            path.removesuffix(".py").replace("/", "."): Path(self.root, path).read_text("utf-8")
+            for path in self._modules()
+        }
+        table: dict[str, Any] = make["class_table"](sources)
+        return table
 
     def _go_without(self, obstacle: str) -> None:
         if self._wanted() == "1":
