@@ -19,6 +19,7 @@ from gpusim.core import import_path  # isort: split
 if import_path.is_started_as_module():
     import_path.leave_out_current_folder()
 
+from gpusim import views  # noqa: F401  (they register with results)
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.core.version import __version__

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
@@ -12,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.module_folders import import_packages_in
 from gpusim.core.registry import same_definition
 from gpusim.core.user_code import load_own
 from gpusim.core.warp_program import Launch
@@ -63,21 +62,6 @@ class ProgramKind:
 
 
 _PROGRAMS: dict[str, ProgramKind] = {}
-_SUITES = (
-    "amd_sdk",
-    "cuda_sdk",
-    "dnn_mark",
-    "hetero_mark",
-    "ispass",
-    "micro",
-    "pannotia",
-    "parboil",
-    "polybench",
-    "proxy_apps",
-    "rodinia",
-    "shoc",
-)
-"""Packages of `gpusim.programs` with a module a program."""
 
 
 def program(name: str, parameters: type, uses_graph: bool = False) -> Callable[[Maker], Maker]:
@@ -146,10 +130,7 @@ def _is_shipped(kind: ProgramKind) -> bool:
 
 @cache
 def _import_suites() -> None:
-    for suite in _SUITES:
-        package = importlib.import_module(f"gpusim.programs.{suite}")
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
+    import_packages_in("gpusim.programs")
 
 
 def find_program(name: str) -> ProgramKind:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from gpusim.results.datasets import (
 from gpusim.results.inconsistent_file import misread
 from gpusim.results.run_data import Provenance, WallClock
 from gpusim.results.source import Source, open_source
+from gpusim.results.views import find_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -301,8 +301,7 @@ class Result:
         Raises:
             UserError: intervals were not recorded, or there is too much to hold.
         """
-        views = import_module("gpusim.views.explore")  # which are made of results
-        return views.explore(self, *others, begin=begin, end=end)
+        return find_view("explore")(self, *others, begin=begin, end=end)
 
     # -- for other programs ----------------------------------------------------------------------
 

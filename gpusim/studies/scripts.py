@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,11 @@ from pathlib import Path
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.module_folders import import_from_folder
 from gpusim.files.shipped import data_folder
+
+PACKAGE = "experiments"
+"""What the folder of studies is called as a package, by them and by processes that they start."""
 
 FOLDER = Path("gpusim-studies")
 """Where studies write that are not told where, in a folder each."""
@@ -27,7 +30,7 @@ class Study:
 
     Attributes:
         name: such as ``workload-table`` or ``mask.story``.
-        module: such as ``experiments.workload_table`` or ``experiments.mask.story``.
+        module: in the folder of experiments, such as ``workload_table`` or ``mask.story``.
         title: the first line of its docstring.
     """
 
@@ -67,7 +70,8 @@ def run_study(study: Study, arguments: Sequence[str]) -> int:
     """
     with _as_program([f"gpusim study {study.name}", *arguments]):
         try:
-            main: Callable[[], int | None] = importlib.import_module(study.module).main
+            module = import_from_folder(data_folder("experiments"), PACKAGE, study.module)
+            main: Callable[[], int | None] = module.main
         except ModuleNotFoundError as error:
             if error.name not in sys.stdlib_module_names:
                 raise
@@ -86,7 +90,7 @@ def _found() -> Iterator[Study]:
             parts = path.relative_to(folder).with_suffix("").parts
             name = ".".join(part for part in parts if part != "__main__").replace("_", "-")
             title = (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
-            yield Study(name, ".".join(("experiments", *parts)), title)
+            yield Study(name, ".".join(parts), title)
 
 
 @contextmanager

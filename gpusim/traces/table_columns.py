@@ -6,7 +6,6 @@ MGPUSim's memory transactions were logged; any tracer can write them.
 
 from __future__ import annotations
 
-import importlib
 import re
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -228,8 +227,10 @@ class _Npz:
 
 class _Parquet:
     def __init__(self, path: Path) -> None:
+        import pyarrow.parquet
+
         self._path = path
-        self._parquet = importlib.import_module("pyarrow.parquet")  # untyped
+        self._parquet = pyarrow.parquet
         about = self._parquet.read_metadata(path)
         groups = [about.row_group(number) for number in range(about.num_row_groups)]
         pieces = [one.column(at) for one in groups for at in range(one.num_columns)]

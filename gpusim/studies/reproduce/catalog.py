@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.machinery import ModuleSpec
-from pkgutil import iter_modules
 from types import ModuleType
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.module_folders import import_all, import_from_folder
 from gpusim.files.shipped import data_folder
 from gpusim.studies.reproduce.claims import Paper, papers
 from gpusim.studies.reproduce.figure import Figure
@@ -38,15 +34,10 @@ def figures_of(paper: Paper) -> tuple[Figure, ...]:
     return ordered
 
 
-def _modules(folder: str) -> Iterator[ModuleType]:
+def _modules(folder: str) -> list[ModuleType]:
     """The modules of a paper's folder."""
-    if PACKAGE not in sys.modules:
-        spec = ModuleSpec(PACKAGE, None, is_package=True)
-        spec.submodule_search_locations = [str(data_folder("experiments"))]
-        sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
-    package = importlib.import_module(f"{PACKAGE}.{folder}")
-    for found in iter_modules(package.__path__):
-        yield importlib.import_module(f"{package.__name__}.{found.name}")
+    package = import_from_folder(data_folder("experiments"), PACKAGE, folder)
+    return import_all(package.__name__)
 
 
 def _check(paper: Paper, figures: Mapping[str, Figure]) -> None:

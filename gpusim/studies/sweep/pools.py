@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
 
@@ -82,11 +82,8 @@ def start_worker(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Windows tells the same number when the parent has gone; elsewhere it may be no zombie's."""
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(parent)
-        while os.getppid() == parent and process.is_running():
-            time.sleep(_PARENT_SECONDS)
+    while os.getppid() == parent and (os.name == "posix" or psutil.pid_exists(parent)):
+        time.sleep(_PARENT_SECONDS)  # elsewhere, the parent's number stays when it is gone
     os._exit(1)
 
 

@@ -1,0 +1,48 @@
+"""Modules that are known by where they lie: what is in a folder is imported.
+
+Only this module and `gpusim.core.user_code` import by names that are made at run time; everywhere
+else, imports are statements, which the contracts on imports see.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+
+
+def import_all(package: str) -> list[ModuleType]:
+    """All modules in a package's folder, which register what they hold, or are looked through."""
+    return [importlib.import_module(found.name) for found in _modules_in(package)]
+
+
+def import_packages_in(package: str) -> None:
+    """All modules of the packages in a package's folder."""
+    for found in _modules_in(package):
+        if found.ispkg:
+            import_all(found.name)
+
+
+def import_from_folder(folder: Path, package: str, name: str) -> ModuleType:
+    """A module, or package, that lies in a folder anywhere.
+
+    Args:
+        folder: where it lies.
+        package: what the folder is called in its name; one that is imported already stays.
+        name: with dots below the folder.
+    """
+    if package not in sys.modules:
+        spec = ModuleSpec(package, None, is_package=True)
+        spec.submodule_search_locations = [str(folder)]
+        sys.modules[package] = module_from_spec(spec)
+    return importlib.import_module(f"{package}.{name}")
+
+
+def _modules_in(package: str) -> Iterator[pkgutil.ModuleInfo]:
+    folders = importlib.import_module(package).__path__
+    return pkgutil.iter_modules(folders, f"{package}.")
