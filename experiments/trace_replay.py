@@ -126,12 +126,12 @@ class Replay:
         """Look up a line, fetch it if it is not there; whether it was not."""
         missed = bool(self._l2.missing(line, _VALID))
         if missed:
-            victim = self._l2.fill(line, _VALID, dirty)
+            victim = self._l2.fill(line, _VALID | (DIRTY if dirty else 0))
             if victim is not None and victim[1] & DIRTY:
                 self.counts.writebacks += 1
                 self._dirty.discard(victim[0])
         elif dirty:
-            self._l2.mark_dirty(line)
+            self._l2.mark(line, DIRTY)
         if dirty:
             self._dirty.add(line)
         return missed

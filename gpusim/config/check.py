@@ -105,8 +105,6 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
         yield from _one_size(l2.sector, _sectors(l2.line), ("l2", "sector"))
     elif l2.byte_masks:
         yield Problem(("l2", "byte_masks"), "needs l2.sector: lines without fetch on a store")
-    if l2.byte_masks and l2.copies is not None:
-        yield Problem(("l2", "byte_masks"), "is not followed in copies: leave out l2.copies")
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
 
@@ -136,14 +134,12 @@ def _check_partitions(config: GpuConfig) -> Iterator[Problem]:
 
 
 def _check_copies(config: GpuConfig) -> Iterator[Problem]:
-    """Copies of lines need a cache that has sectors and belongs to one machine."""
-    l2, key = config.l2, ("l2", "copies")
-    if l2.copies is None:
-        return
-    if not l2.sectored:
-        yield Problem(key, "needs l2.sector smaller than l2.line")
-    if config.mig is not None:
-        yield Problem(key, "must be none with [mig]: an instance may have less of one partition")
+    """Copies of lines need a cache that belongs to one machine."""
+    if config.l2.copies is not None and config.mig is not None:
+        yield Problem(
+            ("l2", "copies"),
+            "must be none with [mig]: an instance may have less of one partition",
+        )
 
 
 def _check_hash(config: GpuConfig) -> Iterator[Problem]:

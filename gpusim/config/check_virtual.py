@@ -52,21 +52,15 @@ def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
 def _check_caches(config: GpuConfig) -> Iterator[Problem]:
     if config.l1.line != config.l2.line:
         yield Problem(("l2", "line"), "must be l1.line, so that both caches name lines alike")
-    if config.l2.partitions != 1:
+    if config.l2.copies is not None:
         yield Problem(
-            ("l2", "partitions"), "must be 1: the table [fbt] is as far from all banks and SMs"
+            ("l2", "copies"), "must be none: the table [fbt] knows one place of each line"
         )
-    if config.l2.sectored:
-        yield Problem(("l2", "sector"), "must be l2.line: virtual caches fetch whole lines")
     if config.l2.bypass.policy != "never":
         yield Problem(("l2", "bypass"), 'must be "never": no page walk reads a virtual L2 cache')
     if config.l2.hash is not None:
         yield Problem(
             ("l2", "hash"), 'must be "none": a hash would part the names of a line among banks'
-        )
-    if config.l2.partition != "none":
-        yield Problem(
-            ("l2", "partition"), 'must be "none": lines of a virtual L2 cache lie in all its ways'
         )
     lines = SUB_PAGE // max(config.l2.line, 1)
     if config.l2.banks >= 1 and lines % config.l2.banks:

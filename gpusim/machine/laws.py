@@ -119,11 +119,12 @@ def _data(machine: Machine) -> Iterator[Law]:
         + (", and misses of side caches" if beside else ""),
     )
     if machine.fbt is not None:
+        claimed = machine.config.l2.sectored
         yield Law(
             "fbt.leading + fbt.synonyms",
-            "l2.misses - l2.merged",
+            "l2.misses - l2.merged" + (" - l2.claimed_in_place" if claimed else ""),
             "misses that were let through",
-            "L2 misses that were not merged",
+            "L2 misses that were not merged" + (" or claimed in place" if claimed else ""),
         )
 
 

@@ -17,15 +17,12 @@ from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage
 from gpusim.hardware.cache import (
-    ByteMaskMisses,
+    BankSite,
     CacheBypass,
-    CopyingL2Bank,
-    CopyingMisses,
     DramMisses,
     L2Bank,
     MissPath,
-    SectoredL2Bank,
-    SectoredMisses,
+    PartitionHomes,
     TranslatedMisses,
     join_partitions,
 )
@@ -94,7 +91,6 @@ class MemorySystem:
         channel = beyond(to_dram)
         config = domain.config
         self.fbt = build_fbt(env, config, table, apps, channel)
-        line_shift = config.l2.line.bit_length() - 1
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
         self.hashing = _bank_hash(config.l2)
@@ -126,20 +122,7 @@ class MemorySystem:
             longer=domain.partitions.ways_back(sms, domain.banks),
             ahead=config.l2.latency.cycles(config.clock),
         )
-        make, misses = self._kind_of_bank(channel)
-        self.banks = [
-            make(env, number, config.l2, config.clock, domain.apps, levels, link, entrance, misses)
-            for number, link, entrance in zip(
-                domain.banks, self.requests.links, self.replies.entrances, strict=True
-            )
-        ]
-        if config.l2.copies is not None:
-            join_partitions(
-                self.banks,
-                config.l2.partitions,
-                lambda address: self._number_of_bank(address >> line_shift),
-                domain.partitions.far,
-            )
+        self.banks = self._build_banks(levels, channel)
         way = way_to_dram(to_dram)
         if config.walk.memory == "l2":
             way = self._past_the_cache(levels, self._way_to_banks(), way)
@@ -148,20 +131,40 @@ class MemorySystem:
         )
         self.translations: Stage = self.walkers
 
-    def _kind_of_bank(self, channel: Route) -> tuple[type[L2Bank], Callable[[L2Bank], MissPath]]:
-        """What an L2 bank is, and what makes its miss path."""
-        fbt, l2 = self.fbt, self.domain.config.l2
-        if fbt is not None:
-            return L2Bank, partial(
-                TranslatedMisses, channel=channel, table=fbt, lines_shift=fbt.lines_shift
+    def _build_banks(self, levels: Levels, channel: Route) -> list[L2Bank]:
+        """The banks of the L2 cache; those that keep copies for each other are introduced."""
+        domain, l2 = self.domain, self.domain.config.l2
+        misses = self._miss_path(channel)
+        ends = zip(domain.banks, self.requests.links, self.replies.entrances, strict=True)
+        banks = [
+            L2Bank(
+                BankSite(
+                    self.env, number, l2, domain.config.clock, domain.apps, levels, link, entrance
+                ),
+                misses,
             )
-        if l2.sectored and l2.sector is not None:
-            sector = int(l2.sector)
-            if l2.copies is not None:
-                return CopyingL2Bank, partial(CopyingMisses, channel=channel, sector=sector)
-            misses = ByteMaskMisses if l2.byte_masks else SectoredMisses
-            return SectoredL2Bank, partial(misses, channel=channel, sector=sector)
-        return L2Bank, partial(DramMisses, channel=channel)
+            for number, link, entrance in ends
+        ]
+        if l2.copies is not None:
+            shift = l2.line.bit_length() - 1
+            homes = [bank.misses.homes for bank in banks if isinstance(bank.misses, DramMisses)]
+            join_partitions(
+                [one for one in homes if isinstance(one, PartitionHomes)],
+                l2.partitions,
+                lambda address: self._number_of_bank(address >> shift),
+                domain.partitions.far,
+            )
+        return banks
+
+    def _miss_path(self, channel: Route) -> Callable[[L2Bank], MissPath]:
+        """What makes the miss path of a bank."""
+        fbt = self.fbt
+        if fbt is not None:
+            shift = fbt.lines_shift
+            return partial(TranslatedMisses, channel=channel, table=fbt, lines_shift=shift)
+        if self.domain.config.l2.copies is not None:
+            return partial(DramMisses, channel=channel, homes=PartitionHomes)
+        return partial(DramMisses, channel=channel)
 
     def _home_of(self) -> Callable[[MemoryRequest], int]:
         """Which bank the line of a request belongs to."""

@@ -192,8 +192,8 @@ class _WatchedCache(CacheArray):
             self._lives.use(line)
         return missing
 
-    def fill(self, line: int, sectors: int, dirty: bool = False) -> tuple[int, int] | None:
-        victim = super().fill(line, sectors, dirty)
+    def fill(self, line: int, state: int) -> tuple[int, int] | None:
+        victim = super().fill(line, state)
         if victim is not None:
             self._lives.end(victim[0])
         self._lives.fill(line)

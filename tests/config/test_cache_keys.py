@@ -49,7 +49,6 @@ REFUSED = [
     ("tiny", {"l2.partitions": 0}, "must be 1 or more"),
     ("tiny", {"l2.copies": "reads"}, "is of no effect with one of l2.partitions"),
     ("a100", {"l2.copies": "writes"}, "l2.copies = 'writes': not allowed"),
-    ("a100", {"l2.sector": "none"}, "needs l2.sector smaller than l2.line"),
     ("tiny", {"dram.hash": "random"}, "allowed: none, xor, ipoly"),
     ("kepler-uvm", {"l2.partitions": 5, "l2.far": "9 cycles"}, "must divide l2.banks, 12"),
     (
@@ -57,12 +56,15 @@ REFUSED = [
         {"l2.partitions": 2, "l2.far": "9 cycles", "tpcs_per_gpc": 16},
         "must be at most the number of GPCs (sm.count / sms_per_tpc / tpcs_per_gpc), 1",
     ),
-    ("apu-hsa+vc", {"l2.partitions": 2, "l2.far": "9 cycles"}, "is as far from all banks and SMs"),
+    (
+        "apu-hsa+vc",
+        {"l2.partitions": 2, "l2.far": "9 cycles", "l2.copies": "reads"},
+        "knows one place of each line",
+    ),
     ("tiny", {"l1.allocate": "on-hit"}, "l1.allocate = 'on-hit': not allowed"),
     ("tiny", {"launch_overhead": 5000}, "must be a time with its unit"),
     ("tiny", {"l2.sector": "48B"}, "l2.sector = '48B': not allowed"),
     ("tiny", {"l2.sector": "256B"}, "allowed: 32B, 64B, 128B"),
-    ("apu-hsa+vc", {"l2.sector": "32B"}, "must be l2.line: virtual caches fetch whole lines"),
     ("tiny", {"scalar.size": "1KiB"}, "scalar.ways: is missing"),
     ("tiny", SCALAR | {"scalar.latncy": "1 cycles"}, "did you mean 'latency'?"),
     ("tiny", SCALAR | {"scalar.ahead": 3}, "scalar.ahead = 3: unknown key"),
@@ -131,6 +133,24 @@ def test_what_is_allowed():
         "kepler-uvm", [], {"l2.hash": "none", "dram.hash": "none", "l2.sector": "none"}
     ).config
     assert config == load_model("kepler-uvm").config
+
+
+@pytest.mark.parametrize(
+    ("model", "overrides"),
+    [
+        ("a100", {"l2.sector": "none"}),
+        ("a100", {"l2.sector": "128B", "l2.byte_masks": True}),
+        ("a100", {"l2.byte_masks": True}),
+        ("apu-hsa+vc", {"l2.partitions": 2, "l2.far": "9 cycles"}),
+        ("apu-hsa+vc", {"l2.sector": "32B"}),
+        ("apu-hsa+vc", {"l2.sector": "64B", "l2.byte_masks": True}),
+        ("apu-hsa+vc", {"l2.partition": "ways"}),
+    ],
+)
+def test_l2_keys_that_combine(model, overrides):
+    name, *variants = model.split("+")
+    l2 = load_model(name, variants, overrides).config.l2
+    assert l2.partitions > 1 or l2.sectored or l2.partition == "ways"
 
 
 def test_a_side_cache_is_taken_away_again():

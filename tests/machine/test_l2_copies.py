@@ -9,6 +9,7 @@ import pytest
 
 from gpusim.config.schema import GpuConfig
 from gpusim.files.units import Bytes, cycles
+from gpusim.hardware.cache import CopyCounters, DramMisses, PartitionHomes
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_latency import BASE, CROSSBAR, DRAM, ISSUE, L1, L2, LINE_FLITS
@@ -53,6 +54,16 @@ def held(run: Run, address: int) -> list[bool]:
     return [bank.holds(address >> 7) for bank in run.machine.systems[0].banks]
 
 
+def copies(run: Run) -> list[CopyCounters]:
+    """By bank."""
+    found = []
+    for bank in run.machine.systems[0].banks:
+        assert isinstance(bank.misses, DramMisses)
+        assert isinstance(bank.misses.homes, PartitionHomes)
+        found.append(bank.misses.homes.copies[0])
+    return found
+
+
 @pytest.mark.parametrize("far", [0, 30, 151])
 def test_a_far_line_is_near_once_it_was_read(far: int) -> None:
     steps = [("load", 0, FAR), ("load", 1, FAR), ("load", 2, FAR), ("load", 0, HOME)]
@@ -65,10 +76,8 @@ def test_what_is_at_home_elsewhere_is_found_there() -> None:
     assert took == [HIT + DRAM, HIT + L2 + 40, HIT + L2 + 40 + DRAM]
     line = run.requests[-1].address & ~127  # of HOME, which is in both now
     assert held(run, line) == [True, True]
-    banks = run.machine.systems[0].banks
-    asked = [bank.misses.copies[0] for bank in banks]
     first = 2  # loads of SMs 2 and 3, before all of these, of lines at home with SM 0
-    found = [(one.asked, one.asked_hits, one.copied) for one in asked]
+    found = [(one.asked, one.asked_hits, one.copied) for one in copies(run)]
     assert found == [(1 + first, 0, 1), (1, 1, 1 + first)]
 
 
@@ -77,7 +86,10 @@ def test_a_store_goes_home_and_copies_are_gone(operation: str) -> None:
     steps = [("load", 0, FAR), (operation, 2, FAR), ("load", 1, FAR)]
     run, took = in_turn(copying(40), *steps)
     assert took[-1] == HIT + L2 + 40, "the copy is not there"
-    assert sum(bank.misses.copies[0].copies_dropped for bank in run.machine.systems[0].banks) == 1
+    assert (
+        sum(bank.misses.homes.copies[0].copies_dropped for bank in run.machine.systems[0].banks)
+        == 1
+    )
 
 
 def test_a_reader_has_half_of_the_cache() -> None:
@@ -115,6 +127,5 @@ def test_nobody_waits_for_ever_and_everything_adds_up(seed: int) -> None:
         scripts.append([script])
     application = ScriptedApplication([ScriptedLaunch(scripts)])
     run = Run.of(config, [Tenant("scripted", application, range(SMS))])
-    copies = [bank.misses.copies[0] for bank in run.machine.systems[0].banks]
-    assert min(one.asked for one in copies) > 0
-    assert sum(one.copied for one in copies) == sum(one.asked for one in copies)
+    assert min(one.asked for one in copies(run)) > 0
+    assert sum(one.copied for one in copies(run)) == sum(one.asked for one in copies(run))

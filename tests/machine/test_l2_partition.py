@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import L2Config, WalkConfig
 from gpusim.core.errors import UserError
 from gpusim.files.units import Bytes
+from gpusim.hardware.cache.array import DIRTY
 from gpusim.hardware.cache.partition import arrays_of
 from gpusim.machine import Tenant
 from tests.examples import examples
@@ -68,11 +69,11 @@ def test_against_ways_with_owners(apps: int, ways: int, calls: list[tuple[int, i
         held = naive.way_of(app, line)
         assert bool(arrays[app].missing(line, 0xF)) == (held is None)
         if held is None:
-            victim = arrays[app].fill(line, 0xF, write)
+            victim = arrays[app].fill(line, 0xF | (DIRTY if write else 0))
             expected = naive.fill(app, line, write)
             assert (victim and (victim[0], victim[1] > 0xF)) == expected
         elif write:
-            arrays[app].mark_dirty(line)
+            arrays[app].mark(line, DIRTY)
             naive.dirty[held] = True
 
 

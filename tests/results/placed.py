@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpusim.core.counters import CounterRow
 from gpusim.core.metrics import Metric, place_metrics
 from gpusim.hardware.cache.first_cache_counters import L1Counters, SideCounters
-from gpusim.hardware.cache.l2 import L2Counters
+from gpusim.hardware.cache.l2_counters import L2Counters
 from gpusim.hardware.cache.leading_names import InvalidationCounters
 from gpusim.hardware.cache.page_table_reads import LevelCounters
 from gpusim.hardware.dram.counters import DramCounters

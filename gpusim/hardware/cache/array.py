@@ -10,12 +10,16 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import LRU
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.replacement import make_replacement, victim_of
+from gpusim.core.warp_program import COVERED_SHIFT, SECTORS
 
-DIRTY: Final = 1 << 16
-"""Flag beside the sector mask (at most 8 sectors) of a line."""
+DIRTY_SHIFT: Final = COVERED_SHIFT
+"""Dirty sectors of a line stand this far above its readable ones; one may be either, or both."""
 
-READ_ONLY: Final = 1 << 17
-"""Another one: stores to the page of the line are not allowed (virtual caches)."""
+DIRTY: Final = SECTORS << DIRTY_SHIFT
+"""Mask of the dirty sectors in the state of a line."""
+
+READ_ONLY: Final = 1 << 2 * DIRTY_SHIFT
+"""Flag above both: stores to the page of the line are not allowed (virtual caches)."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -24,7 +28,8 @@ class CacheArray:
 
     A line is named by its line number (physical, or tagged with the address space in a virtual
     cache); a set by ``line // interleave % sets``, so that a bank that sees every
-    `interleave`-th line uses all of its sets.
+    `interleave`-th line uses all of its sets.  The state of a line is the mask of the 32-byte
+    sectors that can be read, with the mask of the dirty ones (`DIRTY`) and flags above.
 
     Attributes:
         sets: how many there are.
@@ -69,24 +74,22 @@ class CacheArray:
             self.replacement.touch(index, line)
         return sectors & ~state
 
-    def fill(self, line: int, sectors: int, dirty: bool = False) -> tuple[int, int] | None:
-        """Take in sectors of a line; returns ``(line, state)`` of the line evicted for it, if any.
+    def fill(self, line: int, state: int) -> tuple[int, int] | None:
+        """Add to the state of a line; returns ``(line, state)`` of the line evicted for it, if any.
 
-        The state is the mask of valid sectors, with `DIRTY` if it has to be written back.  A line
-        that is there already is used by it.
+        A line that is there already is used by it.
         """
         index = line // self._interleave % self.sets
         lines = self._sets[index]
-        state = lines.get(line, 0)
-        new = state | sectors | (DIRTY if dirty else 0)
-        if state:
-            lines[line] = new
+        before = lines.get(line, 0)
+        if before:
+            lines[line] = before | state
             self.replacement.touch(index, line)
             return None
         victim = None
         if len(lines) >= self.ways:
             victim = self._evict(index)
-        lines[line] = new
+        lines[line] = state
         self.replacement.insert(index, line)
         return victim
 
@@ -130,7 +133,7 @@ class CacheArray:
         return gone, state
 
     def state(self, line: int) -> int:
-        """Mask of the valid sectors of a line with its flags; 0: it is not there.  No use."""
+        """The state of a line; 0: it is not there.  No use."""
         return self._sets[line // self._interleave % self.sets].get(line, 0)
 
     def remove(self, line: int) -> int:
@@ -147,9 +150,9 @@ class CacheArray:
         for lines in self._sets:
             yield from lines
 
-    def mark_dirty(self, line: int) -> None:
-        """Note that a resident line differs from memory."""
-        self._sets[line // self._interleave % self.sets][line] |= DIRTY
+    def mark(self, line: int, state: int) -> None:
+        """Add to the state of a resident line, such as sectors that are dirty now.  No use."""
+        self._sets[line // self._interleave % self.sets][line] |= state
 
     def clear(self) -> None:
         """Forget everything."""

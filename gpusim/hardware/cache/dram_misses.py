@@ -1,77 +1,197 @@
-"""The miss path of a physical L2 bank: lines come from DRAM, and dirty ones go back there."""
+"""The miss path of a physical L2 bank: sectors come from DRAM or from a line's home.
+
+Dirty sectors go back to DRAM.  One MSHR of a line follows all its sectors; a miss fetches those
+that are not on their way for another one.  Where lines are fetched whole, the request that misses
+first is itself what DRAM is asked for; a part of a line is asked for by a request of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
-from gpusim.core.engine import NEVER, Port, Sink
+from mypy_extensions import mypyc_attr
+
+from gpusim.core.engine import NEVER, Sink
 from gpusim.core.law import Law, laws_of
+from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
-from gpusim.hardware.cache.array import DIRTY
-from gpusim.hardware.cache.l2 import LOOKUPS, L2Bank, L2Counters, MissPath
+from gpusim.core.warp_program import SECTORS
+from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT
+from gpusim.hardware.cache.fetches import Fetches
+from gpusim.hardware.cache.homes import Homes
+from gpusim.hardware.cache.l2_counters import LOOKUPS, L2Counters, SectorCounters
+from gpusim.hardware.cache.lines import Line
+from gpusim.hardware.cache.miss_path import MissPath, Route
+
+if TYPE_CHECKING:
+    from gpusim.hardware.cache.l2 import L2Bank
 
 _LOAD: Final = int(Kind.LOAD)
+_STORE: Final = int(Kind.STORE)
 _WALK: Final = int(Kind.WALK)
 _WRITEBACK: Final = int(Kind.WRITEBACK)
 _L2: Final = int(State.L2)
 
+WRITEBACK_BUFFER: Final = 8
+"""Dirty lines that wait for DRAM before a bank stops taking fills [our choice]."""
 
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DramMisses(MissPath):
-    """A miss fetches its line from DRAM; a dirty victim is written back."""
+    """A miss fetches its sectors; dirty sectors of a victim are written back.
 
-    laws: Sequence[Law] = laws_of(
-        [L2Counters],
-        LOOKUPS,
-        Law("fills", "misses - merged", other="misses that were not merged"),
-    )
+    Args:
+        bank, channel: see `MissPath`.
+        homes: makes what knows where lines are at home.
+    """
 
-    def __init__(self, bank: L2Bank, channel: Callable[[int], Port[MemoryRequest]]) -> None:
+    def __init__(
+        self, bank: L2Bank, channel: Route, homes: Callable[[L2Bank, Route], Homes] = Homes
+    ) -> None:
         super().__init__(bank, channel)
+        self.homes = homes(bank, channel)
+        self.second_lookups = self.homes.asked
+        self.shared = self.homes.asked is not None
         self.leaving = self.unsent  # fetches always find room
+        self.laws = _laws(self.homes, sectored=bank.lines.sectored)
+        self._fetches = Fetches()
 
     def advance(self, answering: bool) -> int:
         """Write back lines for which there was no room, which needs no answer."""
         self.send_unsent()
         return NEVER
 
-    def way(self, request: MemoryRequest) -> Sink:
-        return self.channel(request.address)
+    # -- lookups that had their outcome ----------------------------------------------------------
 
-    def send(self, request: MemoryRequest, way: Sink) -> None:
-        request.path.append(self.bank.fills)
-        way.send(request, self.bank.latency)
+    def found(self, request: MemoryRequest, name: int, wanted: int) -> None:
+        lines, app = self.bank.lines, request.app
+        if request.kind == _STORE and lines.sectored:
+            self._store(request, name)
+            return
+        lines.arrays[app].mark(name, wanted << DIRTY_SHIFT)
+        self.homes.changed(name, app)
 
-    def found(self, request: MemoryRequest, name: int) -> None:
-        self.bank.arrays[request.app].mark_dirty(name)
+    def miss(self, request: MemoryRequest, line: int, wanted: int, missing: int) -> bool:
+        bank = self.bank
+        if request.kind == _STORE and bank.lines.sectored:
+            if len(self.leaving) >= WRITEBACK_BUFFER:
+                return False  # the bank is woken when DRAM has room
+            self._store(request, line)
+            bank.answer(request, bank.latency)
+            self.sectors[request.app].claimed += 1
+            return True
+        fetch = self._fetches.lacking(line, missing)
+        way = self.homes.way(request)
+        if fetch and way.full:
+            return bank.wait_for(way, request)
+        if bank.mshrs.admit(line, request) == FULL:
+            return bank.wait_for_fill(request)
+        if fetch:
+            self._fetch(request, line, fetch, way)
+        else:
+            bank.counters[request.app].merged += 1
+        self._fetches.wait(line, missing, request, bank.env._now)
+        return True
+
+    def replay(self, request: MemoryRequest) -> None:
+        """Look up what another partition asks for; it is fetched if it is not here."""
+        bank, app, now = self.bank, request.app, self.bank.env._now
+        lines = bank.lines
+        line = request.address >> lines.shift
+        request.trail.append(_L2)
+        request.trail.append(now)
+        wanted = lines.wanted(request.address, request.sectors)
+        missing = lines.arrays[app].missing(line, wanted)
+        fetch = self._fetches.lacking(line, missing)
+        self.homes.looked_up(app, missing != 0, missing != 0 and not fetch)
+        if not missing:
+            bank.answer(request, bank.latency)
+            return
+        bank.mshrs.join(line, request)
+        if fetch:
+            self._fetch(request, line, fetch, self.channel(request.address))
+        self._fetches.wait(line, missing, request, now)
+
+    # -- what comes ------------------------------------------------------------------------------
+
+    def _fetch(self, request: MemoryRequest, line: int, sectors: int, way: Sink) -> None:
+        """Ask for sectors of a line; the lookup of the request takes the bank's latency."""
+        bank = self.bank
+        bringer = request
+        if bank.lines.sectored:
+            bringer = MemoryRequest(
+                request.kind,
+                request.app,
+                request.asid,
+                request.sm,
+                request.tag,
+                line << bank.lines.shift,
+                -1,
+                sectors,
+                request.depth,
+                request.access,
+                [_L2, bank.env._now],
+            )
+        self._fetches.begin(line, sectors, bringer)
+        back = self.homes.back(way)
+        if back is bank.fills:
+            self.sectors[request.app].sectors_fetched += sectors.bit_count()
+        bringer.path.append(back)
+        way.send(bringer, bank.latency)
 
     def fill(self, filled: MemoryRequest) -> None:
-        bank = self.bank
-        line = filled.address >> bank.shift
-        dirty = False
-        for waiter in bank.release(line):
-            if waiter.kind != _LOAD and waiter.kind != _WALK:
-                dirty = True
-            bank.answer(waiter, 0)
-        victim = bank.arrays[filled.app].fill(line, bank.whole, dirty)
-        if victim is not None and victim[1] & DIRTY:
-            self._evict(victim[0], filled.app)
+        bank, lines, fetches = self.bank, self.bank.lines, self._fetches
+        line = filled.address >> lines.shift
+        came, ready = fetches.arrive(line, filled)
+        state = came
+        for request in ready:
+            if request.kind != _LOAD and request.kind != _WALK:
+                wanted = lines.wanted(request.address, request.sectors)
+                state |= wanted | wanted << DIRTY_SHIFT
+        self.homes.came(filled)
+        self._keep(line, state, filled.app)
+        bank.release(line)
+        if still := fetches.waiting(line):
+            bank.mshrs.keep(line, still)
+        for request in ready:
+            bank.answer(request, 0)
 
-    def _evict(self, line: int, app: int) -> None:
-        """Send a dirty line to DRAM; it counts for the application whose fill evicted it."""
+    # -- what is changed, and what leaves --------------------------------------------------------
+
+    def _store(self, request: MemoryRequest, line: int) -> None:
+        """Perform a store that fetches nothing, whatever is there."""
+        app = request.app
+        state = self.bank.lines.stored(line, request.address, request.sectors, app)
+        self._keep(line, state, app)
+
+    def _keep(self, line: int, state: int, app: int) -> None:
+        """Add to the state of a line; copies of one that is changed are gone."""
+        victim = self.bank.lines.keep(line, state, app)
+        if victim is not None and victim[1] & DIRTY:
+            self._leave(victim, app)
+        if state & DIRTY:
+            self.homes.changed(line, app)
+
+    def _leave(self, victim: Line, app: int) -> None:
+        """Write back a line; it counts for the application that needed its room."""
         bank = self.bank
+        dirty = bank.lines.dirty(victim)
         bank.counters[app].writebacks += 1
+        self.sectors[app].sectors_written_back += (dirty & SECTORS).bit_count()
         trail = [_L2, bank.env._now]
-        address = line << bank.shift
-        request = MemoryRequest(_WRITEBACK, app, 0, -1, 0, address, -1, bank.whole, 0, None, trail)
-        self.unsent.append(request)
+        address = victim[0] << bank.lines.shift
+        self.unsent.append(
+            MemoryRequest(_WRITEBACK, app, 0, -1, 0, address, -1, dirty, 0, None, trail)
+        )
         self.send_unsent()
 
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:
-        return len(self.unsent)
+        asked = self.homes.asked
+        return len(self.unsent) + (0 if asked is None else len(asked))
 
     def waiting(self) -> Iterator[str]:
         name, mshrs = self.bank.name, self.bank.mshrs
@@ -79,3 +199,26 @@ class DramMisses(MissPath):
             yield f"{name}: {len(mshrs)} of {mshrs.capacity} MSHRs wait for DRAM"
         if self.unsent:
             yield f"{name}: {len(self.unsent)} write-backs wait for DRAM"
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        yield from super().app_counters(app)
+        yield from self.homes.app_counters(app)
+
+
+def _laws(homes: Homes, *, sectored: bool) -> tuple[Law, ...]:
+    """Between the counters of a bank: what it fetches, and what has come."""
+    counted: list[type] = [L2Counters, *homes.counted]
+    if not sectored and not homes.fetches:
+        fills = Law("fills", "misses - merged", other="misses that were not merged")
+        return laws_of(counted, LOOKUPS, fills)
+    claimed = ""
+    if sectored:
+        counted.append(SectorCounters)
+        claimed = " - claimed"
+    asked = ", of its own and asked by other partitions" if homes.fetches else ""
+    fills = Law(
+        "fills",
+        f"misses - merged{claimed}{homes.fetches}",
+        other=f"misses that fetched something{asked}",
+    )
+    return laws_of(counted, LOOKUPS, fills)

@@ -43,8 +43,8 @@ class HashedCacheArray(CacheArray):
     def missing(self, line: int, sectors: int) -> int:
         return super().missing(self._renamed(line), sectors)
 
-    def fill(self, line: int, sectors: int, dirty: bool = False) -> tuple[int, int] | None:
-        victim = super().fill(self._renamed(line), sectors, dirty)
+    def fill(self, line: int, state: int) -> tuple[int, int] | None:
+        victim = super().fill(self._renamed(line), state)
         return None if victim is None else (self._renamed(victim[0]), victim[1])
 
     def use(self, line: int, sectors: int, filled: int) -> int:
@@ -67,8 +67,8 @@ class HashedCacheArray(CacheArray):
         for line in super().lines():
             yield self._renamed(line)
 
-    def mark_dirty(self, line: int) -> None:
-        super().mark_dirty(self._renamed(line))
+    def mark(self, line: int, state: int) -> None:
+        super().mark(self._renamed(line), state)
 
     def _renamed(self, line: int) -> int:
         """The name of a line inside, and back: the groups that are folded are the same in both."""

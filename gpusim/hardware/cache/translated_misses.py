@@ -2,13 +2,13 @@
 
 The forward–backward table stands between such a bank and memory (VC §4.1).  A miss waits in its
 MSHR under its own name until the table lets it through, with the *leading* name of its line; then
-the bank looks whether the line is there under that name, and fetches it if not.
+the bank looks whether its sectors are there under that name, and fetches those that are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import attr
 from attrs import frozen
@@ -18,9 +18,21 @@ from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Port, Sink
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import MemoryRequest, VirtualRequest, page_of_line
-from gpusim.hardware.cache.array import DIRTY, READ_ONLY
-from gpusim.hardware.cache.l2 import LOOKUPS, L2Bank, L2Counters, MissPath
+from gpusim.core.mshr import FULL
+from gpusim.core.request import Kind, MemoryRequest, VirtualRequest, page_of_line
+from gpusim.core.states import State
+from gpusim.core.warp_program import SECTORS
+from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, READ_ONLY
+from gpusim.hardware.cache.fetches import Fetches
+from gpusim.hardware.cache.l2_counters import LOOKUPS, L2Counters, SectorCounters
+from gpusim.hardware.cache.lines import Line
+from gpusim.hardware.cache.miss_path import MissPath, Route
+
+if TYPE_CHECKING:
+    from gpusim.hardware.cache.l2 import L2Bank
+
+_STORE: Final = int(Kind.STORE)
+_L2: Final = int(State.L2)
 
 
 @attr.s(auto_attribs=True)
@@ -30,6 +42,15 @@ class VirtualL2Counters:
     replays: int = count("misses answered by a line that was fetched under its leading name")
     permission_faults: int = count("stores that the permission of their page forbids: dropped")
     invalidated: int = count("lines invalidated because their pages were, or by a CPU")
+
+
+@attr.s(auto_attribs=True)
+class ClaimCounters:
+    """What only a virtual L2 bank with sectors does, for one application."""
+
+    claimed_in_place: int = count(
+        "of the claiming stores, those whose lines were there: untranslated"
+    )
 
 
 @frozen
@@ -59,11 +80,14 @@ class Translator(Protocol):
     def entrance(self) -> Sink:
         """Where misses are sent."""
 
-    def finished(self, request: VirtualRequest, fetched: bool) -> None:
-        """A miss that was let through is answered, by a line that it fetched or that was there."""
+    def filled(self, request: VirtualRequest) -> None:
+        """The line of a miss that was let through is cached from now on."""
 
-    def evicted(self, line: int, dirty: bool, app: int, bank: TranslatedMisses) -> None:
-        """A line is gone; if it is dirty, `bank` is told when it has been written back."""
+    def finished(self, request: VirtualRequest) -> None:
+        """A miss that was let through is answered."""
+
+    def evicted(self, line: int, dirty: int, app: int, bank: TranslatedMisses) -> None:
+        """A line is gone; `bank` is told when its dirty sectors, if any, have been written back."""
 
     def wrote(self, line: int, request: VirtualRequest) -> None:
         """A store of `request` made a line dirty that is cached under the name `line`."""
@@ -76,9 +100,11 @@ class Translator(Protocol):
 class TranslatedMisses(MissPath):
     """A miss is translated first; lines are named by address space and virtual line.
 
+    All sectors that the requests in an MSHR want are fetched when the table has let it through; a
+    request that wants others has to wait at the bank from then on [our choice].
+
     Args:
-        bank: whose misses they are; all its applications share one array.
-        channel: see `MissPath`.
+        bank, channel: see `MissPath`.
         table: lets misses through, and writes dirty lines back.
         lines_shift: lines of a page of the table, as a power of two.
 
@@ -88,19 +114,7 @@ class TranslatedMisses(MissPath):
         invalidations: lines that have to go.
     """
 
-    laws: Sequence[Law] = laws_of(
-        [L2Counters, VirtualL2Counters],
-        LOOKUPS,
-        Law("fills", "misses - merged - replays", other="misses neither merged nor replayed"),
-    )
-
-    def __init__(
-        self,
-        bank: L2Bank,
-        channel: Callable[[int], Port[MemoryRequest]],
-        table: Translator,
-        lines_shift: int,
-    ) -> None:
+    def __init__(self, bank: L2Bank, channel: Route, table: Translator, lines_shift: int) -> None:
         super().__init__(bank, channel)
         self._table = table
         self._entrance = table.entrance
@@ -108,15 +122,21 @@ class TranslatedMisses(MissPath):
         self.replays: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.replays")
         self.second_lookups = self.replays
         self.virtual = True
+        self.laws = _laws(sectored=bank.lines.sectored)
         self.grants: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.grants")
         self.invalidations: Port[Invalidation] = Port(bank.env, f"{bank.name}.invalidations")
         for port in (self.replays, self.grants, self.invalidations):
             port.connect(bank.process)
         self.counters = [VirtualL2Counters() for _ in bank.counters]
-        self._fetching: dict[int, list[VirtualRequest]] = {}
-        """By leading name: who waits for a line that comes from DRAM; the first one fetches it."""
+        self.claims = [ClaimCounters() for _ in bank.counters]
+        self._fetches = Fetches()
+        """By leading names; those who wait have been let through."""
+        self._fetched: dict[int, tuple[int, bool]] = {}
+        """By own name of a miss let through: what it has fetched, and whether it had to."""
         self._leaving: dict[int, list[VirtualRequest]] = {}
-        """By the name of a dirty line: who waits to fetch it again."""
+        """By the name of a dirty line: misses that have to fetch it again."""
+        self._written_back: dict[int, int] = {}
+        """By the name of a dirty line: how often it is on its way to DRAM."""
         self.leaving = self._leaving
 
     def advance(self, answering: bool) -> int:
@@ -131,84 +151,172 @@ class TranslatedMisses(MissPath):
         self.send_unsent()
         return min(grants.next_cycle(), invalidations.next_cycle())
 
-    def way(self, request: MemoryRequest) -> Sink:
-        return self._entrance
+    # -- lookups that had their outcome ----------------------------------------------------------
 
-    def send(self, request: MemoryRequest, way: Sink) -> None:
-        way.send(request, self.bank.latency)
-
-    def found(self, request: MemoryRequest, name: int) -> None:
+    def found(self, request: MemoryRequest, name: int, wanted: int) -> None:
         assert isinstance(request, VirtualRequest)
         request.leading = name
         if request.stores:
-            request.writable = not self.bank.arrays[request.app].state(name) & READ_ONLY
+            writable = not self.bank.lines.arrays[request.app].state(name) & READ_ONLY
+            request.writable = request.cached_writable = writable
             self._store(request)
 
-    def _store(self, request: VirtualRequest) -> None:
-        """Perform a store or an atomic on a line that is there, if its page allows it."""
-        line, array = request.leading, self.bank.arrays[request.app]
-        if not request.writable:
-            self.counters[request.app].permission_faults += 1
-            return
-        if line != request.line or not array.state(line) & DIRTY:
-            self._table.wrote(line, request)
-        array.mark_dirty(line)
+    def miss(self, request: MemoryRequest, line: int, wanted: int, missing: int) -> bool:
+        assert isinstance(request, VirtualRequest)
+        bank, app = self.bank, request.app
+        if self._claims(request) and bank.lines.arrays[app].state(request.name):
+            self.found(request, request.name, wanted)
+            bank.answer(request, bank.latency)
+            self.claims[app].claimed_in_place += 1
+            return True
+        mshrs, entrance = bank.mshrs, self._entrance
+        merges = mshrs.merges(line)
+        if not merges and entrance.full:
+            return bank.wait_for(entrance, request)
+        if merges and self._comes_late(request, line, wanted):
+            return bank.wait_for_fill(request)
+        if mshrs.admit(line, request) == FULL:
+            return bank.wait_for_fill(request)
+        if merges:
+            bank.counters[app].merged += 1
+            request.follow(mshrs.first(line), bank.env._now)
+        else:
+            entrance.send(request, bank.latency)
+        return True
+
+    def _claims(self, request: VirtualRequest) -> bool:
+        """Whether a request is a store that fetches nothing."""
+        return request.kind == _STORE and self.bank.lines.sectored
+
+    def _comes_late(self, request: VirtualRequest, line: int, wanted: int) -> bool:
+        """Whether a miss wants what the one before it in its MSHR has not fetched."""
+        fetched = self._fetched.get(line)
+        return fetched is not None and wanted & ~fetched[0] != 0 and not self._claims(request)
 
     # -- misses that were let through ------------------------------------------------------------
 
     def replay(self, request: VirtualRequest) -> None:
-        """Answer a miss by the line under its leading name, or by that which is on its way."""
-        bank, line = self.bank, request.leading
-        if not bank.arrays[request.app].missing(line, bank.whole):
-            self._finish(request, bank.latency)
-        elif line in self._fetching:
-            request.follow(self._fetching[line][0], bank.env._now)
-            self._fetching[line].append(request)
-        elif line in self._leaving:
-            self._leaving[line].append(request)
+        """Answer a miss by the line under its leading name, or by what is on its way."""
+        bank, name = self.bank, request.leading
+        array = bank.lines.arrays[request.app]
+        wanted = self._wanted(bank.mshrs.waiting(request.line))
+        missing = array.missing(name, wanted)
+        if name in self._leaving and (missing or not array.state(name)):
+            self._leaving[name].append(request)
+            return
+        fetch = self._fetches.lacking(name, missing)
+        self._fetched[request.line] = wanted, fetch != 0
+        if fetch:
+            self._fetch(request, fetch)
+        if missing:
+            self._fetches.wait(name, missing, request, bank.env._now)
         else:
-            self._fetching[line] = [request]
-            request.path.append(bank.fills)
-            self.unsent.append(request)
+            self._finish(request, bank.latency)
+
+    def _wanted(self, waiting: list[MemoryRequest]) -> int:
+        """The sectors that misses of one line have to have."""
+        lines, wanted = self.bank.lines, 0
+        for request in waiting:
+            if request.kind != _STORE or not lines.sectored:
+                wanted |= lines.touched[request.sectors & SECTORS]
+        return wanted
+
+    def _fetch(self, request: VirtualRequest, sectors: int) -> None:
+        """Ask DRAM for sectors of a line; where that is all of it, by the request that misses."""
+        bank, bringer = self.bank, request
+        if bank.lines.sectored:
+            bringer = VirtualRequest(
+                request.kind,
+                request.app,
+                request.asid,
+                request.sm,
+                request.tag,
+                request.address,
+                request.vline,
+                sectors,
+                request.depth,
+                request.access,
+                [_L2, bank.env._now],
+            )
+            bringer.leading = request.leading
+            bringer.cached_writable = request.cached_writable
+            bringer.page = request.page
+        self._fetches.begin(request.leading, sectors, bringer)
+        self.sectors[request.app].sectors_fetched += sectors.bit_count()
+        bringer.path.append(bank.fills)
+        self.unsent.append(bringer)
+        self.send_unsent()
 
     def fill(self, filled: MemoryRequest) -> None:
         assert isinstance(filled, VirtualRequest)
-        bank, line = self.bank, filled.leading
-        state = bank.whole if filled.cached_writable else bank.whole | READ_ONLY
-        victim = bank.arrays[filled.app].fill(line, state)
-        for request in self._fetching.pop(line):
-            self._finish(request, 0, fetched=request is filled)
+        lines, name, app = self.bank.lines, filled.leading, filled.app
+        came, ready = self._fetches.arrive(name, filled)
+        if not lines.arrays[app].state(name):
+            self._table.filled(filled)
+        victim = lines.keep(name, came | _flags(filled), app)
+        for request in ready:
+            assert isinstance(request, VirtualRequest)
+            self._finish(request, 0)
         if victim is not None:
-            self._leave(victim[0], victim[1], filled.app)
+            self._leave(victim, app)
 
-    def _finish(self, request: VirtualRequest, delay: int, *, fetched: bool = False) -> None:
-        """Answer a miss, whose line is there under its leading name, and all merged with it."""
-        if not fetched:
-            self.counters[request.app].replays += 1
+    def _finish(self, request: VirtualRequest, delay: int) -> None:
+        """Answer a miss, whose sectors are there under its leading name, and all merged with it."""
+        name, array = request.leading, self.bank.lines.arrays[request.app]
+        _, fetched = self._fetched.pop(request.line)
+        self.counters[request.app].replays += not fetched
+        claimed = not array.state(name)
         for waiter in self.bank.release(request.line):
             assert isinstance(waiter, VirtualRequest)
             waiter.name = waiter.line  # what its SM looked for was not there
-            waiter.leading = request.leading
+            waiter.leading = name
             waiter.writable = request.writable
+            waiter.cached_writable = request.cached_writable
             if waiter.stores:
                 self._store(waiter)
             self.bank.answer(waiter, delay)
-        self._table.finished(request, fetched)
+        if claimed and array.state(name):
+            self._table.filled(request)
+        self._table.finished(request)
+
+    def _store(self, request: VirtualRequest) -> None:
+        """Perform a store or an atomic, if its page allows it; a claiming store brings its line."""
+        name, lines, app = request.leading, self.bank.lines, request.app
+        if not request.writable:
+            self.counters[app].permission_faults += 1
+            return
+        array, wanted = lines.arrays[app], lines.touched[request.sectors & SECTORS]
+        if name != request.line or not array.state(name) & DIRTY:
+            self._table.wrote(name, request)
+        if not self._claims(request):
+            array.mark(name, wanted | wanted << DIRTY_SHIFT)
+            return
+        self.sectors[app].claimed += lines.lacks(name, wanted, app) != 0
+        victim = lines.keep(
+            name, lines.stored(name, 0, request.sectors, app) | _flags(request), app
+        )
+        if victim is not None:
+            self._leave(victim, app)
 
     # -- lines that leave ------------------------------------------------------------------------
 
-    def _leave(self, line: int, state: int, app: int) -> None:
+    def _leave(self, gone: Line, app: int) -> None:
         """Tell the table of a line that is gone, which finds its frame and writes it back."""
-        dirty = bool(state & DIRTY)
+        name, dirty = gone[0], self.bank.lines.dirty(gone)
         if dirty:
             self.bank.counters[app].writebacks += 1
-            self._leaving[line] = []
-        self._table.evicted(line, dirty, app, self)
+            self.sectors[app].sectors_written_back += (dirty & SECTORS).bit_count()
+            self._leaving.setdefault(name, [])
+            self._written_back[name] = self._written_back.get(name, 0) + 1
+        self._table.evicted(name, dirty, app, self)
 
     def written_back(self, line: int) -> None:
         """DRAM has taken a dirty line."""
-        for request in self._leaving.pop(line):
-            self.grants.send(request)
+        self._written_back[line] -= 1
+        if not self._written_back[line]:
+            del self._written_back[line]
+            for request in self._leaving.pop(line):
+                self.grants.send(request)
         self.bank.process.wake.now()
 
     def invalidate(self, lines: Sequence[int], page: int, purge: object, trip: int) -> None:
@@ -217,17 +325,17 @@ class TranslatedMisses(MissPath):
 
     def _invalidate(self, message: Invalidation) -> None:
         """Invalidate lines; the answer takes a cycle a lookup."""
-        array = next(iter(self.bank.arrays.values()))
-        lines, lookups = message.lines, len(message.lines)
+        stored, lines, lookups = self.bank.lines, message.lines, len(message.lines)
         if message.page >= 0:
+            array = stored.arrays[message.page >> ASID_SHIFT]
             lines = [line for line in array.lines() if self._page(line) == message.page]
             lookups = array.sets
         for line in lines:
-            state = array.remove(line)
+            app = line >> ASID_SHIFT
+            state = stored.remove(line, app)
             if state:
-                app = line >> ASID_SHIFT
                 self.counters[app].invalidated += 1
-                self._leave(line, state, app)
+                self._leave((line, state), app)
         self._table.done(message.purge, lookups)
 
     def _page(self, line: int) -> int:
@@ -251,4 +359,24 @@ class TranslatedMisses(MissPath):
             yield f"{name}: {len(self._leaving)} write-backs wait for the table or for DRAM"
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self.counters[app],)
+        yield self.counters[app]
+        if self.bank.lines.sectored:
+            yield self.claims[app]
+        yield from super().app_counters(app)
+
+
+def _flags(request: VirtualRequest) -> int:
+    """What a line is beside its sectors that comes for a request, or is claimed by it."""
+    return 0 if request.cached_writable else READ_ONLY
+
+
+def _laws(*, sectored: bool) -> tuple[Law, ...]:
+    """Between the counters of a bank: what it fetches, and what has come."""
+    if sectored:
+        counted = [L2Counters, VirtualL2Counters, SectorCounters, ClaimCounters]
+        misses = "misses - merged - replays - claimed_in_place"
+        other = "misses neither merged, replayed nor claimed in place"
+    else:
+        counted = [L2Counters, VirtualL2Counters]
+        misses, other = "misses - merged - replays", "misses neither merged nor replayed"
+    return laws_of(counted, LOOKUPS, Law("fills", misses, other=other))

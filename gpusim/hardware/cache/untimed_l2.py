@@ -19,7 +19,7 @@ class BehindL1(Behind):
 
     def __init__(self, banks: Sequence[L2Bank], hashing: Interleaving | None) -> None:
         self._banks = list(banks)
-        self._shift = banks[0].shift
+        self._shift = banks[0].lines.shift
         self._hash = hashing
 
     def warm(self, address: int, sectors: int, kind: int, app: int) -> None:

@@ -26,7 +26,7 @@ from gpusim.hardware.fbt.inputs import FbtCounters, Holder, Miss, Permissions, V
 from gpusim.hardware.fbt.purge import L1, Purges
 from gpusim.hardware.fbt.shootdowns import Shootdowns
 from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
-from gpusim.hardware.fbt.write_backs import WriteBacks
+from gpusim.hardware.fbt.write_backs import WriteBacks, WrittenLine
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -105,7 +105,7 @@ class Fbt(Component):
         )
         self.shootdowns = Shootdowns(self.table, self._sub_shift, self.purges)
         self.entrance = Entrance(env, self.shootdowns, self._translated, tlb_state)
-        self._write_backs = WriteBacks(env, self.latency, line_bytes, channel, self.purges)
+        self._write_backs = WriteBacks(env, self.latency, channel, self.purges)
         self.process = env.start(self._run())
         for port in (self._translated, self._notices, self._timers, self._write_backs.port):
             port.connect(self.process)
@@ -125,12 +125,16 @@ class Fbt(Component):
 
     # -- what the L2 banks call ------------------------------------------------------------------
 
-    def finished(self, request: VirtualRequest, fetched: bool) -> None:
-        """Hear, after the trip, that a miss is answered (by a line that it fetched)."""
-        self._notices.send((self._finished, request, fetched))
+    def filled(self, request: VirtualRequest) -> None:
+        """Hear, after the trip, that the line of a miss is cached."""
+        self._notices.send((self._filled, request))
 
-    def evicted(self, line: int, dirty: bool, app: int, bank: VirtualBank) -> None:
-        """Hear, after the trip, that a line has gone."""
+    def finished(self, request: VirtualRequest) -> None:
+        """Hear, after the trip, that a miss is answered."""
+        self._notices.send((self._finished, request))
+
+    def evicted(self, line: int, dirty: int, app: int, bank: VirtualBank) -> None:
+        """Hear, after the trip, that a line has gone, and which sectors of it were dirty."""
         self._notices.send((self._evicted, line, dirty, app, bank))
 
     def wrote(self, line: int, request: VirtualRequest) -> None:
@@ -243,25 +247,29 @@ class Fbt(Component):
 
     # -- what has happened in the caches ---------------------------------------------------------
 
-    def _finished(self, request: VirtualRequest, fetched: bool) -> None:
+    def _filled(self, request: VirtualRequest) -> None:
+        page = request.page
+        assert isinstance(page, Page)
+        self.table.line_filled(page, request.line & self._line_mask)
+
+    def _finished(self, request: VirtualRequest) -> None:
         page = request.page
         assert isinstance(page, Page)
         request.page = None
-        if fetched:
-            self.table.line_filled(page, request.line & self._line_mask)
         for purge in self.shootdowns.end_use(request.tag):
             self.purges.done_with(purge)
         page.users -= 1
         if page.locked and not page.users:
             self.purges.quiet(page)
 
-    def _evicted(self, line: int, dirty: bool, app: int, bank: VirtualBank) -> None:
+    def _evicted(self, line: int, dirty: int, app: int, bank: VirtualBank) -> None:
         page = self.table.forward(page_of_line(line, self.lines_shift))
         assert page is not None, "a line was cached without its page in the table"
         number = line & self._line_mask
         self.table.line_evicted(page, number)
         if dirty:
-            self._write_backs.begin(page, page.frame << self.lines_shift | number, line, app, bank)
+            address = (page.frame << self.lines_shift | number) * self._line_bytes
+            self._write_backs.begin(WrittenLine(page, address, dirty, line, app, bank))
 
     def _wrote(self, line: int, request: VirtualRequest) -> None:
         page = self.table.forward(page_of_line(line, self.lines_shift))

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from attrs import frozen
+
 from gpusim.core.engine import EventLoop, Port
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
-from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.fbt.inputs import VirtualBank
 from gpusim.hardware.fbt.purge import Purges
 from gpusim.hardware.fbt.table import Page
+
+
+@frozen
+class WrittenLine:
+    """A dirty line that has left a bank.
+
+    Attributes:
+        page: its page.
+        address: physical, of its first byte.
+        sectors: those that are dirty, as in `MemoryRequest`.
+        name: under which it was cached.
+        app: index of the application that took its place.
+        bank: it waits until the line has been written back.
+    """
+
+    page: Page
+    address: int
+    sectors: int
+    name: int
+    app: int
+    bank: VirtualBank
 
 
 class WriteBacks:
@@ -28,37 +50,32 @@ class WriteBacks:
         self,
         env: EventLoop,
         latency: int,
-        line_bytes: int,
         channel: Callable[[int], Port[MemoryRequest]],
         purges: Purges,
     ) -> None:
-        self.port: Port[tuple[MemoryRequest, Page, VirtualBank, int]] = Port(
-            env, "fbt.write_backs", latency
-        )
+        self.port: Port[tuple[MemoryRequest, WrittenLine]] = Port(env, "fbt.write_backs", latency)
         self._env = env
-        self._line_bytes = line_bytes
-        self._sectors = (1 << (line_bytes // SECTOR_BYTES)) - 1
         self._channel = channel
         self._purges = purges
 
-    def begin(self, page: Page, frame_line: int, line: int, app: int, bank: VirtualBank) -> None:
-        """A dirty line of a page has left a bank; `frame_line` is its physical number."""
-        address, trail = frame_line * self._line_bytes, [int(State.L2), self._env._now]
+    def begin(self, line: WrittenLine) -> None:
+        """Take a dirty line in."""
+        trail = [int(State.L2), self._env._now]
         request = MemoryRequest(
-            Kind.WRITEBACK, app, 0, -1, 0, address, -1, self._sectors, 0, None, trail
+            Kind.WRITEBACK, line.app, 0, -1, 0, line.address, -1, line.sectors, 0, None, trail
         )
-        self._purges.line_leaves(page)
-        self.port.send((request, page, bank, line))
+        self._purges.line_leaves(line.page)
+        self.port.send((request, line))
 
     def send(self) -> Port[MemoryRequest] | None:
         """Send to DRAM what is due; returns the channel that has no room for the next one."""
         while (head := self.port.head()) is not None:
-            request, page, bank, line = head
+            request, line = head
             channel = self._channel(request.address)
             if channel.full:
                 return channel
             self.port.take()
             channel.send(request)
-            bank.written_back(line)
-            self._purges.line_left(page)
+            line.bank.written_back(line.name)
+            self._purges.line_left(line.page)
         return None

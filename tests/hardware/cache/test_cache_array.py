@@ -89,14 +89,14 @@ def test_against_the_naive_cache(ways: int, sets: int, interleave: int, calls: l
         if what == "missing":
             assert array.missing(line, mask(sectors)) == mask(naive.missing(line, sectors))
         elif what == "fill":
-            victim = array.fill(line, mask(sectors), dirty)
+            victim = array.fill(line, mask(sectors) | (DIRTY if dirty else 0))
             expected = naive.fill(line, sectors, dirty)
             if expected is None:
                 assert victim is None
             else:
                 assert victim == (expected[0], mask(expected[1]) | (DIRTY if expected[2] else 0))
         elif what == "mark" and naive.holds(line):
-            array.mark_dirty(line)
+            array.mark(line, DIRTY)
             naive.mark_dirty(line)
         elif what == "remove":
             assert bool(array.remove(line)) == naive.remove(line)
@@ -121,7 +121,7 @@ def test_a_bank_that_sees_every_fourth_line_uses_all_sets() -> None:
 
 def test_dirty_is_no_sector() -> None:
     array = CacheArray(lines=1, ways=1)
-    array.fill(0, 0b0001, dirty=True)
+    array.fill(0, 0b0001 | DIRTY)
     assert array.missing(0, 0xFF) == 0xFE
     assert array.fill(1, 1) == (0, DIRTY | 1)
 

@@ -60,7 +60,7 @@ def test_least_recently_used_lines_of_hashed_sets(
             mine[:] = [one for one in mine if one != line]
             dirty.discard(line)
         if operation == "dirty" and line in mine:
-            array.mark_dirty(line)
+            array.mark(line, DIRTY)
             dirty.add(line)
         if operation == "fill" or (operation == "look" and line in mine):
             mine[:] = [one for one in mine if one != line] + [line]

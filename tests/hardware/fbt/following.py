@@ -1,26 +1,27 @@
 """Follows data values through a machine with virtual caches, and checks all that is read.
 
-The simulator carries no data, so each store makes a new version of its physical line here.  A
+The simulator carries no data, so each store makes a new version of its physical sectors here.  A
 version lives in memory, in the L2 cache, on its way back to memory, and in L1 caches, wherever the
-machine says that the line is.
+machine says that the sector is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
-from gpusim.core.request import Kind, VirtualRequest, page_of_line
-from gpusim.hardware.cache import L1Cache, L2Bank, TranslatedMisses
-from gpusim.hardware.cache.array import DIRTY
+from gpusim.core.request import VirtualRequest, page_of_line
+from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
+from gpusim.hardware.cache import L1Cache, L2Bank
 from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.sm.warp import WarpAccess
 from gpusim.machine import Machine
+from tests.hardware.fbt.following_bank import follow_bank
 
-Copy = tuple[int, int]
-"""Physical line and version."""
+Copy = tuple[int, dict[int, int]]
+"""Physical line, and the versions of its sectors that are there."""
 
 
 class History:
@@ -66,17 +67,19 @@ class Follower:
         self.line_shift = machine.config.l2.line.bit_length() - 1
         self.page_shift = machine.config.memory.page.bit_length() - 1 - self.line_shift
         self.grain = self.fbt.lines_shift
-        self.memory: dict[int, int] = {}
-        self.latest: dict[int, int] = {}
+        self.sectors = range(machine.config.l2.line // SECTOR_BYTES)
+        self.memory: dict[tuple[int, int], int] = {}
+        self.latest: dict[tuple[int, int], int] = {}
         self.l2: dict[int, Copy] = {}
-        self.leaving: dict[int, Copy] = {}
+        self.leaving: dict[int, list[Copy]] = {}
         self.answers: dict[int, tuple[VirtualRequest, Copy]] = {}
         self.frames: dict[int, History] = {}
         self.writable: dict[int, History] = {}
         self.version = 0
         self.reads = self.writes = self.renamed = self.unanswered = 0
         for bank in machine.systems[0].banks:
-            self._follow_bank(bank)
+            follow_bank(self, bank)
+            self._follow_lookups(bank)
         for l1 in machine.l1s:
             self._follow_l1(l1)
         for sm in machine.sms:
@@ -92,7 +95,7 @@ class Follower:
 
     def protect(self, tag: int, writable: bool) -> None:
         """Change a permission, and shoot the page down."""
-        gone = self._writable(tag).change(writable)
+        gone = self.writable_of(tag).change(writable)
         self.machine.page_table.protect(*self._split(tag), writable=writable)
         self._shoot_down(tag, gone)
 
@@ -108,10 +111,12 @@ class Follower:
         def taken() -> None:
             now_cached = [name for name, (where, _) in self.l2.items() if where == line]
             assert not now_cached, "the CPU has a line that is still in the L2 cache"
-            assert line not in [where for where, _ in self.leaving.values()]
-            assert self.memory.get(line, 0) == self.latest.get(line, 0)
+            assert line not in self.leaving_lines()
             self.version += 1
-            self.memory[line] = self.latest[line] = self.version
+            for sector in self.sectors:
+                place = line, sector
+                assert self.memory.get(place, 0) == self.latest.get(place, 0)
+                self.memory[place] = self.latest[place] = self.version
 
         # Between the answer and the CPU's store the GPU may fetch the line again, which a real
         # directory orders; here the CPU stores at once.
@@ -134,70 +139,23 @@ class Follower:
             self.frames[tag] = History(self.machine.page_table.translate(*self._split(tag)))
         return self.frames[tag]
 
-    def _writable(self, tag: int) -> History:
+    def writable_of(self, tag: int) -> History:
         return self.writable.setdefault(tag, History(True))
 
     # -- what the machine does -------------------------------------------------------------------
 
-    def _follow_bank(self, bank: L2Bank) -> None:
-        self._follow_lookups(bank)
-        misses, answer = bank.misses, bank.answer
-        assert isinstance(misses, TranslatedMisses)
-        fill, store, leave, written_back = (
-            misses.fill,
-            misses._store,
-            misses._leave,
-            misses.written_back,
-        )
+    def those(self, mask: int) -> list[int]:
+        """The sectors in a mask."""
+        return [sector for sector in self.sectors if mask >> sector & 1]
 
-        def follow_fill(filled: VirtualRequest) -> None:
-            line = filled.address >> self.line_shift
-            assert filled.leading not in self.l2
-            assert line not in [where for where, _ in self.l2.values()], "two names of a line"
-            assert line not in [where for where, _ in self.leaving.values()], "memory is stale"
-            self.l2[filled.leading] = line, self.memory.get(line, 0)
-            fill(filled)
+    def left(self) -> Iterator[Copy]:
+        """What is on its way back to memory."""
+        for copies in self.leaving.values():
+            yield from copies
 
-        def follow_store(request: VirtualRequest) -> None:
-            self.writes += 1
-            line, _ = self.l2[request.leading]
-            now = self.machine.env.now
-            self._check_frame(request, line, now)
-            allowed = self._writable(request.tag).since(now)
-            assert request.writable in allowed, "a stale permission"
-            if request.writable:
-                self.version += 1
-                self.l2[request.leading] = line, self.version
-                self.latest[line] = self.version
-            store(request)
-
-        def follow_answer(request: VirtualRequest, delay: int) -> None:
-            copy = line, version = self.l2[request.leading]
-            if request.kind == Kind.LOAD:
-                self.reads += 1
-                assert version == self.latest.get(line, 0), "a stale value"
-                if request.name == request.line:  # else its SM decides whether to believe it
-                    self._check_frame(request, line, self.machine.env.now)
-            self.answers[id(request)] = request, copy
-            answer(request, delay)
-
-        def follow_leave(line: int, state: int, app: int) -> None:
-            copy = self.l2.pop(line)
-            if state & DIRTY:
-                assert line not in self.leaving
-                self.leaving[line] = copy
-            else:
-                assert self.memory.get(copy[0], 0) == copy[1], "a clean line differs from memory"
-            leave(line, state, app)
-
-        def follow_written_back(line: int) -> None:
-            where, version = self.leaving.pop(line)
-            self.memory[where] = version
-            written_back(line)
-
-        bank.answer = follow_answer  # type: ignore[assignment,method-assign]
-        misses.fill, misses._store = follow_fill, follow_store  # type: ignore[assignment,method-assign]
-        misses._leave, misses.written_back = follow_leave, follow_written_back  # type: ignore[method-assign]
+    def leaving_lines(self) -> list[int]:
+        """Physical lines that are."""
+        return [where for where, _ in self.left()]
 
     def _follow_lookups(self, bank: L2Bank) -> None:
         serve, take_replays = bank._serve, bank._take_replays
@@ -234,10 +192,10 @@ class Follower:
             fill(filled)
             for key in waiting.keys() - set(l1._mshrs.outstanding()):
                 for waiter in waiting[key]:
-                    self._check_frame(waiter, copy[0], _issued(waiter))
+                    self.check_frame(waiter, copy[0], _issued(waiter))
             if renamed and filled.leading >= 0:
                 self.renamed += 1
-                self._check_frame(filled, copy[0], self.machine.env.now)
+                self.check_frame(filled, copy[0], self.machine.env.now)
             if l1.array.state(filled.leading):
                 copies[filled.leading] = copy
 
@@ -270,7 +228,7 @@ class Follower:
 
         lsu.l1.lookup = follow_lookup
 
-    def _check_frame(self, request: VirtualRequest, line: int, since: int) -> None:
+    def check_frame(self, request: VirtualRequest, line: int, since: int) -> None:
         """A line is in a frame that the page of a request had in the cycle `since` or later."""
         allowed = self._frames(request.tag).since(since)
         assert line >> self.page_shift in allowed, "a stale translation"
@@ -295,8 +253,15 @@ class Follower:
             assert table.forward(page.leading) is page
         lines = [where for where, _ in self.l2.values()]
         assert len(set(lines)) == len(lines), "a line under two names"
-        cached = {line for bank in self.machine.systems[0].banks for line in bank.arrays[0].lines()}
-        assert cached == set(self.l2)
+        states = {
+            line: array.state(line)
+            for bank in self.machine.systems[0].banks
+            for array in dict.fromkeys(bank.arrays.values())
+            for line in array.lines()
+        }
+        assert states.keys() == self.l2.keys()
+        for name, state in states.items():
+            assert self.l2[name][1].keys() >= set(self.those(state & SECTORS))
         mask = (1 << self.grain) - 1
         for name, (line, _) in self.l2.items():
             found = table.forward(page_of_line(name, self.grain))

@@ -136,7 +136,6 @@ def test_physical_machines_follow_what_tlbs_do(tmp_path: Path) -> None:
         ({"tlb.L2.scope": "sm"}, r'recipe .vc. needs tlb\.shared\.scope = "gpu"'),
         ({"walk.memory": "l2"}, 'must be "dram"'),
         ({"l2.bypass": "translation-aware"}, "no page walk reads a virtual L2 cache"),
-        ({"l2.partition": "ways"}, "lie in all its ways"),
         ({"mig.slices": 2, "mig.instances": "1g 2g"}, r"'vc' needs no table \[mig\]"),
         ({"l2.banks": 64, "l2.size": "4MiB"}, "must divide the 32 lines of a page"),
         ({"memory.page": "2MiB", "fbt.second_level": True}, "whole pages have no entries"),

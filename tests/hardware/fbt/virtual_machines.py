@@ -25,6 +25,15 @@ FBT = FbtConfig(entries=64, ways=8, latency=cycles(5), trip=cycles(10))
 VIRTUAL = attrs.evolve(change(SMALL, l1={"translation": "after-l2"}), tlb={"L2": IOMMU}, fbt=FBT)
 """`bench.SMALL` without TLBs at the SM, with virtual caches: IOMMU TLB 5, table 5, trip 10."""
 
+SECTORS: list[dict[str, Any]] = [
+    {},
+    {"sector": Bytes(32)},
+    {"sector": Bytes(64)},
+    {"sector": Bytes(32), "byte_masks": True},
+    {"sector": Bytes(128), "byte_masks": True},
+]
+"""How lines of the L2 cache may be cut."""
+
 PAGES = 10
 Event = tuple[Any, ...]
 """Cycles after the one before, what, and its page and other numbers."""
@@ -96,6 +105,7 @@ def machines(draw: Any) -> GpuConfig:
             "mshrs": draw(some),
             "mshr_merge": draw(some),
             "ports": draw(few),
+            **draw(st.sampled_from(SECTORS)),
         },
         crossbar={
             "queue": draw(few),

@@ -1,0 +1,56 @@
+"""What an L2 bank counts, and what its counters make."""
+
+from __future__ import annotations
+
+import attr
+
+from gpusim.core.counters import count
+from gpusim.core.law import Law
+from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
+
+
+@attr.s(auto_attribs=True)
+class L2Counters:
+    """What one L2 bank did for one application; hits + misses = lookups."""
+
+    lookups: int = count("requests that looked for their line, each counted once")
+    hits: int = count("requests that found it")
+    misses: int = count("requests that did not, merged ones included")
+    merged: int = count("misses that waited for one already under way")
+    fills: int = count("lines that came back from DRAM")
+    writebacks: int = count("dirty lines sent to DRAM")
+    stores: int = count("stores and atomics among the lookups")
+    translation_lookups: int = count("page-table reads among the lookups")
+    translation_hits: int = count("page-table reads that found their line")
+    stalls: int = count("times that a request had to wait for an MSHR or for DRAM")
+
+
+declare_metrics(
+    L2Counters,
+    Metric("l2_hit_rate", FRACTION, "L2 cache hit rate", Ratio("hits", "lookups")),
+    Metric(
+        "l2_translation_hit_rate",
+        FRACTION,
+        "L2 cache hit rate of page-table reads",
+        Ratio("translation_hits", "translation_lookups"),
+    ),
+    Metric(
+        "l2_data_hit_rate",
+        FRACTION,
+        "L2 cache hit rate of data",
+        Ratio("hits - translation_hits", "lookups - translation_lookups"),
+    ),
+)
+
+
+@attr.s(auto_attribs=True)
+class SectorCounters:
+    """What only a bank with sectors counts, for one application."""
+
+    claimed: int = count("stores that did not find all their sectors, and took them unfetched")
+    sectors_fetched: int = count("32-byte sectors asked of DRAM")
+    sectors_written_back: int = count("32-byte sectors sent to DRAM")
+
+
+LOOKUPS = Law("lookups", "hits + misses")
+"""Of every bank."""
