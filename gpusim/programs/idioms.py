@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import gcd
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gpusim.programs.lane_record import Lanes, Mask
+from gpusim.programs.lane_record import Mask
 from gpusim.programs.tracer import BlockTracer
+
+Place = TypeVar("Place", NDArray[np.int32], NDArray[np.int64])
 
 FLOAT4 = np.dtype("f4,f4,f4,f4")
 """Four floats that a thread loads or stores at once: an element of 16 bytes."""
@@ -37,11 +40,12 @@ def rounds(first: Any, stop: Any, step: int) -> Iterator[tuple[Any, Mask | None]
         yield first + step * number, None if number < fewest else number < count
 
 
-def strides(place: Lanes, end: Any, step: int) -> Iterator[tuple[Lanes, Mask]]:
+def strides(place: Place, end: Any, step: int = 1) -> Iterator[tuple[Place, Mask]]:
     """The places ``range(place, end, step)`` of each thread, and which threads have this one."""
-    while (where := place < end).any():
-        yield place, where
-        place = place + step
+    here: Any = place
+    while (where := here < end).any():
+        yield here, where
+        here = here + step
 
 
 def tree(k: BlockTracer, half: int, last: int = 1, alone: int = 1) -> Iterator[Mask]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs.validators import ge, le, optional
 
 from gpusim.programs.idioms import FLOAT4
+from gpusim.programs.parameters import multiple_of
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
@@ -57,11 +58,9 @@ def transpose(k: BlockTracer, source: Vectors, result: Vectors, pitch: int) -> N
     k.compute(IN_INSTRUCTIONS)
     rows = [k.load(source, start + place + r * width) for r in range(PIECE)]
     k.wait()
-    for _ in range(PIECE):
-        k.shared(WRITE_PASSES)
+    k.shared(WRITE_PASSES, times=PIECE)
     k.barrier()
-    for _ in range(PIECE):
-        k.shared(READ_PASSES)
+    k.shared(READ_PASSES, times=PIECE)
     k.compute(OUT_INSTRUCTIONS)
     # [block, ty, tx, r, component] is element (4 ty + r, 4 tx + component) of its tile
     tiles = np.stack(rows, axis=1).view(np.float32).reshape(-1, SIDE, SIDE, PIECE, PIECE)
@@ -84,14 +83,11 @@ class MatrixTransposeParameters:
             touches all rows of both matrices.
     """
 
-    n: int = field(default=256, validator=[ge(1), le(32768)])
-    pitch: int | None = field(default=None)
+    n: int = field(default=256, validator=[ge(1), le(32768), multiple_of(TILE)])
+    pitch: int | None = field(default=None, validator=optional(multiple_of(TILE)))
     diagonals: int | None = field(default=None)
 
     def __attrs_post_init__(self) -> None:
-        for name, value in (("n", self.n), ("pitch", self.pitch or self.n)):
-            if value % TILE:
-                raise ValueError(f"{name!r} must be a multiple of {TILE}: {value}")
         if self.pitch is not None and self.pitch < self.n:
             raise ValueError(f"'pitch' must be at least n = {self.n}: {self.pitch}")
         most = self.n // TILE

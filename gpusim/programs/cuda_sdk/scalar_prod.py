@@ -41,12 +41,13 @@ def multiply(k: BlockTracer, a: Floats, b: Floats, c: Floats, elements: int) -> 
     conflicts, and thread 0 stores C[v].
     """
     k.compute(PROLOGUE)
-    for vector, where in strides(np.broadcast_to(k.bx, k.threads), c.length, BLOCKS):
+    first: Lanes = np.broadcast_to(k.bx, k.threads)
+    for vector, where in strides(first, c.length, BLOCKS):
         sums = np.zeros((k.blocks, ACCUMULATORS), dtype=np.float32)
-        for first in range(0, ACCUMULATORS, BLOCK):
-            offsets = range(first, elements, ACCUMULATORS)
+        for start in range(0, ACCUMULATORS, BLOCK):
+            offsets = range(start, elements, ACCUMULATORS)
             own = _accumulated(k, (a, b), vector * elements, offsets, where)
-            sums[:, first : first + BLOCK] = own.reshape(k.blocks, BLOCK)
+            sums[:, start : start + BLOCK] = own.reshape(k.blocks, BLOCK)
             k.shared(1, where)
             yield
         _tree(k, sums, where)

@@ -7,6 +7,7 @@ from attrs import field, frozen
 from attrs.validators import ge
 
 from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.idioms import strides, tree
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
@@ -42,8 +43,7 @@ def multiply_row(k: BlockTracer, row: Ints, col: Ints, val: Floats, x: Floats, y
     k.wait()
     sums = np.zeros(k.threads, dtype=np.float32)
     k.shared(1)
-    entry = start + lane
-    while (where := entry < end).any():
+    for entry, where in strides(start + lane, end, WAVEFRONT):
         value = k.load(val, entry, where)
         column = k.load(col, entry, where)
         k.wait(0, where)
@@ -54,26 +54,21 @@ def multiply_row(k: BlockTracer, row: Ints, col: Ints, val: Floats, x: Floats, y
         k.compute(15, where)
         k.shared(1, where)
         sums = np.where(where, sums + value * rank, sums)
-        entry = entry + WAVEFRONT
         yield
-    k.barrier()
-    tree = sums.reshape(k.blocks, WAVEFRONT)
-    half = WAVEFRONT // 2
-    while half:
-        adds = lane < half
-        k.shared(1, adds)
-        k.shared(1, adds)
+    total = sums.reshape(k.blocks, WAVEFRONT)
+    for adds in tree(k, WAVEFRONT // 2):
+        k.shared(1, adds, times=2)
         k.compute(8, adds)
         k.shared(1, adds)
-        k.barrier()
-        tree[:, :half] += tree[:, half : 2 * half]
-        half //= 2
+        half = total.shape[1] // 2
+        total = total[:, :half] + total[:, half:]
+    k.barrier()
     writer = lane == 0
     before = k.load(y, k.bx, writer)
     k.shared(1, writer)
     k.wait(0, writer)
     k.compute(5, writer)
-    k.store(y, k.bx, before + tree[:, 0].repeat(WAVEFRONT), writer)
+    k.store(y, k.bx, before + total[:, 0].repeat(WAVEFRONT), writer)
 
 
 @frozen

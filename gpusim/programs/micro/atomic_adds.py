@@ -6,6 +6,7 @@ import numpy as np
 from attrs import field, frozen
 from attrs.validators import ge, le
 
+from gpusim.programs.parameters import multiple_of
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
@@ -50,16 +51,11 @@ class AtomicAddsParameters:
     """
 
     cells: int = field(default=1024, validator=[ge(1), le(1 << 26)])
-    stride: int = field(default=4, validator=[ge(WORD), le(1 << 20)])
+    stride: int = field(default=4, validator=[ge(WORD), le(1 << 20), multiple_of(WORD)])
     blocks: int = field(default=64, validator=[ge(1), le(1 << 20)])
     threads: int = field(default=256, validator=[ge(1), le(1024)])
     times: int = field(default=4, validator=[ge(1), le(1 << 20)])
     returning: bool = False
-
-    @stride.validator
-    def _whole_words(self, _: object, stride: int) -> None:
-        if stride % WORD:
-            raise ValueError(f"'stride' must be a multiple of {WORD}: {stride}")
 
 
 @program("atomic_adds", AtomicAddsParameters)

@@ -9,6 +9,7 @@ from attrs import field, frozen
 from attrs.validators import ge, in_, le
 from numpy.typing import NDArray
 
+from gpusim.programs.idioms import strides
 from gpusim.programs.micro.unread import allocate_unread
 from gpusim.programs.writing import (
     AddressSpace,
@@ -40,11 +41,10 @@ def load_each(
     Takes `nodes` (the array), `index` (elements to load), `everywhere` (whether each block loads
     all of them (else: all threads together, once), so that the TLBs of its SM know them).
     """
-    blocks, place = (1, k.tid) if everywhere else (k.shape.blocks, k.t)
-    while (inside := place < len(index)).any():
+    blocks, first = (1, k.tid) if everywhere else (k.shape.blocks, k.t)
+    for place, inside in strides(first, len(index), blocks * k.shape.threads):
         k.load(nodes, index.take(place, mode="clip"), inside)
         k.wait(0, inside)
-        place = place + blocks * k.shape.threads
         yield
 
 

@@ -8,7 +8,7 @@ from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import threads_below
+from gpusim.programs.idioms import strides, threads_below
 from gpusim.programs.pannotia.rows import Rows, transposed
 from gpusim.programs.writing import (
     AddressSpace,
@@ -73,8 +73,8 @@ def forward(
     if not active.any():
         return
     reached = np.zeros(k.blocks * rows.vertices, dtype=bool)
-    edge, end = rows.known_end(k, active)
-    while (where := edge < end).any():
+    first, end = rows.known_end(k, active)
+    for edge, where in strides(first, end):
         target = k.load(rows.col, edge, where)
         k.wait(0, where)
         k.compute(2, where)
@@ -92,7 +92,6 @@ def forward(
         k.wait(0, below)
         k.compute(3, below)
         k.reduce_add(v.rho, target, rho, below)
-        edge = edge + 1
         yield
 
 
@@ -109,8 +108,8 @@ def backward(k: BlockTracer, rows: Rows, v: Vertices, level: int, source: int) -
     k.wait(0, inside)
     if not active.any():
         return
-    edge, end = rows.known_end(k, active)
-    while (where := edge < end).any():
+    first, end = rows.known_end(k, active)
+    for edge, where in strides(first, end):
         target = k.load(rows.col, edge, where)
         k.wait(0, where)
         k.compute(2, where)
@@ -125,7 +124,6 @@ def backward(k: BlockTracer, rows: Rows, v: Vertices, level: int, source: int) -
         k.wait(0, above)
         share = np.divide(paths_above, paths, out=np.zeros_like(paths), where=above)
         k.reduce_add(v.sigma, target, share * (1 + sigma), above)
-        edge = edge + 1
         yield
     other = active & (k.t != source)
     bc = k.load(v.bc, k.t, other)

@@ -7,7 +7,7 @@ from attrs import field, frozen
 from attrs.validators import ge, optional
 
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import threads_below
+from gpusim.programs.idioms import strides, threads_below
 from gpusim.programs.pannotia.rows import FAR, Rows, vertex_values
 from gpusim.programs.writing import (
     AddressSpace,
@@ -66,11 +66,11 @@ def compare_neighbours(k: BlockTracer, rows: Rows, v: Vertices, stop: Ints) -> S
     k.wait(0, inside)
     if not active.any():
         return
-    edge, end = rows.known_end(k, active)
-    linked = end - edge != 1
+    first, end = rows.known_end(k, active)
+    linked = end - first != 1
     largest = np.full(k.threads, -1, dtype=np.int32)
     smallest = np.full(k.threads, FAR, dtype=np.int32)
-    while (where := edge < end).any():
+    for edge, where in strides(first, end):
         target = k.load(rows.col, edge, where)
         k.wait(0, where)
         k.compute(2, where)
@@ -86,7 +86,6 @@ def compare_neighbours(k: BlockTracer, rows: Rows, v: Vertices, stop: Ints) -> S
             largest = np.where(rival, np.maximum(largest, value), largest)
             smallest = np.where(rival, np.minimum(smallest, value), smallest)
         k.compute(5, where)
-        edge = edge + 1
         yield
     k.store(v.largest, k.t, largest, active)
     if v.smallest is not None:

@@ -8,7 +8,7 @@ from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import threads_below
+from gpusim.programs.idioms import strides, threads_below
 from gpusim.programs.pannotia.rows import FAR, Rows, unrolled, vertex_values
 from gpusim.programs.writing import (
     AddressSpace,
@@ -105,9 +105,9 @@ def join(k: BlockTracer, rows: Rows, v: Vertices, before: NDArray[np.int32]) -> 
     if not joins.any():
         return
     k.store(v.s, k.t, MEMBER, joins)
-    edge, end = rows.known_end(k, joins)
+    first, end = rows.known_end(k, joins)
     k.store(v.c, k.t, CLOSED, joins)
-    while (where := edge < end).any():
+    for edge, where in strides(first, end):
         target = k.load(rows.col, edge, where)
         k.wait(0, where)
         k.compute(2, where)
@@ -117,7 +117,6 @@ def join(k: BlockTracer, rows: Rows, v: Vertices, before: NDArray[np.int32]) -> 
         rival = where & (before[np.where(where, target, 0)] == OPEN)
         k.compute(3, rival)
         k.store(v.cu, target, CLOSED, rival)
-        edge = edge + 1
         yield
 
 

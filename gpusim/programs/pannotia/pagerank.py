@@ -7,7 +7,7 @@ from attrs import field, frozen
 from attrs.validators import ge
 
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import PROLOGUE, threads_below
+from gpusim.programs.idioms import PROLOGUE, strides, threads_below
 from gpusim.programs.pannotia.rows import Rows
 from gpusim.programs.writing import (
     AddressSpace,
@@ -46,14 +46,12 @@ def push(k: BlockTracer, rows: Rows, ranks: Floats, incoming: Floats) -> Steps:
     end = np.where(inner, k.load(rows.row, k.t + 1, inner), end)
     k.wait(0, inside)
     divisor = np.maximum(end - start, 1).astype(np.float32)
-    edge = start.copy()
-    while (where := edge < end).any():
+    for edge, where in strides(start, end):
         target = k.load(rows.col, edge, where)
         rank = k.load(ranks, k.t, where)
         k.wait(0, where)
         k.compute(13, where)
         k.reduce_add(incoming, target, rank / divisor, where)
-        edge += 1
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import threads_below
+from gpusim.programs.idioms import strides, threads_below
 from gpusim.programs.pannotia.pagerank import PagerankParameters, start, update
 from gpusim.programs.pannotia.rows import Rows, transposed, unrolled
 from gpusim.programs.writing import (
@@ -30,9 +30,9 @@ def weigh(k: BlockTracer, rows: Rows, data: Floats, degrees: Ints) -> Steps:
     Takes `data` ((arcs,) the result), `degrees` ((vertices,) arcs that leave each, `colcnt`).
     """
     inside = threads_below(k, rows.vertices)
-    edge, end = rows.loaded_end(k, inside)
+    first, end = rows.loaded_end(k, inside)
     k.wait(0, inside)
-    while (where := edge < end).any():
+    for edge, where in strides(first, end):
         origin = k.load(rows.col, edge, where)
         k.wait(0, where)
         k.compute(2, where)
@@ -40,7 +40,6 @@ def weigh(k: BlockTracer, rows: Rows, data: Floats, degrees: Ints) -> Steps:
         k.wait(0, where)
         k.compute(10, where)
         k.store(data, edge, (1 / np.maximum(degree, 1)).astype(np.float32), where)
-        edge = edge + 1
         yield
 
 

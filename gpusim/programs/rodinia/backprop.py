@@ -7,6 +7,7 @@ from attrs import field, frozen
 from attrs.validators import ge
 from numpy.typing import NDArray
 
+from gpusim.programs.parameters import multiple_of
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
@@ -138,12 +139,7 @@ class BackpropParameters:
         inputs: input units, a multiple of 16 (the suite's run: 65,536).
     """
 
-    inputs: int = field(default=65536, validator=ge(SIDE))
-
-    @inputs.validator
-    def _whole_blocks(self, _: object, inputs: int) -> None:
-        if inputs % SIDE:
-            raise ValueError(f"'inputs' must be a multiple of {SIDE}: {inputs}")
+    inputs: int = field(default=65536, validator=[ge(SIDE), multiple_of(SIDE)])
 
 
 @program("backprop", BackpropParameters)

@@ -10,6 +10,7 @@ from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
 from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.idioms import strides
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
@@ -79,8 +80,7 @@ def visit(k: BlockTracer, of: Search) -> Steps:
     start = k.load(of.nodes, 2 * k.t, active)
     k.wait(0, active)
     end = np.where(active, start + degree, start)
-    edge = start.copy()
-    while (where := edge < end).any():
+    for edge, where in strides(start, end):
         k.compute(1, where)
         target = k.load(of.edges, edge, where)
         k.wait(0, where)
@@ -90,7 +90,6 @@ def visit(k: BlockTracer, of: Search) -> Steps:
         if fresh.any():
             _reach(k, of, target, fresh)
         k.compute(5, where)
-        edge += 1
         yield
 
 

@@ -105,8 +105,7 @@ def calculate_temp(
     for step in range(pyramid.steps):
         computed = x.computed(step) & y.computed(step)
         k.compute(21)
-        for _ in range(6):
-            k.shared(1, computed)
+        k.shared(1, computed, times=6)
         k.compute(19, computed)
         k.shared(1, computed)
         k.barrier()

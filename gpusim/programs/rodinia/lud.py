@@ -8,6 +8,7 @@ from attrs.validators import ge, le
 from numpy.typing import NDArray
 
 from gpusim.programs.idioms import PROLOGUE, strided_passes
+from gpusim.programs.parameters import multiple_of
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
@@ -185,12 +186,10 @@ def subtract_internal(k: BlockTracer, of: Matrix, offset: int) -> Steps:
     above = k.load(of.m, (offset + k.ty) * of.n + column)
     left = k.load(of.m, row * of.n + offset + k.tx)
     k.wait()
-    k.shared(1)
-    k.shared(1)
+    k.shared(1, times=2)
     k.barrier()
     for _ in range(TILE):
-        k.shared(1)
-        k.shared(1)
+        k.shared(1, times=2)
         k.compute(1)
         yield
     product = left.reshape(-1, TILE, TILE) @ above.reshape(-1, TILE, TILE)
@@ -211,13 +210,8 @@ class LudParameters:
         steps: diagonal tiles that are eliminated; None: all n / 16.
     """
 
-    n: int = field(default=256, validator=[ge(2 * TILE), le(16384)])
+    n: int = field(default=256, validator=[ge(2 * TILE), le(16384), multiple_of(TILE)])
     steps: int | None = field(default=None)
-
-    @n.validator
-    def _tiles(self, _: object, n: int) -> None:
-        if n % TILE:
-            raise ValueError(f"'n' must be a multiple of {TILE}: {n}")
 
     @steps.validator
     def _fits(self, _: object, steps: int | None) -> None:

@@ -146,8 +146,7 @@ def _tiles(k: BlockTracer, of: Alignment, left: int, bottom: int, corner_first: 
     if corner_first:
         temp[:, 0, 0] = k.load(scores, k.tx * 0 + corner, first)[::side]
     k.wait()
-    for _ in range(side):
-        k.shared(1)
+    k.shared(1, times=side)
     if corner_first:
         k.shared(1, first)
     k.barrier()

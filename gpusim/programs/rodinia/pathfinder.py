@@ -48,8 +48,7 @@ def dynproc(
     for step in range(pyramid.steps):
         computed = x.computed(step)
         k.compute(9)
-        for _ in range(3):
-            k.shared(1, computed)
+        k.shared(1, computed, times=3)
         row = pyramid.length * (start + step)
         cell = k.load(wall, row + x.position, computed)
         k.wait(0, computed)

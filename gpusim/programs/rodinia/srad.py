@@ -9,6 +9,7 @@ from attrs import field, frozen
 from attrs.validators import ge, le
 from numpy.typing import NDArray
 
+from gpusim.programs.parameters import multiple_of
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
@@ -164,8 +165,7 @@ def differentiate(k: BlockTracer, of: Image, noise: np.float32) -> None:
     north, south = _beside(k, of.image, of.above(k), of.below(k))
     west, east = _beside(k, of.image, of.left(k), of.right(k))
     own = of.own(k, of.image)
-    for _ in range(5):
-        k.shared(1)
+    k.shared(1, times=5)
     k.compute(145)
     k.shared(1)
     k.barrier()
@@ -193,8 +193,7 @@ def diffuse(k: BlockTracer, of: Image) -> None:
     (below,) = _beside(k, of.diffusion, of.below(k))
     (right,) = _beside(k, of.diffusion, of.right(k))
     own = of.own(k, of.diffusion)
-    for _ in range(4):
-        k.shared(1)
+    k.shared(1, times=4)
     pixel = of.pixel(k)
     north, south, west, east = (
         k.load(array, pixel) for array in (of.north, of.south, of.west, of.east)
@@ -220,14 +219,9 @@ class SradParameters:
         iterations: pairs of launches (the suite: 2).
     """
 
-    rows: int = field(default=2048, validator=[ge(2 * TILE), le(16384)])
-    columns: int = field(default=2048, validator=[ge(2 * TILE), le(16384)])
+    rows: int = field(default=2048, validator=[ge(2 * TILE), le(16384), multiple_of(TILE)])
+    columns: int = field(default=2048, validator=[ge(2 * TILE), le(16384), multiple_of(TILE)])
     iterations: int = field(default=2, validator=ge(1))
-
-    def __attrs_post_init__(self) -> None:
-        for name in ("rows", "columns"):
-            if (value := getattr(self, name)) % TILE:
-                raise ValueError(f"{name!r} must be a multiple of {TILE}: {value}")
 
 
 @program("srad", SradParameters)

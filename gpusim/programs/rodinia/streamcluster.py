@@ -169,7 +169,7 @@ def streamcluster(memory: AddressSpace, parameters: StreamclusterParameters, see
     words = memory.allocate("p", points.view(np.float32))
     coord = memory.allocate("coord", coordinates)
     work = memory.zeros("work_mem", (n + 1) * (parameters.most_centers + 1), np.float32)
-    assign = DeviceArray("p", words.data.view(np.int64), words.base, 8, words.length // 2)
+    assign = words.view(np.int64)
     of = Stream(words, assign, coord, work, table, switch, n, parameters.dimensions)
     for x in candidates:
         table.data[centers] = np.arange(len(centers))
