@@ -11,7 +11,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -170,11 +170,22 @@ def _checks(module: str) -> Mapping[str, str]:
     tree = ast.parse(_source(module).read_text(encoding="utf-8"))
     values = vars(sys.modules[module])
     found: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
             limit = _limit(call.func.id, call.args[0], values)
             found |= {one.arg: limit for one in call.keywords if one.arg and limit}
-    return found
+            refusals |= _refusal(call.func.id, call.args)
+    return refusals | found
+
+
+def _refusal(check: str, arguments: Sequence[ast.expr]) -> dict[str, str]:
+    """What an `OptionError` asks of the option that it names, where both are written out."""
+    words = [one.value for one in arguments if isinstance(one, ast.Constant)]
+    if check != "OptionError" or len(words) != 2:
+        return {}
+    name, message = map(str, words)
+    return {name: message.removeprefix("must be ")} if message.startswith("must be ") else {}
 
 
 def _limit(check: str, bound: ast.expr, values: Mapping[str, object]) -> str:

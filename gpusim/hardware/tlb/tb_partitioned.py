@@ -32,7 +32,7 @@ def owned_sets(block: int, blocks: int, sets: int) -> range:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TbPartitionedArray(ArrayOfSets):
-    """The slot of a block, not the page, tells in which sets a translation may be.
+    """The slot of a block, not the page, decides in which sets a translation may be.
 
     A lookup searches the sets of its block one after another, each for the latency of the level.
     A translation goes to the first of them with an empty way, else each set names the entry that
