@@ -12,6 +12,12 @@ from gpusim.programs.graphs.graph import Graph, graph_from_arcs
 STAR = graph_from_arcs("star", 600, np.array([0, 0, 1, 2, 599]), np.array([599, 1, 0, 0, 0]))
 """0 has the neighbours 599 and 1; they and 2 have the neighbour 0."""
 
+FIVE = [10, 20, 30, 40, 50]
+FIVE_TO_ONE = graph_from_arcs("five to one", 100, np.array(FIVE), np.zeros(5, dtype=np.int64))
+
+AFTER = list(range(1, 33))
+"""The rows after those of a warp's lanes."""
+
 
 @st.composite
 def small_graphs(draw: st.DrawFn) -> Graph:
