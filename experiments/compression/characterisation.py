@@ -56,7 +56,7 @@ def speedups(table: pd.DataFrame) -> pd.DataFrame:
     title="Characterisation: TLB hit rates, and ideal TLBs",
     about="Hit rates of the baseline; gains in percent of L1 TLBs without access latency, which "
     "may miss, and of an L2 TLB that always hits.",
-    sweeps=(sweep(VARIANTS),),
+    sweeps=(sweep(variants=VARIANTS),),
     table=ideal_tlbs,
     draw=panels(
         Bars("hit rate", lambda table: table[[L1, L2]]),

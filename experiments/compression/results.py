@@ -61,7 +61,7 @@ def speedup(table: pd.DataFrame) -> pd.DataFrame:
     title="Hit rates and speedup with compression",
     about="An L2 TLB of which half of the ways are compressed, beside a plain one of as many "
     "ways. A lookup that merges with a walk under way is a miss, or left out.",
-    sweeps=(sweep(VARIANTS),),
+    sweeps=(sweep(variants=VARIANTS),),
     table=rates_and_gain,
     draw=panels(
         Bars("L2 TLB hit rate", lambda table: table[list(VARIANTS)]),
@@ -123,7 +123,7 @@ def speedups(table: pd.DataFrame) -> pd.DataFrame:
     title="Design points: partition split, rebasing, cluster TLB",
     about="The baseline compresses no way, *half* is `compression`, *all* has no plain ways, "
     "*cluster* maps aligned clusters of 8 pages.",
-    sweeps=(sweep(POINTS),),
+    sweeps=(sweep(variants=list(POINTS)),),
     table=design_points,
     draw=panels(
         Bars("L2 TLB hit rate", lambda table: table[list(POINTS.values())]),
@@ -154,7 +154,7 @@ PRESSURE = Figure(
     about="ORCH's ten programs at ORCH's sizes on a quarter of the machine (variant `quarter`), "
     "whose L2 TLB has 128 entries: a set sees every eighth page, so that the 512 frames of a base "
     "hold 64 of its pages.",
-    sweeps=(sweep(QUARTERS, ORCH),),
+    sweeps=(sweep(variants=list(QUARTERS), workloads=ORCH.values()),),
     table=under_pressure,
     draw=Bars("L2 TLB hit rate", lambda table: table[list(QUARTERS.values())]),
     after="comp.design.frames",

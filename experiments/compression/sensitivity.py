@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ SHORT = ("nw", "sssp", "bc", "mummer", "cfd", "streamcluster", "histo", "shoc_bf
 """Irregular ones, only nw of them ORCH's: studies of a parameter need many runs."""
 
 STUDIED = {name: PROGRAMS[name] for name in SHORT}
+
+study = partial(sweep, workloads=STUDIED.values())
+"""These programs on the baseline, or on other designs, with some settings."""
 
 REBASE, RESTORED = "tlb.L2.sets.rebase", "tlb.L2.sets.restore"
 CONSTANTS = (4, 16, 64)
@@ -45,9 +49,9 @@ REBASE_CONSTANT = Figure(
     "rates of eight of the irregular programs. *Restored*: each insertion that fits starts "
     "the count anew.",
     sweeps=(
-        sweep(programs=STUDIED),
-        sweep(["compression"], STUDIED, {REBASE: CONSTANTS}),
-        sweep(["compression"], STUDIED, {RESTORED: [True]}),
+        study(),
+        study(variants=["compression"], set={REBASE: CONSTANTS}),
+        study(variants=["compression"], set={RESTORED: [True]}),
     ),
     table=numbers(L2_RATE, STUDIED, BY_CONSTANT),
     draw=Lines("rebase constant R", "L2 TLB hit rate", over_constants, height=2.8),
@@ -87,7 +91,7 @@ def draw_by_frames(table: pd.DataFrame) -> Picture:
     about="Frames one after another as pages are first touched, or scattered over the memory; "
     "none, half or all of the ways compressed. L2 TLB hit rates of eight of the irregular "
     "programs.",
-    sweeps=(sweep(WAYS, STUDIED, {KEY: FRAMES}),),
+    sweeps=(study(variants=list(WAYS), set={KEY: FRAMES}),),
     table=numbers(L2_RATE, STUDIED, BY_FRAMES),
     draw=draw_by_frames,
     after="comp.design.rebase",

@@ -39,7 +39,7 @@ def miss_rates(material: Material) -> pd.DataFrame:
     id="mask.fig7",
     title="Fig. 7: L2 TLB misses alone and together",
     about="SharedTLB, half of the SMs for each.",
-    sweeps=(pair_sweep([BASE], INTERFERING),),
+    sweeps=(pair_sweep(variants=[BASE], workloads=INTERFERING.values()),),
     table=miss_rates,
     draw=Bars("L2 TLB miss rate"),
 )

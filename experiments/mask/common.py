@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpusim.studies.reproduce import AVERAGE, Material
+from gpusim.studies.reproduce.programs import entries_of, is_program
 from gpusim.studies.sweep.point import SHARED
 from gpusim.studies.sweep.spec import SAME, Sweep
-from gpusim.workloads.library import Entry, paper_workloads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,21 +22,21 @@ MODEL = "maxwell-mask"
 SMS = 30
 
 
-def _single(entry: Entry) -> bool:
-    return len(entry.table.applications) == 1 and entry.table.relaunch == "never"
+ENTRIES = entries_of("mask")
 
-
-def _named(entries: Iterable[Entry]) -> dict[str, str]:
-    return {entry.name.partition("/")[2]: entry.name for entry in entries}
-
-
-ENTRIES = tuple(paper_workloads("mask"))
-
-PROGRAMS = _named(entry for entry in ENTRIES if _single(entry))
+PROGRAMS = {
+    name: entry.name
+    for name, entry in ENTRIES.items()
+    if is_program(entry) and entry.table.relaunch == "never"
+}
 """Table 2: the 27 applications, each alone on all SMs."""
 
 CATEGORIES = {
-    f"{count}-HMR": _named(one for one in ENTRIES if one.table.stated.get("high_high") == count)
+    f"{count}-HMR": {
+        name: entry.name
+        for name, entry in ENTRIES.items()
+        if entry.table.stated.get("high_high") == count
+    }
     for count in range(3)
 }
 """§6: pairs by how many of the two miss often in both TLBs."""
@@ -65,37 +66,22 @@ DESIGNS = {**BASELINES, **PARTS, "MASK": MASK, IDEAL: "ideal"}
 """§7."""
 
 
-def pair_sweep(
-    variants: Iterable[str],
-    pairs: Mapping[str, str] = PAIRS,
-    *,
-    alone: Iterable[str] = (BASE,),
-    model: str = MODEL,
-    axes: Mapping[str, object] | None = None,
-) -> Sweep:
-    """Pairs on some designs, and their applications alone on as many SMs."""
-    return Sweep(
-        models=model,
-        workloads=pairs.values(),
-        variants=list(variants),
-        alone=list(alone),
-        set=axes or {},
-    )
+pair_sweep = partial(Sweep, models=MODEL, workloads=PAIRS.values(), alone=[BASE])
+"""Pairs on some designs, and their applications alone on as many SMs."""
 
-
-BASE_SWEEP = pair_sweep([BASE], alone=())
+BASE_SWEEP = pair_sweep(variants=[BASE], alone=())
 """All pairs on SharedTLB: Figures 8 and 9, §4.3."""
 
 BASE_PAIRS: Design = {"variant": BASE, "role": SHARED}
 """What tells its runs from others."""
 
-MAIN = pair_sweep(DESIGNS.values())
+MAIN = pair_sweep(variants=DESIGNS.values())
 """All pairs on all designs: Figures 11 to 15, and §7.1 and §7.2."""
 
 WHOLE = {name: DESIGNS[name] for name in ("SharedTLB", "MASK")}
 """Designs whose own IPCs alone are measured, too."""
 
-OWN = pair_sweep(WHOLE.values(), alone=(SAME,))
+OWN = pair_sweep(variants=WHOLE.values(), alone=[SAME])
 
 
 def variants(designs: Mapping[str, str]) -> dict[str, Design]:

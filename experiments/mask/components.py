@@ -136,10 +136,10 @@ def ipcs_by_queues(material: Material) -> pd.DataFrame:
     "cycles (`patience`); and with a silver queue of one entry, the others being normal.",
     sweeps=(
         pair_sweep(
-            [PARTS[DRAM]],
-            HELPABLE,
+            variants=[PARTS[DRAM]],
+            workloads=HELPABLE.values(),
             alone=(),
-            axes={f"{SILVER}, {NORMAL}, {PATIENCE}": list(map(list, QUEUES.values()))},
+            set={f"{SILVER}, {NORMAL}, {PATIENCE}": list(map(list, QUEUES.values()))},
         ),
     ),
     table=ipcs_by_queues,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
-
-from attrs import evolve
 
 from gpusim.studies.reproduce import (
     AVERAGE,
@@ -39,6 +38,9 @@ if TYPE_CHECKING:
 
     from gpusim.studies.reproduce.tables import Change
 
+study = partial(pair_sweep, workloads=STUDIED.values())
+"""The pairs on some designs, with some settings."""
+
 SPEEDUP = "weighted_speedup"
 BOTH = {"SharedTLB": BASE, "MASK": MASK}
 ON_BASE = {"variant": BASE}
@@ -62,8 +64,8 @@ NO_MORE = 0.01
     title="§7.2: size of the TLB bypass cache",
     about="Weighted speedups of MASK-TLB, one pair a category.",
     sweeps=(
-        pair_sweep([BASE], STUDIED),
-        pair_sweep([TOKENS], STUDIED, alone=(), axes={BYPASS_ENTRIES: BYPASS_SIZES}),
+        study(variants=[BASE]),
+        study(variants=[TOKENS], alone=(), set={BYPASS_ENTRIES: BYPASS_SIZES}),
     ),
     table=compared(
         SPEEDUP,
@@ -91,8 +93,8 @@ SMALL = 0.01
     about="Weighted speedups of MASK, one pair a category, by the part of an application's "
     "warps that have tokens after the first epoch.",
     sweeps=(
-        pair_sweep([BASE], STUDIED),
-        pair_sweep([MASK], STUDIED, alone=(), axes={INITIAL_TOKENS: INITIAL_PARTS}),
+        study(variants=[BASE]),
+        study(variants=[MASK], alone=(), set={INITIAL_TOKENS: INITIAL_PARTS}),
     ),
     table=compared(
         SPEEDUP,
@@ -143,10 +145,9 @@ L1_TLBS = Figure(
     about="Weighted speedups, one pair a category; fully associative. IPCs alone are those of "
     "SharedTLB with as many entries. The paper gives no number.",
     sweeps=(
-        pair_sweep(
-            BOTH.values(),
-            STUDIED,
-            axes={"tlb.L1.entries, tlb.L1.ways": [[one, one] for one in L1_SIZES]},
+        study(
+            variants=BOTH.values(),
+            set={"tlb.L1.entries, tlb.L1.ways": [[one, one] for one in L1_SIZES]},
         ),
     ),
     table=compared(SPEEDUP, STUDIED, sizes("tlb.L1.entries", L1_SIZES), ON_BASE, with_average),
@@ -160,7 +161,7 @@ L1_TLBS = Figure(
     title="§7.3: L2 TLB sizes",
     about="Weighted speedups, one pair a category; IPCs alone are those of SharedTLB with as "
     "many entries. With fewer than 256 entries all ways stay.",
-    sweeps=(pair_sweep(BOTH.values(), STUDIED, axes={"tlb.L2.entries": L2_SIZES}),),
+    sweeps=(study(variants=BOTH.values(), set={"tlb.L2.entries": L2_SIZES}),),
     table=compared(SPEEDUP, STUDIED, sizes("tlb.L2.entries", L2_SIZES), ON_BASE, with_average),
     draw=Lines("entries of the L2 TLB", "weighted speedup", by_size(L2_SIZES)),
 )
@@ -187,7 +188,7 @@ MOST = 0.008
     title="§7.3: open and closed rows",
     about="Weighted speedups, one pair a category; IPCs alone are those of SharedTLB with open "
     "rows.",
-    sweeps=(pair_sweep(WITH_PWCACHE.values(), STUDIED, axes={ROWS: [OPEN, CLOSED]}),),
+    sweeps=(study(variants=WITH_PWCACHE.values(), set={ROWS: [OPEN, CLOSED]}),),
     table=compared(
         SPEEDUP,
         STUDIED,
@@ -222,7 +223,7 @@ SCHEDULED = {
     title="§7.3: another DRAM scheduler",
     about="Weighted speedups, one pair a category, with a scheduler that serves row hits first "
     "and then applications in turn; MASK is its tokens and its L2 bypass.",
-    sweeps=(pair_sweep(SCHEDULED.values(), STUDIED, alone=(SCHEDULED["SharedTLB"],)),),
+    sweeps=(study(variants=SCHEDULED.values(), alone=[SCHEDULED["SharedTLB"]]),),
     table=compared(SPEEDUP, STUDIED, variants(SCHEDULED), {"variant": SCHEDULED["SharedTLB"]}),
     draw=Bars("weighted speedup"),
 )
@@ -240,7 +241,7 @@ ON_HUGE_PAGES = {
     id="mask.sec73.large_pages",
     title="§7.3: pages of 2 MB",
     about="Weighted speedups relative to Ideal's, all with pages of 2 MB, one pair a category.",
-    sweeps=(pair_sweep(ON_HUGE_PAGES.values(), STUDIED, alone=(ON_HUGE_PAGES["SharedTLB"],)),),
+    sweeps=(study(variants=ON_HUGE_PAGES.values(), alone=[ON_HUGE_PAGES["SharedTLB"]]),),
     table=compared(
         SPEEDUP,
         STUDIED,
@@ -279,7 +280,7 @@ SPLITS_OF_SMS = Figure(
     about="The paper's applications have the SMs that an exhaustive search finds best; ours "
     "have half of them each. Here is what a search in steps of five SMs finds, one pair "
     "a category: weighted speedups, IPCs alone on SharedTLB with as many SMs.",
-    sweeps=(evolve(pair_sweep(BOTH.values(), STUDIED), split_step=STEP),),
+    sweeps=(study(variants=BOTH.values(), split_step=STEP),),
     table=compared(
         SPEEDUP,
         STUDIED,

@@ -173,7 +173,7 @@ def one_to_five(material: Material) -> pd.DataFrame:
     about="Performance relative to Ideal: weighted speedups, of one application its IPC. The "
     "SMs are split into equal parts. CONS, then also RED, HISTO, SRAD and GUP (our "
     "choice: the paper does not name them).",
-    sweeps=(pair_sweep(SCALED.values(), MIXES),),
+    sweeps=(pair_sweep(variants=SCALED.values(), workloads=MIXES.values()),),
     table=one_to_five,
     draw=Bars("performance,\nrelative to Ideal"),
 )
@@ -214,7 +214,8 @@ def on_other_gpus(material: Material) -> pd.DataFrame:
     about="Weighted speedups relative to Ideal's on the models `fermi` and `integrated`, one "
     "pair a category.",
     sweeps=tuple(
-        pair_sweep(ON_OTHER_GPUS.values(), STUDIED, model=model) for model in GPUS.values()
+        pair_sweep(models=model, variants=ON_OTHER_GPUS.values(), workloads=STUDIED.values())
+        for model in GPUS.values()
     ),
     table=on_other_gpus,
     draw=RELATIVE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from functools import partial
 
 from gpusim.studies.reproduce import programs_of
 from gpusim.studies.sweep.spec import Sweep
@@ -21,16 +21,5 @@ PROPOSAL = "partitioning-sharing"
 DESIGNS = ("baseline", "scheduling", "partitioning", PROPOSAL)
 """Each with what the one before has (§V)."""
 
-
-def sweep(
-    variants: Iterable[str],
-    programs: Mapping[str, str] = PROGRAMS,
-    axes: Mapping[str, object] | None = None,
-) -> Sweep:
-    """Some programs on some designs."""
-    return Sweep(
-        models=MODEL,
-        workloads=tuple(programs.values()),
-        variants=list(variants),
-        set=axes or {},
-    )
+sweep = partial(Sweep, models=MODEL, workloads=WORKLOADS)
+"""Programs on some designs."""

@@ -35,7 +35,7 @@ HIT_RATE = "tlb_L1_hit_rate_mean"
     id="orch.fig2",
     title="Fig. 2: L1 TLB hit rates with 64 and 256 entries",
     about="Mean of the hit rates of all SMs; 4 ways.",
-    sweeps=(sweep(["baseline", "l1-tlb-256"]),),
+    sweeps=(sweep(variants=["baseline", "l1-tlb-256"]),),
     table=numbers(
         HIT_RATE,
         PROGRAMS,
@@ -73,7 +73,7 @@ def hit_rates_and_times(material: Material) -> pd.DataFrame:
     title="Fig. 10: L1 TLB hit rates of the designs",
     about="Mean of the hit rates of all SMs; each design has what the one before has. The last "
     "two columns are execution times, relative to the baseline.",
-    sweeps=(sweep(DESIGNS),),
+    sweeps=(sweep(variants=DESIGNS),),
     table=hit_rates_and_times,
     draw=Bars("L1 TLB hit rate", lambda table: table[list(DESIGNS)]),
 )
@@ -101,7 +101,7 @@ FASTER = ["atax", "bicg", "mvt"]
     id="orch.fig11",
     title="Fig. 11: execution times of the designs",
     about="Cycles, relative to the baseline; each design has what the one before has.",
-    sweeps=(sweep(DESIGNS),),
+    sweeps=(sweep(variants=DESIGNS),),
     table=numbers("cycles", PROGRAMS, DESIGNS, normalised),
     draw=Bars("execution time,\nrelative to the baseline", line="baseline", geomean=True),
 )
@@ -132,7 +132,7 @@ def resident_warps(material: Material) -> pd.DataFrame:
     id="orch.secIV.residency",
     title="§IV-A: warps resident at a time",
     about="Warps on the GPU, mean over the cycles of a run.",
-    sweeps=(sweep(SCHEDULERS),),
+    sweeps=(sweep(variants=SCHEDULERS),),
     table=resident_warps,
     draw=Bars("resident warps,\nrelative to the baseline", line="baseline", geomean=True),
     cell="{:.1f}",
@@ -168,7 +168,7 @@ def on_huge_pages(table: pd.DataFrame) -> pd.DataFrame:
     title="§V: pages of 2 MB",
     about="Cycles relative to the baseline with 4 KB pages, and hit rates of the baselines; the "
     "picture is relative to the baseline with 2 MB pages.",
-    sweeps=(sweep(COMPARED),),
+    sweeps=(sweep(variants=COMPARED),),
     table=by_page_size,
     draw=Bars(
         "execution time, relative to\nthe baseline with 2 MB pages",
@@ -205,7 +205,7 @@ def with_compression(material: Material) -> pd.DataFrame:
     about="L1 TLBs that are half compressed, at one more cycle a lookup, alone and with "
     "scheduling, partitioning and sharing. Columns: cycles relative to the baseline; the "
     "speedup over compression alone.",
-    sweeps=(sweep(["baseline", COMPRESSION, BOTH]),),
+    sweeps=(sweep(variants=["baseline", COMPRESSION, BOTH]),),
     table=with_compression,
     draw=Bars(
         "speedup over compression\nalone",

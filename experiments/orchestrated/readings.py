@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 STUDIED = {name: PROGRAMS[name] for name in ("mis", "atax", "gemm")}
 """One of each kind: readings need many runs."""
+
+study = partial(sweep, workloads=STUDIED.values())
+"""These programs on the baseline, or on other designs, with some settings."""
 
 RATE = " hit rate"
 """In the names of columns."""
@@ -54,7 +58,7 @@ def times_and_rates(keys: Sequence[str], readings: Mapping[str, Sequence[str]]) 
 def sweeps_of(keys: Sequence[str], readings: Mapping[str, Sequence[str]]) -> tuple[Sweep, ...]:
     """The baseline, and the proposal by each reading."""
     axes = {", ".join(keys): [list(values) for values in readings.values()]}
-    return sweep(["baseline"], STUDIED), sweep([PROPOSAL], STUDIED, axes)
+    return study(), study(variants=[PROPOSAL], set=axes)
 
 
 TIMES = Bars(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gpusim.config.schema import GpuConfig
 from gpusim.machine.load import load_model
 from gpusim.studies.reproduce import Material
 from gpusim.studies.reproduce.mixes import together
+from gpusim.studies.reproduce.programs import entries_of, is_program
 from gpusim.studies.sweep.point import BASELINE
 from gpusim.studies.sweep.spec import Sweep
-from gpusim.workloads.library import Entry, paper_workloads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,20 +25,15 @@ MODEL = "a100-mig"
 BASE, STAR = "baseline", "STAR"
 """Names of the two designs in tables."""
 
-ENTRIES = {entry.name.partition("/")[2]: entry for entry in paper_workloads("star")}
+ENTRIES = entries_of("star")
 
 
 def _named(names: Iterable[str]) -> dict[str, str]:
     return {name: ENTRIES[name].name for name in names}
 
 
-def is_alone(entry: Entry) -> bool:
-    """Whether it is a program, not a workload of several."""
-    return len(entry.table.applications) == 1
-
-
 PROGRAMS = _named(
-    name for name, entry in ENTRIES.items() if is_alone(entry) and "class" in entry.table.stated
+    name for name, entry in ENTRIES.items() if is_program(entry) and "class" in entry.table.stated
 )
 """Table II: the ten applications, each alone on an instance of three slices."""
 
@@ -70,31 +66,19 @@ DESIGNS = {
 """Those that all of `WORKLOADS` are run on (§VI)."""
 
 
-def sweep_of(
-    variants: Iterable[str],
-    workloads: Mapping[str, str] = WORKLOADS,
-    alone: Iterable[str] = (BASELINE,),
-    record: Iterable[str] = (),
-) -> Sweep:
-    """Workloads on some designs, and their applications alone on instances of the same size."""
-    return Sweep(
-        models=MODEL,
-        workloads=workloads.values(),
-        variants=list(variants),
-        alone=list(alone),
-        record=list(record),
-    )
+sweep = partial(Sweep, models=MODEL, workloads=WORKLOADS.values(), alone=[BASELINE])
+"""Workloads on some designs, and their applications alone on instances of the same size."""
 
 
 def sweep_over(names: Iterable[str]) -> Sweep:
     """W1 to W11 on the baseline and designs of `DESIGNS`."""
-    return sweep_of([BASELINE, *(DESIGNS[name] for name in names)], alone=())
+    return sweep(variants=[BASELINE, *(DESIGNS[name] for name in names)], alone=())
 
 
-BASE_SWEEP = sweep_of([BASELINE])
+BASE_SWEEP = sweep(variants=[BASELINE])
 """W1 to W11 on the baseline, and their applications alone."""
 
-STAR_SWEEP = sweep_of([BASELINE, DESIGNS[STAR]])
+STAR_SWEEP = sweep(variants=[BASELINE, DESIGNS[STAR]])
 """W1 to W11 on the baseline and with STAR, and their applications alone on the baseline."""
 
 ALONE_SWEEP = Sweep(models=MODEL, workloads=PROGRAMS.values())

@@ -8,7 +8,7 @@ from gpusim.studies.reproduce import AVERAGE, Bars, Material, Measured, figure, 
 from gpusim.studies.reproduce.mixes import together
 from gpusim.studies.sweep.point import BASELINE
 
-from .common import BASE, STAR, STUDIED, WORKLOADS, percent, shared, sweep_of, sweep_over
+from .common import BASE, STAR, STUDIED, WORKLOADS, percent, shared, sweep, sweep_over
 from .performance import gains
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def by_stride(material: Material) -> pd.DataFrame:
     id="star.fig16",
     title="Fig. 16: strides of 1, 2 and 4 sub-entries",
     about="Performance relative to the baseline, harmonic means of six workloads.",
-    sweeps=(sweep_of([BASELINE, *STRIDES.values()], STUDIED, alone=()),),
+    sweeps=(sweep(variants=[BASELINE, *STRIDES.values()], workloads=STUDIED.values(), alone=()),),
     table=by_stride,
     draw=side_by_side([*STRIDES]),
 )
@@ -175,7 +175,7 @@ def with_huge_pages(material: Material) -> pd.DataFrame:
     title="Fig. 19: huge pages",
     about="Performance relative to the baseline with small pages, harmonic means of four "
     "workloads; an entry of 16 huge pages, the designs on top.",
-    sweeps=(sweep_of(HUGE_DESIGNS.values(), ON_HUGE, alone=()),),
+    sweeps=(sweep(variants=HUGE_DESIGNS.values(), workloads=ON_HUGE.values(), alone=()),),
     table=with_huge_pages,
     draw=Bars(RELATIVE, lambda table: table.drop(columns=OVER_HUGE)),
 )

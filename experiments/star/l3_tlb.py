@@ -23,7 +23,7 @@ from .common import (
     l3_pages,
     percent,
     shared,
-    sweep_of,
+    sweep,
 )
 from .pictures import rows_by_workload, share_lines
 
@@ -83,7 +83,7 @@ def reuses(material: Material) -> pd.DataFrame:
     about="Shares of the reuses with fewer distinct other translations, of all applications, "
     "between them than a part of what the L3 TLB holds (1: all its sub-entries). Baseline; exact, "
     "from the recorded lookups; NaN where an application reuses nothing.",
-    sweeps=(sweep_of([BASELINE], REUSING, record=["tlb"]),),
+    sweeps=(sweep(variants=[BASELINE], workloads=REUSING.values(), record=["tlb"]),),
     table=reuses,
     draw=lambda table: share_lines(
         rows_by_workload(table, REUSING), "distance / capacity", "share of reuses", mark=1
@@ -189,7 +189,9 @@ SHARED_ENTRIES = Figure(
     about="Of the L3 TLB, per 1000 cycles in each tenth of the run: bases that joined an entry of "
     "another one, entries that went back to one base, pages that lost their sub-entry to another "
     "page of their base, entries evicted.",
-    sweeps=(sweep_of([DESIGNS[STAR]], SHARING, alone=(), record=["sharing"]),),
+    sweeps=(
+        sweep(variants=[DESIGNS[STAR]], workloads=SHARING.values(), alone=(), record=["sharing"]),
+    ),
     table=events_over_time,
     draw=draw_events,
     after="star.fig14",

@@ -29,7 +29,7 @@ from .common import (
     WORKLOADS,
     percent,
     shared,
-    sweep_of,
+    sweep,
 )
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def with_more_instances(material: Material) -> pd.DataFrame:
     title="Fig. 17: four, five and six instances",
     about="W12 to W16 on 2g + 2g + 2g + 1g, W17 on 2g + 2g + 1g + 1g + 1g, W18 on 2g and five 1g: "
     "time alone / time shared, and STAR relative to the baseline; harmonic means of the workloads.",
-    sweeps=(sweep_of([DESIGNS[BASE], DESIGNS[STAR]], ALL),),
+    sweeps=(sweep(variants=[DESIGNS[BASE], DESIGNS[STAR]], workloads=ALL.values()),),
     table=with_more_instances,
     draw=Bars("performance"),
 )

@@ -14,6 +14,7 @@ from gpusim.studies.reproduce import (
     figure,
     number,
 )
+from gpusim.studies.reproduce.programs import is_program
 from gpusim.studies.sweep.point import BASELINE
 from gpusim.views.plots.labels import legend_above
 from gpusim.workloads.library import Entry
@@ -27,7 +28,6 @@ from .common import (
     MODEL,
     PROGRAMS,
     WORKLOADS,
-    is_alone,
     l3_pages,
     machine,
 )
@@ -47,7 +47,7 @@ FIT = ("ATAX", "BFS", "BICG", "NW")
 PAPER, AT_PAPER, ARRAYS, TOUCHED = "the paper", "arrays, paper scale", "arrays", "touched"
 PAGES = "touched pages"
 
-SINGLE = tuple(name for name, entry in ENTRIES.items() if is_alone(entry))
+SINGLE = tuple(name for name, entry in ENTRIES.items() if is_program(entry))
 MIXES = (*WORKLOADS, *(name for names in LARGER.values() for name in names))
 
 

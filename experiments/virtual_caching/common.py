@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusim.studies.reproduce import Material, programs_of
+from gpusim.studies.reproduce.programs import entries_of
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import PALETTE, bar_groups, new_figure
 from gpusim.views.plots.bars import GROUP
 from gpusim.views.plots.labels import legend_above
-from gpusim.workloads.library import find_workload, paper_workloads
+from gpusim.workloads.library import find_workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,12 +31,9 @@ PAPER = "virtual-caching"
 PROGRAMS = programs_of(PAPER)
 """§3: fifteen programs of two suites."""
 
-_BANDWIDTH = {
-    entry.name.partition("/")[2]: entry.table.stated["bandwidth"]
-    for entry in paper_workloads(PAPER)
-}
-HIGH = [name for name in PROGRAMS if _BANDWIDTH[name] == "high"]
-LOW = [name for name in PROGRAMS if _BANDWIDTH[name] == "low"]
+_STATED = {name: entry.table.stated for name, entry in entries_of(PAPER).items()}
+HIGH = [name for name in PROGRAMS if _STATED[name]["bandwidth"] == "high"]
+LOW = [name for name in PROGRAMS if _STATED[name]["bandwidth"] == "low"]
 """§5.2: groups by translation bandwidth."""
 
 PANNOTIA = [name for name in PROGRAMS if find_workload(name).table.suite == "Pannotia"]
@@ -46,30 +45,19 @@ VC, OPT = "vc", "vc-opt"
 """Table 2, and baselines whose IOMMU TLB answers any number of lookups a cycle."""
 
 
-def sweep(
-    variants: Iterable[str],
-    programs: Iterable[str] = PROGRAMS,
-    *,
-    record: Iterable[str] = (),
-    axes: Mapping[str, object] | None = None,
-) -> Sweep:
-    """Some programs on some designs."""
-    return Sweep(
-        models=MODEL,
-        workloads=[PROGRAMS[name] for name in programs],
-        variants=list(variants),
-        record=list(record),
-        set=axes or {},
-    )
+sweep = partial(Sweep, models=MODEL, workloads=PROGRAMS.values())
+"""Programs on some designs."""
 
+sweep_high = partial(sweep, workloads=[PROGRAMS[name] for name in HIGH])
+"""Those of high bandwidth on some designs."""
 
-WATCHED = sweep([SMALL], record=["tlb_misses", "lifetimes"])
+WATCHED = sweep(variants=[SMALL], record=["tlb_misses", "lifetimes"])
 """The baseline: Figures 2, 4, 9 and 12, and the pages in its L2 cache."""
 
-RATES = sweep([UNLIMITED, OPT], record=["tlb"])
+RATES = sweep(variants=[UNLIMITED, OPT], record=["tlb"])
 """Lookups of the IOMMU TLB: Figures 3 and 8; every figure of the proposal."""
 
-BASELINES = sweep([IDEAL, LARGE])
+BASELINES = sweep(variants=[IDEAL, LARGE])
 
 
 NOISE = 0.01

@@ -69,7 +69,11 @@ def small_tables(material: Material) -> pd.DataFrame:
     about="VC With OPT, four programs: performance relative to 16K entries, pages that had to go, "
     "and the share of messages about them that the filters of L1 caches stopped (nan: there "
     "were none).",
-    sweeps=(sweep([OPT], STUDIED, record=["tlb"], axes={KEY: [WHOLE, *ENTRIES]}),),
+    sweeps=(
+        sweep(
+            variants=[OPT], workloads=STUDIED.values(), record=["tlb"], set={KEY: [WHOLE, *ENTRIES]}
+        ),
+    ),
     table=small_tables,
     draw=Bars("relative to 16K entries", lambda table: table[list(map(str, ENTRIES))]),
 )
@@ -101,7 +105,7 @@ def half_of_the_entries(material: Material) -> pd.DataFrame:
     title="§4.3: a forward–backward table of 8K entries",
     about="VC With OPT with 8K entries beside 16K; our shortened programs touch fewer pages than "
     "the paper's.",
-    sweeps=(RATES, sweep([HALF], record=["tlb"])),
+    sweeps=(RATES, sweep(variants=[HALF], record=["tlb"])),
     table=half_of_the_entries,
     draw=Bars("relative to 16K entries", lambda table: table[[TIME]]),
 )

@@ -80,7 +80,7 @@ def draw_by_program(table: pd.DataFrame) -> Picture:
     "was in that cycle.",
     sweeps=(
         WATCHED,
-        sweep([name for name in SIZES.values() if name != SMALL], record=["tlb_misses"]),
+        sweep(variants=[name for name in SIZES.values() if name != SMALL], record=["tlb_misses"]),
     ),
     table=misses_by_place,
     draw=draw_by_program,

@@ -33,6 +33,7 @@ from .common import (
     falls,
     some,
     sweep,
+    sweep_high,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def draw_overheads(table: pd.DataFrame) -> Picture:
     about="Time beyond that of IDEAL MMU, relative to it: what is left with any number of lookups "
     "a cycle in the IOMMU TLB is that of page walks (and of the ways there), the rest is "
     "serialisation. Arithmetic means.",
-    sweeps=(WATCHED, RATES, BASELINES, sweep([SMALL_UNLIMITED])),
+    sweeps=(WATCHED, RATES, BASELINES, sweep(variants=[SMALL_UNLIMITED])),
     table=overheads,
     draw=draw_overheads,
 )
@@ -109,7 +110,7 @@ def where_the_time_goes(table: pd.DataFrame) -> dict[str, Measured]:
     }
 
 
-LIMITED = sweep(["bandwidth-2", "bandwidth-4"], HIGH)
+LIMITED = sweep_high(variants=["bandwidth-2", "bandwidth-4"])
 WIDTHS = {"1": LARGE, "2": "bandwidth-2", "4": "bandwidth-4", "inf": UNLIMITED}
 """Lookups a cycle."""
 

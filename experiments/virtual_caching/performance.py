@@ -32,6 +32,7 @@ from .common import (
     cycles,
     falls,
     sweep,
+    sweep_high,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def relative_to_ideal(material: Material) -> pd.DataFrame:
     about="Time of IDEAL MMU relative to a design's. The averages are arithmetic means over the "
     "ten programs of high translation bandwidth, and over all fifteen; the picture leaves "
     "out those of low bandwidth.",
-    sweeps=(WATCHED, RATES, BASELINES, sweep([VC])),
+    sweeps=(WATCHED, RATES, BASELINES, sweep(variants=[VC])),
     table=relative_to_ideal,
     draw=Bars("relative performance", lambda table: table.drop(LOW)),
 )
@@ -122,7 +123,7 @@ def over_large_tlbs(material: Material) -> pd.DataFrame:
     title="Fig. 10: virtual caches beside large per-CU TLBs",
     about="Speedup of VC With OPT over TLBs of 128 entries, fully associative, in each compute "
     "unit and 16K entries in the IOMMU; programs of high translation bandwidth.",
-    sweeps=(RATES, sweep([BIG], HIGH)),
+    sweeps=(RATES, sweep_high(variants=[BIG])),
     table=over_large_tlbs,
     draw=Bars("speedup over large\nper-CU TLBs"),
 )
@@ -144,7 +145,7 @@ PARTS = {"L1-only VC (32)": "l1-vc-32", "L1-only VC (128)": "l1-vc-128", "L1 and
     about="Speedup over Baseline 16K of virtual L1 caches before per-CU TLBs of 32 and 128 "
     "entries and a physical L2 cache, and of VC With OPT; programs of high translation "
     "bandwidth (the paper does not say which).",
-    sweeps=(BASELINES, RATES, sweep(["l1-vc-32", "l1-vc-128"], HIGH)),
+    sweeps=(BASELINES, RATES, sweep_high(variants=["l1-vc-32", "l1-vc-128"])),
     table=lambda material: with_average(speedups(material, LARGE, PARTS, HIGH)),
     draw=Bars("speedup over Baseline 16K"),
 )

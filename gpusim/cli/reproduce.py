@@ -14,7 +14,9 @@ from gpusim.cli.options import SCALES, Json, Picture, PictureKind, begins, termi
 from gpusim.core.errors import WriteError
 
 if TYPE_CHECKING:
-    from gpusim.studies.reproduce.run import Judged, Outcome
+    from gpusim.studies.reproduce.claims import Paper
+    from gpusim.studies.reproduce.figure import Figure
+    from gpusim.studies.reproduce.run import Execution, Judged, Outcome
 
 
 def _ids() -> Iterable[str]:
@@ -65,37 +67,53 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Make figures of papers again, and hold their claims beside what is measured here."""
-    from gpusim.cli.reproduce_tables import print_outcome, print_score, print_unmeasured
     from gpusim.cli.sweep_view import sweep_progress
-    from gpusim.studies.reproduce.catalog import choose, means
-    from gpusim.studies.reproduce.page import PICTURES, write_page
-    from gpusim.studies.reproduce.pictures import save_picture
-    from gpusim.studies.reproduce.run import reproduce as run
-    from gpusim.studies.reproduce.run import unmeasured
+    from gpusim.studies.reproduce.catalog import choose
+    from gpusim.studies.reproduce.page import PICTURES
+    from gpusim.studies.reproduce.run import Execution
 
     wanted = ids or []
     chosen = choose(wanted)
     signal.signal(signal.SIGTERM, terminate)
     _make(docs / PICTURES)
+    execution = Execution(
+        folder=output,
+        scale=scale,
+        jobs=jobs,
+        dask=dask,
+        retry_failed=retry_failed,
+        progress=sweep_progress,
+    )
     if choices:
         from gpusim.cli.reproduce_choices import try_papers
 
-        try_papers(chosen, output, docs, scale, kind, jobs=jobs, dask=dask, as_json=as_json)
+        try_papers(chosen, execution, docs, kind, as_json=as_json)
         return
+    found = _make_papers(chosen, wanted, execution, docs, kind, as_json)
+    if any(outcome.failures for outcome in found) or (check and _wrong(found, wanted)):
+        raise typer.Exit(1)
+
+
+def _make_papers(
+    chosen: Iterable[tuple[Paper, list[Figure]]],
+    wanted: list[str],
+    execution: Execution,
+    docs: Path,
+    kind: str,
+    as_json: bool,
+) -> list[Outcome]:
+    """Make figures, their pictures and pages; print what comes out."""
+    from gpusim.cli.reproduce_tables import print_outcome, print_score, print_unmeasured
+    from gpusim.studies.reproduce.catalog import means
+    from gpusim.studies.reproduce.page import PICTURES, write_page
+    from gpusim.studies.reproduce.pictures import save_picture
+    from gpusim.studies.reproduce.run import reproduce, unmeasured
+
     found: list[Outcome] = []
     plain: list[dict[str, Any]] = []
     left_out: list[Judged] = []
     for paper, figures in chosen:
-        for outcome in run(
-            paper,
-            figures,
-            output,
-            scale,
-            jobs=jobs,
-            dask=dask,
-            retry_failed=retry_failed,
-            progress=sweep_progress,
-        ):
+        for outcome in reproduce(paper, figures, execution):
             picture = save_picture(outcome, docs / PICTURES, kind)
             write_page(paper, [outcome], docs, kind=kind)
             found.append(outcome)
@@ -113,8 +131,7 @@ def reproduce(
         print(json.dumps(plain))
     else:
         print_score([*(one for outcome in found for one in outcome.claims), *left_out])
-    if any(outcome.failures for outcome in found) or (check and _wrong(found, wanted)):
-        raise typer.Exit(1)
+    return found
 
 
 def _make(folder: Path) -> None:

@@ -12,11 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
-from gpusim.cli.sweep_view import sweep_progress
 from gpusim.core.errors import UserError
 from gpusim.studies.reproduce.claims import Paper, Role
 from gpusim.studies.reproduce.page import PICTURES, choices_id, write_page
-from gpusim.studies.reproduce.run import reproduce, run_ahead
+from gpusim.studies.reproduce.run import Execution, reproduce, run_ahead
 from gpusim.studies.reproduce.sensitivity import Sensitivity, changes_of, values_of, vary_choices
 from gpusim.studies.reproduce.sensitivity_page import cells, columns, draw_sensitivity
 from gpusim.views.plots import save
@@ -27,16 +26,20 @@ if TYPE_CHECKING:
 
 def try_papers(
     chosen: Iterable[tuple[Paper, list[Figure]]],
-    runs: Path,
+    execution: Execution,
     docs: Path,
-    scale: str,
     kind: str,
     *,
-    jobs: int | None,
-    dask: str | None,
     as_json: bool,
 ) -> None:
     """Try the choices of papers by some of their figures; print and write what comes out.
+
+    Args:
+        chosen: papers, and of each the figures that are made.
+        execution: where and how.
+        docs: folder of the pages and their pictures.
+        kind: of the pictures: ``"png"`` or ``"svg"``.
+        as_json: print an object instead of tables.
 
     Raises:
         UserError: a paper has no choices, or as `reproduce`.
@@ -46,18 +49,12 @@ def try_papers(
         if not paper.choice:
             raise UserError(f"{paper.name}: its claims file states no choices that could be tried")
         wanted = [figure for figure in figures if _matters(paper, figure)]
-        changes = [overlay for _, _, overlay in changes_of(paper)]
-        run_ahead(
-            paper, wanted, runs, scale, changes, jobs=jobs, dask=dask, progress=sweep_progress
-        )
-        make = partial(
-            reproduce, paper, wanted, runs, scale, jobs=jobs, dask=dask, progress=sweep_progress
-        )
-        sensitivity = vary_choices(paper, make)
+        run_ahead(paper, wanted, execution, [overlay for _, _, overlay in changes_of(paper)])
+        sensitivity = vary_choices(paper, partial(reproduce, paper, wanted, execution))
         picture = draw_sensitivity(sensitivity)
         if picture is not None:
             save(picture, docs / PICTURES / f"{choices_id(paper)}.{kind}")
-        write_page(paper, [], docs, (sensitivity, scale), kind)
+        write_page(paper, [], docs, (sensitivity, execution.scale), kind)
         if as_json:
             plain.append(_plain(paper, sensitivity))
         else:

@@ -26,6 +26,8 @@ from gpusim.studies.sweep.spec import Sweep
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gpusim.studies.characterize import ApplicationCharacterization
+
 
 @frozen
 class Judged:
@@ -73,16 +75,31 @@ def _silent(_title: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
+@frozen(kw_only=True)
+class Execution:
+    """Where the runs of figures go, and how they are made.
+
+    Attributes:
+        folder: of runs, which other figures and sweeps share; made if it is new.
+        scale: of the programs.
+        jobs: processes of this machine; None: one a core.
+        dask: address of a Dask scheduler whose workers do the runs (not the characterizations).
+        retry_failed: run what has failed before once more.
+        progress: shows how far a figure is.
+    """
+
+    folder: str | os.PathLike[str]
+    scale: str = "quick"
+    jobs: int | None = None
+    dask: str | None = None
+    retry_failed: bool = False
+    progress: Progress = _silent
+
+
 def reproduce(
     paper: Paper,
     figures: Iterable[Figure],
-    folder: str | os.PathLike[str],
-    scale: str = "quick",
-    *,
-    jobs: int | None = None,
-    dask: str | None = None,
-    retry_failed: bool = False,
-    progress: Progress = _silent,
+    execution: Execution,
     overlay: Overlay | None = None,
 ) -> Iterator[Outcome]:
     """Make figures of a paper, one after the other; what was run before is not run again.
@@ -90,92 +107,93 @@ def reproduce(
     Args:
         paper: whose figures they are.
         figures: which ones.
-        folder: of runs, which other figures and sweeps share; made if it is new.
-        scale: of the programs.
-        jobs: processes of this machine; default: one a core.
-        dask: address of a Dask scheduler whose workers do the runs (not the characterizations).
-        retry_failed: run what has failed before once more.
-        progress: shows how far a figure is.
+        execution: where and how.
         overlay: what is changed in all of them, beside the machine of the scale.
 
     Raises:
         UserError: as `gpusim.run_sweep`.
     """
-    runs = RunFolder(folder, create=True)
-    machine = paper.machines.get(scale, BASELINE)
+    runs = RunFolder(execution.folder, create=True)
+    machine = paper.machines.get(execution.scale, BASELINE)
     overlay = evolve(overlay or Overlay(), machine=machine)
     for figure in figures:
-        sweeps = []
-        changed = [one for sweep in figure.sweeps for one in overlay.over(sweep)]
-        for index, sweep in enumerate(changed):
-            name = figure.id if index == 0 else f"{figure.id}-{index + 1}"
-            with progress(figure.title) as report:
-                sweeps.append(
-                    run_sweep(
-                        evolve(sweep, name=name, scale=scale),
-                        runs.path,
-                        jobs=jobs,
-                        dask=dask,
-                        retry_failed=retry_failed,
-                        progress=report,
-                    )
-                )
-        surveys = []
-        for survey in figure.surveys:
-            with progress(figure.title) as report:
-                on = overlay.over_survey(survey)
-                found = run_survey(on, scale, runs.path, jobs=jobs or cores(), progress=report)
-            surveys.append(found)
-        failures = tuple(failed for results in sweeps for failed in results.failures)
+        sweeps = list(_run_sweeps(figure, runs, execution, overlay))
         material = Material(
-            scale,
+            execution.scale,
             _rows(sweeps, overlay),
-            tuple(surveys),
+            tuple(_run_surveys(figure, runs, execution, overlay)),
             lambda key: open_result(runs.result_path(key)),
             machine,
         )
+        failures = tuple(failed for results in sweeps for failed in results.failures)
         part = any(map(overlay.leaves_out, figure.sweeps))
         yield evolve(outcome(paper, figure, material, failures), part=part)
 
 
+def _run_sweeps(
+    figure: Figure, runs: RunFolder, execution: Execution, overlay: Overlay
+) -> Iterator[SweepResults]:
+    changed = (one for sweep in figure.sweeps for one in overlay.over(sweep))
+    for index, sweep in enumerate(changed):
+        name = figure.id if index == 0 else f"{figure.id}-{index + 1}"
+        with execution.progress(figure.title) as report:
+            yield run_sweep(
+                evolve(sweep, name=name, scale=execution.scale),
+                runs.path,
+                jobs=execution.jobs,
+                dask=execution.dask,
+                retry_failed=execution.retry_failed,
+                progress=report,
+            )
+
+
+def _run_surveys(
+    figure: Figure, runs: RunFolder, execution: Execution, overlay: Overlay
+) -> Iterator[Mapping[str, ApplicationCharacterization]]:
+    for survey in figure.surveys:
+        with execution.progress(figure.title) as report:
+            yield run_survey(
+                overlay.over_survey(survey),
+                execution.scale,
+                runs.path,
+                jobs=execution.jobs or cores(),
+                progress=report,
+            )
+
+
 def run_ahead(
-    paper: Paper,
-    figures: Iterable[Figure],
-    folder: str | os.PathLike[str],
-    scale: str,
-    changes: Iterable[Overlay],
-    *,
-    jobs: int | None = None,
-    dask: str | None = None,
-    progress: Progress = _silent,
+    paper: Paper, figures: Iterable[Figure], execution: Execution, changes: Iterable[Overlay]
 ) -> None:
     """Run all that `reproduce` would run for figures with one and another thing changed.
 
     Args:
         paper: whose figures they are.
         figures: which ones.
-        folder: of runs.
-        scale: of the programs.
+        execution: where and how.
         changes: what is changed, one after the other.
-        jobs: processes of this machine; default: one a core.
-        dask: address of a Dask scheduler whose workers do the runs.
-        progress: shows how far they are.
 
     Raises:
         UserError: as `gpusim.run_sweep`.
     """
-    machine = paper.machines.get(scale, BASELINE)
+    machine = paper.machines.get(execution.scale, BASELINE)
     name = f"{paper.paper}.choices"
     sweeps: list[Sweep] = []
     for overlay in changes:
         for sweep in (one for figure in figures for one in figure.sweeps):
             for one in evolve(overlay, machine=machine).over(sweep):
-                named = evolve(one, name=name, scale=scale)
+                named = evolve(one, name=name, scale=execution.scale)
                 if named not in sweeps:
                     sweeps.append(named)
     if sweeps:
-        with progress(f"{paper.paper}: choices") as report:
-            run_together(name, sweeps, folder, jobs=jobs, dask=dask, progress=report)
+        with execution.progress(f"{paper.paper}: choices") as report:
+            run_together(
+                name,
+                sweeps,
+                execution.folder,
+                jobs=execution.jobs,
+                dask=execution.dask,
+                progress=report,
+            )
 
 
 def outcome(

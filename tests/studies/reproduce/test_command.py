@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from attrs import evolve
 from typer.testing import CliRunner
 
 import gpusim
@@ -184,12 +185,12 @@ def test_progress_of_characterizations(mine, tmp_path):
 def test_from_python(mine, tmp_path):
     (paper,) = papers()
     figures = catalog.figures_of(paper)
-    runs = tmp_path / "gpusim-runs"
-    found = list(run.reproduce(paper, figures, runs, "smoke", jobs=1))
+    smoke = run.Execution(folder=tmp_path / "gpusim-runs", scale="smoke", jobs=1)
+    found = list(run.reproduce(paper, figures, smoke))
     assert [one.figure.id for one in found] == ["mine.fig1", "mine.fig2"]
     assert [one.verdict for one in found[0].claims] == [Verdict.AGREES]
     with pytest.raises(UserError, match="no scale 'huge'"):
-        next(run.reproduce(paper, figures, runs, "huge"))
+        next(run.reproduce(paper, figures, evolve(smoke, scale="huge")))
 
 
 @pytest.mark.long
