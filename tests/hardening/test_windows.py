@@ -34,7 +34,8 @@ def on_windows(folder: Path, *arguments: str, code: int = 0) -> str:
         check=False,
     )
     assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode == code, done.stderr
+    failures = [path.read_text() for path in folder.glob("runs/failures/*.json")]
+    assert done.returncode == code, done.stdout + done.stderr + "".join(failures)
     return done.stdout + done.stderr
 
 

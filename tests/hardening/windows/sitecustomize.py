@@ -8,7 +8,7 @@ import builtins
 import os
 import pathlib
 import sys
-from pathlib import Path
+from contextlib import suppress
 
 MODULES = {
     *("crypt", "curses", "fcntl", "grp", "nis", "posix", "pty", "pwd", "readline", "resource"),
@@ -85,13 +85,19 @@ def refused_if_open(change):  # type: ignore[no-untyped-def]
 
 def is_open(real: str) -> bool:
     """Whether a process of this user has a file open."""
-    for place in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if str(place.readlink()) == real:
+    for process in pathlib.Path("/proc").iterdir():
+        with suppress(OSError):  # no process, or it has ended, or is another user's
+            if any(opened(place) == real for place in (process / "fd").iterdir()):
                 return True
-        except OSError:  # gone, or another user's
-            continue
     return False
+
+
+def opened(place: pathlib.Path) -> str:
+    """What an open file is called; empty if it has been closed."""
+    try:
+        return str(place.readlink())
+    except OSError:
+        return ""
 
 
 imported = builtins.__import__
