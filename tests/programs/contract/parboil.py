@@ -222,18 +222,18 @@ WARPS = [
     ),
     Warp(
         program="sad",
-        parameters={"width": 176, "height": 16},
+        parameters={"width": 96, "height": 16},
         launch=1,
         block=5,
         warp=2,
-        geometry=("larger_sad_calc_8", 11, 128, 20, 0),
+        geometry=("larger_sad_calc_8", 6, 128, 20, 0),
         operations=joined_blocks,
     ),
     Warp(
         program="sad",
-        parameters={"width": 176, "height": 16},
+        parameters={"width": 96, "height": 16},
         launch=2,
-        geometry=("larger_sad_calc_16", 11, 32, 20, 0),
+        geometry=("larger_sad_calc_16", 6, 32, 20, 0),
         operations=joined_blocks,
     ),
 ]
