@@ -15,11 +15,11 @@ import gpusim
 from gpusim.core.warp_program import Application, Launch
 from gpusim.files import contents
 from gpusim.files.shipped import data_folder
-from gpusim.programs import library, sizes
 from gpusim.runs.windows import sampled_run
 from gpusim.studies.reproduce import claims
 from gpusim.studies.sweep.key import content_key
 from gpusim.traces.recorder import record_trace
+from gpusim.workloads import library, sizes
 from gpusim.workloads.survey import SurveyedLaunch, survey
 from gpusim.workloads.workload import Workload
 from tests.programs.test_own_programs import Parameters, TouchAll
