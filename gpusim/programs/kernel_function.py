@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial, update_wrapper
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeAlias
 
+import numpy as np
 from attrs import define, frozen
 
 from gpusim.core.errors import UserError, nearest
@@ -130,12 +131,12 @@ class KernelFunction(Generic[P]):
             f"{self.function.__name__}[threads](...), or {self.function.__name__}[grid, block](...)"
         )
 
-    def _shape(self, place: object) -> Shape:
+    def _shape(self, place: Any) -> Shape:
         """The shape that a launch gives in brackets."""
         if isinstance(place, Shape):
             return place
-        if isinstance(place, int) and place > 0:
-            return Shape.linear(place, self.block)
+        if _is_size(place):
+            return Shape.linear(int(place), self.block)
         if isinstance(place, tuple) and len(place) == 2:
             grid, block = (_extent(one) for one in place)
             if grid and block:
@@ -218,10 +219,15 @@ def _number(need: Needs, bound: inspect.BoundArguments) -> int:
     return need(**{name: bound.arguments[name] for name in inspect.signature(need).parameters})
 
 
-def _extent(numbers: object) -> Dim3 | None:
+def _is_size(number: Any) -> bool:
+    """Whether it is a whole number from 1 on, Python's or numpy's."""
+    return isinstance(number, int | np.integer) and int(number) > 0
+
+
+def _extent(numbers: Any) -> Dim3 | None:
     """Up to three numbers from 1 on as x, y and z; None if they are something else."""
     given = numbers if isinstance(numbers, tuple) else (numbers,)
-    if not 1 <= len(given) <= 3 or not all(isinstance(one, int) and one > 0 for one in given):
+    if not 1 <= len(given) <= 3 or not all(map(_is_size, given)):
         return None
-    x, y, z = (*given, 1, 1)[:3]
+    x, y, z = (*map(int, given), 1, 1)[:3]
     return x, y, z

@@ -8,14 +8,7 @@ from attrs.validators import ge, le, optional
 
 from gpusim.programs.idioms import FLOAT4
 from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Launches,
-    Vectors,
-    kernel,
-    program,
-)
+from gpusim.programs.writing import AddressSpace, BlockTracer, Launches, Vectors, kernel, program
 
 SIDE = 16
 """Threads of a block's side."""

@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.pannotia.rows import FAR, whole_weights
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Ints,
-    Launches,
-    kernel,
-    program,
-)
+from gpusim.programs.writing import AddressSpace, BlockTracer, Ints, Launches, kernel, program
 
 TILE = 16
 """A thread block is TILE x TILE."""

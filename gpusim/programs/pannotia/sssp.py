@@ -220,10 +220,7 @@ def _check_source(parameters: SsspParameters, graph: Graph) -> None:
 
 
 def _rounds(
-    memory: AddressSpace,
-    parameters: SsspParameters,
-    n: int,
-    product: Callable[[Distances], Launch],
+    memory: AddressSpace, parameters: SsspParameters, n: int, product: Callable[[Distances], Launch]
 ) -> Launches:
     """{stop = 0; assign; min-plus product; compare} until no distance changes."""
     stop = memory.zeros("stop", 1, np.int32)

@@ -103,11 +103,7 @@ class Alignment:
 
 
 def _advance(
-    k: BlockTracer,
-    of: Alignment,
-    temp: NDArray[np.int32],
-    reference: NDArray[np.int32],
-    step: Step,
+    k: BlockTracer, of: Alignment, temp: NDArray[np.int32], reference: NDArray[np.int32], step: Step
 ) -> None:
     """The best of three ways into each cell of an anti-diagonal: 4 LDS, STS, barrier."""
     cells, above = step.cells, of.side + 1

@@ -14,15 +14,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.programs.idioms import strides
-from gpusim.programs.writing import (
-    BlockTracer,
-    DeviceArray,
-    Floats,
-    Ints,
-    Lanes,
-    Mask,
-    Steps,
-)
+from gpusim.programs.writing import BlockTracer, DeviceArray, Floats, Ints, Lanes, Mask, Steps
 
 THREADS = 64
 

@@ -51,10 +51,7 @@ def smoothed(tile: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 @kernel(
-    "StencilKernel",
-    registers=32,
-    shared=4 * (STRIP_ROWS + 2) * (STRIP_COLUMNS + 2),
-    in_step=True,
+    "StencilKernel", registers=32, shared=4 * (STRIP_ROWS + 2) * (STRIP_COLUMNS + 2), in_step=True
 )
 def smooth(k: BlockTracer, source: Floats, result: Floats, pitch: int) -> Steps:
     """A block of (1, 64) threads for a strip of 16 rows and 64 columns, as in MGPUSim.

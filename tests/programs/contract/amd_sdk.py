@@ -40,8 +40,8 @@ def transpose(n: int, pitch: int | None = None) -> Run:
         return {"output": check}
 
     return Run(
-        program="matrix_transpose",
-        parameters={"n": n, "pitch": pitch},
+        "matrix_transpose",
+        {"n": n, "pitch": pitch},
         launches=["matrixTranspose"],
         arrays=dict.fromkeys(("input", "output"), 4 * n * wide),
         results=results,
@@ -90,25 +90,18 @@ def four_lines_of_two_pages(operations: list[Operation]) -> None:
 RUNS = [*map(transpose, (64, 192, 256)), transpose(128, 256)]
 WARPS = [
     Warp(
-        program="matrix_transpose",
-        parameters={"n": 1024},
+        "matrix_transpose",
+        {"n": 1024},
         block=3 + 16 * 5,
         warp=2,
         geometry=("matrixTranspose", 16 * 16, 256, 24, 16384),
         operations=two_rows_of_16_vectors(),
     ),
-    Warp(
-        program="matrix_transpose",
-        parameters={"n": 1024},
-        block=17,
-        operations=four_lines_of_two_pages,
-    ),
+    Warp("matrix_transpose", {"n": 1024}, block=17, operations=four_lines_of_two_pages),
 ]
 REFUSED = [
     Refused(
-        program="matrix_transpose",
-        parameters={"n": 128, "pitch": 64},
-        message="'pitch' must be at least n = 128: 64",
+        "matrix_transpose", {"n": 128, "pitch": 64}, message="'pitch' must be at least n = 128: 64"
     ),
-    Refused(program="matrix_transpose", parameters={"n": 100}, message="multiple of 64: 100"),
+    Refused("matrix_transpose", {"n": 100}, message="multiple of 64: 100"),
 ]

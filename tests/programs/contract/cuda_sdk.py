@@ -65,8 +65,8 @@ def options(firsts: Sequence[int], last_lanes: int = 32) -> list[Operation]:
 
 def priced(block: int, warp: int, operations: list[Operation]) -> Warp:
     return Warp(
-        program="black_scholes",
-        parameters={"options": 2 * OPTIONS + 300, "iterations": 1},
+        "black_scholes",
+        {"options": 2 * OPTIONS + 300, "iterations": 1},
         block=block,
         warp=warp,
         geometry=("BlackScholesGPU", 480, 128, 32, 0),
@@ -86,8 +86,8 @@ def convolved(before: Arrays) -> Arrays:
 def walsh(log2_data: int) -> Run:
     steps = ["fwtBatch2Kernel", "fwtBatch1Kernel"] if log2_data > 11 else ["fwtBatch1Kernel"]
     return Run(
-        program="fast_walsh_transform",
-        parameters={"log2_data": log2_data, "log2_kernel": 3},
+        "fast_walsh_transform",
+        {"log2_data": log2_data, "log2_kernel": 3},
         seed=2,
         launches=[*steps * 2, "modulateKernel", *steps],
         arrays=["kernel", "data"],
@@ -98,7 +98,7 @@ def walsh(log2_data: int) -> Run:
 
 
 def launches_of_the_samples_size() -> None:
-    start = Start(program="fast_walsh_transform", parameters={"log2_data": 21})
+    start = Start("fast_walsh_transform", {"log2_data": 21})
     launches = list(start.application().launches())
     shapes = [(one.name, one.blocks, one.threads_per_block) for one in launches[:6]]
     assert shapes == [("fwtBatch2Kernel", 2048, 256)] * 5 + [("fwtBatch1Kernel", 1024, 512)]
@@ -128,8 +128,8 @@ def bank_conflicts(points: int) -> Warp:
         assert [one[1] for one in operations if one[0] == "SHARED"] == [*expected, *[1] * 4]
 
     return Warp(
-        program="fast_walsh_transform",
-        parameters={"log2_data": 11 if points == 2048 else 12},
+        "fast_walsh_transform",
+        {"log2_data": 11 if points == 2048 else 12},
         launch=0 if points == 2048 else 1,
         geometry=("fwtBatch1Kernel", 1 if points == 2048 else 4, points // 4, 15, 4 * points),
         operations=check,
@@ -172,8 +172,8 @@ def products(vectors: int, elements: int) -> Run:
         return {"C": (a * b).sum(axis=1)}
 
     return Run(
-        program="scalar_prod",
-        parameters={"vectors": vectors, "elements": elements},
+        "scalar_prod",
+        {"vectors": vectors, "elements": elements},
         seed=3,
         launches=["scalarProdGPU"],
         arrays=["A", "B", "C"],
@@ -186,8 +186,8 @@ def pairs_of_a_block(block: int, warp: int, vectors: list[int]) -> Warp:
         assert [op for op in operations if op[0] == "STORE"] == [store("C", [v]) for v in vectors]
 
     return Warp(
-        program="scalar_prod",
-        parameters={"vectors": 200},
+        "scalar_prod",
+        {"vectors": 200},
         block=block,
         warp=warp,
         geometry=("scalarProdGPU", 128, 256, 30, 4096),
@@ -213,8 +213,8 @@ def four_accumulators_of_four_products(operations: list[Operation]) -> None:
 RUNS = [
     *(
         Run(
-            program="black_scholes",
-            parameters={"options": count, "iterations": 2},
+            "black_scholes",
+            {"options": count, "iterations": 2},
             seed=3,
             launches=["BlackScholesGPU"] * 2,
             arrays=dict.fromkeys(
@@ -229,8 +229,8 @@ RUNS = [
     *map(walsh, (11, 12, 13)),
     *(
         Run(
-            program="histogram256",
-            parameters={"words": words},
+            "histogram256",
+            {"words": words},
             seed=3,
             launches=["histogram256Kernel", "mergeHistogram256Kernel"],
             arrays=["data", "partial", "histogram"],
@@ -246,8 +246,8 @@ WARPS = [
     priced(2, 1, options([288, OPTIONS + 288, 2 * OPTIONS + 288], last_lanes=12)),
     priced(479, 3, options([OPTIONS - 32, 2 * OPTIONS - 32])),
     Warp(
-        program="fast_walsh_transform",
-        parameters={"log2_data": 13},
+        "fast_walsh_transform",
+        {"log2_data": 13},
         block=1,
         warp=2,
         geometry=("fwtBatch2Kernel", 8, 256, 20, 0),
@@ -256,8 +256,8 @@ WARPS = [
     bank_conflicts(2048),
     bank_conflicts(1024),
     Warp(
-        program="fast_walsh_transform",
-        parameters={"log2_data": 11},
+        "fast_walsh_transform",
+        {"log2_data": 11},
         launch=2,
         block=1,
         warp=1,
@@ -265,16 +265,16 @@ WARPS = [
         operations=modulated,
     ),
     Warp(
-        program="histogram256",
-        parameters={"words": 2 * 240 * 192},
+        "histogram256",
+        {"words": 2 * 240 * 192},
         block=3,
         warp=1,
         geometry=("histogram256Kernel", 240, 192, 16, 6144),
         operations=strides_through_the_words,
     ),
     Warp(
-        program="histogram256",
-        parameters={"words": 1000},
+        "histogram256",
+        {"words": 1000},
         launch=1,
         block=7,
         warp=7,
@@ -285,14 +285,12 @@ WARPS = [
     pairs_of_a_block(100, 0, [100]),
     pairs_of_a_block(100, 7, []),
     Warp(
-        program="scalar_prod",
-        parameters={"vectors": 128},
+        "scalar_prod",
+        {"vectors": 128},
         block=2,
         warp=1,
         operations=four_accumulators_of_four_products,
     ),
 ]
 
-CHECKS = [
-    launches_of_the_samples_size,
-]
+CHECKS = [launches_of_the_samples_size]

@@ -43,8 +43,8 @@ def filtered(before: Arrays, width: int) -> Arrays:
 
 def separable(width: int, height: int) -> Run:
     return Run(
-        program="convolution_separable",
-        parameters={"width": width, "height": height, "iterations": 2},
+        "convolution_separable",
+        {"width": width, "height": height, "iterations": 2},
         seed=6,
         launches=["convolutionRowsKernel", "convolutionColumnsKernel"] * 2,
         arrays=dict.fromkeys(("Input", "Output", "Buffer"), 4 * width * height),
@@ -71,8 +71,8 @@ def row_filter(bx: int, halos: list[int]) -> Warp:
     columns = [128 * bx - 16 + 16 * segment for segment in [*range(1, 9), *halos]]
     loads = [two_rows(4 * 3 + 2, column) for column in columns]
     return Warp(
-        program="convolution_separable",
-        parameters={"width": WIDTH, "height": 64, "iterations": 1},
+        "convolution_separable",
+        {"width": WIDTH, "height": 64, "iterations": 1},
         block=bx + 24 * 3,
         warp=1,
         geometry=("convolutionRowsKernel", 24 * 16, 64, 31, 2560),
@@ -86,8 +86,8 @@ def column_filter(by: int, halos: list[int]) -> Warp:
     pages = {place * 4 // 4096 for lanes in loads for place in lanes}
     assert len(pages) == 2 * len(rows), "rows of 12 KiB: a page for each row"
     return Warp(
-        program="convolution_separable",
-        parameters={"width": WIDTH, "height": 192, "iterations": 1},
+        "convolution_separable",
+        {"width": WIDTH, "height": 192, "iterations": 1},
         launch=1,
         block=7 + 192 * by,
         warp=3,
@@ -98,7 +98,7 @@ def column_filter(by: int, halos: list[int]) -> Warp:
 
 def either_filter_has_two_transactions_an_access() -> None:
     sizes = {"width": 256, "height": 64, "iterations": 1}
-    program = Start(program="convolution_separable", parameters=sizes).application()
+    program = Start("convolution_separable", sizes).application()
     for launch in program.launches():
         for block in range(launch.blocks):
             for chunk in launch.run_block(block, 32):
@@ -139,8 +139,8 @@ def two_time_steps(width: int, height: int, depth: int) -> Run:
         return {"in": np.concatenate((before["in"][:PADDING], end.ravel()))}
 
     return Run(
-        program="fdtd3d",
-        parameters={"width": width, "height": height, "depth": depth, "steps": 2},
+        "fdtd3d",
+        {"width": width, "height": height, "depth": depth, "steps": 2},
         seed=1,
         launches=["FiniteDifferencesKernel"] * 2,
         arrays=["in", "out"],
@@ -175,8 +175,8 @@ WARPS = [
     *(row_filter(bx, halos) for bx, halos in ((0, [9]), (5, [0, 9]), (23, [0]))),
     *(column_filter(by, halos) for by, halos in ((0, [9]), (1, [0, 9]), (2, [0]))),
     Warp(
-        program="fdtd3d",
-        parameters={"depth": 2, "steps": 1},
+        "fdtd3d",
+        {"depth": 2, "steps": 1},
         block=12 + 1,
         warp=2,
         geometry=("FiniteDifferencesKernel", 12 * 24, 512, 40, 4 * 40 * 24),
@@ -185,14 +185,11 @@ WARPS = [
 ]
 
 REFUSED = [
-    Refused(program="convolution_separable", parameters=sizes, message=f"{name} must be a multiple")
+    Refused("convolution_separable", sizes, message=f"{name} must be a multiple")
     for name, sizes in (
         ("'width'", {"width": 200, "height": 64}),
         ("'height'", {"width": 128, "height": 96}),
     )
 ]
 
-CHECKS = [
-    either_filter_has_two_transactions_an_access,
-    words_of_either_filter_share_banks_in_pairs,
-]
+CHECKS = [either_filter_has_two_transactions_an_access, words_of_either_filter_share_banks_in_pairs]

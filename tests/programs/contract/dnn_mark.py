@@ -47,8 +47,8 @@ def layer(**parameters: int) -> Run:
         return {"output": np.array(expected).ravel()}
 
     return Run(
-        program="conv",
-        parameters=parameters,
+        "conv",
+        parameters,
         seed=1,
         launches=["im2col", "gemm"],
         arrays=["input", "weights", "bias", "columns", "output"],
@@ -111,19 +111,19 @@ RUNS = [
 ]
 WARPS = [
     Warp(
-        program="conv",
-        parameters=TWO_IMAGES,
+        "conv",
+        TWO_IMAGES,
         block=256 + 141,
         warp=1,
         geometry=("im2col", 256 * 3, 64, 32, 0),
         operations=patches_become_columns(),
     ),
-    Warp(program="conv", parameters=TWO_IMAGES, block=2 * 256, warp=1, operations=[]),
-    Warp(program="conv", parameters={"side": 32, "padding": 1}, operations=padding_is_not_loaded),
-    Warp(program="conv", parameters={"side": 32, "padding": 1}, block=128, operations=last_weight),
+    Warp("conv", TWO_IMAGES, block=2 * 256, warp=1, operations=[]),
+    Warp("conv", {"side": 32, "padding": 1}, operations=padding_is_not_loaded),
+    Warp("conv", {"side": 32, "padding": 1}, block=128, operations=last_weight),
     Warp(
-        program="conv",
-        parameters={"channels": 2, "side": 10, "filters": 20},
+        "conv",
+        {"channels": 2, "side": 10, "filters": 20},
         launch=1,
         block=3,
         warp=1,
@@ -131,6 +131,4 @@ WARPS = [
         operations=tiles_of_the_product,
     ),
 ]
-REFUSED = [
-    Refused(program="conv", parameters={"side": 4, "kernel": 5}, message="at most side = 4: 5")
-]
+REFUSED = [Refused("conv", {"side": 4, "kernel": 5}, message="at most side = 4: 5")]

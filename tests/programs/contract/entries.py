@@ -48,7 +48,7 @@ def reduce(array: str, elements: Sequence[int]) -> Operation:
     return ("REDUCE", array, list(elements))
 
 
-@frozen(kw_only=True)
+@frozen
 class Start:
     """A program with its input.
 
@@ -78,28 +78,36 @@ class Start:
         return f"{self.program}({values})" + (f" {self.graph.name}" if self.graph else "")
 
 
-@frozen(kw_only=True)
+Results = Mapping[str, ArrayLike | Callable[[NDArray[Any]], None]]
+"""What arrays hold at the end, by their names, or what checks it."""
+
+
+def no_results(_: Arrays) -> Results:
+    """Those of a run whose launches alone are looked at."""
+    return {}
+
+
+@frozen
 class Run(Start):
     """A whole run: its launches, and what is in its arrays afterwards.
 
     Attributes:
         launches: names of all launches in order, or what tells them from the arrays before.
         arrays: names of all arrays in order, or their names and bytes.
-        results: what arrays hold at the end, by their names, from what all held at the beginning;
-            an entry may be a function that checks the values instead.
+        results: what arrays hold at the end, from what all held at the beginning.
         rel, abs: tolerances of floats.
         any_order: the run does the same when later blocks are executed before earlier ones.
     """
 
-    launches: Sequence[str] | Callable[[Arrays], Sequence[str]]
+    launches: Sequence[str] | Callable[[Arrays], Sequence[str]] = ()
     arrays: Sequence[str] | Mapping[str, int] = ()
-    results: Callable[[Arrays], Mapping[str, ArrayLike | Callable[[NDArray[Any]], None]]]
+    results: Callable[[Arrays], Results] = no_results
     rel: float = 1e-5
     abs: float = 1e-12
     any_order: bool = True
 
 
-@frozen(kw_only=True)
+@frozen
 class Warp(Start):
     """What one warp does.
 
@@ -122,7 +130,7 @@ class Warp(Start):
         return f"{super().__str__()} {self.launch}/{self.block}/{self.warp}"
 
 
-@frozen(kw_only=True)
+@frozen
 class Refused(Start):
     """An input that does not fit.
 
@@ -130,7 +138,7 @@ class Refused(Start):
         message: of the error, a regular expression.
     """
 
-    message: str
+    message: str = ""
 
 
 def nth_launch(program: Program, number: int) -> Launch:

@@ -25,10 +25,7 @@ from tests.programs.contract.entries import (
     store,
 )
 
-IN_STEP: dict[str, dict[str, object]] = {
-    "fir": {},
-    "hetero_mark_pagerank": {"graph.arcs": 9000},
-}
+IN_STEP: dict[str, dict[str, object]] = {"fir": {}, "hetero_mark_pagerank": {"graph.arcs": 9000}}
 
 # -- fir -------------------------------------------------------------------------------------------
 
@@ -41,15 +38,11 @@ def filtered(samples: int, launches: int = 3) -> Run:
         host = rng.random((launches, samples), dtype=np.float32)
         signal = host.ravel().astype(float)
         expected = np.convolve(signal, before["coeff"])[: launches * samples]
-        return {
-            "input": host[-1],
-            "output": expected[-samples:],
-            "history": host[-1, -16:],
-        }
+        return {"input": host[-1], "output": expected[-samples:], "history": host[-1, -16:]}
 
     return Run(
-        program="fir",
-        parameters={"samples": samples, "launches": launches},
+        "fir",
+        {"samples": samples, "launches": launches},
         seed=7,
         launches=["fir_cuda"] * launches,
         arrays=["input", "output", "coeff", "history"],
@@ -93,9 +86,9 @@ def ranked(graph: Graph, iterations: int) -> Run:
         ranks = matrix @ ranks
     assert graph is not LONG_ROWS or np.isclose(ranks.sum(), 1), "every column has an entry"
     return Run(
-        program="hetero_mark_pagerank",
+        "hetero_mark_pagerank",
+        {"iterations": iterations},
         graph=graph,
-        parameters={"iterations": iterations},
         launches=["PageRankUpdateGpu"] * iterations,
         arrays=["row", "col", "val", "x", "y"],
         results=lambda _: {"y" if iterations % 2 else "x": ranks},
@@ -149,37 +142,32 @@ RUNS = [
 ]
 WARPS = [
     Warp(
-        program="fir",
-        parameters={"launches": 1},
+        "fir",
+        {"launches": 1},
         block=3,
         warp=1,
         geometry=("fir_cuda", 4, 256, 28, 0),
         operations=sliding(),
     ),
-    Warp(program="fir", parameters={"launches": 2}, launch=1, check=history_is_needed),
+    Warp("fir", {"launches": 2}, launch=1, check=history_is_needed),
     Warp(
-        program="fir",
-        parameters={"samples": 264, "launches": 1},
+        "fir",
+        {"samples": 264, "launches": 1},
         block=1,
         warp=1,
         geometry=("fir_cuda", 2, 256, 28, 0),
         operations=[],
     ),
+    Warp("fir", {"samples": 264, "launches": 1}, block=1, operations=eight_samples),
     Warp(
-        program="fir",
-        parameters={"samples": 264, "launches": 1},
-        block=1,
-        operations=eight_samples,
-    ),
-    Warp(
-        program="hetero_mark_pagerank",
+        "hetero_mark_pagerank",
         graph=ROW,
         block=7,
         geometry=GEOMETRY,
         operations=row_of((0, 32), (64, 96), adds=True),
     ),
     Warp(
-        program="hetero_mark_pagerank",
+        "hetero_mark_pagerank",
         graph=ROW,
         block=7,
         warp=1,
@@ -187,7 +175,7 @@ WARPS = [
     ),
     *(
         Warp(
-            program="hetero_mark_pagerank",
+            "hetero_mark_pagerank",
             graph=ROW,
             launch=launch,
             operations=begins_with_a_store_to(array),

@@ -51,8 +51,8 @@ def three_steps(width: int, height: int, depth: int) -> Run:
         return {"u2": written.ravel()}
 
     return Run(
-        program="lps",
-        parameters={"width": width, "height": height, "depth": depth, "iterations": 3},
+        "lps",
+        {"width": width, "height": height, "depth": depth, "iterations": 3},
         edit=scatter,
         launches=["GPU_laplace3d"] * 3,
         arrays=["u1", "u2"],
@@ -83,8 +83,8 @@ def marching(warp: int) -> Warp:
         return [*shuffle, *following, BARRIER, *value, result, BARRIER]
 
     return Warp(
-        program="lps",
-        parameters={"depth": 3, "iterations": 2},
+        "lps",
+        {"depth": 3, "iterations": 2},
         launch=1,
         block=4 + 1,
         warp=warp,
@@ -99,18 +99,18 @@ def at_the_edge(warp: int, block: int, loads: list[list[int]]) -> Warp:
     def check(operations: list[Operation]) -> None:
         assert [op[2] for op in operations if op[0] == "LOAD"] == loads
 
-    return Warp(program="lps", parameters={"depth": 1}, block=block, warp=warp, operations=check)
+    return Warp("lps", {"depth": 1}, block=block, warp=warp, operations=check)
 
 
 def rows_are_pitched() -> None:
     assert [pitch_of(width) for width in (1, 100, 128, 129)] == [128, 128, 128, 256]
-    buffers = Start(program="lps").application().buffers
+    buffers = Start("lps").application().buffers
     assert [(b.name, b.bytes) for b in buffers] == [("u1", 5_120_000), ("u2", 5_120_000)]
 
 
 def the_surface_is_hot() -> None:
     sizes = {"width": 5, "height": 4, "depth": 3}
-    memory = Start(program="lps", parameters=sizes).application().memory
+    memory = Start("lps", sizes).application().memory
     volume = memory["u1"].data.reshape(3, 4, -1)[:, :, :5]
     assert volume.sum() == 5 * 4 * 3 - 3 * 2 * 1
     assert not volume[1, 1:3, 1:4].any()
@@ -146,7 +146,7 @@ def answers(before: Arrays) -> Arrays:
 
 
 def geometry_and_footprint_are_the_suites() -> None:
-    application = Start(program="ispass_nn").application()
+    application = Start("ispass_nn").application()
     shapes = [(launch.blocks, launch.threads_per_block) for launch in application.launches()]
     assert shapes == [(6 * 28, 169), (50 * 28, 25), (100 * 28, 1), (10 * 28, 1)]
     assert application.memory["weights3"].length == 100 * 1251
@@ -164,8 +164,8 @@ def neurons_and_weights_in_turn(operations: list[Operation]) -> None:
 RUNS = [
     *(three_steps(*sizes) for sizes in ((40, 10, 6), (64, 8, 3), (1, 1, 1), (33, 5, 2))),
     Run(
-        program="ispass_nn",
-        parameters=SMALL,
+        "ispass_nn",
+        SMALL,
         seed=3,
         launches=LAYERS,
         arrays=[f"{kind}{n}" for n in range(1, 5) for kind in ("neurons", "weights")]
@@ -184,8 +184,8 @@ WARPS = [
     ),
     at_the_edge(0, 3, [[96 + lane for lane in range(4)]]),  # 100 = 3 * 32 + 4
     Warp(
-        program="ispass_nn",
-        parameters=SMALL,
+        "ispass_nn",
+        SMALL,
         launch=2,
         block=4 + 1,
         geometry=("executeThirdLayer", 8, 1, 16, 0),
@@ -193,8 +193,4 @@ WARPS = [
     ),
 ]
 
-CHECKS = [
-    rows_are_pitched,
-    the_surface_is_hot,
-    geometry_and_footprint_are_the_suites,
-]
+CHECKS = [rows_are_pitched, the_surface_is_hot, geometry_and_footprint_are_the_suites]

@@ -98,8 +98,8 @@ def picture(width: int, height: int) -> Run:
         assert len(np.unique(output)) > 20
 
     return Run(
-        program="ray",
-        parameters={"width": width, "height": height},
+        "ray",
+        {"width": width, "height": height},
         launches=["render"],
         results=lambda before: {"output": check},
     )
@@ -125,7 +125,7 @@ def a_ray_that_meets_nothing() -> list[Operation]:
 
 
 def colours_of_16_bytes_are_mixed_backwards() -> None:
-    program = Start(program="ray", parameters={"width": 64, "height": 64}).application()
+    program = Start("ray", {"width": 64, "height": 64}).application()
     kernel = next(program.launches())
     chunk = next(iter(kernel.run_block(13, 32)))
     assert chunk.size[:6].tolist() == [16] * 5 + [4]
@@ -144,7 +144,7 @@ def colours_of_16_bytes_are_mixed_backwards() -> None:
 
 def blocks_that_share_local_memory_do_not_disturb_each_other() -> None:
     """256 blocks have 240 areas: what lies there differs with their order, the picture does not."""
-    start = Start(program="ray", parameters={"width": 256, "height": 128})
+    start = Start("ray", {"width": 256, "height": 128})
     pictures, did = [], []
     for order in (1, -1):
         program = start.application()
@@ -170,7 +170,7 @@ def outside(operations: list[Operation]) -> None:
 
 
 def arrays_lie_in_the_order_of_the_suite() -> None:
-    buffers = Start(program="ray").application().buffers
+    buffers = Start("ray").application().buffers
     assert [(buffer.name, buffer.bytes) for buffer in buffers] == [
         ("output", 1 << 18),
         ("node", 160),
@@ -184,34 +184,25 @@ def arrays_lie_in_the_order_of_the_suite() -> None:
     ]
 
 
-RUNS = [
-    picture(24, 16),
-    picture(19, 21),
-]
+RUNS = [picture(24, 16), picture(19, 21)]
 
 WARPS = [
     Warp(
-        program="ray",
-        parameters={"width": 64, "height": 64},
+        "ray",
+        {"width": 64, "height": 64},
         block=31,
         warp=2,
         geometry=("render", 32, 128, 40, 0),
         operations=a_ray_that_meets_nothing(),
     ),
     Warp(
-        program="ray",
-        parameters={"width": 20, "height": 9},
+        "ray",
+        {"width": 20, "height": 9},
         block=3,
         geometry=("render", 4, 128, 40, 0),
         operations=four_pixels,
     ),
-    Warp(
-        program="ray",
-        parameters={"width": 20, "height": 9},
-        block=3,
-        warp=1,
-        operations=outside,
-    ),
+    Warp("ray", {"width": 20, "height": 9}, block=3, warp=1, operations=outside),
 ]
 
 CHECKS = [

@@ -6,15 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tests.programs.contract.entries import (
-    LANES,
-    Arrays,
-    Operation,
-    Refused,
-    Run,
-    Warp,
-    compute,
-)
+from tests.programs.contract.entries import LANES, Arrays, Operation, Refused, Run, Warp, compute
 
 IN_STEP: dict[str, dict[str, object]] = {
     "atomic_adds": {},
@@ -40,8 +32,8 @@ def added(returning: bool) -> Run:
         return {"words": check}
 
     return Run(
-        program="atomic_adds",
-        parameters={**ADDS, "returning": returning},
+        "atomic_adds",
+        {**ADDS, "returning": returning},
         launches=["add"],
         arrays=["words"],
         results=results,
@@ -83,36 +75,30 @@ RUNS = [
     added(returning=False),
     added(returning=True),
     Run(
-        program="launches",
-        parameters={"count": 3, "blocks": 2, "threads": 64},
+        "launches",
+        {"count": 3, "blocks": 2, "threads": 64},
         launches=["empty"] * 3,
         results=nothing,
     ),
     *(
         Run(
-            program="bandwidth",
-            parameters={
-                "footprint": 65536,
-                "operation": operation,
-                "blocks": 8,
-                "threads": 64,
-                "piece": 8192,
-            },
+            "bandwidth",
+            {"footprint": 65536, "operation": operation, "blocks": 8, "threads": 64, "piece": 8192},
             launches=["warm", "stream"],
             results=nothing,
         )
         for operation in ("read", "write", "triad")
     ),
     Run(
-        program="chase",
-        parameters={"footprint": 4096, "warm": 0, "lead": 0, "loads": 3},
+        "chase",
+        {"footprint": 4096, "warm": 0, "lead": 0, "loads": 3},
         launches=CHASE,
         arrays={"nodes": 4096},
         results=nothing,
     ),
     Run(
-        program="chase",
-        parameters={"footprint": 8192, "stride": 64, "loads": 8, "lead": 64, "warm": 100},
+        "chase",
+        {"footprint": 8192, "stride": 64, "loads": 8, "lead": 64, "warm": 100},
         seed=1,
         launches=CHASE,
         results=nothing,
@@ -120,33 +106,30 @@ RUNS = [
 ]
 WARPS = [
     Warp(
-        program="atomic_adds",
-        parameters=ADDS,
-        geometry=("add", 3, 40, 16, 0),
-        operations=atomics("REDUCE", "REDUCE"),
+        "atomic_adds", ADDS, geometry=("add", 3, 40, 16, 0), operations=atomics("REDUCE", "REDUCE")
     ),
     Warp(
-        program="atomic_adds",
-        parameters={**ADDS, "returning": True},
+        "atomic_adds",
+        {**ADDS, "returning": True},
         operations=atomics("ATOMIC", "WAIT", "ATOMIC", "WAIT"),
     ),
     Warp(
-        program="launches",
-        parameters={"count": 3, "blocks": 2, "threads": 64},
+        "launches",
+        {"count": 3, "blocks": 2, "threads": 64},
         geometry=("empty", 2, 64, 8, 0),
         operations=[compute(1)],
     ),
     Warp(
-        program="bandwidth",
-        parameters={"footprint": 1 << 20, "stride": 4096, "threads": 32},
+        "bandwidth",
+        {"footprint": 1 << 20, "stride": 4096, "threads": 32},
         operations=words_far_apart,
     ),
-    Warp(program="bandwidth", parameters=TOGETHER, operations=round_and_round),
-    Warp(program="bandwidth", parameters=TOGETHER, block=2, operations=begins_at(0)),
+    Warp("bandwidth", TOGETHER, operations=round_and_round),
+    Warp("bandwidth", TOGETHER, block=2, operations=begins_at(0)),
     *(
         Warp(
-            program="bandwidth",
-            parameters={**GOING_ON, "together": together},
+            "bandwidth",
+            {**GOING_ON, "together": together},
             launch=launch,
             block=block,
             operations=begins_at(begin),
@@ -173,7 +156,7 @@ WARPS = [
     ),
 ]
 REFUSED = [
-    Refused(program=program, parameters={key: value}, message=message)
+    Refused(program, {key: value}, message=message)
     for program, key, value, message in (
         ("chase", "stride", 12, "'stride' must be a multiple of 8"),
         ("chase", "order", "randm", "'order' must be in"),

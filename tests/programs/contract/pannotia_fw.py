@@ -28,11 +28,7 @@ from tests.programs.contract.entries import (
     store,
 )
 
-FEW: dict[str, object] = {"graph.vertices": 700}
-IN_STEP: dict[str, dict[str, object]] = {
-    "fw": {},
-    "fw_block": {},
-}
+IN_STEP: dict[str, dict[str, object]] = {"fw": {}, "fw_block": {}}
 
 
 UNIFORM = UniformRandom(64, 400).generate(3)
@@ -64,9 +60,9 @@ def fw(graph: Graph, iterations: int | None = None) -> Run:
         return {"dist": expected.ravel(), "next": check}
 
     return Run(
-        program="fw",
+        "fw",
+        {"iterations": iterations},
         graph=graph,
-        parameters={"iterations": iterations},
         launches=["floydwarshall"] * last,
         arrays=["dist", "next"],
         results=results,
@@ -89,7 +85,7 @@ def fw_block(graph: Graph) -> Run:
         return {"dist": np.where(np.isinf(expected), FAR, expected).ravel()}
 
     return Run(
-        program="fw_block",
+        "fw_block",
         graph=graph,
         launches=[f"floydwarshall_{tile}" for tile in TILES] * (n // 16),
         arrays=["dist"],
@@ -173,9 +169,9 @@ def tile_warps() -> Iterator[Warp]:
 
 WARPS = [
     Warp(
-        program="fw",
+        "fw",
+        {"iterations": 3},
         graph=UniformRandom(512, 65536).generate(0),
-        parameters={"iterations": 3},
         launch=2,
         block=3 + 32 * 5,
         warp=1,
@@ -183,7 +179,7 @@ WARPS = [
         operations=down_the_columns,
     ),
     Warp(
-        program="fw_block",
+        "fw_block",
         graph=UNIFORM,
         launch=7,
         block=2 + 4 * 3,
@@ -204,12 +200,10 @@ WARPS = [
 
 REFUSED = [
     Refused(
-        program="fw",
-        graph=Grid(5, 6).generate(0),
-        message="has 30 vertices; must be a multiple of 16",
+        "fw", graph=Grid(5, 6).generate(0), message="has 30 vertices; must be a multiple of 16"
     ),
     Refused(
-        program="fw_block",
+        "fw_block",
         graph=graph_from_arcs("bad", 16, np.array([0]), np.array([1]), np.array([1.5])),
         message=r"whole numbers from 0 to 999998: 1\.5",
     ),
@@ -223,9 +217,9 @@ RUNS = [
     fw_block(UNIFORM),
     fw_block(GRID),
     Run(
-        program="fw_block",
+        "fw_block",
+        {"steps": 2},
         graph=UNIFORM,
-        parameters={"steps": 2},
         launches=[f"floydwarshall_{tile}" for tile in TILES] * 2,
         results=two_steps,
     ),

@@ -39,11 +39,7 @@ from tests.programs.contract.graphs import (
 )
 
 FEW: dict[str, object] = {"graph.vertices": 700}
-IN_STEP: dict[str, dict[str, object]] = {
-    "bc": FEW,
-    "sssp": {},
-    "sssp_ell": {},
-}
+IN_STEP: dict[str, dict[str, object]] = {"bc": FEW, "sssp": {}, "sssp_ell": {}}
 
 
 # -- bc --------------------------------------------------------------------------------------------
@@ -64,7 +60,7 @@ def bc(graph: Graph, tolerance: float = 1e-4) -> Run:
         return {"bc": [expected[v] for v in range(simple.vertices)]}
 
     return Run(
-        program="bc",
+        "bc",
         graph=simple,
         launches=launches,
         arrays=["bc", "d", "sigma", "rho", "stop", "row", "col", "row_t", "col_t"],
@@ -122,9 +118,9 @@ BACKWARD = [
 BC_RUNS = [
     bc(RodiniaRandom(140).generate(2), 1e-3),
     Run(
-        program="bc",
+        "bc",
+        {"sources": 1},
         graph=ONE_SOURCE,
-        parameters={"sources": 1},
         launches=[
             *("clean_bc", "clean_1d_array"),
             *(["bfs_kernel"] * DEPTH + ["backtrack_kernel"] * DEPTH),
@@ -132,9 +128,9 @@ BC_RUNS = [
         results=lambda _: {"d": levels(ONE_SOURCE, 0)},
     ),
     Run(
-        program="bc",
+        "bc",
+        {"sources": 1},
         graph=STAR,
-        parameters={"sources": 1},
         launches=["clean_bc", "clean_1d_array"] + ["bfs_kernel"] * 2 + ["backtrack_kernel"] * 2,
         arrays={
             **dict.fromkeys(("bc", "d", "sigma", "rho"), 2400),
@@ -149,21 +145,15 @@ BC_RUNS = [
 ]
 
 BC_WARPS = [
+    Warp("bc", graph=STAR, launch=2, geometry=("bfs_kernel", 5, 128, 22, 0), operations=forward()),
     Warp(
-        program="bc",
-        graph=STAR,
-        launch=2,
-        geometry=("bfs_kernel", 5, 128, 22, 0),
-        operations=forward(),
-    ),
-    Warp(
-        program="bc",
+        "bc",
         graph=graph_from_arcs("two", 300, np.array([0, 0]), np.array([5, 5])),
         launch=2,
         operations=own_levels_are_seen,
     ),
     Warp(
-        program="bc",
+        "bc",
         graph=STAR,
         launch=4,
         geometry=("backtrack_kernel", 5, 128, 29, 0),
@@ -203,7 +193,7 @@ def sssp(program: str, graph: Graph, source: int = 0, most: int | None = None) -
     names = ["row", "col", "data"] if program == "sssp" else ["col", "data"]
     product = "spmv_min_dot_plus_kernel" if program == "sssp" else "ell_min_dot_plus_kernel"
     return Run(
-        program=program,
+        program,
         graph=graph,
         seed=2,
         parameters={"source": source, "rounds": most},
@@ -263,7 +253,7 @@ SSSP_RUNS = [
     ),
     *(
         Run(
-            program=program,
+            program,
             graph=WIDE,
             seed=2,
             parameters={"rounds": 2},
@@ -273,7 +263,7 @@ SSSP_RUNS = [
         for program in ("sssp", "sssp_ell")
     ),
     Run(
-        program="sssp_ell",
+        "sssp_ell",
         graph=LONG,
         launches=sssp("sssp_ell", LONG).launches,
         arrays={"col": 1600, "data": 1600, "stop": 4, "vector1": 400, "vector2": 400},
@@ -283,28 +273,28 @@ SSSP_RUNS = [
 
 SSSP_WARPS = [
     Warp(
-        program="sssp",
+        "sssp",
         graph=FIVE_TO_ONE,
         launch=2,
         geometry=("spmv_min_dot_plus_kernel", 2, 64, 24, 0),
         operations=rows_of_four(),
     ),
-    Warp(program="sssp_ell", graph=LONG, launch=2, block=1, operations=coalesced_slots),
-    Warp(program="sssp_ell", graph=LONG, launch=2, block=1, warp=1, operations=last_slots),
+    Warp("sssp_ell", graph=LONG, launch=2, block=1, operations=coalesced_slots),
+    Warp("sssp_ell", graph=LONG, launch=2, block=1, warp=1, operations=last_slots),
     Warp(
-        program="sssp",
+        "sssp",
         graph=LONG,
         geometry=("vector_init", 2, 64, 10, 0),
         operations=[compute(8), store("vector1", LANES), store("vector2", LANES)],
     ),
     Warp(
-        program="sssp",
+        "sssp",
         graph=LONG,
         launch=1,
         operations=[compute(8), VECTOR2, WAIT, store("vector1", LANES)],
     ),
     Warp(
-        program="sssp",
+        "sssp",
         graph=LONG,
         launch=3,
         operations=[compute(8), VECTOR2, VECTOR1, WAIT, store("stop", [0, 0])],
@@ -315,15 +305,15 @@ SPOKES = np.arange(1, 20_000)
 SSSP_REFUSED = [
     *(
         Refused(
-            program=program,
+            program,
+            {"source": 156},
             graph=WIDE,
-            parameters={"source": 156},
             message="source = 156: grid-13x12 has 156 vertices",
         )
         for program in ("sssp", "sssp_ell")
     ),
     Refused(
-        program="sssp_ell",
+        "sssp_ell",
         graph=graph_from_arcs("hub", 20_000, SPOKES, np.zeros_like(SPOKES)),
         message="hub has a vertex of in-degree 19999, too much",
     ),

@@ -24,20 +24,10 @@ from tests.programs.contract.entries import (
     reduce,
     store,
 )
-from tests.programs.contract.graphs import (
-    AFTER,
-    FIVE,
-    FIVE_TO_ONE,
-    STAR,
-    ranks,
-    to_networkx,
-)
+from tests.programs.contract.graphs import AFTER, FIVE, FIVE_TO_ONE, STAR, ranks, to_networkx
 
 FEW: dict[str, object] = {"graph.vertices": 700}
-IN_STEP: dict[str, dict[str, object]] = {
-    "pagerank": FEW,
-    "pagerank_spmv": FEW,
-}
+IN_STEP: dict[str, dict[str, object]] = {"pagerank": FEW, "pagerank_spmv": FEW}
 
 
 DANGLING = CoPapers(300, 16.0, 64, 32).generate(5)
@@ -62,9 +52,9 @@ def pagerank(program: str, graph: Graph, iterations: int, results: Any = None) -
         return {"pr1": ranks(graph, iterations), "pr2": np.zeros(graph.vertices)}
 
     return Run(
-        program=program,
+        program,
+        {"iterations": iterations},
         graph=graph,
-        parameters={"iterations": iterations},
         launches=start + [PRODUCTS[program], "pagerank2"] * iterations,
         arrays=RANK_ARRAYS[program] if graph is STAR else list(RANK_ARRAYS[program]),
         results=results or expected,
@@ -132,33 +122,25 @@ RUNS = [
 ]
 WARPS = [
     Warp(
-        program="pagerank",
+        "pagerank",
+        ONCE,
         graph=STAR,
-        parameters=ONCE,
         geometry=("inibuffer", 3, 256, 14, 0),
         operations=[compute(8), store("pr1", LANES), store("pr2", LANES)],
     ),
     Warp(
-        program="pagerank",
+        "pagerank",
+        ONCE,
         graph=STAR,
-        parameters=ONCE,
         launch=1,
         geometry=("pagerank1", 3, 256, 24, 0),
         operations=pushing(),
     ),
+    Warp("pagerank", ONCE, graph=STAR, launch=1, block=2, warp=2, operations=last_end_is_known),
     Warp(
-        program="pagerank",
+        "pagerank",
+        ONCE,
         graph=STAR,
-        parameters=ONCE,
-        launch=1,
-        block=2,
-        warp=2,
-        operations=last_end_is_known,
-    ),
-    Warp(
-        program="pagerank",
-        graph=STAR,
-        parameters=ONCE,
         launch=2,
         geometry=("pagerank2", 3, 256, 21, 0),
         operations=[
@@ -167,17 +149,17 @@ WARPS = [
         ],
     ),
     Warp(
-        program="pagerank_spmv",
+        "pagerank_spmv",
+        ONCE,
         graph=STAR,
-        parameters=ONCE,
         launch=1,
         geometry=("inicsr", 10, 64, 20, 0),
         operations=weights_once,
     ),
     Warp(
-        program="pagerank_spmv",
+        "pagerank_spmv",
+        ONCE,
         graph=FIVE_TO_ONE,
-        parameters=ONCE,
         launch=2,
         geometry=("spmv_csr_scalar_kernel", 2, 64, 32, 0),
         operations=pulling(),

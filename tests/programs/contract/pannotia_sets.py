@@ -21,18 +21,10 @@ from tests.programs.contract.entries import (
     load,
     store,
 )
-from tests.programs.contract.graphs import (
-    AFTER,
-    STAR,
-    neighbours,
-    tails,
-)
+from tests.programs.contract.graphs import AFTER, STAR, neighbours, tails
 
 FEW: dict[str, object] = {"graph.vertices": 700}
-IN_STEP: dict[str, dict[str, object]] = {
-    "color_max": FEW,
-    "mis": FEW,
-}
+IN_STEP: dict[str, dict[str, object]] = {"color_max": FEW, "mis": FEW}
 
 PAPERS = CoPapers(600, 16.0, 64, 32).generate(3)
 
@@ -66,7 +58,7 @@ def mis(graph: Graph, seed: int = 7, **more: Any) -> Run:
 
     arrays = ["row", "col", "stop", "min", "c", "cu", "s", "value"]
     given = {"launches": launches, "arrays": arrays, "results": results, **more}
-    return Run(program="mis", graph=graph, seed=seed, **given)
+    return Run("mis", graph=graph, seed=seed, **given)
 
 
 def maximal_and_independent(before: Arrays) -> dict[str, Any]:
@@ -131,20 +123,16 @@ def joining() -> list[Operation]:
 
 MIS_WARPS = [
     Warp(
-        program="mis",
+        "mis",
         graph=STAR,
         geometry=("init", 5, 128, 12, 0),
         operations=[compute(8), *(store(name, LANES) for name in ("c", "cu", "s"))],
     ),
     Warp(
-        program="mis",
-        graph=HUB,
-        launch=1,
-        geometry=("mis1", 3, 128, 28, 0),
-        operations=smallest_of_four(),
+        "mis", graph=HUB, launch=1, geometry=("mis1", 3, 128, 28, 0), operations=smallest_of_four()
     ),
     Warp(
-        program="mis",
+        "mis",
         graph=STAR,
         edit=star_values,
         launch=2,
@@ -152,7 +140,7 @@ MIS_WARPS = [
         operations=joining(),
     ),
     Warp(
-        program="mis",
+        "mis",
         graph=STAR,
         edit=star_values,
         launch=3,
@@ -203,9 +191,7 @@ def color(program: str, graph: Graph) -> Run:
         return {"color": colors_of(graph, before["value"].tolist(), both)[0]}
 
     arrays = COLORS[program] if graph is STAR else list(COLORS[program])
-    return Run(
-        program=program, graph=graph, seed=7, launches=launches, arrays=arrays, results=results
-    )
+    return Run(program, graph=graph, seed=7, launches=launches, arrays=arrays, results=results)
 
 
 def hardly_a_clash(program: str) -> Run:
@@ -223,9 +209,7 @@ def hardly_a_clash(program: str) -> Run:
 
         return {"color": check}
 
-    return Run(
-        program=program, graph=PAPERS, seed=1, launches=of.launches, arrays=[], results=results
-    )
+    return Run(program, graph=PAPERS, seed=1, launches=of.launches, arrays=[], results=results)
 
 
 def color_values(arrays: Arrays) -> None:
@@ -274,37 +258,25 @@ COLOR2 = [
 ]
 
 COLOR_WARPS = [
+    Warp("color_max", graph=STAR, geometry=("color1", 3, 256, 30, 0), operations=comparing()),
+    Warp("color_max", graph=STAR, block=2, warp=2, operations=last_vertices),
     Warp(
-        program="color_max",
-        graph=STAR,
-        geometry=("color1", 3, 256, 30, 0),
-        operations=comparing(),
-    ),
-    Warp(program="color_max", graph=STAR, block=2, warp=2, operations=last_vertices),
-    Warp(
-        program="color_max",
+        "color_max",
         graph=STAR,
         edit=color_values,
         launch=1,
         geometry=("color2", 3, 256, 10, 0),
         operations=COLOR2,
     ),
+    Warp("color_max", graph=STAR, edit=color_values, launch=2, warp=1, operations=all_have_colors),
     Warp(
-        program="color_max",
-        graph=STAR,
-        edit=color_values,
-        launch=2,
-        warp=1,
-        operations=all_have_colors,
-    ),
-    Warp(
-        program="color_maxmin",
+        "color_maxmin",
         graph=STAR,
         geometry=("ini", 3, 256, 8, 0),
         operations=[compute(8), store("max", LANES), store("min", LANES)],
     ),
-    Warp(program="color_maxmin", graph=STAR, launch=1, operations=both_extremes),
-    Warp(program="color_maxmin", graph=STAR, edit=color_values, launch=2, operations=both_colors),
+    Warp("color_maxmin", graph=STAR, launch=1, operations=both_extremes),
+    Warp("color_maxmin", graph=STAR, edit=color_values, launch=2, operations=both_colors),
 ]
 
 # --------------------------------------------------------------------------------------------------
@@ -314,23 +286,11 @@ RUNS = [
     mis(PAPERS, 1, results=maximal_and_independent),
     mis(PAPERS, 1, edit=few_values),
     mis(STAR),
-    Run(
-        program="mis",
-        graph=PAPERS,
-        parameters={"rounds": 1},
-        launches=["init", "mis1", "mis2", "mis3"],
-        results=lambda _: {},
-    ),
+    Run("mis", {"rounds": 1}, graph=PAPERS, launches=["init", "mis1", "mis2", "mis3"]),
     hardly_a_clash("color_max"),
     hardly_a_clash("color_maxmin"),
     color("color_max", STAR),
     color("color_maxmin", STAR),
-    Run(
-        program="color_max",
-        graph=PAPERS,
-        parameters={"rounds": 1},
-        launches=["color1", "color2"],
-        results=lambda _: {},
-    ),
+    Run("color_max", {"rounds": 1}, graph=PAPERS, launches=["color1", "color2"]),
 ]
 WARPS = [*MIS_WARPS, *COLOR_WARPS]

@@ -43,8 +43,8 @@ def histogram(width: int, height: int) -> Run:
         assert 24576 < low < BINS / 2 < high
 
     return Run(
-        program="histo",
-        parameters={"width": width, "height": height, "repetitions": 1},
+        "histo",
+        {"width": width, "height": height, "repetitions": 1},
         seed=6,
         edit=put_one_aside,
         launches=HISTO,
@@ -80,8 +80,8 @@ def counts_of_14_blocks(operations: list[Operation]) -> None:
 def full_size(launch: int, blocks: int, threads: int, needs: tuple[int, int]) -> Warp:
     """A kernel of the suite's input."""
     return Warp(
-        program="histo",
-        parameters={"repetitions": 1},
+        "histo",
+        {"repetitions": 1},
         launch=launch,
         block=2 if launch == 1 else 0,
         warp=1 if launch == 1 else 0,
@@ -100,8 +100,8 @@ def product(m: int, n: int, k: int) -> Run:
         return {"C": (a @ b.T).T.ravel()}
 
     return Run(
-        program="mm",
-        parameters={"m": m, "n": n, "k": k},
+        "mm",
+        {"m": m, "n": n, "k": k},
         seed=1,
         launches=["mysgemmNT"],
         arrays=["A", "B", "C"],
@@ -184,8 +184,8 @@ RUNS = [
     histogram(64, 40),
     histogram(200, 300),
     Run(
-        program="histo",
-        parameters={"width": 200, "height": 100, "repetitions": 2},
+        "histo",
+        {"width": 200, "height": 100, "repetitions": 2},
         edit=one_bin_for_all,
         launches=HISTO * 2,
         results=cut_at_255,
@@ -193,8 +193,8 @@ RUNS = [
     product(128, 16, 8),
     product(256, 48, 40),
     Run(
-        program="sad",
-        parameters={"width": 32, "height": 16},
+        "sad",
+        {"width": 32, "height": 16},
         seed=3,
         launches=["mb_sad_calc", "larger_sad_calc_8", "larger_sad_calc_16"],
         arrays=["frame", "reference", "sums"],
@@ -208,21 +208,17 @@ WARPS = [
     full_size(2, 14 * 7, 1024, (20, 24576)),
     full_size(3, 42, 512, (24, 0)),
     Warp(
-        program="mm",
-        parameters={"m": 256, "n": 32, "k": 16},
+        "mm",
+        {"m": 256, "n": 32, "k": 16},
         block=3,
         warp=2,
         geometry=("mysgemmNT", 4, 128, 44, 512),
         operations=tiles,
     ),
+    Warp("sad", geometry=("mb_sad_calc", 44 * 36, 61, 24, 0), operations=small_blocks),
     Warp(
-        program="sad",
-        geometry=("mb_sad_calc", 44 * 36, 61, 24, 0),
-        operations=small_blocks,
-    ),
-    Warp(
-        program="sad",
-        parameters={"width": 96, "height": 16},
+        "sad",
+        {"width": 96, "height": 16},
         launch=1,
         block=5,
         warp=2,
@@ -230,8 +226,8 @@ WARPS = [
         operations=joined_blocks,
     ),
     Warp(
-        program="sad",
-        parameters={"width": 96, "height": 16},
+        "sad",
+        {"width": 96, "height": 16},
         launch=2,
         geometry=("larger_sad_calc_16", 6, 32, 20, 0),
         operations=joined_blocks,
@@ -239,7 +235,7 @@ WARPS = [
 ]
 
 REFUSED = [
-    Refused(program="mm", parameters={"n": 20}, message="'n' must be a multiple of 16: 20"),
-    Refused(program="sad", parameters={"height": 100}, message="'height' must be a multiple of 16"),
-    Refused(program="histo", parameters={"width": 65}, message="'width' must be a multiple of 2"),
+    Refused("mm", {"n": 20}, message="'n' must be a multiple of 16: 20"),
+    Refused("sad", {"height": 100}, message="'height' must be a multiple of 16"),
+    Refused("histo", {"width": 65}, message="'width' must be a multiple of 2"),
 ]

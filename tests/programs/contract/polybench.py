@@ -83,8 +83,8 @@ def convolved_planes(n: int, planes: int | None) -> Run:
         return {"B": expected.ravel()}
 
     return Run(
-        program="3dconv",
-        parameters={"n": n, "planes": planes},
+        "3dconv",
+        {"n": n, "planes": planes},
         launches=["convolution3D_kernel"] * used,
         arrays=["A", "B"],
         results=results,
@@ -119,8 +119,8 @@ def product(n: int, iterations: int | None = None) -> Run:
         return {"c": (ALPHA * a[:, :used] @ b[:used] + BETA * c).ravel()}
 
     return Run(
-        program="gemm",
-        parameters={"n": n, "iterations": iterations},
+        "gemm",
+        {"n": n, "iterations": iterations},
         launches=["gemm_kernel"],
         arrays=["a", "b", "c"],
         results=results,
@@ -191,8 +191,8 @@ def sums(program: str, size: dict[str, Any]) -> Run:
         return {"x1": v["x1"] + a @ v["y1"][:across], "x2": v["x2"] + at @ v["y2"][:down]}
 
     return Run(
-        program=program,
-        parameters=size,
+        program,
+        size,
         launches=[f"{program}_kernel1", f"{program}_kernel2"],
         arrays=arrays,
         results=results,
@@ -252,8 +252,8 @@ def matrix_vector(row: tuple[Any, ...]) -> Warp:
             assert len({(4 * index) // 128 for index in body[0][2]}) == (32 if of_rows else 1)
 
     return Warp(
-        program=program,
-        parameters={"n": 512},
+        program,
+        {"n": 512},
         launch=number,
         block=1,
         warp=2,
@@ -269,8 +269,8 @@ def eight_threads(operations: list[Operation]) -> None:
 RUNS = [
     *(
         Run(
-            program="2dconv",
-            parameters={"n": n},
+            "2dconv",
+            {"n": n},
             seed=5,
             launches=["Convolution2D_kernel"],
             arrays=["A", "B"],
@@ -291,17 +291,17 @@ RUNS = [
 
 WARPS = [
     Warp(
-        program="2dconv",
-        parameters={"n": 4096},
+        "2dconv",
+        {"n": 4096},
         block=1 + 128,
         geometry=("Convolution2D_kernel", 128 * 512, 256, 24, 0),
         operations=nine_loads,
     ),
-    Warp(program="2dconv", parameters={"n": 64}, operations=[]),  # row 0
-    Warp(program="2dconv", parameters={"n": 64}, warp=1, operations=left_border),
+    Warp("2dconv", {"n": 64}, operations=[]),  # row 0
+    Warp("2dconv", {"n": 64}, warp=1, operations=left_border),
     Warp(
-        program="3dconv",
-        parameters={"n": 256, "planes": 3},
+        "3dconv",
+        {"n": 256, "planes": 3},
         launch=2,
         block=1 + 8 * 2,
         warp=3,
@@ -309,44 +309,38 @@ WARPS = [
         operations=eleven_loads,
     ),
     Warp(
-        program="gemm",
-        parameters={"n": 512, "iterations": 2},
+        "gemm",
+        {"n": 512, "iterations": 2},
         block=2 + 16 * 3,
         warp=5,
         geometry=("gemm_kernel", 16 * 64, 256, 24, 0),
         operations=a_is_shared_and_b_is_a_row(),
     ),
-    Warp(program="gemm", parameters={"n": 64, "iterations": 17}, operations=unrolled_eight_times),
+    Warp("gemm", {"n": 64, "iterations": 17}, operations=unrolled_eight_times),
     Warp(
-        program="gemm",
-        parameters={"n": 36, "iterations": 1},
+        "gemm",
+        {"n": 36, "iterations": 1},
         block=9,
         warp=4,
         geometry=("gemm_kernel", 10, 256, 24, 0),
         operations=[],
     ),
+    Warp("gemm", {"n": 36, "iterations": 1}, block=9, warp=3, operations=four_threads_at_the_edge),
     Warp(
-        program="gemm",
-        parameters={"n": 36, "iterations": 1},
-        block=9,
-        warp=3,
-        operations=four_threads_at_the_edge,
-    ),
-    Warp(
-        program="atax",
-        parameters={"n": 4096, "iterations": 3},
+        "atax",
+        {"n": 4096, "iterations": 3},
         block=5,
         warp=0,
         geometry=("atax_kernel1", 16, 256, 16, 0),
         operations=strided,
     ),
-    Warp(program="atax", parameters={"n": 64, "iterations": 2}, operations=strided_in_order()),
+    Warp("atax", {"n": 64, "iterations": 2}, operations=strided_in_order()),
     *map(matrix_vector, MATRIX_VECTOR),
-    Warp(program="bicg", parameters={"n": 40}, warp=2, operations=[]),
-    Warp(program="bicg", parameters={"n": 40}, warp=1, operations=eight_threads),
+    Warp("bicg", {"n": 40}, warp=2, operations=[]),
+    Warp("bicg", {"n": 40}, warp=1, operations=eight_threads),
 ]
 
 REFUSED = [
-    Refused(program="3dconv", parameters={"n": 8, "planes": 7}, message="from 1 to n - 2 = 6: 7"),
-    Refused(program="gemm", parameters={"n": 64, "iterations": 65}, message="from 1 to n = 64: 65"),
+    Refused("3dconv", {"n": 8, "planes": 7}, message="from 1 to n - 2 = 6: 7"),
+    Refused("gemm", {"n": 64, "iterations": 65}, message="from 1 to n = 64: 65"),
 ]

@@ -66,8 +66,8 @@ def updated(before: Arrays, updates: int) -> dict[str, Any]:
 def gups(log2_words: int, threads: int, updates: int | None) -> Run:
     every = updates or 4 * (1 << log2_words) // threads  # four a word if nothing else is asked for
     return Run(
-        program="gups",
-        parameters={"log2_words": log2_words, "threads": threads, "updates": updates},
+        "gups",
+        {"log2_words": log2_words, "threads": threads, "updates": updates},
         seed=4,
         launches=["update"],
         arrays=["table", "stream"],
@@ -172,8 +172,8 @@ def of_size_10(
     """A warp of a cube of 10 x 10 x 10: block and warp; blocks, registers and shared bytes."""
     blocks, registers, shared_bytes = needs
     return Warp(
-        program="lulesh",
-        parameters={"edge": 10, "steps": 1},
+        "lulesh",
+        {"edge": 10, "steps": 1},
         launch=launch,
         block=where[0],
         warp=where[1],
@@ -280,7 +280,7 @@ def two_steps_of_the_tree(operations: list[Operation]) -> None:
 
 
 def constraints_reduce_to_one_time_step_a_block() -> None:
-    program = Start(program="lulesh", parameters={"edge": 10, "steps": 3}).application()
+    program = Start("lulesh", {"edge": 10, "steps": 3}).application()
     kernel = nth_launch(program, 2 * 28 + 26)
     for block in range(kernel.blocks):
         list(kernel.run_block(block, 32))
@@ -294,13 +294,13 @@ def constraints_reduce_to_one_time_step_a_block() -> None:
 
 
 def reals_are_doubles() -> None:
-    program = Start(program="lulesh", parameters={"edge": 3}).application()
+    program = Start("lulesh", {"edge": 3}).application()
     for chunk in nth_launch(program, 8).run_block(0, 32):
         assert set(chunk.size.tolist()) == {8}
 
 
 def arrays_in_the_order_of_the_copies_to_the_device() -> None:
-    buffers = Start(program="lulesh").application().buffers
+    buffers = Start("lulesh").application().buffers
     names = [buffer.name for buffer in buffers]
     assert names[:3] == ["x", "y", "z"]
     connections = ["symmX", "symmY", "symmZ", "nodeElemCount", "nodeElemCornerList", "matElemlist"]
@@ -315,8 +315,8 @@ RUNS = [
     gups(9, 128, None),
     *(
         Run(
-            program="lulesh",
-            parameters={"edge": edge, "steps": steps},
+            "lulesh",
+            {"edge": edge, "steps": steps},
             launches=STEP * steps,
             results=lambda before: {"volo": before["volo"]},
         )
@@ -326,8 +326,8 @@ RUNS = [
 
 WARPS = [
     Warp(
-        program="gups",
-        parameters={"updates": 2},
+        "gups",
+        {"updates": 2},
         block=3,
         warp=1,
         geometry=("update", 512, 128, 16, 0),
@@ -343,7 +343,7 @@ WARPS = [
     of_size_10(26, (0, 1), (4, 20, 2048), two_steps_of_the_tree),
 ]
 
-REFUSED = [Refused(program="gups", parameters={"threads": 300}, message="multiple of 128")]
+REFUSED = [Refused("gups", {"threads": 300}, message="multiple of 128")]
 
 CHECKS = [
     random_numbers,

@@ -27,10 +27,7 @@ from tests.programs.contract.entries import (
 )
 from tests.programs.contract.graphs import STAR, levels
 
-IN_STEP: dict[str, dict[str, object]] = {
-    "backprop": {},
-    "bfs": {"graph.vertices": 700},
-}
+IN_STEP: dict[str, dict[str, object]] = {"backprop": {}, "bfs": {"graph.vertices": 700}}
 
 # -- bfs -------------------------------------------------------------------------------------------
 
@@ -48,9 +45,9 @@ def bfs(graph: Graph, source: int | None = 0, first: int | None = None) -> Run:
         return {"cost": found}
 
     return Run(
-        program="bfs",
+        "bfs",
+        {"source": source},
         graph=graph,
-        parameters={"source": source},
         launches=["bfs_kernel1", "bfs_kernel2"] * (max(found) + 1),
         arrays=FLAGS,
         results=results,
@@ -70,14 +67,14 @@ BFS_RUNS = [
     bfs(Graph("told", PAIR.row, PAIR.col, source=1), None, 1),
     bfs(TREE, None, 0),
     Run(
-        program="bfs",
+        "bfs",
+        {"levels": 2},
         graph=TREE,
-        parameters={"levels": 2},
         launches=["bfs_kernel1", "bfs_kernel2"] * 2,
         results=lambda _: {"cost": [level if level <= 2 else -1 for level in levels(TREE, 0)]},
     ),
     Run(
-        program="bfs",
+        "bfs",
         graph=ARC,
         launches=["bfs_kernel1", "bfs_kernel2"] * 2,
         arrays=dict(zip(FLAGS, (16000, 8, 2000, 2000, 2000, 8000, 1), strict=True)),
@@ -113,27 +110,18 @@ def only_looked_at(operations: list[Operation]) -> None:
 
 
 BFS_WARPS = [
+    Warp("bfs", graph=STAR, geometry=("bfs_kernel1", 2, 512, 22, 0), operations=visiting()),
     Warp(
-        program="bfs",
-        graph=STAR,
-        geometry=("bfs_kernel1", 2, 512, 22, 0),
-        operations=visiting(),
-    ),
-    Warp(
-        program="bfs",
+        "bfs",
         graph=STAR,
         warp=1,
         operations=[compute(9), load("mask", [lane + 32 for lane in LANES]), WAIT],
     ),
     Warp(
-        program="bfs",
-        graph=STAR,
-        launch=1,
-        geometry=("bfs_kernel2", 2, 512, 12, 0),
-        operations=ADVANCING,
+        "bfs", graph=STAR, launch=1, geometry=("bfs_kernel2", 2, 512, 12, 0), operations=ADVANCING
     ),
-    Warp(program="bfs", graph=STAR, launch=2, operations=only_looked_at),
-    Warp(program="bfs", graph=SMALL, geometry=("bfs_kernel1", 1, 100, 22, 0)),
+    Warp("bfs", graph=STAR, launch=2, operations=only_looked_at),
+    Warp("bfs", graph=SMALL, geometry=("bfs_kernel1", 1, 100, 22, 0)),
 ]
 
 # -- backprop --------------------------------------------------------------------------------------
@@ -165,8 +153,8 @@ def trained(inputs: int) -> Run:
         return {"delta": np.array([0, *delta]), "weights": weights, "old": old}
 
     return Run(
-        program="backprop",
-        parameters={"inputs": inputs},
+        "backprop",
+        {"inputs": inputs},
         seed=5,
         launches=["bpnn_layerforward_CUDA", "bpnn_adjust_weights_cuda"],
         arrays=["input", "weights", "partial", "delta", "old"],
@@ -204,29 +192,29 @@ def adjusting(operations: list[Operation]) -> None:
 def bias_row(operations: list[Operation]) -> None:
     of = list(range(1, 17))
     assert memory_of(operations)[9:] == [
-        *(load("weights", of), load("old", of), store("weights", of), store("old", of)),
+        *(load("weights", of), load("old", of), store("weights", of), store("old", of))
     ]
 
 
 BACKPROP_WARPS = [
     Warp(
-        program="backprop",
-        parameters={"inputs": 64},
+        "backprop",
+        {"inputs": 64},
         block=2,
         warp=1,
         geometry=("bpnn_layerforward_CUDA", 4, 256, 20, 1088),
         operations=forward,
     ),
     Warp(
-        program="backprop",
-        parameters={"inputs": 64},
+        "backprop",
+        {"inputs": 64},
         launch=1,
         block=2,
         warp=1,
         geometry=("bpnn_adjust_weights_cuda", 4, 256, 27, 0),
         operations=adjusting,
     ),
-    Warp(program="backprop", parameters={"inputs": 64}, launch=1, operations=bias_row),
+    Warp("backprop", {"inputs": 64}, launch=1, operations=bias_row),
 ]
 
 # --------------------------------------------------------------------------------------------------
@@ -235,11 +223,6 @@ ANY_GRAPH = [partial(bfs, source=0)]
 RUNS = [*BFS_RUNS, *map(trained, (16, 160))]
 WARPS = [*BFS_WARPS, *BACKPROP_WARPS]
 REFUSED = [
-    Refused(
-        program="bfs",
-        graph=PAIR,
-        parameters={"source": 4},
-        message="source = 4: pair has 4 vertices",
-    ),
-    Refused(program="backprop", parameters={"inputs": 40}, message="multiple of 16"),
+    Refused("bfs", {"source": 4}, graph=PAIR, message="source = 4: pair has 4 vertices"),
+    Refused("backprop", {"inputs": 40}, message="multiple of 16"),
 ]

@@ -22,9 +22,7 @@ from tests.programs.contract.entries import (
     store,
 )
 
-IN_STEP: dict[str, dict[str, object]] = {
-    "cfd": {},
-}
+IN_STEP: dict[str, dict[str, object]] = {"cfd": {}}
 
 
 CFD = (
@@ -133,8 +131,8 @@ def time_step() -> Iterator[Operation]:
 
 RUNS = [
     Run(
-        program="cfd",
-        parameters={"elements": 250, "iterations": 2},
+        "cfd",
+        {"elements": 250, "iterations": 2},
         seed=3,
         launches=["cuda_initialize_variables"] * 3 + ["cuda_compute_step_factor", *STAGES] * 2,
         results=two_time_steps,
@@ -142,28 +140,27 @@ RUNS = [
         abs=1e-4,
     ),
     Run(
-        program="cfd",
-        parameters={"elements": 700, "iterations": 1},
+        "cfd",
+        {"elements": 700, "iterations": 1},
         seed=3,
         launches=["cuda_initialize_variables"] * 3 + ["cuda_compute_step_factor", *STAGES],
         arrays={
             name: 768 * 4 * words for name, words in zip(CFD, (1, 4, 12, 5, 5, 5, 1), strict=True)
         },
-        results=lambda _: {},
     ),
 ]
 BODY = {"elements": 700}
 WARPS = [
     Warp(
-        program="cfd",
-        parameters={"elements": 200},
+        "cfd",
+        {"elements": 200},
         edit=still,
         geometry=("cuda_initialize_variables", 2, 192, 8, 0),
         check=far_field_everywhere,
     ),
     Warp(
-        program="cfd",
-        parameters=BODY,
+        "cfd",
+        BODY,
         seed=3,
         launch=4,
         block=1,
@@ -172,16 +169,16 @@ WARPS = [
         check=gathering,
     ),
     Warp(
-        program="cfd",
-        parameters=BODY,
+        "cfd",
+        BODY,
         seed=3,
         launch=3,
         geometry=("cuda_compute_step_factor", 4, 192, 18, 0),
         operations=step_factors(),
     ),
     Warp(
-        program="cfd",
-        parameters=BODY,
+        "cfd",
+        BODY,
         seed=3,
         launch=5,
         geometry=("cuda_time_step", 4, 192, 16, 0),

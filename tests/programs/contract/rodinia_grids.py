@@ -22,11 +22,7 @@ from tests.programs.contract.entries import (
     store,
 )
 
-IN_STEP: dict[str, dict[str, object]] = {
-    "hotspot": {},
-    "pathfinder": {},
-    "srad": {},
-}
+IN_STEP: dict[str, dict[str, object]] = {"hotspot": {}, "pathfinder": {}, "srad": {}}
 
 TILE = list(range(16))
 ROWS_OF_A_WARP = [(y, x) for y in (6, 7) for x in TILE]
@@ -61,8 +57,8 @@ def hotspot(n: int, height: int, iterations: int, launches: int) -> Run:
         return {f"temperature {launches % 2}": expected.ravel()}
 
     return Run(
-        program="hotspot",
-        parameters={"n": n, "height": height, "iterations": iterations},
+        "hotspot",
+        {"n": n, "height": height, "iterations": iterations},
         seed=6,
         launches=["calculate_temp"] * launches,
         arrays=dict.fromkeys(("temperature 0", "temperature 1", "power"), 4 * n * n),
@@ -110,21 +106,21 @@ HOTSPOT_RUNS = [
     hotspot(70, 4, 7, 2),
 ]
 HOTSPOT_WARPS = [
-    Warp(program="hotspot", geometry=("calculate_temp", 43 * 43, 256, 32, 3072)),
+    Warp("hotspot", geometry=("calculate_temp", 43 * 43, 256, 32, 3072)),
     Warp(
-        program="hotspot",
-        parameters={"n": 100, "height": 2, "iterations": 4},
+        "hotspot",
+        {"n": 100, "height": 2, "iterations": 4},
         launch=1,
         block=9 + 2,
         warp=3,
         operations=hotspot_in_the_middle(),
     ),
-    Warp(program="hotspot", parameters={"n": 100}, block=10, operations=edge_is_only_loaded),
-    Warp(program="hotspot", parameters={"n": 30}, warp=1, operations=corner_of_the_chip),
-    Warp(program="hotspot", parameters={"n": 30}, block=8, warp=3, operations=end_of_the_chip),
+    Warp("hotspot", {"n": 100}, block=10, operations=edge_is_only_loaded),
+    Warp("hotspot", {"n": 30}, warp=1, operations=corner_of_the_chip),
+    Warp("hotspot", {"n": 30}, block=8, warp=3, operations=end_of_the_chip),
     Warp(
-        program="hotspot",
-        parameters={"n": 30},
+        "hotspot",
+        {"n": 30},
         block=8,
         warp=4,
         geometry=("calculate_temp", 9, 256, 32, 3072),
@@ -144,8 +140,8 @@ def pathfinder(columns: int, rows: int, height: int, launches: int) -> Run:
         return {f"result {launches % 2}": costs}
 
     return Run(
-        program="pathfinder",
-        parameters={"columns": columns, "rows": rows, "height": height},
+        "pathfinder",
+        {"columns": columns, "rows": rows, "height": height},
         seed=1,
         launches=["dynproc_kernel"] * launches,
         arrays={
@@ -199,37 +195,23 @@ PATHFINDER_RUNS = [
     pathfinder(1301, 33, 9, 4),
 ]
 PATHFINDER_WARPS = [
+    Warp("pathfinder", {"rows": 22}, geometry=("dynproc_kernel", 463, 256, 16, 2048)),
     Warp(
-        program="pathfinder",
-        parameters={"rows": 22},
-        geometry=("dynproc_kernel", 463, 256, 16, 2048),
-    ),
-    Warp(
-        program="pathfinder",
-        parameters={"columns": 1000, "rows": 40, "height": 2},
+        "pathfinder",
+        {"columns": 1000, "rows": 40, "height": 2},
         launch=1,
         block=1,
         warp=2,
         operations=ways_in_the_middle(),
     ),
     Warp(
-        program="pathfinder",
-        parameters={"columns": 1000, "rows": 40, "height": 3},
+        "pathfinder",
+        {"columns": 1000, "rows": 40, "height": 3},
         block=1,
         operations=ends_of_a_block_drop_out,
     ),
-    Warp(
-        program="pathfinder",
-        parameters={"columns": 270, "rows": 21},
-        operations=left_of_the_grid,
-    ),
-    Warp(
-        program="pathfinder",
-        parameters={"columns": 270, "rows": 21},
-        block=1,
-        warp=3,
-        operations=RIGHT_OF_THE_GRID,
-    ),
+    Warp("pathfinder", {"columns": 270, "rows": 21}, operations=left_of_the_grid),
+    Warp("pathfinder", {"columns": 270, "rows": 21}, block=1, warp=3, operations=RIGHT_OF_THE_GRID),
 ]
 
 # -- srad ------------------------------------------------------------------------------------------
@@ -262,8 +244,8 @@ def srad(rows: int, columns: int) -> Run:
         return {"J": expected.ravel()}
 
     return Run(
-        program="srad",
-        parameters={"rows": rows, "columns": columns, "iterations": 3},
+        "srad",
+        {"rows": rows, "columns": columns, "iterations": 3},
         seed=5,
         launches=["srad_cuda_1", "srad_cuda_2"] * 3,
         arrays=dict.fromkeys("JCEWSN", 4 * rows * columns),
@@ -330,25 +312,25 @@ def no_border(operations: list[Operation]) -> None:
 
 SRAD_WARPS = [
     Warp(
-        program="srad",
-        parameters=SRAD,
+        "srad",
+        SRAD,
         block=6 + 2,
         warp=3,
         geometry=("srad_cuda_1", 24, 256, 22, 6144),
         operations=DIFFERENTIATING,
     ),
     Warp(
-        program="srad",
-        parameters=SRAD,
+        "srad",
+        SRAD,
         launch=1,
         block=6 + 2,
         warp=3,
         geometry=("srad_cuda_2", 24, 256, 28, 5120),
         operations=DIFFUSING,
     ),
-    Warp(program="srad", parameters=SRAD, operations=top_left),
-    Warp(program="srad", parameters=SRAD, block=23, operations=bottom_right),
-    Warp(program="srad", parameters=SRAD, block=8, operations=no_border),
+    Warp("srad", SRAD, operations=top_left),
+    Warp("srad", SRAD, block=23, operations=bottom_right),
+    Warp("srad", SRAD, block=8, operations=no_border),
 ]
 
 # --------------------------------------------------------------------------------------------------
@@ -360,11 +342,7 @@ RUNS = [
 ]
 WARPS = [*HOTSPOT_WARPS, *PATHFINDER_WARPS, *SRAD_WARPS]
 REFUSED = [
-    Refused(program="hotspot", parameters={"height": 8}, message="height"),
-    Refused(program="pathfinder", parameters={"height": 128}, message="height"),
-    Refused(
-        program="srad",
-        parameters={"rows": 32, "columns": 40},
-        message="'columns' must be a multiple of 16: 40",
-    ),
+    Refused("hotspot", {"height": 8}, message="height"),
+    Refused("pathfinder", {"height": 128}, message="height"),
+    Refused("srad", {"rows": 32, "columns": 40}, message="'columns' must be a multiple of 16: 40"),
 ]

@@ -22,9 +22,7 @@ from tests.programs.contract.entries import (
     store,
 )
 
-IN_STEP: dict[str, dict[str, object]] = {
-    "mummer": {},
-}
+IN_STEP: dict[str, dict[str, object]] = {"mummer": {}}
 
 
 def longest_match(text: bytes, query: bytes) -> int:
@@ -103,14 +101,8 @@ def share_that_matches(before: Arrays) -> dict[str, Any]:
 
 RUNS = [
     Run(
-        program="mummer",
-        parameters={
-            "reference": 3000,
-            "queries": 300,
-            "query_length": 20,
-            "min_match": 5,
-            "matching": 0.8,
-        },
+        "mummer",
+        {"reference": 3000, "queries": 300, "query_length": 20, "min_match": 5, "matching": 0.8},
         seed=4,
         launches=["mummergpuKernel"],
         arrays={
@@ -124,13 +116,8 @@ RUNS = [
         results=longest_matches,
     ),
     Run(
-        program="mummer",
-        parameters={
-            "reference": 20_000,
-            "queries": 2000,
-            "query_length": 30,
-            "matching": 0.7,
-        },
+        "mummer",
+        {"reference": 20_000, "queries": 2000, "query_length": 30, "matching": 0.7},
         seed=1,
         launches=["mummergpuKernel"],
         results=share_that_matches,
@@ -138,8 +125,8 @@ RUNS = [
 ]
 WARPS = [
     Warp(
-        program="mummer",
-        parameters={"reference": 2000, "queries": 1, "query_length": 21, "matching": 1.0},
+        "mummer",
+        {"reference": 2000, "queries": 1, "query_length": 21, "matching": 1.0},
         geometry=("mummergpuKernel", 1, 256, 32, 0),
         check=walk_of_one_query,
     )
@@ -147,13 +134,9 @@ WARPS = [
 
 REFUSED = [
     Refused(
-        program="mummer",
-        parameters={"reference": 50},
-        message="'query_length' must be at most reference = 50: 100",
+        "mummer", {"reference": 50}, message="'query_length' must be at most reference = 50: 100"
     ),
     Refused(
-        program="mummer",
-        parameters={"query_length": 10},
-        message="'min_match' must be at most query_length = 10: 20",
+        "mummer", {"query_length": 10}, message="'min_match' must be at most query_length = 10: 20"
     ),
 ]

@@ -22,11 +22,7 @@ from tests.programs.contract.entries import (
     store,
 )
 
-IN_STEP: dict[str, dict[str, object]] = {
-    "kmeans": {},
-    "nn": {},
-    "streamcluster": {},
-}
+IN_STEP: dict[str, dict[str, object]] = {"kmeans": {}, "nn": {}, "streamcluster": {}}
 
 # -- kmeans ----------------------------------------------------------------------------------------
 
@@ -65,13 +61,8 @@ def kmeans(points: int, features: int, clusters: int, iterations: int = 500) -> 
         return {"feature": data.T.ravel(), "membership": membership, "clusters": clusters_of}
 
     return Run(
-        program="kmeans",
-        parameters={
-            "points": points,
-            "features": features,
-            "clusters": clusters,
-            "iterations": iterations,
-        },
+        "kmeans",
+        {"points": points, "features": features, "clusters": clusters, "iterations": iterations},
         seed=3,
         launches=lambda before: ["invert_mapping"] + ["kmeansPoint"] * found(before)[2],
         arrays={
@@ -112,10 +103,10 @@ KMEANS_WARPS = [
         geometry=("invert_mapping", 9, 256, 10, 0),
         operations=strides_over_points,
     ),
-    *(Warp(program="kmeans", parameters=MANY, block=block, operations=[]) for block in (6, 7, 8)),
+    *(Warp("kmeans", MANY, block=block, operations=[]) for block in (6, 7, 8)),
     Warp(
-        program="kmeans",
-        parameters={"points": 1300, "features": 6, "clusters": 3},
+        "kmeans",
+        {"points": 1300, "features": 6, "clusters": 3},
         launch=1,
         block=5,
         geometry=("kmeansPoint", 9, 256, 16, 0),
@@ -132,8 +123,8 @@ def nearest(records: int) -> Run:
         return {"distances": np.linalg.norm(places - (12.0, 100.0), axis=1)}
 
     return Run(
-        program="nn",
-        parameters={"records": records, "latitude": 12.0, "longitude": 100.0},
+        "nn",
+        {"records": records, "latitude": 12.0, "longitude": 100.0},
         seed=3,
         launches=["euclid"],
         arrays={"locations": 8 * records, "distances": 4 * records},
@@ -143,8 +134,8 @@ def nearest(records: int) -> Run:
 
 RECORDS = [256 + 32 + lane for lane in range(12)]
 NN_WARP = Warp(
-    program="nn",
-    parameters={"records": 300},
+    "nn",
+    {"records": 300},
     block=1,
     warp=1,
     geometry=("euclid", 2, 256, 10, 0),
@@ -201,8 +192,8 @@ def savings(points: int) -> Run:
         return {"switch_membership": cheaper, "work_mem": work}
 
     return Run(
-        program="streamcluster",
-        parameters={**ONE_CANDIDATE, "points": points},
+        "streamcluster",
+        {**ONE_CANDIDATE, "points": points},
         seed=2,
         launches=["kernel_compute_cost"],
         arrays={
@@ -251,20 +242,13 @@ def last_points(operations: list[Operation]) -> None:
 
 STREAM_WARPS = [
     Warp(
-        program="streamcluster",
-        parameters=ONE_CANDIDATE,
+        "streamcluster",
+        ONE_CANDIDATE,
         seed=2,
         geometry=("kernel_compute_cost", 2, 512, 24, 0),
         check=in_the_order_of_its_kernel,
     ),
-    Warp(
-        program="streamcluster",
-        parameters=ONE_CANDIDATE,
-        seed=2,
-        block=1,
-        warp=15,
-        operations=last_points,
-    ),
+    Warp("streamcluster", ONE_CANDIDATE, seed=2, block=1, warp=15, operations=last_points),
 ]
 
 # --------------------------------------------------------------------------------------------------
@@ -281,15 +265,15 @@ WARPS = [*KMEANS_WARPS, NN_WARP, *STREAM_WARPS]
 REFUSED = [
     *(
         Refused(
-            program="kmeans",
-            parameters={"points": points, "features": features, "clusters": clusters},
+            "kmeans",
+            {"points": points, "features": features, "clusters": clusters},
             message=f"'clusters' must be at most {clusters - 1}",
         )
         for points, features, clusters in ((4, 3, 5), (10_000, 34, 482))
     ),
     Refused(
-        program="streamcluster",
-        parameters={"points": 10, "fewest_centers": 3, "most_centers": 11},
+        "streamcluster",
+        {"points": 10, "fewest_centers": 3, "most_centers": 11},
         message="'most_centers' must be from fewest_centers = 3 to",
     ),
 ]

@@ -22,10 +22,7 @@ from tests.programs.contract.entries import (
     store,
 )
 
-IN_STEP: dict[str, dict[str, object]] = {
-    "lud": {},
-    "nw": {},
-}
+IN_STEP: dict[str, dict[str, object]] = {"lud": {}, "nw": {}}
 
 TILE = list(range(16))
 ROWS_OF_A_WARP = [(y, x) for y in (6, 7) for x in TILE]
@@ -58,8 +55,8 @@ def nw(n: int, penalty: int = 10, tile: int = 16, pitch: int | None = None) -> R
 
     width = n // tile
     return Run(
-        program="nw",
-        parameters={"n": n, "penalty": penalty, "tile": tile, "pitch": pitch},
+        "nw",
+        {"n": n, "penalty": penalty, "tile": tile, "pitch": pitch},
         seed=4,
         launches=["needle_cuda_shared_1"] * width + ["needle_cuda_shared_2"] * (width - 1),
         arrays=dict.fromkeys(("reference", "scores"), 4 * (n + 1) * wide),
@@ -86,8 +83,8 @@ def tile_of_64(number: int, block: int, row: int, column: int, **parameters: int
     tiles = row + column + 1 if row + column < 4 else 7 - row - column
     kernel = f"needle_cuda_shared_{1 if row + column < 4 else 2}"
     return Warp(
-        program="nw",
-        parameters={"n": 64, **parameters},
+        "nw",
+        {"n": 64, **parameters},
         launch=number,
         block=block,
         geometry=(kernel, tiles, 16, 32, 2180),
@@ -143,12 +140,12 @@ NW_RUNS = [nw(16, 3), nw(32), nw(80, 1), nw(48), nw(128, tile=64, pitch=200)]
 NW_WARPS = [
     *tiles_on_diagonals(),
     *longest_diagonals(),
-    Warp(program="nw", parameters={"n": 2048}, operations=corner_first),
-    Warp(program="nw", parameters={"n": 32}, launch=2, operations=corner_with_the_column),
-    Warp(program="nw", parameters={"n": 16}, operations=conflicts_in_two_banks),
+    Warp("nw", {"n": 2048}, operations=corner_first),
+    Warp("nw", {"n": 32}, launch=2, operations=corner_with_the_column),
+    Warp("nw", {"n": 16}, operations=conflicts_in_two_banks),
     Warp(
-        program="nw",
-        parameters={"n": 128, "tile": 64, "pitch": 200},
+        "nw",
+        {"n": 128, "tile": 64, "pitch": 200},
         launch=1,
         geometry=("needle_cuda_shared_1", 2, 64, 32, 33284),
     ),
@@ -184,8 +181,8 @@ def lud(n: int, steps: int | None = None) -> Run:
         return {"m": check}
 
     return Run(
-        program="lud",
-        parameters={"n": n, "steps": steps},
+        "lud",
+        {"n": n, "steps": steps},
         seed=2,
         launches=LUD * steps if steps else LUD * (n // 16 - 1) + LUD[:1],
         arrays={"m": 4 * n * n},
@@ -232,31 +229,26 @@ INTERNAL = [
 ]
 
 LUD_WARPS = [
-    Warp(program="lud", parameters={"n": 80}, geometry=("lud_diagonal", 1, 16, 30, 1024)),
-    Warp(program="lud", parameters={"n": 80}, launch=3, operations=diagonal_tile),
+    Warp("lud", {"n": 80}, geometry=("lud_diagonal", 1, 16, 30, 1024)),
+    Warp("lud", {"n": 80}, launch=3, operations=diagonal_tile),
     Warp(
-        program="lud",
-        parameters={"n": 80},
+        "lud",
+        {"n": 80},
         launch=1,
         block=2,
         geometry=("lud_perimeter", 4, 32, 32, 3072),
         operations=two_halves,
     ),
     Warp(
-        program="lud",
-        parameters={"n": 80},
+        "lud",
+        {"n": 80},
         launch=2,
         block=6,
         warp=3,
         geometry=("lud_internal", 16, 256, 30, 2048),
         operations=INTERNAL,
     ),
-    Warp(
-        program="lud",
-        parameters={"n": 80},
-        launch=5,
-        geometry=("lud_internal", 9, 256, 30, 2048),
-    ),
+    Warp("lud", {"n": 80}, launch=5, geometry=("lud_internal", 9, 256, 30, 2048)),
 ]
 
 # --------------------------------------------------------------------------------------------------
@@ -264,21 +256,14 @@ LUD_WARPS = [
 RUNS = [*NW_RUNS, *(lud(n) for n in (32, 48, 112)), lud(64, steps=2)]
 WARPS = [*NW_WARPS, *LUD_WARPS]
 REFUSED = [
-    *(
-        Refused(program="nw", parameters={"n": 64, "diagonals": number}, message="from 1 to 7")
-        for number in (0, 8)
-    ),
-    Refused(program="nw", parameters={"n": 40}, message="'n' must be a multiple of 16: 40"),
-    Refused(
-        program="nw",
-        parameters={"n": 48, "pitch": 48},
-        message=r"must be at least n \+ 1 = 49: 48",
-    ),
-    Refused(program="lud", parameters={"n": 40}, message="'n' must be a multiple of 16: 40"),
+    *(Refused("nw", {"n": 64, "diagonals": number}, message="from 1 to 7") for number in (0, 8)),
+    Refused("nw", {"n": 40}, message="'n' must be a multiple of 16: 40"),
+    Refused("nw", {"n": 48, "pitch": 48}, message=r"must be at least n \+ 1 = 49: 48"),
+    Refused("lud", {"n": 40}, message="'n' must be a multiple of 16: 40"),
     *(
         Refused(
-            program="lud",
-            parameters={"n": 64, "steps": steps},
+            "lud",
+            {"n": 64, "steps": steps},
             message=f"'steps' must be from 1 to n / 16 = 4: {steps}",
         )
         for steps in (5, 0)

@@ -60,8 +60,8 @@ def sum_of_the_suite(before: Arrays) -> dict[str, Any]:
 
 def summed(block: int, warp: int, check: Any) -> Warp:
     return Warp(
-        program="reduction",
-        parameters={"elements": 512 * 66, "iterations": 1},
+        "reduction",
+        {"elements": 512 * 66, "iterations": 1},
         block=block,
         warp=warp,
         geometry=("reduce", 64, 256, 14, 1024),
@@ -115,8 +115,8 @@ def running_sum(elements: int, values: np.ndarray | None) -> Run:
         return {"odata": check}
 
     return Run(
-        program="scan",
-        parameters={"elements": elements, "iterations": 2},
+        "scan",
+        {"elements": elements, "iterations": 2},
         edit=other_values,
         launches=SCAN * 2,
         arrays=["idata", "odata", "block_sums"],
@@ -128,8 +128,8 @@ def scanned(launch: int, size: int, place: tuple[int, int], operations: Any) -> 
     """A warp of a kernel of a scan of 64 regions of `size` elements."""
     registers, shared_bytes = ((31, 1024), (12, 2048), (26, 2052))[launch]
     return Warp(
-        program="scan",
-        parameters={"elements": 64 * size, "iterations": 1},
+        "scan",
+        {"elements": 64 * size, "iterations": 1},
         launch=launch,
         block=place[0],
         warp=place[1],
@@ -167,7 +167,7 @@ def start_value(operations: list[Operation]) -> None:
 
 def the_last_kernel_moves_vectors_of_16_bytes() -> None:
     sizes = {"elements": 64 * 2048, "iterations": 1}
-    program = Start(program="scan", parameters=sizes).application()
+    program = Start("scan", sizes).application()
     (chunk,) = nth_launch(program, 2).run_block(5, 32)
     assert chunk.size.tolist() == [4, 16, 16, 16, 16]
     vectors = chunk.address[1:, 2]
@@ -181,7 +181,7 @@ def the_last_kernel_moves_vectors_of_16_bytes() -> None:
 
 
 def every_chunk_is_computed_in_its_set_of_arrays() -> None:
-    start = Start(program="triad", parameters={"elements": 1536, "chunk": 256}, seed=2)
+    start = Start("triad", {"elements": 1536, "chunk": 256}, seed=2)
     program = start.application()
     chunks = (10 * np.random.default_rng(2).random(1536, dtype=np.float32)).reshape(6, 256)
     for number, launch in enumerate(program.launches()):
@@ -204,8 +204,8 @@ def added() -> list[Operation]:
 RUNS = [
     *(
         Run(
-            program="reduction",
-            parameters={"elements": elements, "iterations": 2},
+            "reduction",
+            {"elements": elements, "iterations": 2},
             edit=random_values,
             launches=["reduce"] * 2,
             arrays=["in", "out"],
@@ -214,8 +214,8 @@ RUNS = [
         for elements in (512, 512 * 64, 512 * 150)
     ),
     Run(
-        program="reduction",
-        parameters={"elements": 512 * 100, "iterations": 1},
+        "reduction",
+        {"elements": 512 * 100, "iterations": 1},
         launches=["reduce"],
         results=sum_of_the_suite,
     ),
@@ -225,8 +225,8 @@ RUNS = [
     ),
     running_sum(64 * 600, None),
     Run(
-        program="triad",
-        parameters={"elements": 4096, "chunk": 2048},
+        "triad",
+        {"elements": 4096, "chunk": 2048},
         launches=["triad"] * 2,
         arrays=dict.fromkeys(("A0", "B0", "C0", "A1", "B1", "C1"), 16384),
         results=lambda before: {},
@@ -238,8 +238,8 @@ WARPS = [
     summed(1, 5, idle_beyond_128_threads),
     summed(2, 3, one_turn),
     Warp(
-        program="reduction",
-        parameters={"elements": 512 * 64, "iterations": 1},
+        "reduction",
+        {"elements": 512 * 64, "iterations": 1},
         block=9,
         operations=the_first_warp_finishes_the_tree,
     ),
@@ -249,8 +249,8 @@ WARPS = [
     scanned(2, 2048, (5, 2), turns_of_the_last_kernel),
     scanned(2, 2048, (5, 0), start_value),
     Warp(
-        program="triad",
-        parameters={"elements": 4096, "chunk": 2048},
+        "triad",
+        {"elements": 4096, "chunk": 2048},
         launch=1,
         block=5,
         warp=2,
@@ -260,19 +260,14 @@ WARPS = [
 ]
 
 REFUSED = [
-    Refused(program="reduction", parameters={"elements": 700}, message="multiple of 512: 700"),
-    Refused(program="scan", parameters={"elements": 1026}, message="multiple of 4: 1026"),
+    Refused("reduction", {"elements": 700}, message="multiple of 512: 700"),
+    Refused("scan", {"elements": 1026}, message="multiple of 4: 1026"),
     *(
         Refused(
-            program="triad",
-            parameters={"elements": 1024, "chunk": chunk},
-            message=f"divides elements = 1024: {chunk}",
+            "triad", {"elements": 1024, "chunk": chunk}, message=f"divides elements = 1024: {chunk}"
         )
         for chunk in (384, 200, 2048)
     ),
 ]
 
-CHECKS = [
-    the_last_kernel_moves_vectors_of_16_bytes,
-    every_chunk_is_computed_in_its_set_of_arrays,
-]
+CHECKS = [the_last_kernel_moves_vectors_of_16_bytes, every_chunk_is_computed_in_its_set_of_arrays]

@@ -44,8 +44,8 @@ def search(graph: Graph, source: int = 0) -> Run:
     deepest = max(level for level in levels if level != UNSEEN)
     vertices, arcs = graph.vertices, len(graph.col)
     return Run(
-        program="shoc_bfs",
-        parameters={"source": source},
+        "shoc_bfs",
+        {"source": source},
         graph=graph,
         launches=["BFS_kernel_warp"] * (deepest + 1),
         arrays={
@@ -60,12 +60,12 @@ def search(graph: Graph, source: int = 0) -> Run:
 
 def levels_can_be_limited() -> None:
     tree = KWayTree(100, 3).generate(0)
-    program = Start(program="shoc_bfs", parameters={"levels": 2}, graph=tree).application()
+    program = Start("shoc_bfs", {"levels": 2}, graph=tree).application()
     assert len(drain(program)) == 2
 
 
 def wavefronts_of_64_hold_two_groups_of_lanes() -> None:
-    program = Start(program="shoc_bfs", graph=KWayTree(1024, 2).generate(0)).application()
+    program = Start("shoc_bfs", graph=KWayTree(1024, 2).generate(0)).application()
     chunk = next(iter(next(program.launches()).run_block(0, 64)))
     vertex = (chunk.address[0, 3] - program.memory["levels"].base) // 4
     assert vertex.tolist() == [192] * 32 + [224] * 32
@@ -115,8 +115,8 @@ def ragged(operations: list[Operation]) -> None:
 def in_the_fan(block: int, warp: int, check: Any) -> Warp:
     tails = np.concatenate(([5], np.full(40, 33)))
     return Warp(
-        program="shoc_bfs",
-        parameters={"source": 5},
+        "shoc_bfs",
+        {"source": 5},
         graph=graph_from_arcs("fan", 1500, tails, np.concatenate(([33], FAN))),
         launch=1,
         block=block,
@@ -134,21 +134,15 @@ RUNS = [
 
 ANY_GRAPH = [search]
 
-WARPS = [
-    in_the_fan(0, 1, arcs_of_a_vertex),
-    in_the_fan(1, 14, ragged),
-]
+WARPS = [in_the_fan(0, 1, arcs_of_a_vertex), in_the_fan(1, 14, ragged)]
 
 REFUSED = [
     Refused(
-        program="shoc_bfs",
-        parameters={"source": 100},
+        "shoc_bfs",
+        {"source": 100},
         graph=KWayTree(100, 3).generate(0),
         message="source = 100: 3-way-tree-100 has 100 vertices",
-    ),
+    )
 ]
 
-CHECKS = [
-    levels_can_be_limited,
-    wavefronts_of_64_hold_two_groups_of_lanes,
-]
+CHECKS = [levels_can_be_limited, wavefronts_of_64_hold_two_groups_of_lanes]

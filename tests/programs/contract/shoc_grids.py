@@ -33,7 +33,7 @@ FFT = ["FFT512_device", "IFFT512_device", "chk512_device"]
 
 
 def forward_and_backward() -> None:
-    start = Start(program="fft", parameters={"transforms": 6, "passes": 1}, seed=3)
+    start = Start("fft", {"transforms": 6, "passes": 1}, seed=3)
     program = start.application()
     work = program.memory["work"]
     before = work.data.reshape(6, 512).copy()
@@ -48,7 +48,7 @@ def forward_and_backward() -> None:
 
 
 def the_comparison_finds_what_differs() -> None:
-    program = Start(program="fft", parameters={"transforms": 4, "passes": 2}).application()
+    program = Start("fft", {"transforms": 4, "passes": 2}).application()
     check = nth_launch(program, 2)
     program.memory["work"].data[512 + 64 * 3 + 40] += 1
     assert not any(op[0] == "STORE" for op in operations_of(check, program, block=0))
@@ -66,8 +66,8 @@ def transform(launch: int, last: int) -> Warp:
     loads, stores = ([op("work", place) for place in places] for op in (load, store))
     start, end = [compute(32), *loads, compute(3), WAIT], [compute(last), *stores, compute(47)]
     return Warp(
-        program="fft",
-        parameters={"transforms": 8, "passes": 1},
+        "fft",
+        {"transforms": 8, "passes": 1},
         launch=launch,
         block=3,
         warp=1,
@@ -77,7 +77,7 @@ def transform(launch: int, last: int) -> Warp:
 
 
 def a_transform_has_one_page() -> None:
-    start = Start(program="fft", parameters={"transforms": 8})
+    start = Start("fft", {"transforms": 8})
     (chunk,) = next(start.application().launches()).run_block(3, 32)
     assert set(chunk.size.tolist()) == {8}
     assert len(np.unique(chunk.address // 4096)) == 1
@@ -112,8 +112,8 @@ def smoothed(iterations: int, columns: int = 512, pitch: int | None = None) -> R
         return {"db" if iterations % 2 else "da": whole.ravel()}
 
     return Run(
-        program="stencil2d",
-        parameters={"rows": 32, "columns": columns, "iterations": iterations, "pitch": pitch},
+        "stencil2d",
+        {"rows": 32, "columns": columns, "iterations": iterations, "pitch": pitch},
         seed=4,
         launches=["StencilKernel"] * iterations,
         arrays=dict.fromkeys(("da", "db"), 4 * 34 * width),
@@ -139,8 +139,8 @@ def strip(warp: int, edge: int, column: int) -> Warp:
     stores = [store("da", lanes(place)) for place in rows(1, 16, edge)]
     smooth = [[*[shared()] * 3, compute(10), result] for result in stores]
     return Warp(
-        program="stencil2d",
-        parameters={"rows": 64, "columns": 512, "iterations": 2},
+        "stencil2d",
+        {"rows": 64, "columns": 512, "iterations": 2},
         launch=1,
         block=3 + 4 * 5,
         warp=warp,
@@ -163,15 +163,15 @@ def rows_are_padded() -> None:
 
 RUNS = [
     Run(
-        program="fft",
-        parameters={"transforms": 4, "passes": 2},
+        "fft",
+        {"transforms": 4, "passes": 2},
         launches=FFT * 2,
         arrays=["work", "chk"],
         results=lambda before: {"chk": [0]},
     ),
     Run(
-        program="fft",
-        parameters={"transforms": 6, "passes": 2, "forward_only": True},
+        "fft",
+        {"transforms": 6, "passes": 2, "forward_only": True},
         launches=FFT[:1] * 2,
         results=lambda before: {"chk": [0]},
     ),
@@ -183,8 +183,8 @@ WARPS = [
     transform(0, 72),
     transform(1, 88),
     Warp(
-        program="fft",
-        parameters={"transforms": 8, "passes": 1},
+        "fft",
+        {"transforms": 8, "passes": 1},
         launch=2,
         block=2,
         geometry=("chk512_device", 4, 64, 40, 0),
@@ -195,21 +195,15 @@ WARPS = [
 ]
 
 REFUSED = [
+    Refused("fft", {"transforms": 65538 * 2 + 2}, message="even, and beyond 65535"),
+    Refused("fft", {"transforms": 7}, message="even"),
     Refused(
-        program="fft",
-        parameters={"transforms": 65538 * 2 + 2},
-        message="even, and beyond 65535",
-    ),
-    Refused(program="fft", parameters={"transforms": 7}, message="even"),
-    Refused(
-        program="stencil2d",
-        parameters={"rows": 32, "columns": 64, "pitch": 65},
+        "stencil2d",
+        {"rows": 32, "columns": 64, "pitch": 65},
         message=r"must be at least columns \+ 2 = 66: 65",
     ),
-    Refused(program="stencil2d", parameters={"rows": 24}, message="'rows' must be a multiple of"),
-    Refused(
-        program="stencil2d", parameters={"columns": 300}, message="'columns' must be a multiple of"
-    ),
+    Refused("stencil2d", {"rows": 24}, message="'rows' must be a multiple of"),
+    Refused("stencil2d", {"columns": 300}, message="'columns' must be a multiple of"),
 ]
 
 CHECKS = [

@@ -77,15 +77,12 @@ def clustered(before: Arrays) -> dict[str, Any]:
     def left_over(ungrouped: np.ndarray) -> None:
         assert set(ungrouped[: len(free)].tolist()) == set(free)
 
-    return {
-        "ungrpd_pnts_indr": left_over,
-        "clustered_pnts_mask": ~np.isin(np.arange(n), free),
-    }
+    return {"ungrpd_pnts_indr": left_over, "clustered_pnts_mask": ~np.isin(np.arange(n), free)}
 
 
 def each_cluster_is_that_of_the_greedy_algorithm() -> None:
     sizes = {"points": 64, "threshold": 3.0, "blocks": 64}
-    program = Start(program="qtc", parameters=sizes, seed=9).application()
+    program = Start("qtc", sizes, seed=9).application()
     memory = program.memory
     expected = greedy({array.name: array.data for array in memory.arrays})
     found = []
@@ -102,7 +99,7 @@ def seeds_with_more_neighbours_than_registers_hold() -> None:
     sizes = {"points": 450, "threshold": 7.0, "blocks": 4, "seeds": 1, "clusters": 1}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(qtc, "HELD", 1)
-        program = Start(program="qtc", parameters=sizes, seed=1).application()
+        program = Start("qtc", sizes, seed=1).application()
         drain(program)
     memory = program.memory
     distance = memory["distance_matrix"].data.reshape(450, 450)
@@ -118,7 +115,7 @@ def seeds_with_more_neighbours_than_registers_hold() -> None:
 
 def degrees_are_counted_row_by_row() -> None:
     sizes = {"points": 1000, "blocks": 10}
-    program = Start(program="qtc", parameters=sizes).application()
+    program = Start("qtc", sizes).application()
     kernel = nth_launch(program, 0)
     assert (kernel.blocks, kernel.threads_per_block) == (10, 64)
     rows = program.memory["indr_mtrx"].data.reshape(1000, -1)
@@ -137,7 +134,7 @@ def degrees_are_counted_row_by_row() -> None:
 
 def a_growing_cluster_reads_a_column_of_the_matrix() -> None:
     sizes = {"points": 2000, "blocks": 64, "seeds": 1}
-    program = Start(program="qtc", parameters=sizes).application()
+    program = Start("qtc", sizes).application()
     kernel = nth_launch(program, 1)
     assert (kernel.blocks, kernel.registers_per_thread, kernel.shared_bytes) == (64, 48, 512)
     rows = program.memory["indr_mtrx"].data.reshape(2000, -1)
@@ -185,8 +182,8 @@ def one_block_updates(operations: list[Operation]) -> None:
 
 def of_a_round(number: int, geometry: tuple[int, int, int], check: Any) -> Warp:
     return Warp(
-        program="qtc",
-        parameters={"points": 600, "blocks": 6, "seeds": 1},
+        "qtc",
+        {"points": 600, "blocks": 6, "seeds": 1},
         launch=1 + number,
         geometry=(ROUND[number], 1, *geometry),
         operations=check,
@@ -194,7 +191,7 @@ def of_a_round(number: int, geometry: tuple[int, int, int], check: Any) -> Warp:
 
 
 def arrays_of_qtc_lie_in_the_order_of_the_suite() -> None:
-    program = Start(program="qtc", parameters={"points": 600, "blocks": 6}).application()
+    program = Start("qtc", {"points": 600, "blocks": 6}).application()
     most = program.memory["indr_mtrx"].length // 600
     assert [(buffer.name, buffer.bytes) for buffer in program.buffers] == [
         ("distance_matrix", 600 * 600 * 4),
@@ -211,15 +208,15 @@ def arrays_of_qtc_lie_in_the_order_of_the_suite() -> None:
 
 RUNS = [
     Run(
-        program="qtc",
-        parameters={"points": 64, "threshold": 3.0, "blocks": 64},
+        "qtc",
+        {"points": 64, "threshold": 3.0, "blocks": 64},
         seed=9,
         launches=lambda before: ["compute_degrees"] + ROUND * len(greedy(before)),
         results=clustered,
     ),
     Run(
-        program="qtc",
-        parameters={"points": 150, "threshold": 2.0, "blocks": 16, "clusters": 2},
+        "qtc",
+        {"points": 150, "threshold": 2.0, "blocks": 16, "clusters": 2},
         seed=5,
         launches=["compute_degrees"] + ROUND * 2,
         results=lambda before: {"degrees": (before["indr_mtrx"].reshape(150, -1) >= 0).sum(axis=1)},
@@ -234,10 +231,10 @@ WARPS = [
 
 REFUSED = [
     Refused(
-        program="qtc",
-        parameters={"points": 100, "threshold": 1e-9},
+        "qtc",
+        {"points": 100, "threshold": 1e-9},
         message="threshold = 1e-09: no two of the 100 points",
-    ),
+    )
 ]
 
 CHECKS = [
