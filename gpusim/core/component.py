@@ -65,6 +65,10 @@ class Component:
         """The policies that it asks, each with its key in the model, such as ``"tlb.L2.fill"``."""
         return ()
 
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        """What can be recorded of it: names of event tables, each with the probe for its rows."""
+        return ()
+
     def app_counters(self, app: int) -> Iterable[object]:
         """Its counters of one application."""
         return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 import gpusim.hardware.sm.recorded_placement
 import gpusim.hardware.sm.thrashing_aware  # noqa: F401  (likewise)
@@ -385,6 +386,17 @@ class Machine:
             stages = (*chain.from_iterable(self.stages), *(one.walkers for one in self.systems))
             yield from (Prefetches(stage) for stage in stages if stage.prefetches)
         yield from self._further
+
+    def recordable(self) -> Iterator[tuple[str, Any]]:
+        """What can be recorded of it: names of event tables, each with a probe for its rows.
+
+        Auxiliary caches are left out: tables number SMs and TLB levels without them.
+        """
+        auxiliary = {id(one) for side in self.sides for one in side.components}
+        yield "intervals", self.on_interval
+        for component in self.components():
+            if id(component) not in auxiliary:
+                yield from component.recordable()
 
     def policies(self) -> Iterator[tuple[str, object]]:
         """All that its components ask, and those between them, each with its key in the model."""

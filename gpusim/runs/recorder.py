@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from gpusim.core.errors import UserError, nearest
@@ -29,12 +29,7 @@ def check_records(names: Sequence[str]) -> None:
 
 
 class Recorder:
-    """Tables of the records that were asked for, and a listener for the probe of each.
-
-    Connect only what is in `records`::
-
-        if "intervals" in recorder.records:
-            machine.on_interval.listen(recorder.interval)
+    """Tables of the records that were asked for, and a listener for each.
 
     Args:
         writer: where the tables go.
@@ -42,9 +37,13 @@ class Recorder:
 
     Attributes:
         records: the same, each once.
+
+    Raises:
+        UserError: there is no such record.
     """
 
     def __init__(self, writer: ResultWriter, names: Sequence[str]) -> None:
+        check_records(names)
         self.records = tuple(name for name in RECORDS if name in names)
         self._tables: dict[str, TableWriter] = {
             table: writer.event_table(table) for name in self.records for table in RECORDS[name]
@@ -53,28 +52,21 @@ class Recorder:
         self._stages = 0
         """Rows of these tables so far: asking the tables costs more than counting."""
 
-    @property
-    def interval(self) -> Callable[[int, int, int, int, int, int, int], None]:
-        """Listener: SM, warp, slot, application, state, begin, end."""
-        return self._tables["intervals"].append
+    def listener(self, name: str) -> Callable[..., None]:
+        """What writes a row of a record that was asked for.
 
-    @property
-    def walk(self) -> Callable[[int, int, int, int, int, int, int, int], None]:
-        """Listener: ASID, VPN, SM, application, cycles requested, started and finished, levels."""
-        return self._tables["walks"].append
+        It is called with what the probe of that name announces: the columns of the table, but for
+        transactions, TLB lookups and synonym faults, of which it makes them.
+        """
+        makers: Mapping[str, Callable[..., None]] = {
+            "requests": self._request,
+            "tlb": self._tlb_lookup,
+            "synonym_faults": self._synonym_fault,
+        }
+        return makers.get(name) or self._tables[name].append
 
-    @property
-    def walk_read(self) -> Callable[[int, int, int, int, int], None]:
-        """Listener: ASID, VPN, depth, cycles in which the read began and ended."""
-        return self._tables["walk_reads"].append
-
-    @property
-    def dram(self) -> Callable[[int, int, int, int, int, int, int, int, int], None]:
-        """Listener: channel, bank, row, kind, application, depth; accepted, issued, finished."""
-        return self._tables["dram"].append
-
-    def request(self, request: MemoryRequest, begin: int, end: int) -> None:
-        """Listener: a memory transaction that lived in the cycles ``[begin, end)``."""
+    def _request(self, request: MemoryRequest, begin: int, end: int) -> None:
+        """A memory transaction that lived in the cycles ``[begin, end)``."""
         access = cast("WarpAccess | None", request.access)
         pieces = resolve_trail(request, begin, end)
         self._tables["requests"].append(
@@ -91,42 +83,12 @@ class Recorder:
         self._requests += 1
         self._stages += len(pieces)
 
-    def tlb(self, level: int, instance: int, tag: int, hit: bool, cycle: int) -> None:
-        """Listener: a lookup in a TLB."""
+    def _tlb_lookup(self, level: int, instance: int, tag: int, hit: bool, cycle: int) -> None:
+        """A lookup of a tagged page in a TLB."""
         self._tables["tlb"].append(level, instance, tag >> ASID_SHIFT, tag & VPN_MASK, hit, cycle)
 
-    @property
-    def epoch(self) -> Callable[[int, int, int, int, int, int, int, int], None]:
-        """Listener: level, instance, application, end, hits, misses, warps, tokens."""
-        return self._tables["epochs"].append
-
-    @property
-    def sharing(self) -> Callable[[int, int, int, int, int, int, int, int], None]:
-        """Listener: level, instance, ASID, cycle, shares, reverts, conflicts, evictions."""
-        return self._tables["sharing"].append
-
-    @property
-    def tlb_miss(self) -> Callable[[int, int, int, int, int, int, int], None]:
-        """Listener: application, SM, ASID, virtual line, kind, place, cycle."""
-        return self._tables["tlb_misses"].append
-
-    @property
-    def lifetime(self) -> Callable[[int, int, int, int, int, int], None]:
-        """Listener: structure, instance, page or line, cycles of fill, last use and end."""
-        return self._tables["lifetimes"].append
-
-    @property
-    def fault_batch(self) -> Callable[[int, int, int, int, int, int], None]:
-        """Listener: cycles of begin and end, faults, pages asked for, that came, that left."""
-        return self._tables["fault_batches"].append
-
-    @property
-    def transfer(self) -> Callable[[int, bool, int, int, int, int], None]:
-        """Listener: application, whether to the host, bytes, cycles of begin, end and arrival."""
-        return self._tables["transfers"].append
-
-    def synonym_fault(self, cycle: int, app: int, line: int, leading: int) -> None:
-        """Listener: a read-write synonym, with both tagged lines."""
+    def _synonym_fault(self, cycle: int, app: int, line: int, leading: int) -> None:
+        """A read-write synonym, with both tagged lines."""
         self._tables["synonym_faults"].append(
             cycle,
             app,

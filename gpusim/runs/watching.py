@@ -21,9 +21,7 @@ _TLB, _L1, _L2 = 0, 1, 2
 """Structures."""
 
 
-def watch_tlb_misses(
-    machine: Machine, record: Callable[[int, int, int, int, int, int, int], None]
-) -> None:
+def watch_tlb_misses(machine: Machine, record: Callable[..., None]) -> Callable[[], None]:
     """Tell of each transaction that misses in the first TLB where its line is (VC Fig. 2).
 
     `record` gets application, SM, address space, virtual line, kind, place and cycle.
@@ -42,6 +40,11 @@ def watch_tlb_misses(
 
     for tlb in next(iter(machine.tlbs.values())):
         tlb.on_request_miss.listen(missed)
+    return _nothing
+
+
+def _nothing() -> None:
+    """Nothing is left to be told at the end of a run."""
 
 
 def _place(machine: Machine, request: MemoryRequest) -> int:
@@ -60,9 +63,7 @@ def _place(machine: Machine, request: MemoryRequest) -> int:
     return IN_L2 if machine.system_of[request.sm].bank_of(of_l2).holds(of_l2) else NOWHERE
 
 
-def watch_sharing(
-    machine: Machine, record: Callable[[int, int, int, int, int, int, int, int], None]
-) -> None:
+def watch_sharing(machine: Machine, record: Callable[..., None]) -> Callable[[], None]:
     """Tell of each fill of a TLB with sub-entries what it did to the bases that share them (STAR).
 
     `record` gets level, instance, address space, cycle, and what the fill added: bases that joined
@@ -72,6 +73,7 @@ def watch_sharing(
         if machine.config.tlb[name].sub_entries > 1:
             for tlb in tlbs:
                 tlb.on_fill.listen(_Sharing(machine, level, tlb, record).filled)
+    return _nothing
 
 
 class _Sharing:
@@ -265,3 +267,11 @@ class _WatchedTlb(TlbArray):
     def flush(self) -> None:
         self._array.flush()
         self._lives.end_all()
+
+
+WATCHERS: dict[str, Callable[[Machine, Callable[..., None]], Callable[[], None]]] = {
+    "tlb_misses": watch_tlb_misses,
+    "sharing": watch_sharing,
+    "lifetimes": watch_lifetimes,
+}
+"""Records that need more of a machine than one probe; each returns what ends it."""

@@ -144,7 +144,7 @@ def test_the_examples_run(run: RunData, tmp_path: Path, monkeypatch: pytest.Monk
     with ResultWriter("run.h5") as writer:
         recorder = Recorder(writer, ["walks"])
         for i in range(20):
-            recorder.walk(0, 0x1000 + i % 3, 1, 0, 10 * i, 10 * i + 5, 10 * i + 505, 4)
+            recorder.listener("walks")(0, 0x1000 + i % 3, 1, 0, 10 * i, 10 * i + 5, 10 * i + 505, 4)
         writer.finish(run).close()
     examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(examples) >= 3

@@ -55,11 +55,11 @@ def test_probes(run: RunData) -> None:
     on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
     with ResultWriter() as writer:
         recorder = Recorder(writer, list(RECORDS))
-        on_interval.listen(recorder.interval)
-        on_walk.listen(recorder.walk)
-        on_dram.listen(recorder.dram)
-        on_lookup.listen(recorder.tlb)
-        on_epoch.listen(recorder.epoch)
+        on_interval.listen(recorder.listener("intervals"))
+        on_walk.listen(recorder.listener("walks"))
+        on_dram.listen(recorder.listener("dram"))
+        on_lookup.listen(recorder.listener("tlb"))
+        on_epoch.listen(recorder.listener("epochs"))
         on_interval(1, 70_000, 5, 0, State.WALK, 10, 1 << 40)
         on_walk(2, (1 << 36) - 1, -1, 0, 5, 6, 506, 4)
         on_dram(3, 15, 1 << 20, Kind.WALK, 1, 4, 100, 110, 150)
@@ -81,8 +81,8 @@ def test_requests_and_their_stages(run: RunData) -> None:
     second = make_request([State.LSU, 11, State.CACHE, 13], warp=None)
     with ResultWriter() as writer:
         recorder = Recorder(writer, ["requests"])
-        recorder.request(second, 11, 14)
-        recorder.request(first, 10, 40)
+        recorder.listener("requests")(second, 11, 14)
+        recorder.listener("requests")(first, 10, 40)
         result = writer.finish(run)
     assert rows(result.table("requests")) == [
         [0, 3, -1, Kind.LOAD, 0x77, 11, 14, 0],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -204,6 +204,9 @@ class DramChannel(Component):
         return queues.reads, queues.writes
 
     # -- reports ---------------------------------------------------------------------------------
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("dram", self.on_request),)
 
     def app_counters(self, app: int) -> Iterable[object]:
         counters = self._apps[app]

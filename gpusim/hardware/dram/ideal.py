@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
+from typing import Any
 
 from mypy_extensions import mypyc_attr
 
@@ -84,6 +85,9 @@ class IdealDramChannel(Component):
             counters.data_latency_cycles += finished - now
         request.trail += (State.DRAM, now - self._trip)
         request.answer(finished - now)
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("dram", self.on_request),)
 
     def app_counters(self, app: int) -> Iterable[object]:
         counters = self._apps[app]

@@ -314,6 +314,9 @@ class Fbt(Component):
         if self._write_backs.port:
             yield f"{self.name}: {len(self._write_backs.port)} write-backs wait for DRAM"
 
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("synonym_faults", self.on_fault),)
+
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)
 

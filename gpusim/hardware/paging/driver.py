@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 import attr
 
@@ -340,6 +341,9 @@ class Driver(Component):
         yield "paging.prefetch", self._prefetch
         for memory in dict.fromkeys(self._memory_of):
             yield "paging.eviction", memory.eviction
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("fault_batches", self.on_batch),)
 
     def app_counters(self, app: int) -> Iterable[object]:
         return self.counters[app], PlaceCounters(*self._placement.count(app))

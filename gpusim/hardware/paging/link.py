@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 import attr
 
@@ -101,6 +102,9 @@ class Link(Component):
         if self.on_transfer.listeners:
             self.on_transfer(app, to_host, size, begin, begin + busy, arrived)
         return arrived
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("transfers", self.on_transfer),)
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -451,6 +451,9 @@ class Sm(Component, Home):
     def policies(self) -> Iterator[tuple[str, object]]:
         for port in self.issue_ports:
             yield "sm.scheduler", port.scheduler
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("requests", self.lsu.on_request),)
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from typing import Final
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -528,6 +528,9 @@ class TlbLevel(Stage, FirstTlb):
         yield f"tlb.{self.label}.array", self.array
         if self.fill_policy is not None:
             yield f"tlb.{self.label}.fill", self.fill_policy
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("tlb", self.on_lookup), ("epochs", self.on_epoch))
 
     def app_counters(self, app: int) -> Iterator[object]:
         """The address space of an application is its number."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -449,6 +449,9 @@ class Walkers(Stage):
         yield "walk.order", self.order
         if (cache := self._levels or self._lines) is not None:
             yield "walk.cache.replacement", cache.replacement
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("walks", self.on_walk), ("walk_reads", self.on_level_read))
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)
