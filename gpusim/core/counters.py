@@ -8,16 +8,29 @@ from typing import Any
 from attrs import field, fields, frozen
 
 
-def count(description: str, unit: str = "1", *, later: bool = False) -> Any:
+def count(description: str, unit: str = "1", *, later: bool = False, falls: bool = False) -> Any:
     """A counter attribute of an attrs class: starts at 0, knows its unit and what it counts.
+
+    It may be read in any cycle, so it never falls: what takes time is added when it has ended.
 
     Args:
         description: what it counts.
         unit: of its value.
         later: it came after digests were defined: neither it nor a headline number that is made of
             it counts in them, so that runs keep theirs.
+        falls: whether it may fall all the same, as it tells how many of something there are now.
     """
-    return field(default=0, metadata={"unit": unit, "description": description, "later": later})
+    told = {"unit": unit, "description": description, "later": later, "falls": falls}
+    return field(default=0, metadata=told)
+
+
+def falling(counters: Any) -> frozenset[str]:
+    """Names of the counters of an attrs instance made with `count` that may fall."""
+    return frozenset(
+        attribute.name
+        for attribute in fields(type(counters))
+        if attribute.metadata.get("falls", False)
+    )
 
 
 @frozen

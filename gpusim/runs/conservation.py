@@ -5,12 +5,14 @@ They run at the end of every simulation; a violation is an error with a name, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from gpusim.core.counters import CounterRow, counter_rows, falling
 from gpusim.core.errors import SimulatorError
 from gpusim.core.tally import Tally
 from gpusim.machine.laws import laws_between
 from gpusim.machine.machine import Machine
+from gpusim.runs.windows.measured import Window
 
 
 class ConservationError(SimulatorError, AssertionError):
@@ -23,9 +25,67 @@ def check_conservation(machine: Machine) -> None:
     Raises:
         ConservationError: names every violated law, and the numbers.
     """
-    broken = [*_drained(machine), *_lives(machine), *_laws(machine), *_warps(machine)]
-    if broken:
-        raise ConservationError("conservation is violated:\n  " + "\n  ".join(broken))
+    _raise_if_any(
+        [
+            *_drained(machine),
+            *_lives(machine),
+            *_laws(machine),
+            *_warps(machine),
+            *_first_runs(machine),
+        ]
+    )
+
+
+def check_windows(machine: Machine, windows: Iterable[Window]) -> None:
+    """Check what was measured in windows of a machine that has run: no counter falls in one.
+
+    Raises:
+        ConservationError: names every counter that does.
+    """
+    grows = _grows(machine)
+    rows = list(machine.counter_rows())
+    _raise_if_any(
+        f"windows: {_name(row)} falls by {-added} from the begin of a window to its end"
+        for window in windows
+        for span in window.spans
+        for row, added in zip(rows, span.whole.values.tolist(), strict=True)
+        if added < 0 and (row.component, row.name) in grows
+    )
+
+
+def _raise_if_any(broken: Iterable[str]) -> None:
+    lines = "\n  ".join(broken)
+    if lines:
+        raise ConservationError(f"conservation is violated:\n  {lines}")
+
+
+def _grows(machine: Machine) -> set[tuple[str, str]]:
+    """Paths and names of the counters that never fall."""
+    apps = range(len(machine.names))
+    found = set()
+    for component in machine.components():
+        counted = [one for app in apps for one in component.app_counters(app)]
+        for counters in (*counted, *component.shared_counters()):
+            names = {row.name for row in counter_rows("", 0, "", counters)} - falling(counters)
+            found |= {(component.path, name) for name in names}
+    return found
+
+
+def _first_runs(machine: Machine) -> Iterator[str]:
+    """What is kept of a first run is no less than nothing, and no more than all in the end."""
+    if not machine.first_runs:
+        return
+    grows = _grows(machine)
+    whole = {_name(row): row.value for row in machine.counter_rows()}
+    for row in machine.first_run_rows():
+        end = whole[_name(row)]
+        if (row.component, row.name) in grows and not 0 <= row.value <= end:
+            yield f"first runs: {_name(row)} = {row.value} where they end, {end} at the end of all"
+
+
+def _name(row: CounterRow) -> str:
+    whose = f" of {row.app}" if row.app else ""
+    return f"{row.component}[{row.instance}].{row.name}{whose}"
 
 
 def _drained(machine: Machine) -> Iterator[str]:

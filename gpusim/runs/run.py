@@ -16,7 +16,7 @@ from gpusim.machine import Machine, Tenant
 from gpusim.results.result import Result
 from gpusim.runs.checkpoint import Replay
 from gpusim.runs.checkpoint.matching import replay_of
-from gpusim.runs.conservation import check_conservation
+from gpusim.runs.conservation import check_conservation, check_windows
 from gpusim.runs.listening import listen
 from gpusim.runs.monitor import Progress, every, now_and_then
 from gpusim.runs.monitor import sample as progress_of
@@ -114,6 +114,8 @@ class Run:
             self._start_onlookers(machine, lines)
             stopping = Stopping(machine, parse_rules(options.until, machine.names))
             run_machine(machine)
+            if isinstance(pace, MeasuringPace):
+                check_windows(machine, pace.measured())
             finish()
             self._report_end(machine, lines)
             data = run_data(

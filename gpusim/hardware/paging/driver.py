@@ -41,7 +41,7 @@ class PlaceCounters:
     """Where the pages of one application are."""
 
     placed: int = count("pages that were on the device at first")
-    resident: int = count("pages on the device now")
+    resident: int = count("pages on the device now", falls=True)
     taken_away: int = count("pages that an event took from the device")
 
 
@@ -143,6 +143,8 @@ class Driver(Component):
         self._moves: dict[int, list[int]] = {}
         """Blocks that were accessed often over the link, and their remote pages."""
         self._busy = False
+        self._counted = 0
+        """The cycle up to which its work is counted, while it works."""
         self.process = env.start(self._run())
 
     def wake(self) -> None:
@@ -169,7 +171,7 @@ class Driver(Component):
 
     def _run(self) -> Generator[int | None, None, None]:
         while True:
-            began = self.env._now
+            self._counted = self.env._now
             if self.buffer.faults:
                 work = self._serve(self.buffer.take(self._config.batch))
             elif self._moves:
@@ -182,7 +184,13 @@ class Driver(Component):
             for pause in chain(work, self._keep_free()):
                 if pause:
                     yield pause
-            self.whole.busy_cycles += self.env._now - began
+            self._count_work()
+
+    def _count_work(self) -> None:
+        """Count the cycles in which it has worked, up to now."""
+        if self._busy:
+            self.whole.busy_cycles += self.env._now - self._counted
+            self._counted = self.env._now
 
     def _serve(self, batch: list[Fault]) -> Iterator[int]:
         """A batch of faults."""
@@ -349,4 +357,5 @@ class Driver(Component):
         return self.counters[app], PlaceCounters(*self._placement.count(app))
 
     def shared_counters(self) -> Iterable[object]:
+        self._count_work()
         return (self.whole,)

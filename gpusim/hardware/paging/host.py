@@ -93,6 +93,7 @@ class HostMemory(Component):
             while (request := reading.take()) is not None:
                 arrived = self._link.move_line(request.app, self._size(request), to_host=False)
                 counters = self.counters[request.app]
+                counters.reads += 1
                 counters.read_cycles += arrived - request.trail[-1]
                 counters.read_bytes += self._size(request)
                 request.answer(arrived - now)
@@ -106,7 +107,6 @@ class HostMemory(Component):
             counters.write_bytes += self._size(request)
             self._link.move_line(request.app, self._size(request), to_host=True)
             return
-        self.counters[request.app].reads += 1
         request.trail.append(self.state_numbers[0])
         request.trail.append(now)
         there = self._link.move_line(request.app, HEADER_BYTES, to_host=True)

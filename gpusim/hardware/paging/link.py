@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,7 @@ import attr
 from gpusim.config.paging import LinkConfig
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Probe
+from gpusim.core.engine import EventLoop, Port, Probe
 from gpusim.core.metrics import GigabytesPerSecond, Metric, PerCycle, declare_metrics
 from gpusim.files.units import Hertz
 
@@ -51,11 +51,33 @@ declare_metrics(
 )
 
 
+class _Transfer:
+    """What one lane moves in the cycles from `begin` to `end`.
+
+    Attributes:
+        pages: whether it is of pages, and no single access.
+        counted: cycle up to which its lane is counted as busy.
+    """
+
+    __slots__ = ("app", "begin", "counted", "end", "pages", "size", "to_host")
+
+    def __init__(
+        self, app: int, size: int, begin: int, end: int, *, to_host: bool, pages: bool
+    ) -> None:
+        self.app = app
+        self.size = size
+        self.begin = begin
+        self.end = end
+        self.to_host = to_host
+        self.pages = pages
+        self.counted = begin
+
+
 class Link(Component):
     """Full duplex: what moves one way does not hinder what moves the other way.
 
     A lane is busy from the beginning of a transfer's overhead to its last byte, which arrives a
-    latency later.
+    latency later.  A transfer is counted when its lane has moved it, its cycles as they pass.
 
     Attributes:
         on_transfer: announces a transfer: application, whether it goes to the host, bytes, cycles
@@ -74,37 +96,67 @@ class Link(Component):
         self._cycles_per_byte = Fraction(clock, config.bandwidth)
         self._free = [0, 0]
         """When the lanes to the device and to the host have moved all that they were given."""
+        self._lanes: list[list[_Transfer]] = [[], []]
+        """What they have not moved, the first first."""
+        self._moved: Port[_Transfer] = Port(env, "link.moved")
+        self.process = env.start(self._run())
+        self._moved.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        while True:
+            while (transfer := self._moved.take()) is not None:
+                del self._lanes[transfer.to_host][0]
+                self._count(transfer)
+            yield self._moved.pause()
 
     def move_pages(self, app: int, size: int, *, to_host: bool) -> int:
         """Begin a transfer of pages as soon as its lane is free; returns when it has arrived."""
-        if to_host:
-            self.counters[app].transfers_to_host += 1
-        else:
-            self.counters[app].transfers_to_device += 1
-        return self._move(app, size, to_host, self._overhead)
+        return self._move(app, size, self._overhead, to_host=to_host, pages=True)
 
     def move_line(self, app: int, size: int, *, to_host: bool) -> int:
         """Likewise for a single access, which has no overhead."""
-        return self._move(app, size, to_host, 0)
+        return self._move(app, size, 0, to_host=to_host, pages=False)
 
-    def _move(self, app: int, size: int, to_host: bool, overhead: int) -> int:
-        begin = max(self._free[to_host], self.env._now)
-        busy = overhead + -int(-size * self._cycles_per_byte // 1)
-        self._free[to_host] = begin + busy
-        counters = self.counters[app]
-        if to_host:
-            counters.bytes_to_host += size
-            counters.busy_to_host += busy
-        else:
-            counters.bytes_to_device += size
-            counters.busy_to_device += busy
-        arrived = begin + busy + self._latency
+    def _move(self, app: int, size: int, overhead: int, *, to_host: bool, pages: bool) -> int:
+        now = self.env._now
+        begin = max(self._free[to_host], now)
+        end = begin + overhead + -int(-size * self._cycles_per_byte // 1)
+        self._free[to_host] = end
+        transfer = _Transfer(app, size, begin, end, to_host=to_host, pages=pages)
+        self._lanes[to_host].append(transfer)
+        self._moved.send(transfer, end - now)
         if self.on_transfer.listeners:
-            self.on_transfer(app, to_host, size, begin, begin + busy, arrived)
-        return arrived
+            self.on_transfer(app, to_host, size, begin, end, end + self._latency)
+        return end + self._latency
+
+    def _count(self, transfer: _Transfer) -> None:
+        """Count a transfer whose lane has moved it."""
+        self._count_busy(transfer, transfer.end)
+        counters = self.counters[transfer.app]
+        if transfer.to_host:
+            counters.bytes_to_host += transfer.size
+            counters.transfers_to_host += transfer.pages
+        else:
+            counters.bytes_to_device += transfer.size
+            counters.transfers_to_device += transfer.pages
+
+    def _count_busy(self, transfer: _Transfer, until: int) -> None:
+        """Count the cycles in which its lane has moved it, up to a cycle."""
+        cycles = max(min(until, transfer.end) - transfer.counted, 0)
+        transfer.counted += cycles
+        if transfer.to_host:
+            self.counters[transfer.app].busy_to_host += cycles
+        else:
+            self.counters[transfer.app].busy_to_device += cycles
+
+    def in_flight(self) -> int:
+        return len(self._moved)
 
     def recordable(self) -> Iterable[tuple[str, Any]]:
         return (("transfers", self.on_transfer),)
 
     def app_counters(self, app: int) -> Iterable[object]:
+        for lane in self._lanes:
+            for transfer in lane:
+                self._count_busy(transfer, self.env._now)
         return (self.counters[app],)

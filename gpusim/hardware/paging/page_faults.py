@@ -37,7 +37,7 @@ declare_metrics(
     Metric("faults", "1", "walks that found no page on the device", Total("faults")),
     Metric("faults_pki", "1", "faults per 1000 warp instructions", PerKiloInstruction("faults")),
     Metric(
-        "fault_latency", "cycles", "from a fault to its replay", Ratio("fault_cycles", "faults")
+        "fault_latency", "cycles", "from a fault to its replay", Ratio("fault_cycles", "replays")
     ),
 )
 
@@ -123,7 +123,6 @@ class PageFaults(Stage):
         now = self.env._now
         counters.faults += 1
         counters.lost += not self._buffer.put(translation, now)
-        counters.fault_cycles -= now
         translation.trail += (self.state_numbers[0], now)
         self._faulted.append(translation)
         self._tell_driver()
@@ -138,7 +137,7 @@ class PageFaults(Stage):
                 continue
             counters = self.counters[translation.app]
             counters.replays += 1
-            counters.fault_cycles += now
+            counters.fault_cycles += now - translation.trail[-1]
             translation.kind = _REPLAY
             self._again.append(translation)
         if self._again:

@@ -32,10 +32,12 @@ class IssuePort:
     """
 
     __slots__ = (
+        "_counted",
         "_counters",
         "_greedy",
         "_issue_cycles",
         "_ledger",
+        "_run",
         "_wake",
         "current",
         "free_at",
@@ -56,6 +58,10 @@ class IssuePort:
         self.free_at = NEVER
         self.current: Warp | None = None
         self.run_from = -1
+        self._run = 0
+        """Instructions of the run."""
+        self._counted = 0
+        """Those of them that are counted: no more than have begun."""
         self._ledger = ledger
         self._counters = counters
         self._issue_cycles = issue_cycles
@@ -74,7 +80,9 @@ class IssuePort:
         """Resume a warp in this cycle, and others if it stalls, until one issues."""
         scheduler = self.scheduler
         warp: Warp | None = self.current
-        self.run_from = -1
+        if self.run_from >= 0:
+            self.count_until(now)
+            self.run_from = -1
         if warp is not None and not self._greedy and len(scheduler):
             self._ledger.enter(warp, _READY, now)
             scheduler.add(warp)
@@ -106,13 +114,27 @@ class IssuePort:
         run = warp.left if self._greedy or not len(scheduler) else 1
         warp.left -= run
         self.run_from = now
+        self._run = run
+        self._counted = 0
         self._ledger.enter(warp, _COMPUTING, now)
-        cycles = run * self._issue_cycles
+        return run * self._issue_cycles
+
+    def count_until(self, now: int) -> None:
+        """Count the instructions of the run that have begun, this cycle included."""
+        warp = self.current
+        if warp is None or self.run_from < 0:
+            return
+        begun = min((now - self.run_from) // self._issue_cycles + 1, self._run)
+        more = begun - self._counted
+        self._counted = begun
         counters = self._counters[warp.app]
-        counters.instructions += run
-        counters.compute_instructions += run
-        counters.issue_cycles += cycles
-        return cycles
+        counters.instructions += more
+        counters.compute_instructions += more
+        counters.issue_cycles += more * self._issue_cycles
+
+    def uncounted(self) -> int:
+        """Instructions of the run that are not counted yet."""
+        return self._run - self._counted if self.run_from >= 0 else 0
 
     def _cut_run(self, now: int) -> None:
         """End a round-robin run of compute instructions with the one that is being issued now."""
@@ -123,9 +145,6 @@ class IssuePort:
         if end < self.free_at:
             cut = (self.free_at - end) // self._issue_cycles
             warp.left += cut
-            counters = self._counters[warp.app]
-            counters.instructions -= cut
-            counters.compute_instructions -= cut
-            counters.issue_cycles -= cut * self._issue_cycles
+            self._run -= cut
             self.free_at = end
             self._wake.at(end)

@@ -77,7 +77,7 @@ class Sm(Component, Home):
         self.blocks: Port[Block] = Port(
             env, f"sm[{index}].blocks", config.sm.block_start.cycles(config.clock)
         )
-        self.counters = [SmCounters() for _ in range(apps)]
+        self._counters = [SmCounters() for _ in range(apps)]
         self.on_kernel: Probe[[int, int, int]] = Probe()
         """SM, blocks that it holds at once, cycle in which the kernel begins."""
         self.on_block: Probe[[int, int, int, int]] = Probe()
@@ -103,13 +103,20 @@ class Sm(Component, Home):
         self.process = env.start(self._run())
         self.issue_ports = [
             IssuePort(
-                make_scheduler(), ledger, self.counters, self._issue_cycles, self.process.wake
+                make_scheduler(), ledger, self._counters, self._issue_cycles, self.process.wake
             )
             for _ in range(config.sm.schedulers)
         ]
         self._holds_loads = any(port.scheduler.holds for port in self.issue_ports)
         self.blocks.connect(self.process)
         self._timers.connect(self.process)
+
+    @property
+    def counters(self) -> list[SmCounters]:
+        """By application, what has been done up to now, this cycle included."""
+        for port in self.issue_ports:
+            port.count_until(self.env._now)
+        return self._counters
 
     def _run(self) -> Generator[int | None, None, None]:
         env, ports, blocks, timers = self.env, self.issue_ports, self.blocks, self._timers
@@ -285,7 +292,8 @@ class Sm(Component, Home):
 
     def _held_back(self, warp: Warp, now: int) -> bool:
         """Whether the scheduler holds a load back; the warp asks again after some cycles."""
-        issued = sum([counters.instructions for counters in self.counters])
+        issued = sum([counters.instructions for counters in self._counters])
+        issued += sum([port.uncounted() for port in self.issue_ports])
         delay = self.issue_ports[warp.issue_port].scheduler.hold(warp, issued, now)
         if delay:
             self.ledger.enter(warp, _READY, now)
@@ -344,7 +352,7 @@ class Sm(Component, Home):
 
     def _count_issue(self, warp: Warp, now: int) -> SmCounters:
         self.ledger.enter(warp, _ISSUING, now)
-        counters = self.counters[warp.app]
+        counters = self._counters[warp.app]
         counters.instructions += 1
         counters.issue_cycles += self._issue_cycles
         return counters
@@ -352,7 +360,7 @@ class Sm(Component, Home):
     def _retire(self, warp: Warp, now: int) -> None:
         self.ledger.end(warp, now)
         self.resident -= 1
-        counters = self.counters[warp.app]
+        counters = self._counters[warp.app]
         counters.warps += 1
         block = warp.block
         block.live -= 1

@@ -294,8 +294,6 @@ class Walkers(Stage):
         translation.trail.append(_WALK)
         translation.trail.append(now)
         counters = self._counters(translation)
-        counters.walks += 1
-        counters.queue_cycles += now - walk.requested
         delay = 0
         if self._levels is not None:
             counters.cache_lookups += 1
@@ -388,6 +386,8 @@ class Walkers(Stage):
         self._free += 1
         translation = walk.translation
         counters = self._counters(translation)
+        counters.walks += 1
+        counters.queue_cycles += walk.started - walk.requested
         counters.walk_cycles += now - walk.started
         counters.level_accesses += walk.read
         if self.on_walk.listeners:

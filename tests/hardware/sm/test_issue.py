@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from gpusim.config.schema import GpuConfig
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import cycles
-from tests.hardware.sm.observed import observe
+from gpusim.machine import Machine
+from gpusim.runs.run import run_machine
+from gpusim.runs.stopping import Stopping, parse_rules
+from tests.hardware.sm.observed import launch, observe, tenant
 from tests.machine.bench import SMALL, Run, change
 
 LRR = change(SMALL, sm={"scheduler": PolicyConfig("lrr"), "shared_latency": cycles(3)})
@@ -159,3 +163,25 @@ def test_an_instruction_without_anything_to_do_takes_no_time() -> None:
     run = Run(SMALL, script)
     assert run.count("sm", "instructions") == 2
     assert run.states() == {"computing": 2}
+
+
+@pytest.mark.parametrize("config", [GTO, LRR], ids=["gto", "lrr"])
+@pytest.mark.parametrize("cycle", [1, 2, 40, 100, 101])
+def test_a_run_of_arithmetic_is_counted_as_it_is_issued(config: GpuConfig, cycle: int) -> None:
+    machine = Machine(config, [tenant(config, launch(config, [[("compute", 100)]]))], seed=0)
+    Stopping(machine, parse_rules([f"{cycle}cycles"], machine.names))
+    run_machine(machine)
+    (issued,) = [
+        row.value
+        for row in machine.first_run_rows()
+        if (row.component, row.name) == ("sm", "compute_instructions")
+    ]
+    assert issued == min(cycle, 100)
+
+
+def test_an_instruction_limit_is_met_within_a_run_of_arithmetic() -> None:
+    machine = Machine(GTO, [tenant(GTO, launch(GTO, [[("compute", 100)]]))], seed=0)
+    stopping = Stopping(machine, parse_rules(["30instructions"], machine.names))
+    run_machine(machine)
+    (stop,) = stopping.stops()
+    assert (stop.cycle, stop.instructions) == (30, 30)
