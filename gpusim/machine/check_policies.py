@@ -26,7 +26,7 @@ from gpusim.core.replacement import make_replacement
 from gpusim.core.user_code import is_unknown
 from gpusim.files.structure import Problem, attributes_of
 from gpusim.files.toml_document import Key
-from gpusim.hardware.dram import build_dram
+from gpusim.hardware.dram import ChannelUse, build_dram
 from gpusim.hardware.tlb import ArrayOfSets, FillPolicy, TlbArray, make_array
 from gpusim.machine.declared import signature
 from gpusim.machine.mock_site import SOME_FRAMES, SOME_PAGE, trial_site
@@ -251,7 +251,8 @@ def _check_dram(config: GpuConfig, own: Collection[str]) -> Iterator[Problem]:
     if problems:
         return
     try:
-        build_dram(Environment(), config.dram, config.clock, request_bytes=config.l2.line)
+        use = ChannelUse(request_bytes=config.l2.line)
+        build_dram(Environment(), config.dram, config.clock, use)
     except UserError as error:
         keys, _, message = str(error).partition(": ")
         yield Problem(tuple(keys.partition(",")[0].split(".")), message)

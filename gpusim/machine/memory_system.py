@@ -45,7 +45,7 @@ from gpusim.hardware.crossbar import (
     request_bytes,
     request_bytes_beside_covered,
 )
-from gpusim.hardware.dram import DramChannel, IdealDramChannel, build_dram
+from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import Route, route
 from gpusim.hardware.walk import PageTable, Walkers
 from gpusim.machine.domains import Domain
@@ -238,16 +238,15 @@ class MemorySystem:
         routes: list[Route] = []
         for part in self.domain.parts:
             count = len(part.channels)
-            made, mapping = build_dram(
-                self.env,
-                evolve(config.dram, channels=count),
-                config.clock,
+            use = ChannelUse(
                 apps=self._apps,
                 request_bytes=config.l2.line,
                 depth=self._misses() * -(-config.l2.banks // count),
                 first=part.channels.start,
                 sectored=config.l2.sectored,
             )
+            dram = evolve(config.dram, channels=count)
+            made, mapping = build_dram(self.env, dram, config.clock, use)
             channels += made
             routes.append(route(mapping, [channel.requests for channel in made]))
         if len(routes) == 1:

@@ -16,11 +16,13 @@ from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.pressure import TranslationPressure
 from gpusim.hardware.dram.queue import DramQueue, Fcfs, FrFcfs
 from gpusim.hardware.dram.tcm import Tcm
+from gpusim.hardware.dram.use import ChannelUse
 from gpusim.hardware.dram.waiting import Waiting
 
 __all__ = [
     "AddressMapping",
     "Atlas",
+    "ChannelUse",
     "DramChannel",
     "DramQueue",
     "Fcfs",

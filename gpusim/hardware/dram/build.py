@@ -14,6 +14,9 @@ from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.hashed_mapping import mapping_of
 from gpusim.hardware.dram.ideal import IdealDramChannel
 from gpusim.hardware.dram.mapping import AddressMapping
+from gpusim.hardware.dram.use import ChannelUse
+
+ONE_BURST_EACH = ChannelUse()
 
 Route = Callable[[int], Port[MemoryRequest]]
 """Where requests of an address are sent."""
@@ -23,12 +26,7 @@ def build_dram(
     env: EventLoop,
     config: DramConfig,
     core_clock: Hertz,
-    *,
-    apps: int = 1,
-    request_bytes: int = 0,
-    depth: int = 16,
-    first: int = 0,
-    sectored: bool = False,
+    use: ChannelUse = ONE_BURST_EACH,
 ) -> tuple[list[DramChannel | IdealDramChannel], AddressMapping]:
     """Channels and the mapping that tells which of them, counted from 0, an address belongs to.
 
@@ -36,17 +34,13 @@ def build_dram(
         env: the environment.
         config: the DRAM table.
         core_clock: what the environment's cycles are.
-        apps: number of applications, for counters.
-        request_bytes: bytes that each request moves, such as an L2 line; 0: one burst.
-        depth: requests that fit into the port of a channel, those under way included.
-        first: number of the first channel, where these are a part of the machine's.
-        sectored: requests are of sectors, and not all of one size.
+        use: what the channels are asked for.
 
     Raises:
         UserError: an impossible table.
     """
     mapping = mapping_of(config)
-    size = request_bytes or config.burst
+    size = use.request_bytes or config.burst
     if size % config.burst or size > mapping.contiguous_bytes:
         raise UserError(
             f"dram.mapping: {config.mapping!r} cuts requests of {size} bytes (a cache line): a "
@@ -57,7 +51,7 @@ def build_dram(
     _check(config)
     make = IdealDramChannel if config.ideal else DramChannel
     return [
-        make(env, first + index, config, mapping, core_clock, apps, size, depth, sectored)
+        make(env, use.first + index, config, mapping, core_clock, use)
         for index in range(config.channels)
     ], mapping
 

@@ -20,6 +20,7 @@ from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
 from gpusim.hardware.dram.sectors import SectorBursts
+from gpusim.hardware.dram.use import ChannelUse
 from gpusim.hardware.dram.waiting import CONFLICT, HIT, MISS, Waiting
 
 _WRITEBACK: Final = int(Kind.WRITEBACK)
@@ -46,10 +47,7 @@ class DramChannel(Component):
         config: the DRAM table.
         mapping: of all channels.
         core_clock: what the environment's cycles are.
-        apps: number of applications, for counters.
-        request_bytes: bytes that each request moves; they lie in one row.
-        depth: requests that fit into the port, in front of the queues.
-        sectored: a request moves the bursts that its sectors lie in, not `request_bytes`.
+        use: what it is asked for.
 
     Attributes:
         on_request: announces ``(channel, bank, row, kind, app, depth, accepted, issued,
@@ -73,10 +71,7 @@ class DramChannel(Component):
         config: DramConfig,
         mapping: AddressMapping,
         core_clock: Hertz,
-        apps: int,
-        request_bytes: int,
-        depth: int,
-        sectored: bool = False,
+        use: ChannelUse,
     ) -> None:
         self.env = env
         self.instance = index
@@ -84,16 +79,16 @@ class DramChannel(Component):
         self.config = config
         self._trip = core_cycles(config.trip, core_clock, config.clock)
         self.requests: Port[MemoryRequest] = Port(
-            env, f"{self.name}.requests", self._trip, depth=depth
+            env, f"{self.name}.requests", self._trip, depth=use.depth
         )
         self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
-        self._apps = [DramCounters() for _ in range(apps)]
-        self._bytes = request_bytes
-        self._bursts = request_bytes // config.burst
+        self._apps = [DramCounters() for _ in range(use.apps)]
+        self._bytes = use.request_bytes or int(config.burst)
+        self._bursts = self._bytes // config.burst
         self._mapping = mapping
         self._ratio = ClockRatio(core_clock, config.clock)
-        self._commands = Commands(config, mapping, sectored, index)
-        self._sectors = SectorBursts(config.burst) if sectored else None
+        self._commands = Commands(config, mapping, use.sectored, index)
+        self._sectors = SectorBursts(config.burst) if use.sectored else None
         self._waits = 0
         """Core cycle in which there is room for the first request in the port."""
         self._deadline = 0

@@ -18,6 +18,7 @@ from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
 from gpusim.hardware.dram.sectors import SectorBursts
+from gpusim.hardware.dram.use import ChannelUse
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -39,10 +40,7 @@ class IdealDramChannel(Component):
         config: DramConfig,
         mapping: AddressMapping,
         core_clock: Hertz,
-        apps: int,
-        request_bytes: int,
-        depth: int,
-        sectored: bool = False,
+        use: ChannelUse,
     ) -> None:
         self.env = env
         self.instance = index
@@ -50,9 +48,9 @@ class IdealDramChannel(Component):
         self._trip = core_cycles(config.trip, core_clock, config.clock)
         self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", self._trip)
         self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
-        self._apps = [DramCounters() for _ in range(apps)]
-        self._bytes = request_bytes
-        self._sectors = SectorBursts(config.burst) if sectored else None
+        self._apps = [DramCounters() for _ in range(use.apps)]
+        self._bytes = use.request_bytes or int(config.burst)
+        self._sectors = SectorBursts(config.burst) if use.sectored else None
         self._latency = config.ideal_latency.cycles(config.clock)
         self._ratio = ClockRatio(core_clock, config.clock)
         self.process = env.start(self._run())

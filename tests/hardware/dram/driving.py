@@ -10,7 +10,7 @@ from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.files.units import Hertz
-from gpusim.hardware.dram import DramChannel, IdealDramChannel, build_dram
+from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 
 
 class Driven:
@@ -42,8 +42,7 @@ class Driven:
             self.env,
             config,
             Hertz(core or config.clock),
-            request_bytes=request_bytes,
-            apps=self.apps,
+            ChannelUse(request_bytes=request_bytes, apps=self.apps),
         )
         signals = self._board().at(range(1))
         for channel in self.channels:

@@ -19,7 +19,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.states import State
 from gpusim.files.units import cycles, parse_duration
-from gpusim.hardware.dram import IdealDramChannel, build_dram
+from gpusim.hardware.dram import ChannelUse, IdealDramChannel, build_dram
 from gpusim.hardware.dram.presets import GDDR5, HBM2
 from tests.examples import examples
 from tests.hardware.dram.driving import Driven
@@ -247,7 +247,9 @@ def test_impossible_tables_are_refused(change: dict[str, Any], message: str) -> 
 
 def test_lines_that_would_be_cut_are_refused() -> None:
     with pytest.raises(UserError, match="cuts requests of 128 bytes"):
-        build_dram(Environment(), evolve(GDDR5, channels=8), GDDR5.clock, request_bytes=128)
+        build_dram(
+            Environment(), evolve(GDDR5, channels=8), GDDR5.clock, ChannelUse(request_bytes=128)
+        )
 
 
 @pytest.mark.parametrize("trip", ["13 cycles", "8ns"])
