@@ -1,1 +1,1 @@
-"""The ground: time, what travels, policies by name, counters, errors; knows no hardware."""
+"""What all components share: the event engine, requests, policies by name, counters, errors."""

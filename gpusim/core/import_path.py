@@ -1,4 +1,4 @@
-"""Where processes look for modules: not in the current folder, which anyone may have filled.
+"""Where processes look for modules: not in the current folder, whose files may be untrusted.
 
 Python puts that folder first for ``-m`` and ``-c``, with which most child processes are started.
 What a user's file names there is found nevertheless where it may run (`gpusim.core.user_code`).

@@ -1,4 +1,4 @@
-"""What components ask of their neighbours in other rooms, which know nothing of each other."""
+"""Interfaces by which components of different packages use each other."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Inbound:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Behind:
-    """The memory behind first caches and walkers, as accesses without a clock find it."""
+    """The memory below L1 caches and walkers, for functional (untimed) accesses."""
 
     def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
-        """Let an access pass through whatever keeps its line; it takes no time and is not counted.
+        """Bring one line into the caches on its way, as an access would: untimed and uncounted.
 
         Args:
             address: physical, of the first byte of a line of the asking cache, or of an entry.
@@ -60,15 +60,15 @@ class Behind:
         kinds: list[int],
         app: int,
     ) -> None:
-        """Likewise for many, one after the other.
+        """Bring lines into the caches on their way, one after the other: untimed and uncounted.
 
         Args:
-            lines: physical numbers of lines of the asking cache.
-            first: number of the first one that is meant.
-            end: and of the one after the last one.
-            shift: logarithm of their size.
-            sectors: of each, as for `warm`.
-            kinds: likewise.
+            lines: physical line numbers of the asking cache.
+            first: index in `lines` of the first access.
+            end: index in `lines` after the last access.
+            shift: binary logarithm of the line size in bytes.
+            sectors: of each line, its 32-byte sectors, a bit each, as in `MemoryRequest`.
+            kinds: of each line, a `Kind`.
             app: index of the application.
         """
         raise NotImplementedError

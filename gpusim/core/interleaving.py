@@ -108,7 +108,7 @@ class HashedInterleaving(Interleaving):
         name: one of `HASHES`, which does not refuse `parts`.
         parts: how many there are.
         wraps: if not 0, a power of two: *q* is taken modulo this, so that the hash repeats when
-            each part has had so many blocks.
+            each part has had this many blocks.
     """
 
     def __init__(self, name: str, parts: int, wraps: int = 0) -> None:

@@ -70,7 +70,7 @@ def student_interval(values: NDArray[np.float64]) -> Interval:
 
 @cache
 def _resamples(runs: int) -> NDArray[np.int64]:
-    """Which of so many runs each resample has, with repetitions."""
+    """(resamples, runs): the numbers of the runs that each resample draws, with repetitions."""
     return np.random.default_rng(0).integers(runs, size=(_RESAMPLES, runs))
 
 

@@ -22,7 +22,7 @@ FRACTION = "fraction"
 """Unit of shares and hit rates, from 0 to 1."""
 
 INSTRUCTIONS = "instructions"
-"""The headline number that others are told per thousand of."""
+"""The headline number by whose thousands rates such as MPKI are stated."""
 
 
 @frozen

@@ -88,7 +88,7 @@ class Mshrs(Generic[T]):
         return released
 
     def keep(self, key: int, items: list[T]) -> None:
-        """Take the register of `key`, just released, again for those of its items that wait on."""
+        """Take the register of `key`, just released, again for the items that still wait."""
         self._waiting[key] = items
 
 

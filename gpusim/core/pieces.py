@@ -14,7 +14,7 @@ _IS_ACCESS[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
 
 
 def pieces_of(chunk: LaneChunk, rows: int) -> Iterator[LaneChunk]:
-    """A chunk in pieces of at most so many operations."""
+    """A chunk in pieces of at most `rows` operations."""
     memory = np.concatenate(([0], np.cumsum(_IS_ACCESS[chunk.kind])))
     for first in range(0, len(chunk.kind), rows):
         last = min(first + rows, len(chunk.kind))
@@ -29,7 +29,7 @@ def pieces_of(chunk: LaneChunk, rows: int) -> Iterator[LaneChunk]:
 
 
 def part_of(chunk: LaneChunk, number: int, count: int) -> LaneChunk:
-    """One of so many equal parts of a chunk's warps, without what only others execute."""
+    """Part `number` of `count` equal parts of a chunk's warps: only operations that it executes."""
     warps = chunk.active.shape[1] // count
     own = slice(number * warps, (number + 1) * warps)
     active = chunk.active[:, own]

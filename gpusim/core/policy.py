@@ -28,7 +28,7 @@ class PolicyConfig:
 
 @frozen
 class Ending:
-    """A run that has ended, as its policies are told of it.
+    """A run that has ended, as its policies see it.
 
     Attributes:
         key: of the policy in the model, such as ``"tlb.L2.fill"``.

@@ -20,7 +20,7 @@ def address_space() -> int | None:
 
 @contextmanager
 def address_space_ends(after: int) -> Iterator[None]:
-    """Inside, memory ends so many bytes above what is taken now, where the system can do that."""
+    """Limit the process, inside, to `after` bytes more than now, where the system can do that."""
     limits, taken = _limits(), _taken()
     if sys.platform == "win32" or limits is None or taken is None:
         yield

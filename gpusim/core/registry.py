@@ -42,7 +42,7 @@ class Interface:
     """What a slot asks of a policy.
 
     Attributes:
-        base: class that tells the methods, and that every policy of the slot subclasses.
+        base: abstract class with the methods, which every policy of the slot subclasses.
         arguments: what the machine gives to `__init__` before the options.
     """
 

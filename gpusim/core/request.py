@@ -3,8 +3,8 @@
 A **trail** is a flat list ``[state, cycle, state, cycle, ...]``: from that cycle on, the traveller
 was in that state (`gpusim.core.states.State`).  A traveller that waits for another one (a load
 for its translation, a merged miss for the miss before it) notes a **link** instead of a state:
--1 for its `origin`, ``-2 - index`` into its `links`.  `resolve_trail` follows the links when
-somebody asks.
+-1 for its `origin`, ``-2 - index`` into its `links`.  `resolve_trail` follows the links, only
+when a trail is read.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Traveller(Trailed):
                 end = begin
 
     def answer(self, extra_cycles: int = 0) -> None:
-        """Send this traveller back to whoever passed it on last."""
+        """Send this request back through the last port of its path."""
         self.path.pop().send(self, extra_cycles)
 
 
@@ -254,7 +254,7 @@ class Purpose(IntEnum):
     DEMAND = 16
     """A warp instruction waits for it."""
     PREFETCH = 17
-    """Somebody expects that one will."""
+    """A prefetcher expects that a warp instruction will need it."""
     REPLAY = 18
     """A warp instruction waits for it and has asked before: the page was not there."""
 

@@ -5,7 +5,7 @@ before its first cycle.  It may keep them, listen to whatever it likes, and shar
 other policies of the machine.  A listener may change the state of its own policy and nothing else:
 a policy decides, processes take time.
 
-``docs/extend.md`` has the list of all signals and what each one tells.
+``docs/extend.md`` lists all signals, with the arguments of each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SignalBoard:
     """All probes of one machine by name; makes the `Signals` of each policy.
 
     Args:
-        env: tells the time.
+        env: the clock of the machine.
         apps: applications that share the machine.
         find: the mapping that covers a tagged page now, or None.
     """
@@ -42,7 +42,7 @@ class SignalBoard:
         self.probes: dict[str, list[tuple[Collection[int] | None, Probe[...]]]] = {}
 
     def offer(self, name: str, probe: Probe[...], sms: Collection[int] | None = None) -> None:
-        """Make a probe known; `sms`: of which SMs it tells, None: not of single SMs."""
+        """Offer a probe as a signal; `sms`: the SMs whose events it announces, None: not by SM."""
         self.probes.setdefault(name, []).append((sms, probe))
 
     def at(self, sms: Collection[int], announce: Callable[..., None] | None = None) -> Signals:
@@ -89,12 +89,12 @@ class Signals:
         return tuple(sorted(self._board.probes))
 
     def listen(self, name: str, listener: Callable[..., None], *, everywhere: bool = False) -> None:
-        """Call `listener` with everything that a signal tells from now on.
+        """Call `listener` at every event of a signal from now on.
 
         Args:
             name: of the signal, such as ``"l1.miss"``.
-            listener: takes what the signal tells.
-            everywhere: also what it tells of SMs that the policy does not decide for.
+            listener: takes the arguments of the signal.
+            everywhere: also at events of SMs that the policy does not decide for.
 
         Raises:
             UserError: the machine has no such signal.

@@ -46,19 +46,23 @@ class Pages(Protocol):
         """Map a page, of which no part is mapped yet."""
 
     def unmap(self, tag: int) -> Mapping:
-        """Take a page away; everything that holds its translation forgets it."""
+        """Unmap a page, and invalidate its translation everywhere."""
 
     def remap(self, tag: int, pfn: int | None = None) -> Mapping:
-        """Move a page to another frame, a fresh one by default; likewise."""
+        """Map a page to another frame (a free one by default), and invalidate its translation."""
 
     def protect(self, tag: int, *, writable: bool) -> Mapping:
-        """Give a page a permission; likewise."""
+        """Change a page's permission, and invalidate its translation everywhere."""
 
     def promote(self, tag: int, pages: int, pfn: int | None = None) -> Mapping | None:
-        """Make one page of several; likewise.  None: it cannot be."""
+        """Map `pages` pages as one large page, and invalidate their translations.
+
+        Returns:
+            The large page; None: these pages cannot become one.
+        """
 
     def coalesce(self, tag: int, pages: int) -> Mapping | None:
-        """Make one page of several where they lie; translations of its parts stay right."""
+        """Make one large page of `pages` pages where they lie; their translations stay valid."""
 
 
 @frozen(eq=False)
@@ -71,8 +75,8 @@ class StageSite:
         kind: the name of its table in the model.
         index: which of the stages with that name it is, over the whole GPU.
         below: where it sends what it cannot answer.
-        state: in which state a warp is whose translation is at this stage.
-        below_state: likewise, at the next one.
+        state: state of a warp whose translation is at this stage.
+        below_state: state of a warp whose translation is at the next stage.
         apps: applications that share the machine.
         sms: the SMs that it serves.
         pages: the pages of all address spaces.
@@ -135,7 +139,7 @@ class Stage(Component):
         """Forget a page (None: all), also where its translation is on its way."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        """What it keeps in hardware; None: it does not tell."""
+        """The storage that it needs in hardware; None: not stated."""
         return None
 
     def sent(self, paths: Sequence[str]) -> str:
@@ -148,7 +152,7 @@ class Stage(Component):
         return " + ".join(f"{path}.fills" for path in paths)
 
     def received(self, paths: Sequence[str]) -> str:
-        """What has come from the stage above, likewise."""
+        """What has come from the stage above, as a sum of counters; `paths` as for `sent`."""
         return " + ".join(f"{path}.lookups" for path in paths)
 
 
@@ -228,8 +232,8 @@ class StageProcess(Stage):
     def answered(self, translation: Translation) -> None:
         """The stage below has answered: ``translation.mapping``, or None, as the page has gone.
 
-        Unless a subclass says otherwise, it is passed back to whoever asked; what this stage asked
-        for by itself, whose ``translation.path`` is empty, ends here.
+        Unless a subclass says otherwise, the answer is passed back to the stage above; what this
+        stage asked for by itself, whose ``translation.path`` is empty, ends here.
         """
         if translation.path:
             self.pass_back(translation)
@@ -264,7 +268,7 @@ class StageProcess(Stage):
         self._send(translation, delay)
 
     def prefetch(self, tag: int, cause: Translation, delay: int = 0) -> bool:
-        """Ask the stage below for a page, on behalf of whoever asked for another one.
+        """Ask the stage below for a page, on behalf of the request `cause` for another page.
 
         Returns:
             whether it was asked: it has room, and the page is mapped or lies in an array.
@@ -286,7 +290,7 @@ class StageProcess(Stage):
         return True
 
     def pass_back(self, translation: Translation, delay: int = 0) -> None:
-        """Hand an answer of the stage below to whoever asked for it."""
+        """Hand an answer of the stage below to the stage above, which asked for it."""
         self.counters[translation.app].returned += 1
         translation.answer(delay)
 

@@ -57,7 +57,7 @@ class Storage:
         return self.count * self.entry_bits
 
     def times(self, number: int) -> Storage:
-        """So many of it."""
+        """The storage of `number` such structures."""
         return Storage(self.name, self.count * number, self.fields)
 
 

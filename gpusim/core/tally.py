@@ -43,10 +43,10 @@ class Sum:
 
 
 def sum_of(text: str) -> Sum:
-    """The sum that a text tells.
+    """The sum that is written in a text, such as ``"l1.hits + l1.misses"``.
 
     Raises:
-        ValueError: it tells none.
+        ValueError: the text is no sum.
     """
     words = re.split(r" ([+-]) ", f" + {text}")[1:]
     return Sum(text, tuple(map(_term, words[::2], words[1::2])))

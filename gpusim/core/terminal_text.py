@@ -1,4 +1,4 @@
-"""Text from files is text: what a terminal would obey is shown instead."""
+"""Text from files made safe for a terminal: control characters are shown, not obeyed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The border: files of strangers come in here, and nothing of them gets in unchecked.
+"""Reading untrusted files: bounds on size and memory, and errors that name the file.
 
 Every reader does all of its work inside one `border`, and asks one of the others before it believes
 a size.  Files that cannot be read are errors of users, never tracebacks.
@@ -26,7 +26,7 @@ SURE_BYTES = 32 << 20
 """What a packed file may unpack to however small it is."""
 
 MOST_TIMES = 100
-"""Larger ones may unpack to so many times their size: texts and tables do not pack better."""
+"""Times their own size to which larger files may unpack: texts and tables do not pack better."""
 
 MOST_LINE_BYTES = 1 << 20
 """The longest line of a text; the longest that a tracer writes have a thousandth of it."""
@@ -88,7 +88,7 @@ def memory_bound() -> Iterator[None]:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a regular file; False where nobody can tell."""
+    """Whether there is a regular file; False where the system cannot say."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):  # too long a name, a loop of links, a NUL, a folder that is shut
@@ -96,7 +96,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder; False where nobody can tell."""
+    """Whether there is a folder; False where the system cannot say."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError):

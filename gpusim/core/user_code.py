@@ -1,9 +1,9 @@
 """Code that a file names as ``"package.module:Class"``: imported where the user allows it, only.
 
-Importing a module runs it.  In Python, whoever loads a file runs code of their own already, and it
-is imported.  The command line asks (`Imports.TRUSTED`): a file must lie in a folder that the user
-has marked once with ``gpusim trust``, or the command must say ``--allow-code``; commands that only
-look at files import nothing.
+Importing a module runs it.  In Python, the caller that loads a file runs code of its own already,
+so what the file names is imported.  The command line asks (`Imports.TRUSTED`): a file must lie in
+a folder that the user has marked once with ``gpusim trust``, or the command must say
+``--allow-code``; commands that only look at files import nothing.
 """
 
 from __future__ import annotations
@@ -154,6 +154,6 @@ def is_trusted(file: Path) -> bool:
 
 
 def _list_file() -> Path:
-    """Where the list is kept: with the user's settings, not in folders that may be anyone's."""
+    """Where the list is kept: with the user's settings, not in a folder that others may write."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA")
     return (Path(base) if base else Path.home() / ".config") / "gpusim" / "trusted.json"

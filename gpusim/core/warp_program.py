@@ -41,9 +41,9 @@ class Op(IntEnum):
     SCALAR = 9
     """Load of a value that all lanes have in common, waited for like any load: transactions."""
     CONSTANT = 10
-    """Likewise, from the memory of constants."""
+    """Load of a value that all lanes have in common, from constant memory: transactions."""
     READ_ONLY = 11
-    """Likewise of what no thread of the launch changes, with an address a lane."""
+    """Load of read-only data, with an address a lane: transactions."""
     FETCH = 12
     """Wait until code is there: the argument is the number of transactions."""
 
@@ -118,7 +118,7 @@ def instructions_of(chunk: LaneChunk) -> int:
 
 
 def executed_in(chunk: LaneChunk, parts: int) -> tuple[list[int], float]:
-    """What each of so many equal parts of a chunk's warps executes.
+    """What each of `parts` equal parts of a chunk's warps executes.
 
     Returns:
         their warp instructions, as an SM counts them when it issues them; operations that a warp
@@ -219,7 +219,8 @@ class LaunchBeside(Launch, Protocol):
     ) -> Iterator[LaneChunk]:
         """As `run_block`, with the operations of `kinds`, which are among `SIDE_OPS`.
 
-        Those of other kinds are what `run_block` makes of them: nothing, arithmetic, or a load.
+        Side operations of other kinds are what `run_block` makes of them: nothing, arithmetic, or
+        a load.
         """
 
 

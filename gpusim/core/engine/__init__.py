@@ -1,4 +1,4 @@
-"""The ground that every component stands on: whole-cycle time, ports, probes, the watchdog."""
+"""The event engine of the simulator: time in whole cycles, ports, probes, the watchdog."""
 
 from gpusim.core.engine.environment import Environment, Process
 from gpusim.core.engine.loop import (

@@ -5,9 +5,9 @@ SimPy orders events by ``(time, priority, serial number)`` in one heap.  Here th
 tuples.  Two more things make components cheap:
 
 * a process may yield a **whole number of cycles** instead of a `Timeout`, or **nothing**
-  (``yield None``): it is then parked until someone calls ``process.wake.at(cycle)``;
-* a process has at most one pending wake-up, the earliest that anyone asked for, so an idle
-  component schedules nothing and a busy one is woken once a cycle, whoever asks.
+  (``yield None``): it is then parked until another one calls ``process.wake.at(cycle)``;
+* a process has at most one pending wake-up, the earliest of all that were asked for, so an idle
+  component schedules nothing and a busy one is woken once a cycle, however often it is asked to.
 
 Everything else of SimPy (events, conditions, interrupts, resources, ``run(until=...)``) works.
 """
@@ -89,7 +89,7 @@ class Process(Sleeper, simpy.Process):
     def _finish(self, error: Exception) -> None:
         """End the process: its generator returned (StopIteration) or failed."""
         if self.triggered:
-            return  # somebody woke it up after its end
+            return  # a wake-up that came after its end
         self._target = None  # type: ignore[assignment]
         if isinstance(error, StopIteration):
             self._ok = True

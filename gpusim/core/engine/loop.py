@@ -33,10 +33,10 @@ class Wakeable:
 
 
 class Waiters:
-    """Those who wait for room, in the order in which they asked, each once.
+    """A queue of senders that wait for room, in the order in which they asked, each once.
 
     Attributes:
-        waiting: them.
+        waiting: the wake-ups of these senders, the first one first.
     """
 
     __slots__ = ("waiting",)
@@ -60,7 +60,7 @@ class Waiters:
 
 
 class Wake(Wakeable):
-    """The one pending wake-up of a process: due at the earliest cycle that anyone asked for."""
+    """The one pending wake-up of a process: due at the earliest cycle that was asked for."""
 
     __slots__ = ("_buckets", "_cycles", "due", "loop", "process", "send")
 
@@ -90,7 +90,7 @@ class Wake(Wakeable):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Stall(Wakeable):
-    """Wakes a process for one reason, and tells it that this was the reason.
+    """A wake-up of a process for one reason; `active` while the process waits for this reason.
 
     A component that is stalled hands its `Stall` to whatever it waits for; until that is free,
     `active` spares it to try again whenever something else wakes it.

@@ -50,7 +50,7 @@ class NeverFull(Sink):
         return False
 
     def when_free(self, sender: Wakeable) -> None:
-        """Nobody waits for it."""
+        """Never called for: this port is never full, so no sender waits for it."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

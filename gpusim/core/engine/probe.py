@@ -1,4 +1,4 @@
-"""Probes: a component announces what happened; whoever listens records it."""
+"""Probes: a component announces an event, and the functions that listen to it are called."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ from gpusim.core.structures import Storage
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Replacement(Policy):
-    """Decides which entry of a set goes when another needs its place.
+    """Decides which entry of a set is evicted when another needs its place.
 
     One instance serves all sets of one structure: a TLB, a cache, a walk cache.  The array keeps
-    the entries of each set in a dict by key, adds and removes them, and tells the policy of every
+    the entries of each set in a dict by key, adds and removes them, and calls the policy at every
     use; the policy may put a dict into another order, but never adds or removes a key.  An array
     puts a new entry at the end and changes one that is there in its place, so that the order of a
     dict is that in which its entries came, unless the policy reorders it.
@@ -67,7 +67,7 @@ class Replacement(Policy):
         """
 
     def storage(self, sets: int, ways: int) -> Sequence[Storage] | None:
-        """What it keeps in hardware for so many sets; None: it does not tell.
+        """The storage that hardware needs for `sets` sets of `ways` ways; None: not stated.
 
         Orders and trees of sets (LRU, FIFO, tree PLRU) are not counted, as in the papers.
         """

@@ -13,7 +13,7 @@ from gpusim.core.replacement.recency import Lru
 from gpusim.core.structures import Storage, bits_for
 
 MOST_USES: Final = 7
-"""Uses of an entry that are told apart (3 bits) [our choice]."""
+"""Where the counter of an entry's uses saturates (3 bits) [our choice]."""
 
 LARGEST: Final = 3
 """What a counter of the predictor can hold (Khan et al.: 2 bits)."""
@@ -94,7 +94,7 @@ class DeadEntry(Lru):
         self._predictor = Predictor(table, threshold)
         self._ways: list[int] = []
         self._uses: list[dict[int, int]] = []
-        """By set and key: uses of an entry so far, up to the most that are told apart."""
+        """By set and key: uses of an entry so far, saturating at `MOST_USES`."""
         self._dead: list[dict[int, None]] = []
         """By set: keys of entries that are predicted dead."""
         self._sampled: list[dict[int, int]] = []
