@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 
 from gpusim.core.warp_program import Launch
+from gpusim.programs.catalog import own_program_names, program_names
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
 from tests.programs import contract
@@ -146,6 +147,12 @@ def test_an_input_that_does_not_fit(refused: Refused) -> None:
 @pytest.mark.parametrize("check", entries("CHECKS"), ids=lambda check: check.__name__)
 def test_what_else_is_known_of_a_program(check: Callable[[], None]) -> None:
     check()
+
+
+def test_every_shipped_program_is_in_the_table() -> None:
+    shipped = set(program_names()) - set(own_program_names())
+    assert shipped == {run.program for run in entries("RUNS")}
+    assert {name for table in TABLES for name in table.IN_STEP} <= shipped
 
 
 def test_every_list_of_a_table_is_run() -> None:
