@@ -21,8 +21,7 @@ _IS_MEMORY[list(MEMORY_OPS)] = True
 
 _MANY: Final = 1024
 _FEW: Final = 4
-"""Threads are few, if no more than one in so many of many takes part: to handle these alone is
-faster."""
+"""Of `_MANY` threads or more, one in `_FEW` or less are few: to handle these alone is faster."""
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -116,11 +115,11 @@ class LaneRecord:
 
     @property
     def lane_addresses(self) -> int:
-        """Those of all lanes of all warps in the accesses."""
+        """Addresses of all lanes of all warps in the accesses."""
         return len(self._arrays) * self._padded * self._blocks
 
     def add(self, op: int, arg: int, who: Who) -> None:
-        """An instruction; one that nobody executes is left out in the end."""
+        """An instruction; one that no thread executes is left out in the end."""
         if who is not None:
             number = len(self._kind)
             if len(who) < self._threads:
@@ -133,7 +132,7 @@ class LaneRecord:
         self._arg.append(arg)
 
     def access(self, op: int, array: DeviceArray[Scalar], index: Index, who: Who) -> Index:
-        """An instruction that accesses memory; not recorded if nobody takes part.
+        """An instruction that accesses memory; not recorded if no thread takes part.
 
         Returns:
             `index` if it is an int; of few threads the elements that these access; of others

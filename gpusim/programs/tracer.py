@@ -77,7 +77,7 @@ def _threads(block: Dim3) -> tuple[Lanes, Lanes, Lanes, Lanes]:
 
 @lru_cache(maxsize=8)
 def _threads_in_step(block: Dim3, count: int) -> tuple[Lanes, Lanes, Lanes, Lanes]:
-    """Likewise of so many blocks."""
+    """Linear number, x, y and z of each thread of `count` blocks, one after another; read-only."""
     tid, x, y, z = (np.tile(array, count) for array in _threads(block))
     for array in (tid, x, y, z):
         array.flags.writeable = False
@@ -135,7 +135,7 @@ class BlockTracer:
         threads: tuple[Lanes, Lanes, Lanes, Lanes],
         warp_size: int,
     ) -> None:
-        """Say who the threads are, and of which block; of several blocks: for each thread."""
+        """Set the numbers of the threads and of their block, or of each thread's block."""
         self.shape = shape
         self.tid, self.tx, self.ty, self.tz = threads
         self.threads = len(self.tid)
@@ -310,11 +310,11 @@ class StepTracer(BlockTracer):
 
 
 def _in_grid(shape: Shape, block: Any) -> tuple[Any, Any, Any]:
-    """The indices of a block in a grid, by its number; or those of several."""
+    """The indices of a block in a grid, by its number; (blocks,) numbers give (blocks,) indices."""
     x, y, _ = shape.grid
     return block % x, block // x % y, block // (x * y)
 
 
 def _at(value: NDArray[Scalar] | int | float, who: Mask | Lanes) -> NDArray[Scalar] | int | float:
-    """The values of those who take part; a number, or one value for all, stays what it is."""
+    """The values of the threads that take part; a number, or one value for all, is returned."""
     return value[who] if isinstance(value, np.ndarray) and value.size > 1 else value

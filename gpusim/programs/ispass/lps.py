@@ -69,7 +69,7 @@ def advance(k: BlockTracer, source: Floats, result: Floats, sizes: LpsParameters
     border, both stored to shared memory; barrier; six shared loads and 6 instructions, or one
     shared load on the volume's surface, which stays; S v; barrier.  Both loads are under way before
     the first use (our choice), and the set-up takes 20 instructions (our choice).  The addresses,
-    bounds and loop of a plane take `PLANE` more: so many that the suite's input has the 82 million
+    bounds and loop of a plane take `PLANE` more: with them the suite's input has the 82 million
     instructions of threads that are published for it (ISPASS 2009, Table 1).
     """
     pitch = pitch_of(sizes.width)

@@ -76,7 +76,7 @@ class ChaseParameters:
     Attributes:
         footprint: bytes, all nodes together.
         stride: bytes from one node to the next one in memory.
-        skew: each node lies further than `stride` says, by any multiple of so many bytes that is
+        skew: each node lies further than `stride` says, by any multiple of these bytes that is
             less than a stride, so that nodes that are pages apart are not in one set of a cache; 0:
             not at all.
         lanes: of the warp that have a chain of their own.

@@ -31,7 +31,7 @@ class Code:
         start: before the first access.
         ready: between that and the loop.
         ahead, sum: in each iteration before its loads, and between them and the store.
-        unroll, turn: after so many iterations, so many of the loop; 0: none.
+        unroll, turn: iterations of the unrolled loop, and instructions after them; 0: none.
         end: after the loop.
     """
 
@@ -120,7 +120,7 @@ _kernel = partial(kernel, block=BLOCK, in_step=True)
 
 
 def _some(k: BlockTracer, instructions: int, where: Mask | None) -> None:
-    """So many instructions, which may be none."""
+    """Arithmetic of any number of instructions, also of none."""
     if instructions:
         k.compute(instructions, where)
 

@@ -35,7 +35,7 @@ class Mesh:
 
 
 def make_mesh(elements: int, disorder: float, rng: np.random.Generator) -> Mesh:
-    """So many tetrahedra: a cube of cubes, with a cubic hole of a third of its side in the middle.
+    """Tetrahedra in a cube of cubes with a cubic hole of a third of its side in the middle.
 
     The smallest such grid is taken, and its last elements are left out.  Elements are numbered
     along the grid, x fastest, and then displaced by random numbers of a normal distribution.

@@ -167,7 +167,7 @@ BC_WARPS = [
 def bellman_ford(
     graph: Graph, source: int, seed: int, most: int | None
 ) -> tuple[NDArray[Any], int]:
-    """Distances after at most so many rounds, and rounds; whole ones are those of networkx."""
+    """Distances after at most `most` rounds, and rounds; whole ones are those of networkx."""
     reverse = transposed(graph)
     weight, head = whole_weights(reverse, seed).astype(int), tails(reverse)
     found = np.full(graph.vertices, UNREACHED)
