@@ -110,7 +110,7 @@ class Stage(Component):
 
     Attributes:
         prefetches: by application, what it did for prefetches that came from other stages, which
-            is in no other counters; empty: it does not tell them apart.
+            is in no other counters; empty: they are not counted apart.
         warm_below: the next stage for `warm`, where something is skipped.
     """
 

@@ -1,1 +1,1 @@
-"""How a GPU works: one room a component, side by side, not knowing each other."""
+"""The components of a GPU: one package for each, none of which imports another."""

@@ -34,7 +34,7 @@ class Part:
     Attributes:
         where: component, by its key in the model.
         instances: how many of the component there are.
-        storage: of one of them; None: its policy does not tell.
+        storage: of one of them; None: its policy does not state it.
     """
 
     where: str

@@ -1,4 +1,4 @@
-"""The slot of the L2 cache's front door: which page-table reads go past it."""
+"""The policy slot of the L2 cache's bypass: which page-table reads go past the cache."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CacheBypass(Policy):
         """
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        """What it keeps in hardware; None: it does not tell."""
+        """The storage that it needs in hardware; None: not stated."""
         return None
 
 

@@ -4,7 +4,7 @@ An L2 cache may be in partitions, each of which keeps copies of lines that lie i
 A100 or H100 (NVIDIA A100 white paper: each partition caches data for the SMs of the GPCs that are
 directly connected to it).  A line has one home, the bank that it would have without copies.  Loads
 ask the bank at the same place in the partition of their SM; a miss there asks the home, which alone
-asks DRAM, and both keep the line: so lines that are far from those who read them take room in two
+asks DRAM, and both keep the line: so lines that are far from their readers take room in two
 partitions.  Stores and atomics go to the home, and the copies of their line are gone in the same
 cycle, at no cost [our choice].
 """

@@ -103,8 +103,7 @@ class Lines:
     def dirty(self, line: Line) -> int:
         """What has to be written back of a line that is gone: a mask as `MemoryRequest.sectors`.
 
-        Where bytes are followed, dirty sectors that cannot be read are told to DRAM as written in
-        part.
+        Where bytes are followed, dirty sectors that cannot be read are marked as partly written.
         """
         name, state = line
         dirty = (state & DIRTY) >> DIRTY_SHIFT

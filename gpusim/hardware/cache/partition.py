@@ -36,6 +36,6 @@ def arrays_of(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
 
 
 def _array(config: L2Config, ways: int) -> CacheArray:
-    """So many ways of each set of a bank."""
+    """An array with `ways` ways of each set of a bank."""
     sets = config.size // config.line // config.banks // config.ways
     return CacheArray(sets * ways, ways, config.banks, config.replacement)

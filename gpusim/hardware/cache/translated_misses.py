@@ -87,7 +87,7 @@ class Translator(Protocol):
         """A miss that was let through is answered."""
 
     def evicted(self, line: int, dirty: int, app: int, bank: TranslatedMisses) -> None:
-        """A line is gone; `bank` is told when its dirty sectors, if any, have been written back."""
+        """A line has left; `bank.written_back` follows when DRAM has its dirty sectors, if any."""
 
     def wrote(self, line: int, request: VirtualRequest) -> None:
         """A store of `request` made a line dirty that is cached under the name `line`."""
@@ -130,7 +130,7 @@ class TranslatedMisses(MissPath):
         self.counters = [VirtualL2Counters() for _ in bank.counters]
         self.claims = [ClaimCounters() for _ in bank.counters]
         self._fetches = Fetches()
-        """By leading names; those who wait have been let through."""
+        """By leading names: fetches under way; the requests that wait have been let through."""
         self._fetched: dict[int, tuple[int, bool]] = {}
         """By own name of a miss let through: what it has fetched, and whether it had to."""
         self._leaving: dict[int, list[VirtualRequest]] = {}

@@ -10,8 +10,8 @@ class Clusters(Ranking):
 
     At the end of a quantum, applications that ask for least are put into the latency-sensitive
     cluster, as long as together they used no more than `share` of all service; these rank first,
-    whoever asks for least before the others.  The others are ranked by niceness: many banks at once
-    are nice, many row hits are not, as they keep others waiting.  Every `shuffle` cycles their
+    the one that asks for least before the others.  The others are ranked by niceness: many banks at
+    once are nice, many row hits are not, as they keep others waiting.  Every `shuffle` cycles their
     ranks change by the paper's insertion shuffle, so that each is first for some time, and the
     nicest most often.
 

@@ -12,7 +12,7 @@ from gpusim.hardware.dram.waiting import CONFLICT, HIT, MISS, Waiting
 
 
 class Issuer:
-    """Issues commands in the clock that it is told; the plan then holds what is next.
+    """Issues commands in the clock that it is given, and brings the plan up to date.
 
     Args:
         plan: what the banks need.

@@ -75,7 +75,7 @@ class TranslationPressure:
         self._peaks[app] = max(self._peaks[app], len(under_way))
 
     def walk_ended(self, app: int, tag: int, cycle: int) -> None:
-        """The walk has ended; the warps that wait for it are told after this."""
+        """The walk has ended; called before the warps that wait for it get its answer."""
         self._advance(cycle)
         del self._under_way[app][tag]
         self._walks[app] += 1

@@ -47,7 +47,7 @@ class DramQueue(Policy):
     changed: list[int]
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        """What it keeps in hardware; None: it does not tell."""
+        """The storage that it needs in hardware; None: not stated."""
         return None
 
     def counters(self) -> Iterator[Any]:

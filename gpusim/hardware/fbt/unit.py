@@ -134,15 +134,15 @@ class Fbt(Component):
         self._notices.send((self._finished, request))
 
     def evicted(self, line: int, dirty: int, app: int, bank: VirtualBank) -> None:
-        """Hear, after the trip, that a line has gone, and which sectors of it were dirty."""
+        """Take the notice, after the trip, that a line has gone, and which sectors were dirty."""
         self._notices.send((self._evicted, line, dirty, app, bank))
 
     def wrote(self, line: int, request: VirtualRequest) -> None:
-        """Hear, after the trip, of a store to a line that was clean, or has another name."""
+        """Take the notice, after the trip, of a store to a clean line, or one with another name."""
         self._notices.send((self._wrote, line, request))
 
     def done(self, purge: object, delay: int) -> None:
-        """Hear, after the trip and `delay`, that a bank has invalidated what it was asked to."""
+        """Take the notice, after the trip and `delay`, that a bank has done an invalidation."""
         self._notices.send((self.purges.done_with, purge), delay)
 
     # -- the process -----------------------------------------------------------------------------

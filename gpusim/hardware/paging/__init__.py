@@ -2,7 +2,7 @@
 
 A walk that finds no page on the device is a fault (`page_faults`).  The host's driver (`driver`)
 takes faults in batches, makes room in device memory (`device_memory`, `eviction`), moves pages
-over the link (`link`, `prefetch`), and lets those who wait walk again.  Pages may also stay with
+over the link (`link`, `prefetch`), and lets waiting requests walk again.  Pages may also stay with
 the host (`host`), and come when they are accessed often (`access_counters`).
 """
 

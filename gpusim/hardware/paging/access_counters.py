@@ -10,17 +10,17 @@ from gpusim.hardware.paging.placement import Placement
 
 
 class AccessCounters:
-    """Tells the driver of a block when its pages have been accessed so often over the link.
+    """Counts accesses over the link by block, and reports blocks that reach the threshold.
 
     NVIDIA's GPUs since Volta count so, for 64 KiB to 16 MiB at a time (uvm_gpu_access_counters.c:
     256 accesses of 2 MiB by default).
 
     Args:
         placement: knows which pages are remote.
-        threshold: so many accesses.
+        threshold: accesses to a block at which its pages are reported.
         block_pages: over which they are counted.
         page_shift: bytes of a page, as a power of two.
-        migrate: told a block and its remote pages.
+        migrate: called with a block and its remote pages.
     """
 
     def __init__(

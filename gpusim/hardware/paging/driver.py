@@ -82,8 +82,8 @@ class Driver(Component):
     A batch takes `batch_time` and a `fault_time` for each of its pages.  Then blocks leave until
     there is room for those pages and what the prefetch policy adds; what was stored to crosses the
     link first.  Pages that lie side by side cross it together, up to 2 MiB, and are mapped when
-    they have come.  At the end those who wait walk again.  Blocks of the batch itself are
-    spared as long as there are others.
+    they have come.  At the end the translations that wait walk again.  Blocks of the batch itself
+    are evicted only if there are no others.
 
     Args:
         memory_of: by application, the device memory that its pages lie in.
@@ -139,7 +139,7 @@ class Driver(Component):
         self._coming: set[int] = set()
         """Pages of the batch that is served."""
         self._asked: list[int] = []
-        """Those of them that were asked for, also when it has been served."""
+        """Pages of the batch that faults asked for; kept when the batch has been served."""
         self._moves: dict[int, list[int]] = {}
         """Blocks that were accessed often over the link, and their remote pages."""
         self._busy = False
@@ -278,7 +278,7 @@ class Driver(Component):
     # -- room ------------------------------------------------------------------------------------
 
     def _make_room(self, memory: DeviceMemory, pages: int, asked: Collection[int]) -> Iterator[int]:
-        """Let blocks leave until there is room for so many pages, or none is left that may."""
+        """Evict blocks until `pages` pages have room, or no block is left that may be evicted."""
         if memory.room is None:
             return
         spared = {memory.block_of(tag) for tag in asked}

@@ -1,4 +1,4 @@
-"""The slot of the driver that says which block of pages leaves the device."""
+"""The policy slot of the driver's eviction: which block of pages leaves the device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Eviction(Policy):
         seed: of the run, for policies that draw.
 
     Attributes:
-        counts: whether `accessed` is of use; else nobody calls it.
+        counts: whether `accessed` has an effect; otherwise it is never called.
     """
 
     counts: bool = False
@@ -40,7 +40,7 @@ class Eviction(Policy):
         """No page of a block is on the device any more."""
 
     def storage(self, blocks: int) -> Sequence[Storage] | None:
-        """What hardware keeps for it, for so many blocks; None: it does not tell."""
+        """The storage that it needs in hardware for `blocks` blocks; None: not stated."""
         return None
 
     @abstractmethod

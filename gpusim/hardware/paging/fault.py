@@ -29,7 +29,8 @@ class Fault:
 class FaultBuffer:
     """Faults in the order in which they came, until the host takes them.
 
-    While it is full further faults are lost; whoever caused them waits for the next replay.
+    While it is full, further faults are lost: the translations that caused them wait for the next
+    replay.
 
     Attributes:
         faults: those that the host has not taken.

@@ -48,7 +48,7 @@ class HostMemory(Component):
     Args:
         latency: of the host's memory, in cycles.
         line: bytes of a request, unless they are of sectors.
-        announce: told the address of every read or write, if somebody counts them.
+        announce: called with the address of every read or write; None: accesses are not counted.
 
     Attributes:
         requests: from the L2 cache.

@@ -114,7 +114,7 @@ class Link(Component):
         return self._move(app, size, self._overhead, to_host=to_host, pages=True)
 
     def move_line(self, app: int, size: int, *, to_host: bool) -> int:
-        """Likewise for a single access, which has no overhead."""
+        """Begin a single access, which has no overhead; returns when it has arrived."""
         return self._move(app, size, 0, to_host=to_host, pages=False)
 
     def _move(self, app: int, size: int, overhead: int, *, to_host: bool, pages: bool) -> int:

@@ -82,9 +82,9 @@ class PageFaults(Stage):
         self._tell_driver = wake
         self._answers: Port[Translation] = Port(env, f"{name}.answers")
         self._faulted: list[Translation] = []
-        """Those that wait for a replay."""
+        """Translations that wait for a replay."""
         self._again: list[Translation] = []
-        """Those that are to walk again."""
+        """Translations that are to walk again."""
         self._under_way = 0
         self.process = env.start(self._run())
         self.requests.connect(self.process)

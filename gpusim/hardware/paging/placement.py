@@ -10,7 +10,7 @@ from gpusim.hardware.paging.device_memory import DeviceMemory
 
 
 class Placement:
-    """Maps pages and takes them away; whoever holds translations or lines of them forgets these.
+    """Maps and unmaps pages, and invalidates their translations and lines everywhere.
 
     Args:
         pages: the pages of all address spaces.

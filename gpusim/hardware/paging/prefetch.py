@@ -1,4 +1,4 @@
-"""The slot of the driver that says which pages come with those that were asked for."""
+"""The policy slot of the driver's prefetching: which pages come with those that faulted."""
 
 from __future__ import annotations
 

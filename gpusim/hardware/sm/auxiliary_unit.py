@@ -19,7 +19,7 @@ _LOAD: Final = int(Kind.LOAD)
 _FETCHED: Final = -1
 """Sequence number of fetches of code: they are no loads."""
 _AHEAD: Final = -2
-"""That of fetches for which nobody waits."""
+"""Sequence number of fetches ahead of need, for which no warp waits."""
 
 
 class SideAccess(WarpAccess):
@@ -49,9 +49,9 @@ class SideAccess(WarpAccess):
 class SideUnit(Component, Owner):
     """A load/store unit for loads alone, of several SMs.
 
-    Transactions come with the lines of the L1 cache, and are cut into those of this one, which are
-    not longer.  The warp of a fetch of code waits for it and for nothing else; others wait for
-    loads as their programs say.
+    Transactions come with the lines of the L1 cache, and are cut into lines of the side cache,
+    which are not longer.  A warp waits for its fetches of code and for nothing else; it waits for
+    loads as its program says.
 
     Args:
         name, path, instance: see `Component`.
@@ -104,7 +104,10 @@ class SideUnit(Component, Owner):
         return access
 
     def fetch(self, home: Home, warp: Warp, lines: list[int], sectors: list[int], now: int) -> None:
-        """Queue a fetch of code, likewise, and one of what comes next if there is room for it."""
+        """Queue a fetch of code, and one of the lines after it if there is room.
+
+        The sender has asked ``lsu.full``.
+        """
         last = self.load(home, warp, lines, sectors, _FETCHED, now).lines[-1]
         ahead = min(self._ahead, self._page_lines - 1 - last % self._page_lines)
         if ahead > 0 and not self.lsu.full:
@@ -124,7 +127,7 @@ class SideUnit(Component, Owner):
         ]
         return [line for line, _ in cut], [mask for _, mask in cut]
 
-    # -- what its load/store unit tells ----------------------------------------------------------
+    # -- calls from its load/store unit ----------------------------------------------------------
 
     def complete(self, access: WarpAccess) -> None:
         assert isinstance(access, SideAccess)

@@ -37,7 +37,7 @@ class BlockPlacement(Policy):
         """
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        """What it keeps in hardware; None: it does not tell."""
+        """The storage that it needs in hardware; None: not stated."""
         return None
 
     @abstractmethod
@@ -98,7 +98,7 @@ class BlockScheduler(Component):
         overhead: cycles between a launch and its first block.
         dispatch: warps that are started a cycle; None: one block a cycle.
         first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
-        run_ended: told when a run has ended; returns what is to be run next, if anything.
+        run_ended: called when a run has ended; returns the launches to run next, if any.
     """
 
     path = "blocks"

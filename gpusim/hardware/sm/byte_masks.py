@@ -18,7 +18,7 @@ def add_byte_masks(
     lines: list[int],
     sectors: list[int],
 ) -> None:
-    """Tell of each store transaction the bytes that it writes in sectors it does not cover.
+    """Add to each store transaction the bytes that it writes in sectors it does not cover.
 
     Args:
         chunk: the instructions.
@@ -26,7 +26,8 @@ def add_byte_masks(
         line_bytes: of a line of a transaction.
         counts: (warps, m) transactions of each memory operation.
         lines: of all transactions, by warp, operation and lane.
-        sectors: likewise; byte masks come above the covered sectors (`BYTES_SHIFT`).
+        sectors: of all transactions, in the same order; byte masks come above the covered sectors
+            (`BYTES_SHIFT`).
     """
     shift = line_bytes.bit_length() - 1
     ends = np.cumsum(counts.ravel()).reshape(counts.shape)
@@ -42,7 +43,7 @@ def add_byte_masks(
 
 
 def _written(addresses: NDArray[np.int64], size: int, shift: int) -> dict[int, int]:
-    """By line, the bytes that lanes write, but those of sectors that they cover."""
+    """By line, a mask of the bytes that lanes write, without sectors that they write in whole."""
     masks: dict[int, int] = {}
     each = (1 << size) - 1
     for address in addresses[addresses != INACTIVE].tolist():

@@ -1,4 +1,4 @@
-"""Cache-conscious warp scheduling: who loses locality issues, others wait (Rogers et al.)."""
+"""Cache-conscious warp scheduling: warps that lose locality issue first (Rogers et al.)."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _transactions(
     Args:
         address: the addresses.
         line_bytes: line size.
-        covered: for each of them, whether its sector is written in whole; None: nobody asks.
+        covered: for each of them, whether its sector is written in whole; None: not needed.
 
     Returns:
         (warps, m) transactions of each instruction; virtual line numbers; sector masks.

@@ -11,7 +11,7 @@ from gpusim.core.engine import EventLoop, Stall, Wake, Wakeable
 from gpusim.core.request import Piece, Trailed
 
 _LONG: Final = 8192
-"""Number of entries at which the older half is forgotten: who asks about a time before is told
+"""Number of entries at which the older half is dropped: a query about an earlier time then gets
 the oldest state that is left."""
 
 

@@ -38,7 +38,8 @@ class LoadStoreUnit(Answerable):
         on_request: announces a finished transaction, the cycle in which it was issued, and the
             cycle of its answer.
         on_l1_hit: announces a load that hits the L1 cache: SM, application, warp slot, line, cycle.
-        on_l1_miss: likewise one that misses it, merged ones included.
+        on_l1_miss: announces a load that misses it, merged ones included: SM, application, warp
+            slot, line, cycle.
         full: whether the SM has to wait before it issues another memory instruction.
         point: takes its transactions through the first TLB and the L1 cache.
         done: instructions whose last transaction hit, when they have their data.
@@ -189,7 +190,7 @@ class LoadStoreUnit(Answerable):
     # -- without a clock ---------------------------------------------------------------------------
 
     def touched(self, chunk: LaneChunk, blocks: int) -> Touched:
-        """What so many blocks side by side, each of as many warps, access in a piece."""
+        """What `blocks` blocks of equal size access, side by side, in a piece."""
         return touched_by(chunk, 1 << self._line_bits, self._grain, self._knows_covered, blocks)
 
     def coalesced(self, chunk: LaneChunk) -> list[Segment]:

@@ -70,7 +70,7 @@ class LostLocality:
         losses and instructions of the SM so far, unless it is larger already.
         """
         warp = self._warps.get(slot)
-        if warp is None:  # it has ended: a load that nobody waited for
+        if warp is None:  # it has ended without waiting for this load
             return
         self._owners[line] = slot
         if line not in warp.victims:

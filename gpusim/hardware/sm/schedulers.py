@@ -67,7 +67,7 @@ class WarpScheduler(Policy):
         return 0
 
     def ended(self, warp: Schedulable) -> None:
-        """A warp has ended; told to those that hold back loads."""
+        """A warp has ended; called for schedulers that hold back loads."""
 
     def storage(self, dimensions: Dimensions, warps: int, lines: int) -> Sequence[Storage] | None:
         """What all schedulers of an SM keep in hardware together; None: they do not tell.
@@ -85,7 +85,7 @@ open_slot(Slot.WARP_SCHEDULER, WarpScheduler)
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class GreedyThenOldest(WarpScheduler):
-    """The same warp until it stalls, then the oldest ready one."""
+    """Issues from one warp until it stalls, then from the oldest ready one."""
 
     greedy = True
 

@@ -191,7 +191,7 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
             )
 
     def tlb_lookup(self, sm: int, hit: bool, cycle: int) -> None:
-        """The first TLB of an SM was looked up; of one that SMs share, all of them are told."""
+        """The first TLB of an SM was looked up; a lookup in a shared one counts for each SM."""
         if sm not in self._table:
             self._table[sm] = self._window(self._length)
         self._table[sm].add(hit, cycle)

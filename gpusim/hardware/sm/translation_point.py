@@ -34,7 +34,7 @@ class TranslationPoint:
     """Where virtual becomes physical; takes transactions through the first TLB and the L1 cache.
 
     Args:
-        unit: whose transactions they are: it is told what they wait for, and which ones hit.
+        unit: the load/store unit or side unit that starts them; called when they wait, or hit.
 
     Attributes:
         virtual: whether the L2 cache is virtual, too, and its requests carry names.
@@ -72,7 +72,7 @@ class TranslationPoint:
     def start(self, access: WarpAccess, now: int) -> bool:
         """Start the next transaction of `access`; False if it has to wait.
 
-        The stall then tells whether it waits for the next cycle, or until something is free.
+        The stall then says whether it waits for the next cycle, or until something is free.
         """
 
     @abstractmethod

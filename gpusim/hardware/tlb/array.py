@@ -17,7 +17,7 @@ from gpusim.core.structures import Dimensions, Storage
 
 @frozen
 class ArrayTraits:
-    """What holds for a TLB array as long as it lives; `TlbArray.traits` tells it once.
+    """Facts of a TLB array that never change; the machine reads them once (`TlbArray.traits`).
 
     Attributes:
         by_block_slot: it is indexed by block slots, so it cannot serve several SMs, whose slots
@@ -50,7 +50,7 @@ class TlbArray(Policy):
 
     A page is named by its *tag*, ``asid << ASID_SHIFT | vpn`` (`gpusim.core.mapping`), in the
     smallest pages of the machine.  An array gives back the very `Mapping` that it was given for a
-    page, or that `Signals.mapping` tells of it; anything else ends the run.  `slot` is the
+    page, or that `Signals.mapping` returns for it; anything else ends the run.  `slot` is the
     hardware slot of the thread block that asks, which some arrays index by.
 
     What `ArrayTraits` has, an array states as attributes of these names, of its class or of the
@@ -106,7 +106,7 @@ class TlbArray(Policy):
         return None
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        """What it keeps in hardware; None: it does not tell."""
+        """The storage that it needs in hardware; None: not stated."""
         return None
 
     def counters(self) -> tuple[object, ...]:
@@ -114,7 +114,7 @@ class TlbArray(Policy):
         return ()
 
     def counters_of(self, asid: int) -> tuple[object, ...]:
-        """Those of its own that it keeps for each address space."""
+        """Counters of its own for one address space, beside those of `counters`."""
         return ()
 
 

@@ -50,7 +50,7 @@ class ColtArray(ClusterArray):
         if config.sub_entries > LINE_ENTRIES:
             raise OptionError(
                 "sub_entries",
-                f"must be at most {LINE_ENTRIES}: a walk reads so many entries of the page table "
+                f"must be at most {LINE_ENTRIES}: the entries of the page table that a walk reads "
                 "at once",
             )
         super().__init__(config)

@@ -143,7 +143,7 @@ class DeadPages(FillPolicy):
         self._hit.clear()
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
-        """The bit of each entry that tells whether it was hit is not counted, as valid bits."""
+        """The predictor's tables; the hit bit of each entry is not counted, as valid bits."""
         counters = 1 << self._page_bits + self._region_bits
         kept = [
             Storage("counters of dead pages", counters, {"counter": self._counter_bits}),
@@ -172,7 +172,7 @@ class DeadPages(FillPolicy):
 
 
 def fold(number: int, bits: int) -> int:
-    """The XOR of all pieces of so many bits of a number."""
+    """A number folded to `bits` bits: the XOR of all its pieces of that width."""
     folded = 0
     while number:
         folded ^= number & (1 << bits) - 1

@@ -21,14 +21,15 @@ class FillPolicy(Policy):
     """Decides what a TLB is filled with; what it keeps out, it may keep in a buffer of its own.
 
     Lookups probe that buffer in parallel with the array: a page found there is a hit, in the same
-    cycle in which the array would have told that it has not got it.
+    cycle in which the array would have missed.
 
-    A policy has no clock: each call tells the cycle, which never goes back.  Prefetches are not
-    told of; what only a prefetch asked for is filled on behalf of the one that caused it.
+    A policy has no clock: each call has the cycle, which never goes back.  Lookups of prefetches
+    do not call it; what only a prefetch asked for is filled on behalf of the request that caused
+    the prefetch.
 
     Attributes:
-        follows: it is told what becomes of the pages that it lets in, by `used` and `evicted`; it
-            is refused on an array that does not hand on what it evicts (`TlbArray.spills`).
+        follows: the TLB calls `used` and `evicted` for the pages that it lets in; the policy is
+            refused on an array that does not hand on what it evicts (`TlbArray.spills`).
     """
 
     follows: ClassVar[bool] = False
@@ -63,7 +64,7 @@ class FillPolicy(Policy):
         return None
 
     def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:
-        """A lookup, told once however often it was retried; a page found by `find` is a hit."""
+        """Called once a lookup, however often it is retried; a page found by `find` is a hit."""
 
     def used(self, tag: int) -> None:
         """A lookup has found a page in the array."""
@@ -79,7 +80,7 @@ class FillPolicy(Policy):
         """Forget all pages."""
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        """What it keeps in hardware; None: it does not tell."""
+        """The storage that it needs in hardware; None: not stated."""
         return None
 
     def counters(self, app: int) -> tuple[object, ...]:

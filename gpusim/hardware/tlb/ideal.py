@@ -1,4 +1,4 @@
-"""The TLB that always hits: tells what the machine would do if this level cost only its latency."""
+"""The TLB that always hits: an upper bound, in which this level costs nothing but its latency."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class PrefetchTlbCounters:
 
 @attr.s(auto_attribs=True)
 class TlbCounters(PrefetchTlbCounters):
-    """Likewise for its warps."""
+    """Demand lookups of one application in one TLB; hits + misses = lookups."""
 
 
 declare_metrics(
@@ -145,7 +145,7 @@ class TlbLevel(Stage, FirstTlb):
     The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
     its ports; deeper levels take `Translation`s from their `requests` port.  A lookup that starts
     in cycle *t* has its outcome in *t + latency*; a miss is then sent on to `below`, and its
-    answer comes back on `fills`, is put into the array, and answers everyone who waits.
+    answer comes back on `fills`, is put into the array, and answers all lookups that wait for it.
     `below_state` is the state of a warp whose translation is at `below`; `fill_policy` decides
     what goes into the array, None: everything.
 
@@ -403,7 +403,7 @@ class TlbLevel(Stage, FirstTlb):
         return True
 
     def _look_for_prefetch(self, translation: Translation) -> Mapping | None:
-        """Likewise for a page that no warp has asked for yet."""
+        """Look up a page for a prefetch: counted apart, and without effect on `fill_policy`."""
         mapping = self.array.lookup(translation.tag, translation.slot)
         if mapping is not None:
             counters = self.prefetches[translation.app]

@@ -181,8 +181,8 @@ class MaskTokens(FillPolicy):
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         """As MASK §7.4 counts, but with a bit for each warp slot instead of 256 a core.
 
-        That is what makes 13 bytes a core.  As many applications are told apart as there are SMs;
-        miss rates of the epoch before are not counted.
+        That is what makes 13 bytes a core.  There are counters for as many applications as there
+        are SMs; miss rates of the epoch before are not counted.
         """
         entry = {"page": dimensions.page_bits, "frame": dimensions.frame_bits}
         entry["rest"] = max(_ENTRY_BITS - sum(entry.values()), 0)

@@ -118,7 +118,7 @@ class SetAssociativeArray(ArrayOfSets):
     def _insert_and_spill(
         self, tag: int, mapping: Mapping, spilled: list[dict[int, Mapping]]
     ) -> int:
-        """Likewise, with a look at what goes; larger pages are not handed on."""
+        """Insert as `insert` does, and note evicted entries of the smallest pages in `spilled`."""
         size = mapping.pages.bit_length() - 1
         key = _key(tag, size) if size else tag
         if size and size not in self._large:

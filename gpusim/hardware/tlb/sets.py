@@ -146,10 +146,10 @@ class SetKind(Policy):
         """An empty set, chosen by `index_bits` low bits of the page number."""
 
     def storage(self, page_bits: int, frame_bits: int) -> Sequence[Storage] | None:
-        """What a set keeps in hardware; None: it does not tell.
+        """The storage that a set needs in hardware; None: not stated.
 
         Args:
-            page_bits: of a page number that the choice of the set does not tell.
+            page_bits: of a page number that the choice of the set does not imply.
             frame_bits: of a frame number.
         """
         return None

@@ -87,7 +87,7 @@ class StaticWaysArray(TlbArray):
         return (*part.counters(), *part.counters_of(asid))
 
     def _dealt_out(self, ways: Sequence[int]) -> list[TlbArray]:
-        """An array for each application, which has so many ways of every set."""
+        """An array for each application, with its number of `ways` of every set."""
         sets = self._config.entries // self._config.ways
         parts = [attrs.evolve(self._config, entries=sets * one, ways=one) for one in ways]
         return [make_policy(Slot.TLB_ARRAY, self._policy, part) for part in parts]

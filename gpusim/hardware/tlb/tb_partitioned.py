@@ -44,7 +44,7 @@ class TbPartitionedArray(ArrayOfSets):
         config: the TLB; its latency in cycles.
         parallel_compare: all sets of a block are searched at once.
         hold_port: a search of several sets holds the port until it ends; otherwise the next lookup
-            may begin a cycle later, in other sets [our choice: the paper tells of time only].
+            may begin a cycle later, in other sets [our choice: the paper states time only].
         flush_on_kernel: a new kernel finds the TLB empty.
         merged_fill: a translation that several blocks wait for goes to the sets of ``"each"`` of
             them, or of the ``"first"`` that asked [our choice: the paper does not say].

@@ -1,7 +1,7 @@
 """Tokens to fill a TLB: how many an application has, and which of its warps hold them (MASK §5.2).
 
-Nothing of an application depends on another one, so each has its own `Tokens`, which are told the
-cycle and notice themselves when an epoch is over.
+Applications do not depend on each other here, so each has its own `Tokens`: their methods take the
+cycle, and end an epoch that is over.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Epoch(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Tokens:
-    """Those of one application: as a share of its warps, since their number changes [our choice].
+    """The tokens of one application: a share of its warps, as their number changes [our choice].
 
     After each epoch that share of the warps seen in it, one a SM at least, get tokens.  Until the
     first epoch with lookups has ended, and on an SM that had none in the epoch before, all warps

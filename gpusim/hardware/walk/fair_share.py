@@ -18,9 +18,9 @@ class FairShare(WalkOrder):
 
     Pratheek et al., *Improving GPU Multi-tenancy with Page Walk Stealing*, HPCA 2021: each tenant
     owns as many walkers as the others, and a walker whose owner has no walk that waits takes one of
-    another tenant.  [Our choice: walkers have no owners.  Whoever has fewer walks under way than
-    others gets the next walker that is free, which comes to an even share while all have walks that
-    wait, and to all walkers for one that is alone.]
+    another tenant.  [Our choice: walkers have no owners.  The tenant with the fewest walks under
+    way gets the next free walker, which comes to an even share while all tenants have walks that
+    wait, and to all walkers for a tenant that is alone.]
     """
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ class WalkOrder(Policy):
         """Index of the walk that begins now; there is at least one, the oldest first."""
 
     def storage(self, dimensions: Dimensions, walkers: int, queue: int) -> Sequence[Storage] | None:
-        """What it keeps in hardware beside the queue of walks; None: it does not tell.
+        """The storage it needs in hardware beside the queue of walks; None: not stated.
 
         Args:
             dimensions: of the machine.

@@ -35,8 +35,8 @@ class Coalescer(StageProcess):
 
     It looks when a walk has found a small page there.  All pages have to be mapped, with the same
     permission, to the frames of an aligned 2 MiB in the same order; nothing is moved.  TLBs may go
-    on using translations of the small pages, which stay right, and need not be told; what the
-    driver does takes no time [our choice: it is in nobody's way].
+    on using translations of the small pages, which stay valid, so nothing is invalidated; what the
+    driver does takes no time [our choice: no access waits for it].
 
     Args:
         site: where it stands.

@@ -71,7 +71,7 @@ class PageTable:
     Attributes:
         levels: of a walk of the smallest pages, the longest there is.
         mapped_pages: mappings made when pages were first asked for, and by `map`.
-        on_demand: whether pages are mapped only when somebody has brought them (`look`).
+        on_demand: whether pages are mapped only once they are on the device (`look`).
     """
 
     def __init__(
@@ -113,7 +113,11 @@ class PageTable:
         return path
 
     def look(self, asid: int, vpn: int) -> PagePath:
-        """Likewise; a page that nobody has brought is `NOWHERE`, if pages come on demand."""
+        """What the walk of a page reads; `NOWHERE` for a page that demand paging has not brought.
+
+        Raises:
+            UserError: it lies beyond the tree, or physical memory is full.
+        """
         if not self.on_demand or asid << ASID_SHIFT | vpn in self._paths:
             return self.walk(asid, vpn)
         entries, prefixes = self._trace(asid, vpn, self._unit)
@@ -152,7 +156,7 @@ class PageTable:
             for vpn in range(one.base >> shift, (last >> shift) + 1):
                 self.walk(asid, vpn)
 
-    # -- changes: whoever keeps translations has to be told (`gpusim.machine.pages`) -----------
+    # -- changes: `gpusim.machine.pages` invalidates translations that are kept elsewhere ------
 
     def map(
         self, asid: int, vpn: int, pfn: int, pages: int = 1, *, writable: bool = True

@@ -39,7 +39,7 @@ class ShortestJobFirst(WalkOrder):
         self._left: dict[object, int] = {}
         """By instruction: its walks that have not ended."""
         self._current: object = None
-        """The instruction whose walk began last; None: a prefetch, or nobody's."""
+        """The instruction whose walk began last; None: no walk yet, or that of a prefetch."""
         self._oldest: Walk | None = None
         self._passed = 0
         """Walks that began before the oldest one that waits, since it is the oldest."""

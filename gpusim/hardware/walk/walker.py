@@ -233,9 +233,9 @@ class Walkers(Stage):
             cache.replacement.attach(signals)
 
     def shoot_down(self, tag: int | None) -> None:
-        """Lines of the page table that hold the entry of a page are read again.
+        """Invalidate lines of the page table that hold the entry of a page; None: all.
 
-        Whoever waits for a walk of it is told by the stages above.
+        Requests that wait for a walk of it are invalidated by the stages above.
         """
         if self._lines is None:
             return

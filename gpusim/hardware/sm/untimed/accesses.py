@@ -23,8 +23,8 @@ _KINDS[list(KIND_OF_OP)] = list(KIND_OF_OP.values())
 
 _FEW: Final = 2
 _SAMPLED: Final = 67
-"""If no more than one lane in so many takes part, of one lane in so many that is looked at, to
-handle these alone is faster."""
+"""Of one lane in `_SAMPLED`, if no more than one in `_FEW` takes part, it is faster to handle the
+lanes that take part alone."""
 
 NOTHING = np.zeros((2, 0), dtype=np.int64)
 """No touches."""
@@ -35,9 +35,9 @@ class Touched:
 
     Attributes:
         touches: (2, n): the names of touches (`KIND_BITS`), and of each the sectors, as in
-            `gpusim.core.warp_program.Segment`.  Those of a block stand together, in their order;
-            of neighbours that have one line there is one.
-        bounds: where those of each block begin, and where the last ones end.
+            `gpusim.core.warp_program.Segment`.  Touches of a block stand together, in their order;
+            neighbours with the same line are one touch.
+        bounds: (blocks + 1,): where the touches of each block begin, and where the last ones end.
     """
 
     __slots__ = ("bounds", "touches")
@@ -47,7 +47,7 @@ class Touched:
         self.bounds = bounds
 
     def of(self, number: int) -> Ints:
-        """Those of a block."""
+        """(2, n): the touches of block `number`."""
         return self.touches[:, self.bounds[number] : self.bounds[number + 1]]
 
 
@@ -59,9 +59,9 @@ def touched_by(
     Args:
         chunk: the piece.
         line_bytes: line size of the L1 cache.
-        grain: `SECTOR_BYTES`, or the line size where nobody asks for sectors: then a touch is of
-            all that a line has.
-        covered: stores tell which sectors they write in whole.
+        grain: `SECTOR_BYTES`, or the line size where sectors do not matter: then a touch is of a
+            whole line.
+        covered: whether stores state which sectors they write in whole.
         blocks: whose warps stand side by side in the piece, as many of each.
     """
     if not chunk.address.size:
@@ -148,7 +148,7 @@ def _runs(address: Ints, grain: int) -> tuple[Ints, Ints]:
 
 
 def _by_block(block: Ints) -> Ints:
-    """Places of things, those of a block together and in their order."""
+    """The order that sorts by block, and keeps the order of each block's own."""
     return np.argsort(block.astype(np.uint16), kind="stable")
 
 

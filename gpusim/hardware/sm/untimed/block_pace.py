@@ -39,7 +39,7 @@ class Turns:
         """Each time, how much of what a block did in it a piece is."""
 
     def learn(self, rank: int, rows: int, cycles: int) -> None:
-        """A block of this rank has executed so many instructions in so many cycles."""
+        """Note that a block of this rank has executed `rows` instructions in `cycles` cycles."""
         while rank >= len(self._rows):
             self._rows.append(0)
             self._cycles.append(0)

@@ -13,7 +13,7 @@ from gpusim.core.warp_program import LaneChunk, executed_in
 from gpusim.hardware.sm.untimed.accesses import Ints, Touched
 
 Toucher = Callable[[LaneChunk, int], Touched]
-"""What so many blocks touch in a piece (`gpusim.hardware.sm.untimed.accesses`)."""
+"""What a number of blocks touches in a piece (`gpusim.hardware.sm.untimed.accesses`)."""
 
 
 class Part:
@@ -66,7 +66,7 @@ class InStep:
     Args:
         pieces: what they execute, the warps of one block after those of another.
         count: how many there are.
-        touched: tells what a piece accesses.
+        touched: returns what a piece accesses.
     """
 
     def __init__(self, pieces: Iterator[LaneChunk], count: int, touched: Toucher) -> None:

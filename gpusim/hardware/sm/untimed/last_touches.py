@@ -83,7 +83,7 @@ class LastTouches:
         names, sectors, homes, at: of each SM, line and kind the last touch, in order: its name
             (`skipped_accesses.KIND_BITS`), the sectors of all, position of the SM, and its number
             among all touches.
-        pages, seats, page_at: likewise of each SM (and slot) and page the last use: number of the
+        pages, seats, page_at: of each SM (and slot) and page the last use, in order: number of the
             page, SM and block slot (`SLOT_BITS`), and number of the touch.
         found: pages in the order of their first uses.
         blocks: by seat, the block that was there last.

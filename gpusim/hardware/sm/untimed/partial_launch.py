@@ -57,19 +57,19 @@ class Rest:
         return len(self.begun) + self.launch.blocks - self.next
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
-        """Execute the `block`-th of those that are left, from where it is."""
+        """Execute the `block`-th block that is left, from where it is."""
         return self.run_block_beside(block, warp_size, frozenset())
 
     def run_block_beside(
         self, block: int, warp_size: int, kinds: frozenset[int]
     ) -> Iterator[LaneChunk]:
-        """Likewise, with operations of side caches."""
+        """Execute the `block`-th block that is left, with the side operations of `kinds`."""
         if block < len(self.begun):
             return self.begun[block].chunks
         return self.begin(self.next + block - len(self.begun), warp_size, kinds)
 
     def has_been_paused(self, block: int) -> bool:
-        """Whether one of those that are left has been timed and paused."""
+        """Whether the `block`-th block that is left has been timed and paused."""
         return block < len(self.begun) and self.begun[block].been_paused
 
     def segments_of(self, block: int) -> list[list[Segment]]:
@@ -101,7 +101,7 @@ class Rest:
                 self.ahead.update((other, found.parts_of(other - block)) for other in together)
 
     def go_on(self, placed: int, paused: list[SkippedBlock]) -> None:
-        """So many of those that were left have been placed, and some of them have been paused."""
+        """Note that the first `placed` blocks left were placed; `paused` are paused again."""
         self.next += max(placed - len(self.begun), 0)
         self.begun = [*paused, *self.begun[placed:]]
 

@@ -26,9 +26,9 @@ from gpusim.hardware.sm.warp import Block, SkippedBlock
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Pace:
-    """Tells schedulers what to skip and what to time.
+    """Decides what schedulers skip and what they time.
 
-    It is asked before each launch, after each piece, and when a scheduler has paused.
+    Schedulers call it before each launch, after each piece, and when they have paused.
     """
 
     def skips(self, scheduler: SkippingScheduler) -> bool:
@@ -40,7 +40,7 @@ class Pace:
         return True
 
     def may_time(self, scheduler: SkippingScheduler) -> bool:
-        """Whether what is next may be timed now; if not, whoever says so wakes the scheduler."""
+        """Whether what is next may be timed now; if not, this object wakes the scheduler later."""
         return True
 
     def goes_around(self) -> bool:
@@ -71,7 +71,7 @@ class SkippingScheduler(BlockScheduler):
             of their warps.
         waiting_pieces: of these, and of earlier ones, that warps had not begun, as they came apart.
         paused: how many blocks have been paused, each as often as it was.
-        paused_again: those of them that had been paused before.
+        paused_again: how many of these pauses were of blocks that had been paused before.
     """
 
     pace: Pace
@@ -256,7 +256,7 @@ class SkippingScheduler(BlockScheduler):
             block.chunks = rest.begin(index, warp_size, self._beside(block.home))
 
     def _in_turn(self, resident: list[SkippedBlock], shares: list[float]) -> list[SkippedBlock]:
-        """Those that have a turn: the faster ones of an SM have more of them."""
+        """The blocks that have a turn now; faster blocks of an SM have more turns."""
         found, older = [], [0] * len(self._sms)
         for block in resident:
             rank = older[block.home]
@@ -271,7 +271,7 @@ class SkippingScheduler(BlockScheduler):
         return self._turns.setdefault(rest.name, Turns(len(self._sms)))
 
     def _touched(self, chunk: LaneChunk, blocks: int) -> Touched:
-        """What so many blocks side by side access in a piece."""
+        """What `blocks` blocks access, side by side, in a piece."""
         return self._sms[0].lsu.touched(chunk, blocks)
 
     def _without_clock(
