@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Generator
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from gpusim.config.schema import L2Config
-from gpusim.core.engine import NEVER, Environment, Port, Sleeper
-from gpusim.core.interfaces import Inbound
+from gpusim.core.engine import NEVER, Environment, Port
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import COVERED_SHIFT
 from gpusim.files.units import Bytes, Hertz, cycles
 from gpusim.hardware.cache import BankSite, DramMisses, L2Bank, TranslatedMisses
 from gpusim.hardware.cache.page_table_reads import make_levels
+from tests.hardware.mocks import MockLink
 
 LATENCY, DRAM, TRIP = 10, 100, 7
 LINE, LINES_OF_PAGE = 128, 32
 WHOLE = 0b1111
-
-
-class MockLink(Inbound):
-    """The crossbar's way out: what the test puts there comes in the cycle that it says."""
-
-    def __init__(self) -> None:
-        self.queue: list[tuple[int, MemoryRequest]] = []
-        self.ready = NEVER
-
-    def connect(self, receiver: Sleeper) -> None:
-        self.receiver = receiver
-
-    def put(self, cycle: int, request: MemoryRequest) -> None:
-        insort(self.queue, (cycle, request), key=itemgetter(0))
-        self.ready = self.queue[0][0]
-        self.receiver.wake.at(self.ready)
-
-    def head(self) -> MemoryRequest:
-        return self.queue[0][1]
-
-    def take(self) -> MemoryRequest:
-        _, request = self.queue.pop(0)
-        self.ready = self.queue[0][0] if self.queue else NEVER
-        return request
 
 
 class Bench:
