@@ -143,7 +143,7 @@ def _check_copies(config: GpuConfig) -> Iterator[Problem]:
 
 
 def _check_hash(config: GpuConfig) -> Iterator[Problem]:
-    """A hash fits the L1's sets and the number of L2 banks, and likewise in each MIG instance."""
+    """A hash fits the L1's sets and the number of L2 banks, also in each MIG instance."""
     if config.l1.hash is not None and (sets := config.l1.sets) & (sets - 1):
         yield Problem(("l1", "hash"), f"needs a power of two of sets, not {sets}")
     if refusal := hash_refusal(config.l2.hash or "", config.l2.banks):

@@ -18,7 +18,7 @@ _L2_BANK_BYTES, _CHANNEL_BYTES, _DRAM_BANK_BYTES = 16 << 10, 64 << 10, 4 << 10
 def check_memory(config: GpuConfig) -> Iterator[Problem]:
     """Parts that would take more memory than there is for all of the machine.
 
-    If only all together would, the largest is told.
+    If only all together would, the largest is named.
     """
     parts = list(_parts(config))
     most, needed = memory_limit(), sum(size for _, size in parts)

@@ -21,7 +21,7 @@ def check_unified(config: GpuConfig) -> Iterator[Problem]:
             yield Problem(_CARVE_OUTS, "is missing: what shared memory can take of l1.unified")
         return
     if l1.line < 1 or l1.ways < 1 or l1.sets < 1:
-        return  # told elsewhere
+        return  # another check refuses these values
     try:
         sizes = [size for size, _ in l1.splits]
     except ValueError as error:

@@ -22,7 +22,7 @@ def choice_of(*choices: str | int, default: Any = _FIRST) -> Any:
 
     Args:
         choices: the values.
-        default: what it is unless a model says otherwise: the first, if not told; None: nothing
+        default: the value where a model has none; not given: the first choice; None: nothing
             (``"none"`` in a model).
     """
     value = choices[0] if default is _FIRST else default

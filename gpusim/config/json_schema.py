@@ -117,7 +117,7 @@ class Schemas:
         return {"type": "object", "additionalProperties": inside}
 
     def _value(self, kind: Any, metadata: Mapping[Any, Any]) -> Schema:
-        """A single value; in a layer numbers may also be so many times what they were."""
+        """A single value; in a layer a number may also be a multiple of the value below."""
         found = dict(_PLAIN.get(kind, {}))
         if kind in _QUANTITIES:
             pattern, example = _QUANTITIES[kind]

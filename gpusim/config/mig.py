@@ -30,7 +30,7 @@ class MigConfig:
         return tuple(int(word[:-1]) for word in words)
 
     def refusal(self, instances: Sequence[int]) -> str:
-        """Why there cannot be instances of so many slices each side by side; empty if there can."""
+        """Why instances of these sizes, in slices, do not fit together; empty if they do."""
         for size in instances:
             if size not in self.sizes:
                 return (

@@ -63,7 +63,7 @@ class PagingConfig:
         pinned: names of arrays that stay with the host; lines of them cross the link.
         migration: a page comes to the device at its first ``"fault"``; after ``"accesses"`` over
             the link, counted by block; or ``"never"``: all is read and written over the link.
-        threshold: so many accesses.
+        threshold: accesses after which a block's pages come, where migration is ``"accesses"``.
         migration_block: bytes over which accesses are counted, and that then come together.
         host_latency: of the host's memory, when a line is read over the link.
         link: to the host.

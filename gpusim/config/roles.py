@@ -175,5 +175,5 @@ def _product(factor: Setting, value: object, key: Key) -> int | str:
             return format_bytes(int(product)) if isinstance(value, str) else int(product)
     raise UserError(
         f"{factor.where}: {'.'.join(key)} = {{{TIMES} = {factor.value}}}: the machine has "
-        f"{value!r}, and so many times that is no whole number or size"
+        f"{value!r}, and the product is no whole number or size"
     )

@@ -195,7 +195,7 @@ class TlbConfig:
     ideal: bool = False
 
     def part(self, slices: int, whole: int) -> TlbConfig:
-        """That of an instance of so many of all slices."""
+        """The TLB of an instance with `slices` of the `whole` slices of a GPU."""
         if self.scope != SLICES:
             return self
         given = {name: value for name in CUT if (value := getattr(self, name)) is not None}
@@ -401,7 +401,7 @@ class L2Config:
 SUB_PAGE = 4096
 """Bytes of the smallest page, which an entry of the table with a line vector maps."""
 FBT_LEVEL = "FBT"
-"""Name of the forward table among the TLB levels, and of the state of those who wait for it."""
+"""Name of the forward table among the TLB levels, and of the state of warps that wait for it."""
 
 
 @frozen
@@ -539,7 +539,7 @@ class GpuConfig:
         }.get(scope, self.sm.count)
 
     def instance(self, slices: int) -> GpuConfig:
-        """The GPU that a MIG instance of so many slices is, alone: its part of what is cut.
+        """The GPU that a MIG instance of `slices` slices is, alone: its part of what is cut.
 
         What a TLB, a bank, a channel or a walk cache is like does not depend on their number, but
         for TLBs of scope ``"slices"``.

@@ -1,4 +1,4 @@
-"""What is made of files is kept while the files stay as they are: their names say nothing of it.
+"""A cache of what is made of files, valid while the files stay unchanged, whatever their names.
 
 A file counts as unchanged if device, inode, size and both times are the same: to read it again,
 to compare, would be as dear as what is kept.  One that was changed a moment ago could change once

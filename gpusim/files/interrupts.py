@@ -1,4 +1,4 @@
-"""Ctrl-C at a time when nothing is half-done."""
+"""Ctrl-C held back until nothing is half-done."""
 
 from __future__ import annotations
 

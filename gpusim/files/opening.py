@@ -1,4 +1,4 @@
-"""Opening HDF5 files of strangers: nothing but the file itself is read."""
+"""Opening untrusted HDF5 files: nothing but the file itself is read."""
 
 from __future__ import annotations
 

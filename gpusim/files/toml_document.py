@@ -95,7 +95,7 @@ def read_document(path: Path) -> Document:
 
 
 def _check(path: Path, data: Mapping[str, Any]) -> None:
-    """Refuse what nobody means: tables in tables without end, and numbers of thousands of digits.
+    """Refuse absurd documents: tables nested without end, and numbers of thousands of digits.
 
     Raises:
         UserError: names the key.

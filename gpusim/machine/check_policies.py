@@ -1,4 +1,4 @@
-"""Checks that need the rooms of the machine: which policies there are, and what DRAM can be."""
+"""Checks that need the components themselves: which policies there are, and what DRAM can be."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _walk_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
 
 
 def _replaced(policy: PolicyConfig, entries: int, ways: int) -> Sequence[Storage] | None:
-    """What a replacement policy keeps for so many entries in sets of so many ways."""
+    """The storage of a replacement policy for `entries` entries in sets of `ways` ways."""
     return make_replacement(policy, ways).storage(entries // ways, ways)
 
 

@@ -1,6 +1,6 @@
 """What a class declares: methods with their parameters, what is abstract, names with types.
 
-A compiled class does not tell that by itself; a table does, which was made when it was compiled.
+A compiled class does not hold that itself; a table does, which was made when it was compiled.
 """
 
 from __future__ import annotations

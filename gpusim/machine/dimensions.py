@@ -1,4 +1,4 @@
-"""How wide the structures of a machine are."""
+"""Widths in bits of the numbers that a machine's structures keep, to count their storage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpusim.core.structures import VIRTUAL_BITS, Dimensions, bits_for
 
 
 def dimensions(config: GpuConfig) -> Dimensions:
-    """Those of a machine."""
+    """The widths of page numbers, frame numbers and other fields in a machine."""
     offset = bits_for(config.memory.page)
     return Dimensions(
         page_bits=VIRTUAL_BITS - offset,

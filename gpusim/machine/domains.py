@@ -1,4 +1,4 @@
-"""Who shares which part of the memory system: numbers only, nothing is built here."""
+"""Which SMs share which part of the memory system: numbers only, nothing is built here."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Partitions:
 
     @classmethod
     def of(cls, config: GpuConfig) -> Partitions:
-        """Those of a whole GPU."""
+        """The partitions of a whole GPU."""
         parts, banks, gpcs = config.l2.partitions, config.l2.banks, config.gpcs
         sms_of_gpc = config.sms_of("gpc")
         return cls(

@@ -134,7 +134,7 @@ def _side_caches(machine: Machine, but: str = "") -> list[str]:
 
 
 def _page_table_reads(machine: Machine) -> Iterator[Law]:
-    """Those of all levels, where they go to the L2 cache."""
+    """Page-table reads of the L2 cache equal those of all levels of the page table."""
     paths = [level.path for level in machine.page_table_levels]
     if not paths:
         yield Law("l2.translation_lookups", "0 * l2.lookups", other="0: no walk reads the L2 cache")

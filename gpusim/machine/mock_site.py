@@ -1,4 +1,4 @@
-"""A place for a policy that is only made to see whether it can be, or to ask what it keeps."""
+"""A stand-in for the machine around a policy that is made only to check it or count its storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SOME_PAGE = 4096
 
 
 def trial_site(name: str, stage: StageConfig) -> StageSite:
-    """Where a stage of translation could stand, in no machine."""
+    """A site for a stage of translation that is in no machine."""
     env = Environment()
     frames = FirstTouchFrames(SOME_FRAMES, 0)
     pages = Pages(PageTable(SOME_PAGE, 4, [Memory(SOME_PAGE, SOME_PAGE << 12, frames)]))

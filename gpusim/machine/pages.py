@@ -17,10 +17,10 @@ class Holder(Protocol):
 
 
 class Pages:
-    """The page table, and everything that has to be told when it changes.
+    """The page table, and the components that keep translations of it, which changes invalidate.
 
-    A change and the shootdown of all who hold what has changed happen in one cycle; what that
-    costs arises from the translations that are asked for again.
+    A change of a page and its shootdown in all components that keep its translation happen in one
+    cycle; what that costs arises from the translations that are asked for again.
 
     Args:
         table: the page table of all address spaces.
@@ -28,8 +28,8 @@ class Pages:
     Attributes:
         page_bytes: of the smallest pages.
         holders: TLB levels, walkers, stages of one's own.
-        virtual: begins the shootdown of a page (None: all) where caches are virtual; it tells the
-            TLBs itself, and purges lines.
+        virtual: begins the shootdown of a page (None: all) where caches are virtual, which also
+            invalidates entries of TLBs, and purges lines.
     """
 
     def __init__(self, table: PageTable) -> None:
@@ -79,8 +79,9 @@ class Pages:
     def coalesce(self, tag: int, pages: int) -> Mapping | None:
         """Make one page of several where they lie; None: it cannot be.
 
-        Nobody is told: translations of its parts tell the same frames, and may be used until they
-        are evicted.  Virtual caches, which know pages and not frames, are told as by `promote`.
+        Nothing is invalidated: translations of its parts lead to the same frames, and may be used
+        until they are evicted.  Virtual caches, which know pages and not frames, are changed as by
+        `promote`.
         """
         if self.virtual is not None:
             return self.promote(tag, pages)

@@ -32,7 +32,7 @@ from gpusim.machine.tenants import Tenant
 
 
 class Paging:
-    """All parts of it; made before the memory system, which it is then told of.
+    """All parts of demand paging; made before the memory system, and then connected to it.
 
     Args:
         memories: by application, the physical memory that its pages lie in.

@@ -1,4 +1,4 @@
-"""Applications on a machine."""
+"""Tenants: applications on a machine, with the SMs that each has."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ from gpusim.machine.pages import Pages
 
 
 class TranslationStages:
-    """All stages of a machine, as its model lists them; each is told only what is below it.
+    """All stages of a machine, as its model lists them; each knows only the stage below it.
 
     Args:
         system_of: by SM, the memory system behind its TLBs.

@@ -2,7 +2,7 @@
 
 What is looked at: in which states the warp-cycles grew (or shrank) that the slower run has more
 of, the headline numbers of the component that these states wait for, and how evenly L2 banks and
-DRAM channels were loaded.  Where none of it stands out, that is what is told.
+DRAM channels were loaded.  Where none of it stands out, the answer says so.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def likely_cause(a: Result, b: Result, summary: pd.DataFrame, stalls: pd.DataFra
         a: a run.
         b: the one that is compared with it.
         summary: headline numbers of both, as `Comparison` has them.
-        stalls: warp-cycles of both, likewise.
+        stalls: warp-cycles of both, as `Comparison` has them.
     """
     other_work = _other_work(summary)
     lengths = summary.loc["time"]
     if not lengths.a or not lengths.b or abs(lengths.b / lengths.a - 1) < SAME_LENGTH:
         equally = f"A and B take equally long, to {percent(SAME_LENGTH)}"
-        if other_work:  # as runs do that were stopped after so many cycles
+        if other_work:  # as runs do that were stopped after a number of cycles
             return Cause(f"{equally}, but do other work: {other_work}; compare their rates.")
         return Cause(f"Nothing to explain: {equally}.")
     if summary.ratio["core_clock"] != 1:

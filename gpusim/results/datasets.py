@@ -392,4 +392,4 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
 """What can be recorded, and the tables that it makes."""
 
 DRAWN = ("intervals", "walks", "dram", "requests", "tlb")
-"""Those of them that pictures over time are made of."""
+"""Records of which pictures over time are made."""

@@ -53,7 +53,7 @@ def digest(run: RunData) -> str:
     stopped: list[Plain] = [
         [one.app, one.cycle, one.instructions, one.warps] for one in run.stops if one.met
     ]
-    if stopped:  # a rule that stopped nobody changes nothing
+    if stopped:  # a rule that stopped no application changes nothing
         plain["stops"] = stopped
     return hashlib.sha256(encode(plain)).hexdigest()
 

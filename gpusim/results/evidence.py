@@ -1,4 +1,4 @@
-"""A number of two runs that speaks for something."""
+"""Evidence: a number of two runs that supports an explanation."""
 
 from __future__ import annotations
 

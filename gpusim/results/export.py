@@ -28,7 +28,7 @@ _NETCDF = 2
 
 
 def default_place(result: str | os.PathLike[str], to: str) -> Path:
-    """Where an export goes unless told otherwise: beside the result, ``run.nc`` or ``run-csv/``.
+    """The default place of an export: beside the result, ``run.nc`` or ``run-csv/``.
 
     Raises:
         UserError: there is no such result.

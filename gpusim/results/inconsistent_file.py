@@ -1,4 +1,4 @@
-"""The border of all that shows results: numbers of a stranger's file need not fit each other."""
+"""Errors of result files that are well-formed, but whose numbers contradict each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def misread(*results: Result) -> AbstractContextManager[None]:
-    """Inside, what goes wrong with the content of these results is told as their damage.
+    """Inside, errors in the content of these results become errors that call them damaged.
 
     Errors of writing pass: they are not the results' fault.
     """

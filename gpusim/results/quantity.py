@@ -1,4 +1,4 @@
-"""Headline numbers for the eye: in which part of a table they stand, and with which prefix."""
+"""How headline numbers are printed: in which part of a table, and with which unit prefix."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def bands(runs: Sequence[Result]) -> pd.DataFrame:
 
 
 def bands_of(numbers: pd.DataFrame) -> pd.DataFrame:
-    """The same of a table with a row a run and a column a number."""
+    """Mean and 95 % interval of each number, of a table with a row a run and a column a number."""
     import pandas as pd
 
     rows = {

@@ -223,7 +223,7 @@ def _walk(result: Result, asid: int, vpn: int, sm: int, stages: pd.DataFrame) ->
 def _looked_up(result: Result, stages: pd.DataFrame) -> bool:
     """Whether a whole lookup in the first TLB came right before the deeper levels and walkers.
 
-    Those who merge with a lookup under way see only its end.
+    Transactions that merge with a lookup under way see only its end.
     """
     config = by_dotted_key(result.config_toml)
     level = result.states[State.TLB].removeprefix("tlb_")

@@ -90,7 +90,7 @@ def broken_formulas(
 
 
 def _with_instructions(scope: Scope, metrics: Sequence[Metric]) -> Scope:
-    """The scope with the number that others are told per thousand of."""
+    """The scope with the number of instructions, for rates per thousand instructions."""
     found = [metric for metric in metrics if metric.name == INSTRUCTIONS]
     return evolve(scope, instructions=_evaluate(found[0], scope)[0]) if found else scope
 

@@ -1,6 +1,6 @@
-"""What a run does while it runs: samples of the machine's counters.
+"""Progress of a run while it runs: samples of the machine's counters.
 
-Whoever looks on reads and never writes: results are the same with and without.  A warp's wait is
+A monitor reads and never writes: results are the same with and without it.  A warp's wait is
 booked when it ends, so one that is still waiting does not show yet; compute instructions that a
 warp issues in one go are all counted when the first one is issued.
 """

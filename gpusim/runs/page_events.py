@@ -40,8 +40,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 """Kinds of events, and what each needs beside ``at`` (and ``app``)."""
 
 VIRTUAL_ONLY = ("protect", "probe")
-"""Those that only virtual caches follow: physical ones have no permissions, and no copies of pages
-that a CPU could ask for."""
+"""Events that only virtual caches follow: physical caches have no permissions, and no copies of
+pages that a CPU could ask for."""
 
 
 @frozen

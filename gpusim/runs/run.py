@@ -195,10 +195,11 @@ def run_machine(machine: Machine) -> None:
 
 
 def _forget_earlier_machines(tenants: Sequence[Tenant]) -> None:
-    """Make room where arrays are large: a machine refers to itself, so that nobody else frees it.
+    """Collect garbage where arrays are large: reference counts do not free earlier machines.
 
-    Python looks for such objects when there are many of them; that these hold gigabytes it does
-    not see, and a process that runs one large program after the other would fill all memory.
+    A machine refers to itself.  Python collects such objects when there are many of them, but does
+    not see that these few hold gigabytes, and a process that runs one large program after the
+    other would fill all memory.
     """
     if sum(one.bytes for tenant in tenants for one in tenant.application.buffers) > LARGE_ARRAYS:
         gc.collect()

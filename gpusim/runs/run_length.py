@@ -26,5 +26,5 @@ def parse_amount(text: str, unit: str) -> int:
     if amount.denominator != 1 or amount <= 0:
         raise ValueError(f"{text!r}: write a whole number above 0 with its unit, such as 20k{unit}")
     if amount > MOST:
-        raise ValueError(f"{text[:80]!r}: at most {MOST:.3g}{unit} can be told")
+        raise ValueError(f"{text[:80]!r}: must be at most {MOST:.3g}{unit}")
     return int(amount)

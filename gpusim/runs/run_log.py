@@ -1,4 +1,4 @@
-"""A run as JSON lines while it runs: a record every so many simulated cycles, and a last one."""
+"""A run as JSON lines while it runs: a record at fixed intervals of cycles, and a last one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class RunLog:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        with suppress(OSError):  # what could not be written has been told by then
+        with suppress(OSError):  # a failed write has been reported by then
             self._file.close()
 
     def write(self, progress: Progress) -> None:

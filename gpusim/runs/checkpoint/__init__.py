@@ -1,4 +1,4 @@
-"""Checkpoints: what the begin of a program leaves behind, kept so that many machines start from it.
+"""Checkpoints: the state after the begin of a program, kept so that many machines start from it.
 
 What is kept is no state of a machine, which other machines could not use, but what makes one: what
 each skipped launch changed in the program's arrays, and its accesses.  The last ones are kept in

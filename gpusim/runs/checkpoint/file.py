@@ -1,4 +1,4 @@
-"""Checkpoints as files: written whole or not at all, and read as a stranger's."""
+"""Checkpoints as files: written whole or not at all, and read as untrusted files."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from gpusim.runs.warming import prepare_warming
 from gpusim.workloads.workload import Workload, load_workload
 
 KEEP = "1M"
-"""Transactions of each application that are kept in full unless told otherwise [our choice]."""
+"""Default for the transactions of each application that are kept in full [our choice]."""
 
 MOST_KEPT = 1 << 27
 """And at most; they take 40 bytes of memory each."""

@@ -21,7 +21,7 @@ _DIGITS = 12
 """Of the hash of a file in the name of a run [our choice]."""
 
 _PLACES = ("share", "trace", "graph")
-"""What a workload says of an application that may differ: what lies in files is told by arrays."""
+"""Keys of an application that may differ: contents of files are compared by their arrays."""
 
 
 def replay_of(
@@ -34,7 +34,7 @@ def replay_of(
     """
     kept = read_checkpoint(path)
     name = Path(path).name
-    with untrusted(os.fspath(path)):  # its parameters are a text of anyone
+    with untrusted(os.fspath(path)):  # its parameters are untrusted text
         different = list(_differences(kept, model, workload, tenants))
     for what, there, here in different:
         raise UserError(

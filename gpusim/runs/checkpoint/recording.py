@@ -30,7 +30,7 @@ class RecordFirst(SkipFirst):
     Attributes:
         keep: transactions of each application that are kept in full, the last ones; None: all.
         line_bytes: lines of the L1 caches.
-        progress: told of an application and how many of its blocks are skipped, if it is not None.
+        progress: called with an application and how many of its blocks are skipped; or None.
     """
 
     keep: int | None

@@ -1,4 +1,4 @@
-"""What a checkpoint holds."""
+"""The contents of a checkpoint: for each application, skipped launches, arrays and accesses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDED = -1
 """In `SkippedLaunch.pieces`: the block whose turn it was has ended."""
 
 AGAIN = -2
-"""Likewise: the next piece is of the same turn as the one before."""
+"""In `SkippedLaunch.pieces`: the next piece is of the same turn as the piece before."""
 
 PAGE_SHIFT = 12
 """Pages are kept in the smallest size that a machine can have."""
@@ -72,7 +72,7 @@ class Shape:
 
     @classmethod
     def of(cls, launch: Launch) -> Shape:
-        """That of a launch."""
+        """The shape of a launch."""
         return cls(
             launch.name,
             launch.blocks,

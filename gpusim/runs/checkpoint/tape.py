@@ -60,7 +60,7 @@ class Tape:
         return kept
 
     def may_begin(self, begun: int) -> bool:
-        """Whether more than so many blocks of all launches so far have begun."""
+        """Whether more than `begun` blocks of all launches so far have begun."""
         return begun < self._begun
 
     def next_piece(self) -> int:
@@ -77,7 +77,7 @@ class Tape:
         return same
 
     def transactions(self, count: int) -> Accesses:
-        """The next ones, as far as they are kept in full."""
+        """The next `count` transactions, as far as they are kept in full."""
         first = max(self._done - self._before, 0)
         self._done += count
         rows = slice(first, max(self._done - self._before, 0))
@@ -85,7 +85,7 @@ class Tape:
         return Accesses(whole.lines[rows], whole.sectors[rows] & self._asked, whole.kinds[rows])
 
     def summary(self, following: int) -> LastAccesses | None:
-        """What is left of those that are not kept in full, when the last of them is over.
+        """The last accesses of the transactions not kept in full, when these are over; else None.
 
         Args:
             following: transactions that come now.
@@ -95,7 +95,7 @@ class Tape:
         return self.rest_of_summary()
 
     def rest_of_summary(self) -> LastAccesses | None:
-        """Likewise, if nothing comes after it."""
+        """The last accesses of the transactions not kept in full, unless `summary` gave them."""
         if not self._summary_due:
             return None
         self._summary_due = False
@@ -103,7 +103,11 @@ class Tape:
         return evolve(last, sectors=last.sectors & self._asked)
 
     def end(self, begun: int) -> bool:
-        """A launch is over, so many blocks of all having begun; returns whether it is the last."""
+        """Note that a launch is over, with `begun` blocks of all launches begun.
+
+        Returns:
+            Whether it is the last launch.
+        """
         if self._turn != len(self._pieces) or begun != self._begun:
             raise self.damaged("blocks end too early")
         self.over += 1

@@ -1,1 +1,1 @@
-"""Sampled runs: windows of a program that are timed, and the estimate of the whole program."""
+"""Sampled runs: only windows of a program are timed, and the whole program is estimated."""

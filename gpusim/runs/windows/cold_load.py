@@ -1,4 +1,4 @@
-"""How long a load takes that finds nothing anywhere, if nobody else is there."""
+"""The latency of a load that misses everywhere, on a machine that is otherwise idle."""
 
 from __future__ import annotations
 

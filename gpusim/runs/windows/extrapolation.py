@@ -145,9 +145,9 @@ def estimates_of(
 
     Args:
         shares: what was measured.
-        halves: of it, what first halves of windows told, and second ones.
+        halves: what was measured in the first halves of windows, and in the second halves.
         instructions: of each application's program.
-        headline: the numbers that some windows tell.
+        headline: makes headline numbers of what some windows measured.
         refusal: why a number cannot have an interval; "": it can.
     """
 
@@ -228,7 +228,7 @@ def _quantile(freedom: int) -> float:
 
 
 def _largest_by_chance(windows: int) -> float:
-    """What the one that is farthest off may make up of the spread of so many that are alike."""
+    """Largest share of the spread that one of `windows` equal windows may have by chance."""
     from scipy.stats import t
 
     if windows < 3:

@@ -66,8 +66,9 @@ class WindowPace(MeasuringPace):
     """Windows are parts of launches.
 
     A window begins to be timed when all applications have come to where they warm up.  Where its
-    length is of cycles, all are measured in the same ones.  Where it is of instructions, each is
-    measured from its place on until it has issued so many, and all go on until the last one has.
+    length is in cycles, all are measured in the same ones.  Where it is in instructions, each is
+    measured from its place on until it has issued that number, and all go on until the last one
+    has.
 
     Attributes:
         places: by application, where windows are measured.
@@ -177,7 +178,7 @@ class WindowPace(MeasuringPace):
         return marks
 
     def _measure_instructions(self, machine: Machine) -> Generator[int, None, list[Marks]]:
-        """Each application from its place on, until the last one has issued so many."""
+        """Measure each application from its place on, until the last has issued the length."""
         length = self.plan.length.count
         marks = []
         for scheduler in _skipping(machine):

@@ -30,7 +30,7 @@ MOST_TIMED = 0.5
 """Share of a program that is timed, above which it should be run whole."""
 
 NOT_WARM = 0.05
-"""Difference between halves of windows that is told, if it is no accident."""
+"""Difference between halves of windows above which there is a warning, if it is significant."""
 
 DRIFT = 0.25
 """How far warps of a block may come apart in a window, in parts of what they do [our choice]."""
@@ -226,7 +226,7 @@ def _made_of_largest(metric: Metric) -> bool:
 
 
 def _facts(windows: Sequence[Window], names: Sequence[str]) -> Iterator[WindowFacts]:
-    """What is told of each window, application by application."""
+    """The facts of each window, application by application."""
     for number, window in enumerate(windows):
         for app, (name, span) in enumerate(zip(names, window.spans, strict=True)):
             whole = span.whole
@@ -259,7 +259,7 @@ def _told_of_short_windows(pace: MeasuringPace, config: GpuConfig) -> str:
         return ""
     return (
         f"windows take {mean:,.0f} cycles on average, and what waited in queues before them is not "
-        f"there again so soon: let them take {least:,} and more (length, and warm likewise)"
+        f"there again so soon: let windows and warm-up (length, warm) take {least:,} and more"
     )
 
 
