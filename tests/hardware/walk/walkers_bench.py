@@ -1,0 +1,70 @@
+"""Page-table walkers alone: what asks them and the memory that they read are mocks.
+
+The page table, which is data without a clock, is a real one: of four levels, with 8-byte entries.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from gpusim.config.schema import WalkConfig
+from gpusim.core.engine import NEVER, Environment
+from gpusim.core.request import MemoryRequest, Translation
+from gpusim.core.states import State
+from gpusim.files.units import Hertz
+from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable, Walkers
+from tests.hardware.mocks import MockBelow, MockRequester, translation
+
+READ: Final = 30
+"""From the arrival of a read at the mock memory to its answer."""
+LEVELS: Final = 4
+PAGE: Final = 4096
+MEMORY: Final = 1 << 30
+FRAMES: Final = (MEMORY - (1 << 24)) // PAGE
+
+
+class Bench:
+    """Walkers between a requester and a memory.
+
+    Args:
+        depth, opens: of the memory's port (`MockBelow`).
+        keys: of the walkers' table.
+    """
+
+    def __init__(self, depth: int = NEVER, opens: int = 0, **keys: Any) -> None:
+        env = self.env = Environment()
+        self.table = PageTable(PAGE, LEVELS, [Memory(PAGE, MEMORY, FirstTouchFrames(FRAMES, 0))])
+        self.memory: MockBelow[MemoryRequest] = MockBelow(
+            env, lambda read: read.answer(READ), depth, opens
+        )
+        self.requester: MockRequester[Translation] = MockRequester(env)
+        self.walkers = Walkers(
+            env, WalkConfig(**keys), Hertz(10**9), self.table, 1, lambda read: self.memory.port
+        )
+
+    def ask(self, cycle: int, tag: int, *, prefetch: bool = False) -> None:
+        asked = translation(tag, int(State.TLB), prefetch=prefetch)
+        self.requester.ask(cycle, asked, self.walkers.requests)
+
+    def run(self) -> list[tuple[int, int]]:
+        """Run to the end; the cycle and the page of each answer."""
+        self.env.run()
+        assert not self.walkers.in_flight()
+        return [(cycle, one.tag) for cycle, one in self.requester.answers]
+
+    @property
+    def frames(self) -> list[int | None]:
+        """What the answers said."""
+        mappings = [one.mapping for _, one in self.requester.answers]
+        return [None if one is None else one.pfn for one in mappings]
+
+    @property
+    def reads(self) -> list[tuple[int, int, int]]:
+        """Cycle, page and level (1 is the root) of each read that reached the memory."""
+        return [(cycle, read.tag, read.depth) for cycle, read in self.memory.arrived]
+
+    def counts(self, *names: str) -> list[int]:
+        return [getattr(self.walkers.counters[0], name) for name in names]
+
+    def prefetch_counts(self, *names: str) -> list[int]:
+        return [getattr(self.walkers.prefetches[0], name) for name in names]
