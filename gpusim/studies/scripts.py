@@ -19,7 +19,7 @@ PACKAGE = "experiments"
 """What the folder of studies is called as a package, by them and by processes that they start."""
 
 FOLDER = Path("gpusim-studies")
-"""Where studies write that are not told where, in a folder each."""
+"""The default folder of studies' output, with a folder for each."""
 
 _MAIN = re.compile(r"^def main\(", re.MULTILINE)
 

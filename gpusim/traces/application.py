@@ -112,9 +112,9 @@ class TraceLaunch(ABC):
     def run_block_beside(
         self, block: int, warp_size: int, kinds: frozenset[int]
     ) -> Iterator[LaneChunk]:
-        """Likewise with side operations of some kinds (`gpusim.core.warp_program.LaunchBeside`).
+        """Execute a block with side operations of `kinds`, as `core.warp_program.LaunchBeside`.
 
-        Warps that are cut or put together tell none.
+        Warps that are split or joined have no side operations.
         """
         if warp_size != self.warp_size:
             yield from self.run_block(block, warp_size)
@@ -141,7 +141,7 @@ class TraceApplication(ABC):
 
     Attributes:
         name: for results.
-        buffers: its arrays; empty where the format does not tell them, and then a page is mapped
+        buffers: its arrays; empty where the format has none, and then a page is mapped
             when it is first touched.
         share, instance: what it asks for in its workload, as in `ApplicationSpec`.
     """
@@ -172,7 +172,7 @@ class TraceFile:
         files: all that it consists of: files, and folders of files.
         warp_size: threads of a warp, as recorded.
         by_thread: as in `TraceLaunch`.
-        scale, seed: of the workload that it holds; of little meaning where nobody recorded them.
+        scale, seed: of the workload that it holds; placeholders where the trace has none.
         relaunch: whether an application that has ended starts again until all have run once.
     """
 

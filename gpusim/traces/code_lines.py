@@ -1,4 +1,4 @@
-"""Which lines of code a warp goes through, as far as a trace tells where it is."""
+"""Which lines of code a warp goes through, by the program counters of a trace."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class CodePath:
             self._go(np.array([line]), address)
 
     def jump(self, address: int, instructions: int) -> None:
-        """The next instruction that the trace tells is this one, so many after the last one.
+        """Go to the next instruction in the trace, `instructions` after the one before.
 
         In between the warp is taken to have gone through all lines or, if it issued fewer
-        instructions than these hold, through so many in equal distances; after a jump back,
+        instructions than these hold, through as many lines in equal distances; after a jump back,
         through none; at its begin, straight on from no further than the begin of the 4 KiB page
         [our choice: programs begin at pages].
         """
@@ -64,7 +64,7 @@ class CodePath:
         self._go(lines[1:] if lines[0] == self._line else lines, address)
 
     def run_on(self, instructions: int) -> None:
-        """So many more come after the last one that the trace tells, straight on [our choice]."""
+        """Go straight on for `instructions` after the last one in the trace [our choice]."""
         if self._at >= 0 and instructions > 0:
             last = (self._at + _MEAN_BYTES * instructions) // CODE_LINE
             self._go(np.arange(self._line + 1, last + 1), self._at)

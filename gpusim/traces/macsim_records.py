@@ -115,8 +115,8 @@ class Instruction:
     Attributes:
         record: the first of it.
         opcode: SASS base opcode; the tracer's number where it is arithmetic or not known.
-        address: (32,) byte addresses, `INACTIVE` where a lane takes no part; None if no lane's is
-            told, as of nvbit's atomics.
+        address: (32,) byte addresses, `INACTIVE` where a lane takes no part; None if the trace
+            has none, as of nvbit's atomics.
         size: bytes a lane, if there are addresses.
         filled_bytes: of these, bytes of a load's destination and of the registers after it.
     """
@@ -227,7 +227,7 @@ def _shares(
 def _listed(
     path: Path, record: Record, opcode: str, pieces: Iterator[tuple[int, bytes]]
 ) -> NDArray[np.int64] | None:
-    """(32,): lane 0's of the record, the others' of the records after it; None if none is told."""
+    """(32,) addresses: lane 0's of the record, others' of the records after it; None: none."""
     count = -(-(WARP_SIZE - 1) * _ADDRESS_BYTES // PTX.layout.size)
     packed = b"".join(data for _, (_, data) in zip(range(count), pieces, strict=False))
     if len(packed) < count * PTX.layout.size:

@@ -18,7 +18,7 @@ _SHARE = 16
 
 
 class Room:
-    """Counts what is taken.  What is sure costs an addition; nobody asks the machine for it."""
+    """Bytes taken of a budget.  The system's memory is looked up only above `SURE_BYTES`."""
 
     __slots__ = ("_most", "_taken")
 
@@ -27,10 +27,10 @@ class Room:
         self._most = SURE_BYTES
 
     def take(self, size: int) -> None:
-        """So many bytes more.
+        """Take `size` bytes of the budget.
 
         Raises:
-            ValueError: that is more than there may be.
+            ValueError: the budget has fewer bytes left.
         """
         self._taken += size
         if self._taken > self._most:
@@ -42,5 +42,5 @@ class Room:
                 )
 
     def give_back(self, size: int) -> None:
-        """So many bytes are free again."""
+        """Give `size` bytes back to the budget."""
         self._taken -= size

@@ -99,7 +99,7 @@ class NvbitIndex:
 
     Attributes:
         path: of the file.
-        buffers: the arrays that the traced program told of.
+        buffers: the arrays that the trace names.
         kernels: its launches by their id, in order.
     """
 
@@ -253,7 +253,7 @@ class _Builder:
         kernel.note(x + kernel.grid[0] * (y + kernel.grid[1] * z), place, number, warp)
 
     def _lane(self, number: int, place: int) -> None:
-        """A lane of which only data and address are told.
+        """A lane of which the trace has only data and address.
 
         Our choice: 32 in a row are a load of one warp, and the warps of the launch take turns.
         """

@@ -195,7 +195,7 @@ class _Source:
         return np.stack(columns, axis=1)
 
     def chunk(self, number: int, warps: int) -> LaneChunk:
-        """One chunk of a block of so many warps."""
+        """Chunk `number` of a block of `warps` warps."""
         with self.reading():
             begins, ends = self._chunks[number : number + 2].tolist()
             instruction, active, access, address = begins

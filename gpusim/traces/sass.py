@@ -38,7 +38,7 @@ MEMORY_OPCODES: dict[str, tuple[Space, Op]] = {
 }
 """Base opcodes of instructions that move data; an LDGSTS counts for the load that it begins with.
 
-Constants come from a memory of their own (LDC), and caches are told things without data (CCTL).
+Constants come from a memory of their own (LDC), and cache control moves no data (CCTL).
 """
 
 NO_DATA = frozenset({"CCTL", "CCTLL", "CCTLT", "LDC", "PREFETCH"})

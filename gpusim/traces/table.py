@@ -120,7 +120,7 @@ class TableLaunch(TraceLaunch):
 
 
 def _kernels(path: Path, facts: TableFacts, index: TableIndex) -> tuple[KernelFacts, ...]:
-    """All launches; what the JSON file does not tell is taken from the rows."""
+    """All launches; what the JSON file does not state is taken from the rows."""
     count = index.launches
     told = facts.kernels or tuple(KernelFacts(f"kernel {number}") for number in range(count))
     if not told:

@@ -154,7 +154,7 @@ class TableFile:
         self._names = self._file.names
 
     def group(self, columns: Iterable[Column]) -> dict[str, Array]:
-        """Those of the columns that the file has, all of one length, with values in range.
+        """The given columns, as far as the file has them, all of one length, with values in range.
 
         Raises:
             UserError: a required column is missing, or one is not what it has to be.

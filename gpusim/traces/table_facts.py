@@ -44,7 +44,7 @@ class TableFacts:
         path: the JSON file.
         name: of the workload.
         warp_size: lanes of a wavefront.
-        kernels: in launch order; None: not told.
+        kernels: in launch order; None: the file does not list them.
     """
 
     path: Path

@@ -37,8 +37,8 @@ class Waves:
     Attributes:
         block: ``launch << 32 | block``.
         number: place in the block.
-        sm: SM that it ran on; -1: not told.
-        instructions: of its program; 0: not told.
+        sm: SM that it ran on; -1: not in the file.
+        instructions: of its program; 0: not in the file.
     """
 
     block: Ints
@@ -56,7 +56,7 @@ class Instructions:
         index: place among all instructions of the wavefront.
         place: program counter, or what stands for it.
         write: whether it stores.
-        wait: before it, so many memory instructions may be outstanding.
+        wait: memory instructions that may be outstanding before it.
         barriers: before it.
         row, rows: first transaction, and number of them; a scalar access has none here.
         time: when the first of them was issued, in cycles since the first of its launch; 0 if
@@ -83,7 +83,7 @@ class TableIndex:
 
     Attributes:
         waves: its wavefronts.
-        pages: virtual addresses of mapped pages; empty if not told.
+        pages: virtual addresses of mapped pages; empty if the file has none.
 
     Raises:
         UserError: a column is missing, or contradicts another one.
@@ -129,7 +129,7 @@ class TableIndex:
         return int(self.waves.number[mine].max(initial=-1)) + 1
 
     def sm(self, launch: int, block: int) -> int | None:
-        """The SM on which a block ran, if that is told."""
+        """The SM on which a block ran; None: the file does not say."""
         waves = self._waves_of(launch, block)
         sm = int(self.waves.sm[waves.start]) if waves else -1
         return None if sm < 0 else sm

@@ -29,7 +29,7 @@ class WaveProgram:
         paced: whether it keeps to the times of the table, which arithmetic is a part of.
         lead: cycles by which the launch began earlier than its first vector access.
         scalars: its scalar accesses by place in the program; others are arithmetic.
-        code: its way through the code; None: nobody asks.
+        code: its way through the code; None: not needed.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class WaveProgram:
             self._warp.access(0, Op.SCALAR, sectors, SECTOR_BYTES)
 
     def end(self, instructions: int) -> None:
-        """Its program has so many instructions; 0: not told."""
+        """End the program, which has `instructions` instructions; 0: not known."""
         if self._code is not None:
             self._code.run_on(instructions - 1 - self._last_vector)
         self._compute(instructions - self._issued)

@@ -1,4 +1,4 @@
-"""What a table tells of accesses that go past the L1 cache; read when somebody asks for it."""
+"""Accesses of a tabular trace that go past the L1 cache: scalar loads and code; read on demand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TableBeside:
         file: the table.
         wave: of each scalar transaction, by the numbers of `gpusim.traces.table_index`.
         launch: of each of them.
-        first: by launch, the time of its first vector access; empty: nobody asks for times.
+        first: by launch, the time of its first vector access; empty: times are not needed.
 
     Attributes:
         lead: by launch, how much earlier it began; empty without times.

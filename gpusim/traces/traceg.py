@@ -183,7 +183,7 @@ def _room_of(line: Line) -> int:
 def _read_blocks(header: KernelHeader, room: Room) -> Iterator[tuple[int, list[Line]]]:
     """The blocks in the order of the file: number in the grid, and lines between begin and end.
 
-    The lines take of the room, which whoever uses them up gives back.
+    The lines take of the room; the caller gives it back when it has used them up.
     """
     inside: list[Line] | None = None
     number = -1

@@ -1,4 +1,4 @@
-"""What a line of a kernel's trace tells of an instruction itself, whichever lanes execute it."""
+"""Decoding a line of a kernel's trace: the instruction itself, whichever lanes execute it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def read_header(path: Path) -> KernelHeader:
 
 
 def header_of(path: Path, lines: Iterable[Line]) -> KernelHeader:
-    """The same of lines that were read.
+    """The header of a kernel, from numbered lines of its file; `path` is for messages.
 
     Raises:
         UserError: a key is missing, or a value is wrong.

@@ -219,7 +219,7 @@ def _unpack(path: Path, file: IO[bytes], struct: Struct) -> tuple[int, ...]:
 
 
 def _read(path: Path, file: IO[bytes], size: int) -> bytes:
-    """So many bytes.
+    """Read `size` bytes.
 
     Raises:
         UserError: there are less, or they cannot be read.

@@ -33,7 +33,7 @@ def told_of_width(traced: int, warp_size: int, sides: Sequence[str] = ()) -> str
     if traced == warp_size:
         return ""
     how = "split into" if traced > warp_size else "joined to"
-    beside = f", and its {', '.join(sides)} caches are told nothing of it" if sides else ""
+    beside = f", and its {', '.join(sides)} caches see no accesses" if sides else ""
     return (
         f"its warps of {traced} threads are {how} warps of {warp_size} (sm.warp_size){beside}; see "
         '"Warps of another width" in docs/traces.md'
@@ -173,7 +173,10 @@ class _Joiner:
         return _with_waits(chunk.kind, chunk.arg, active, address, chunk.size, waits)
 
     def _waits(self, chunk: LaneChunk, active: Mask) -> Ints:
-        """(waits, groups): so many loads of all may be outstanding that each warp has its own."""
+        """(waits, groups): loads of a joined warp that may be outstanding at each wait.
+
+        Each of the warps that were joined then has the loads that it waits for.
+        """
         load, wait = np.isin(chunk.kind, _LOADS), chunk.kind == Op.WAIT
         allowed = chunk.arg[wait]
         issued = active & load[:, None]

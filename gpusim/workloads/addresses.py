@@ -43,7 +43,7 @@ def workload_of(
         width: bytes that each lane accesses: 1, 2, 4, 8 or 16.
         compute: arithmetic instructions before each access.
         in_flight: loads of a warp that may be under way when it makes the next one.
-        warps_per_block: the warps, in order, make thread blocks of so many.
+        warps_per_block: the warps, in order, make thread blocks of this many warps.
         name: for results.
 
     Raises:
@@ -125,7 +125,7 @@ class AddressLaunch(TraceLaunch):
 
 @define(kw_only=True, eq=False)
 class AddressApplication(TraceApplication):
-    """What `workload_of` is told.
+    """An application made of addresses, by the arguments of `workload_of`.
 
     Attributes:
         addresses: (warps, steps, lanes) int64.

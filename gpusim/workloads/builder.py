@@ -31,7 +31,7 @@ from gpusim.workloads.tables import SCALES, ApplicationTable
 T = TypeVar("T")
 
 SAMPLE = "sample"
-"""The parameter that every program has: only one of so many thread blocks is run."""
+"""The parameter that every program has: only one thread block in this many is run."""
 
 
 @frozen(eq=False)
@@ -86,7 +86,7 @@ class ProgramStart:
         parameters: an instance of ``kind.parameters``.
         graph: its input, if it uses one; shared by all starts.
         seed: for its other input.
-        sample: one of so many thread blocks is run.
+        sample: one thread block in this many is run.
     """
 
     name: str
@@ -320,7 +320,7 @@ class _ProgramBuilder(ApplicationBuilder):
 
 @lru_cache(maxsize=4)
 def _generated(generator: GraphGenerator, seed: int) -> Graph:
-    """A graph, which nobody changes; sweeps ask again and again for the same few."""
+    """A graph, which is never changed, so that sweeps can share the same few."""
     return generator.generate(seed)
 
 

@@ -84,7 +84,7 @@ class SampledProgram:
 
     Attributes:
         program: the whole one.
-        sample: one of so many blocks is run.
+        sample: one block in this many is run.
     """
 
     def __init__(self, program: Program, sample: int) -> None:

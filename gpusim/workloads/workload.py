@@ -55,7 +55,7 @@ class Workload:
         return evolve(self, applications=tuple(evolve(spec, share=share) for spec, share in specs))
 
     def alone(self, name: str) -> Workload:
-        """The application of that name with its share or instance, and nobody beside it."""
+        """A workload of that application alone, with the same share or instance."""
         (spec,) = (spec for spec in self.applications if spec.name == name)
         return evolve(self, name=name, applications=(spec,), relaunch=False)
 

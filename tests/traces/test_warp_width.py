@@ -236,4 +236,4 @@ def test_traces_of_a_workload_file_say_so_too(tmp_path: Path) -> None:
         (warning,) = (one for one in run.warnings if "warps of" in one)
         assert warning.startswith("wide: its warps of 64 threads are split into warps of 32 (sm.w")
     told = told_of_width(32, 64, ["scalar", "instruction"])
-    assert "warps of 64 (sm.warp_size), and its scalar, instruction caches are told nothing" in told
+    assert "warps of 64 (sm.warp_size), and its scalar, instruction caches see no accesses" in told

@@ -290,7 +290,7 @@ def test_warps_or_blocks_that_come_apart_leave_no_interval(
 
 def test_short_windows_leave_no_interval() -> None:
     part = run("tiny", "triad", sample=CYCLES.replace("800", "300"))
-    told = "(length, warm) take 660 and more"  # five loads of 132 cycles
+    told = "take 660 and more"  # five loads of 132 cycles
     assert part.estimates.refused.str.contains(f"{told}|a largest value").all()
     assert any(told in warning for warning in part.warnings)
 

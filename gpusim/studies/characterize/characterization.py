@@ -1,4 +1,4 @@
-"""What a characterization tells: data, without a clock and without TLBs."""
+"""The result of a characterization: which pages blocks and SMs access, without timing."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ BIN_NAMES = ("b1: < 20 %", "b2: 20–40 %", "b3: 40–60 %", "b4: 60–80 %", "b
 BINS = len(BIN_NAMES)
 
 MAX_BLOCKS = 1024
-"""Blocks of a launch of which all ordered pairs are counted; of more, so many are drawn."""
+"""Blocks of a launch of which all ordered pairs are counted; of more, this many are drawn."""
 
 
 @frozen(eq=False)

@@ -61,7 +61,7 @@ def of_applications(
 def of_applications_alone(
     material: Material, number: str, mixes: Mixes, designs: Mapping[str, Design]
 ) -> pd.DataFrame:
-    """The same of each when it runs alone on as many SMs, or on an instance of the same size."""
+    """Numbers of each application alone, on as many SMs, or on an instance of the same size."""
 
     def of_one(app: str, own: Mixes) -> pd.DataFrame:
         return material.numbers(

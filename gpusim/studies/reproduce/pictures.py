@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpusim.studies.reproduce.run import Judged, Outcome
 
 CROWDED = 20
-"""Bars of more programs than this are too thin to be told apart: they become rows of dots."""
+"""Bars of more programs than this are too thin to read: they become rows of dots."""
 
 HEIGHT = 2.4
 """Inches of a panel."""

@@ -1,4 +1,4 @@
-"""How long runs will take, from those that were."""
+"""Estimates of how long runs will take, from the times of earlier runs."""
 
 from __future__ import annotations
 

@@ -50,10 +50,10 @@ class Executor(Protocol):
 
 
 class LocalExecutor:
-    """So many processes of this machine; each has its own pool, so none dies with another.
+    """Runs tasks in processes of this machine, each in its own pool, so none dies with another.
 
     Args:
-        jobs: how many.
+        jobs: how many processes.
     """
 
     def __init__(self, jobs: int) -> None:

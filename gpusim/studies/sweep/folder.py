@@ -115,7 +115,7 @@ class RunFolder:
             return None
 
     def remove_remains(self) -> None:
-        """Remove unfinished files of runs that nobody is running."""
+        """Remove unfinished files of runs that no sweep is running."""
         remains = [*self._runs.glob(PARTIAL), *self.claims.glob("*.trace")]
         running = held(self.claims)  # after that, or files of a run that begins now would go
         for path in remains:
@@ -125,13 +125,13 @@ class RunFolder:
     def remove_partial_tables(self, sweep: str) -> None:
         """Remove unfinished tables of sweeps that were killed while they wrote them.
 
-        Nobody knows whose one is: with another sweep in this folder, only old ones go.
+        A file does not name its sweep: with another sweep in this folder, only old ones go.
 
         Args:
             sweep: id of the one that asks, which writes none now.
         """
         remains = [*self.path.glob(PARTIAL), *self._failures.glob(PARTIAL)]
-        alone = not living(self.claims) - {sweep}  # after that, as above
+        alone = not living(self.claims) - {sweep}  # after the files are listed
         for path in remains:
             with suppress(FileNotFoundError):
                 if alone or age(path) > LEASE_SECONDS:
@@ -210,7 +210,7 @@ class RunFolder:
         return {key: facts for _, key, facts in self._known()}
 
     def known_points(self) -> dict[str, tuple[Point, Facts]]:
-        """The same, and what was run."""
+        """Points and facts of runs from the tables of all sweeps, by key."""
         return {key: (point, facts) for point, key, facts in self._known()}
 
     def _known(self) -> Iterator[tuple[Point, str, Facts]]:
@@ -225,7 +225,7 @@ class RunFolder:
 
 
 def _failed_run(told: Any) -> FailedRun:
-    """What a file of a failure tells.
+    """The failed run that a file of a failure describes.
 
     Raises:
         LookupError, TypeError: it is something else.

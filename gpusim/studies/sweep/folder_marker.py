@@ -1,4 +1,4 @@
-"""What makes a folder one of runs: a small file that tells so, and its version."""
+"""The marker of a folder of runs: a small file, with the version of the folder's layout."""
 
 from __future__ import annotations
 

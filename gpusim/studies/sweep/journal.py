@@ -61,7 +61,7 @@ class Journal:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        with suppress(OSError):  # what could not be written was told already
+        with suppress(OSError):  # a failed write has been reported by then
             self._file.close()
 
     def tell(self, event: str, **values: object) -> None:

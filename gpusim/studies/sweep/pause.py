@@ -1,4 +1,4 @@
-"""The brake of a sweep: who watches it may hold its runs back."""
+"""The pause control of a sweep: a page that shows it may hold back its further runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from threading import Lock
 
 
 class Brake:
-    """Tells a sweep how many runs it may begin; what is under way ends by itself.
+    """Limits how many runs a sweep may begin; runs under way end by themselves.
 
-    The sweep asks and tells in its own thread, those who watch it command in theirs.
+    The sweep calls `room` and `began` in its own thread, the page's server `command` in others.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Brake:
             self._left = {"pause": 0, "step": runs, "continue": None}[name]
 
     def room(self, free: int) -> int:
-        """How many of so many places may be taken."""
+        """How many runs may begin now, of `free` free places."""
         left = self._left
         return free if left is None else min(free, left)
 

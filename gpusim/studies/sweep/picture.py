@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = 3
 _BESIDE = 6
-"""So many lines have their legend above the panels, more have it at the right."""
+"""Lines whose legend stands above the panels; the legend of more is at the right."""
 
 _PANEL_HEIGHT = 1.9
 _HEAD = 0.6

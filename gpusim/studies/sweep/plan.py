@@ -271,7 +271,7 @@ def _matches(point: Point, table: Mapping[str, Sequence[Any]]) -> bool:
 
 
 def _compositions(total: int, parts: int, step: int) -> Iterator[tuple[int, ...]]:
-    """All ways to write `total` as so many numbers, all but the last multiples of `step`."""
+    """All ways to write `total` as a sum of `parts`, all but the last multiples of `step`."""
     if parts == 1:
         yield (total,)
         return

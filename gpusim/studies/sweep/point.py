@@ -65,13 +65,13 @@ class Point:
 
     @property
     def model_settings(self) -> tuple[tuple[str, str], ...]:
-        """Those of the model."""
+        """Settings of the model, with the shifted key if there is one."""
         of_model = tuple(pair for pair in self.settings if not pair[0].startswith(WORKLOAD))
         return (*of_model, *self.shift)
 
     @property
     def workload_settings(self) -> tuple[tuple[str, str], ...]:
-        """Those of the workload."""
+        """Settings of the workload."""
         return tuple(pair for pair in self.settings if pair[0].startswith(WORKLOAD))
 
     @property

@@ -36,7 +36,7 @@ _PARENT_SECONDS = 1.0
 
 
 class Pool:
-    """So many processes, which start when they are needed; all calls fail when one of them dies.
+    """Processes that start when they are needed; all calls fail when one of them dies.
 
     Args:
         processes: how many.

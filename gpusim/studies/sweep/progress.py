@@ -1,4 +1,4 @@
-"""How far a sweep is, for those who look on."""
+"""Progress of a sweep, for terminals and pages that show it."""
 
 from __future__ import annotations
 

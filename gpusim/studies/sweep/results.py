@@ -54,7 +54,7 @@ class SweepResults:
         name: of the sweep.
         folder: where its runs are.
         refused: pairs of variants that do not make one machine, by model and pair, and why; known
-            to whoever has run the sweep, empty for who opens what another one left.
+            where this process has run the sweep, empty where it opens a folder.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Who runs what: sweeps that share a folder claim runs, and a claim ends with its sweep.
+"""Claims on runs: sweeps that share a folder claim their runs, and a claim ends with its sweep.
 
 ::
 
@@ -41,7 +41,7 @@ _MOST_NAME = 200
 _MOST_PROCESS = (1 << 31) - 1
 
 _SAME_START_SECONDS = 2.0
-"""A process's start is told by a clock that may be set meanwhile, a little."""
+"""Tolerance for the start of a process, as its clock may be adjusted a little meanwhile."""
 
 
 class Claims:
@@ -139,7 +139,7 @@ def is_claimed_by(claim: Path, sweep: str) -> bool:
         return small_text(claim) == sweep
     except FileNotFoundError:
         return False
-    except ValueError:  # nobody's
+    except ValueError:  # no text, so no claim of a sweep
         return False
     except OSError:  # a file server that does not answer is no reason to give anything up
         return True
@@ -215,7 +215,7 @@ def _owner(claim: Path) -> str:
     except FileNotFoundError:
         raise
     except (OSError, ValueError):
-        return ""  # a folder, or somebody else's: told by its age
+        return ""  # a folder, or unreadable for this user: its age decides
     return name if len(name) <= _MOST_NAME and _NAME.fullmatch(name) else ""
 
 
@@ -233,9 +233,9 @@ def _lives(sweep: Path) -> bool:
 
 
 def _told(sweep: Path) -> tuple[int | None, float]:
-    """Process of this machine, and its start; None where another machine's, or nobody's, is told.
+    """Process of this machine, and its start; None where the file names none of this machine.
 
-    A file may be half written, touched by a sweep that was taken for gone, or anybody's.
+    A file may be half written, touched by a sweep that was taken for gone, or damaged.
     """
     try:
         about = json.loads(small_text(sweep))
@@ -257,7 +257,7 @@ def _started(process: int) -> float | None:
             return None if found.status() == psutil.STATUS_ZOMBIE else float(found.create_time())
     except psutil.NoSuchProcess:
         return None
-    except psutil.Error:  # somebody else's, of which nothing is told
+    except psutil.Error:  # another user's process, which the system does not show
         return None
 
 

@@ -46,7 +46,7 @@ def _listed(value: Any) -> tuple[Any, ...]:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys: ``tlb.L1.entries = …`` is three tables to TOML if nobody writes quotes."""
+    """Dotted keys of nested tables: TOML reads ``tlb.L1.entries = …``, unquoted, as three."""
     for name, value in table.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
@@ -133,7 +133,7 @@ class Sweep:
             as many SMs as it has in the shared run; with each of these variants (`SAME`: that of
             the shared run).
         split_step: of each workload with several applications, run all ways to give out the SMs
-            in steps of so many; 0: only as the workload says.
+            in steps of this number; 0: only as the workload says.
         plot: what to draw at the end.
 
     Raises:

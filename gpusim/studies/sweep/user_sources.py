@@ -32,7 +32,7 @@ def own_code(model: LoadedModel, workload: Workload) -> dict[str, str]:
     module, all of it.
 
     Raises:
-        UserError: the source cannot be found, so nobody could tell whether it has changed.
+        UserError: the source cannot be found, so a change of it would go unnoticed.
     """
     things: list[object] = [cls for _, _, cls in own_policies(model)]
     things += [kind.make for kind in own_programs(workload)]

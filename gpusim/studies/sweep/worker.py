@@ -193,7 +193,7 @@ def perform(task: Task) -> Outcome:
 
 
 def _failure(error: BaseException) -> Failure:
-    """What own code raised is told as that, with the place that `own_code_errors` found."""
+    """The failure of a run; an error of the user's code keeps the place of `own_code_errors`."""
     cause = error.__cause__ if isinstance(error, UserError) and error.__cause__ else error
     return Failure(
         type(cause).__name__,
