@@ -139,7 +139,7 @@ def rows(names: list[str], scale: str) -> Iterator[tuple[str, ...]]:
 
 
 def real_programs() -> list[str]:
-    """The workloads that are somebody's programs, not probes of a machine."""
+    """The workloads that are programs of benchmark suites, not probes of a machine."""
     return [
         name for name in workload_names() if find_workload(name).table.suite != "microbenchmarks"
     ]

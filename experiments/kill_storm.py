@@ -153,7 +153,7 @@ def _problems(place: Path, runs: int) -> list[str]:
     whole = [one for one in map(_record, lines) if one is not None and one["event"] == "done"]
     keys = [one["run"] for one in whole]
     if len(set(keys)) != len(keys):
-        found.append(f"{len(keys) - len(set(keys))} runs were told to be done twice")
+        found.append(f"{len(keys) - len(set(keys))} runs were reported twice")
     return found
 
 

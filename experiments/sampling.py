@@ -38,7 +38,7 @@ MAIN = (
     "dram_row_hit_rate",
     "dram_bandwidth",
 )
-"""Those that are asked for first."""
+"""The headline numbers that matter most."""
 
 
 @frozen
@@ -100,10 +100,11 @@ class Compared:
     Attributes:
         workload: which.
         cycles: of the whole.
-        transactions: likewise.
+        transactions: of the whole.
         error, half: of cycles: estimate and half of its interval, in parts of the truth.
         main: of `MAIN`, those whose truth lies in their interval, and that have one.
-        inside, told: likewise of all numbers.
+        inside, told: of all numbers, how many have their truth in their interval, and how many
+            have an interval.
         refused: numbers that have none.
         timed: part of the warp instructions that was timed.
         seconds: processor time of the whole and of the estimate.
@@ -149,7 +150,7 @@ def compare(case: Case, results: SweepResults) -> Compared:
 
 
 def timed_part(part: Result) -> float:
-    """The part of the warp instructions that was timed, as the run's own warning tells."""
+    """The part of the warp instructions that was timed, from the run's own warning."""
     (told,) = (text for text in part.warnings if "of the warp instructions were timed" in text)
     return float(told.rpartition("; ")[0].rpartition("; ")[2].partition("%")[0]) / 100
 

@@ -3,8 +3,8 @@
 Run with ``gpusim study sweep-overhead [--json] [--runs N] [--long N]``.  Tiny runs are
 done by ``gpusim sweep -j 1`` and, in one plain process, by `gpusim.simulate`; longer ones by
 ``gpusim sweep`` with one process and with two.  Sweeps are timed from the start of the command to
-its end.  On a machine that does something else, too, the figures are worth little: its load is
-told.
+its end.  On a machine that does something else, too, the figures are worth little, so its load is
+printed.
 """
 
 from __future__ import annotations

@@ -190,8 +190,8 @@ def _up_to(name: str, amount: float) -> Difference:
 def emptied_caches(trace: Trace, model: LoadedModel, reference: Figures) -> Emptied:
     """Launches before which caches were emptied: those before which the host copied.
 
-    If the read misses of a cache level tell otherwise, in an untimed replay, it was emptied before
-    every launch; that is told by this count alone, and then holds for all others.
+    If the read misses of a cache level do not fit that in an untimed replay, it was emptied before
+    every launch; this count alone decides it, for all others too.
     """
     every = frozenset(range(1, int(trace.columns["kernel"].max()) + 1))
 

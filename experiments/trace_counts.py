@@ -268,7 +268,7 @@ def run_counting(
 ) -> Counter[tuple[str, str]]:
     """Run a machine; the sums of its counters, by component and name.
 
-    `note` is told of every finished transaction (`LoadStoreUnit.on_request`).
+    `note` is called for every finished transaction (`LoadStoreUnit.on_request`).
     """
     for sm in machine.sms:
         sm.lsu.on_request.listen(note)

@@ -187,7 +187,7 @@ def table_of(found: Sequence[Comparison]) -> Table:
 
 
 def folders_of(reference: Path, told: Mapping[str, object]) -> list[Path]:
-    """The folders of traces of which it is told what Accel-Sim counts.
+    """The folders of traces for which there are counts of Accel-Sim.
 
     Raises:
         UserError: there is none.

@@ -40,7 +40,7 @@ MPKI_BOUNDS = ((1.0, "L"), (100.0, "M"), (float("inf"), "H"))
 REUSE = {"intra", "inter"}
 """What ORCH states of reuse within and between thread blocks, in bins of 20 percentage points."""
 MENTIONED = 0.05
-"""Share of a bin from which on it is told."""
+"""Smallest share of a bin that the table mentions."""
 
 
 def programs_of(paper: str) -> Iterator[Entry]:

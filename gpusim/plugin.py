@@ -1,8 +1,8 @@
 """The one page that an author of a mechanism or of a program imports from.
 
-Every slot of a machine has a base class here, with what it is asked and told; ``docs/extend.md``
-shows each in use.  A class in a file of one's own is named in a model as ``"module:Class"``, or
-registered under a short name with the decorator `policy`.
+Every slot of a machine has a base class here, with the methods that the machine calls;
+``docs/extend.md`` shows each in use.  A class in a file of one's own is named in a model as
+``"module:Class"``, or registered under a short name with the decorator `policy`.
 """
 
 from gpusim.config.schema import TlbConfig

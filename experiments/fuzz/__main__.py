@@ -14,7 +14,7 @@ from experiments.fuzz.readers import read_all
 from experiments.marked import grid
 
 _REPORT_EVERY = 1000
-"""Cases after which the table is written: whoever ends the run loses few."""
+"""Cases after which the table is written, so that an ended run loses few."""
 
 _BAD = (TRACEBACK, HANG, MEMORY, DIED)
 

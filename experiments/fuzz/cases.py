@@ -112,9 +112,9 @@ def run_case(seed: int, number: int, folder: Path, kinds: tuple[str, ...] = ()) 
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Inside, a case is ended after so many seconds of a processor, where signals can do that.
+    """End a case, inside, after `seconds` of processor time, where signals can do that.
 
-    What waits instead of computing is ended by whoever waits for its process.
+    A case that waits instead of computing is ended by the parent of its process.
     """
     if not hasattr(signal, "setitimer"):
         yield

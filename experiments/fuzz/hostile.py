@@ -1,4 +1,4 @@
-"""Values that nobody means: what a mutation puts where a number, a word or a line was."""
+"""Hostile values: what a mutation puts where a number, a word or a line was."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ ROUND_OF_A_WARP = 512
 BLOCKS_AN_SM = 2
 L2_ROUNDS, L2_GENERATIONS = 4, 4
 STREAM_GENERATIONS, WRITE_GENERATIONS = 8, 32
-"""Nobody waits for a store, so what buffers and caches can hold is soon in them."""
+"""No warp waits for a store, so stores soon fill what buffers and caches can hold."""
 WARM_OF_L2 = 1.25
 
 
@@ -263,7 +263,7 @@ def _stream(model: LoadedModel, **parameters: object) -> _Stream:
 
 
 def _parameters(application: ApplicationSpec) -> BandwidthParameters:
-    """Those that a workload gives the program."""
+    """The parameters that a workload gives the program."""
     assert isinstance(application.start, ProgramStart)
     parameters = application.start.parameters
     assert isinstance(parameters, BandwidthParameters)

@@ -42,7 +42,7 @@ class Plateau:
 
 
 def plateaus(curve: Curve) -> list[Plateau]:
-    """Those of a curve, from left to right: each as long as it can be."""
+    """The plateaus of a curve, from left to right: each as long as it can be."""
     found = []
     first = 0
     while first < len(curve):

@@ -50,7 +50,7 @@ PROGRAMS = (
     Program("polybench-bicg", "", "bicg"),
     Program("parboil-sad", "", "sad"),
 )
-"""Those whose inputs are known from their arguments and defaults."""
+"""Programs whose inputs are known from their arguments and defaults."""
 
 
 @frozen

@@ -32,7 +32,7 @@ class TlbStep:
         level: of the TLB.
         first, last: bytes between which the step lies.
         entry: bytes that an entry covers; loads are so far apart that each needs another.
-        added: cycles that every load takes longer behind the step; None: not told.
+        added: cycles that every load takes longer behind the step; None: not known.
     """
 
     gpu: str

@@ -153,7 +153,7 @@ def draw_distances(table: pd.DataFrame) -> Picture:
 @figure(
     id="orch.fig5",
     title="Fig. 5: reuse distances, the blocks of an SM interleaved",
-    about="Share of the reuses of a block with at most so many distinct other pages in between, "
+    about="Share of the reuses of a block with at most this many distinct other pages in between, "
     "accessed by any block of its SM. The dashed line is the capacity of an L1 TLB; the "
     "marks are exact.",
     surveys=(SURVEY,),

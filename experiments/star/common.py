@@ -63,7 +63,7 @@ DESIGNS = {
     "STAR + static": "star+static",
     "MASK": "mask-tokens-quick",
 }
-"""Those that all of `WORKLOADS` are run on (§VI)."""
+"""The designs that all of `WORKLOADS` are run on (§VI)."""
 
 
 sweep = partial(Sweep, models=MODEL, workloads=WORKLOADS.values(), alone=[BASELINE])

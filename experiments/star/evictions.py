@@ -51,7 +51,7 @@ def evicted_together(
 
 
 def evicted_alone(material: Material, workloads: Mapping[str, str]) -> pd.DataFrame:
-    """The same of each application alone on an instance of the same size."""
+    """Evictions of each application alone, on an instance of the same size."""
     return _evicted(material, workloads, lambda app: alone(app, {"variant": BASELINE}))
 
 

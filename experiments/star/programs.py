@@ -42,7 +42,7 @@ REACH = 1 << 26
 """Of the L3 TLB: 1024 entries of 16 pages of 4 KiB."""
 
 FIT = ("ATAX", "BFS", "BICG", "NW")
-"""Those that the paper says fit the L3 TLB alone (§IV-B); the others of Table II evict."""
+"""Applications that fit the L3 TLB alone (§IV-B); the others of Table II evict."""
 
 PAPER, AT_PAPER, ARRAYS, TOUCHED = "the paper", "arrays, paper scale", "arrays", "touched"
 PAGES = "touched pages"

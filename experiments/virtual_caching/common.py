@@ -49,7 +49,7 @@ sweep = partial(Sweep, models=MODEL, workloads=PROGRAMS.values())
 """Programs on some designs."""
 
 sweep_high = partial(sweep, workloads=[PROGRAMS[name] for name in HIGH])
-"""Those of high bandwidth on some designs."""
+"""A sweep of the programs of high bandwidth, on some designs."""
 
 WATCHED = sweep(variants=[SMALL], record=["tlb_misses", "lifetimes"])
 """The baseline: Figures 2, 4, 9 and 12, and the pages in its L2 cache."""

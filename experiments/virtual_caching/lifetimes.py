@@ -54,7 +54,7 @@ TIMES = list(range(0, 30_001, 1000))
 """ns."""
 
 TOLD = 5000
-"""The time of which the paper tells, in ns."""
+"""The time for which the paper states shares, in ns."""
 
 
 def alive(result: Result) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""The consoles that tables and progress are printed on: text from files stays text."""
+"""The consoles that print tables and progress; text from files is never read as markup."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _print(lives: list[Life], walks_known: bool) -> None:
             console.print(Text(_walk(life.walk)))
         console.print()
     if not walks_known:
-        console.print(Text("page walks are not told: they were not recorded (--record walks)"))
+        console.print(Text("page walks are not shown: they were not recorded (--record walks)"))
 
 
 def _title(life: Life) -> str:

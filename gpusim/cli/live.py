@@ -1,4 +1,4 @@
-"""The live view of a run: six lines that tell how far it is and what it waits for."""
+"""The live view of a run in a terminal: six lines with its progress and what its warps wait for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpusim.core.states import family
 from gpusim.runs.monitor import Activity, Progress
 
 _REPORTS = 8
-"""Rates are those of the time between so many reports: of some two seconds."""
+"""Rates are means over this number of reports: over some two seconds."""
 
 _MAX_WIDTH = 100
 _FRAME = 4

@@ -1,4 +1,4 @@
-"""The `gpusim` program: its commands, and what becomes of their errors."""
+"""The `gpusim` program: its commands, and the messages and exit codes of their errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXIT_INTERRUPTED = 130
 
 
 class _Commands(TyperGroup):
-    """Turns errors into messages and exit codes, whoever calls the commands."""
+    """Turns errors into messages and exit codes, for the program and for tests that call it."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -56,14 +56,14 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
 
 
 def _of_the_system(error: BaseException) -> tuple[int, str] | None:
-    """Errors that are nobody's mistake in gpusim: of memory, of files, of the terminal."""
+    """Errors of the system, not of gpusim: of memory, of files, of the terminal."""
     if isinstance(error, MemoryError):
         told = f" ({error})" if str(error) else ""
         return EXIT_USER_ERROR, f"there is not enough memory for this{told}"
     if isinstance(error, RecursionError):
         return EXIT_USER_ERROR, "something in the input is nested too deeply"
     if isinstance(error, BrokenPipeError):
-        return EXIT_USER_ERROR, "nobody reads what is printed"
+        return EXIT_USER_ERROR, "the output cannot be printed: its reader has ended"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else "cannot print: "
         return EXIT_USER_ERROR, f"{where}{error.strerror or error}"

@@ -1,4 +1,4 @@
-"""Results that a command shows."""
+"""Opening the result files that a command shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(*files: Path) -> Iterator[list[Result]]:
-    """The results in some files; inside, what goes wrong with their content is told as damage.
+    """The results in some files; inside, errors in their content say that the file is damaged.
 
     Raises:
         UserError: one is not there, is no result, or damaged.

@@ -58,7 +58,7 @@ def _setting_begins(context: typer.Context, incomplete: str) -> list[str]:
     from gpusim.machine.load import load_model
 
     given = context.params.get("model") if "model" in context.params else ""
-    model = next(iter(context.args), "") if given is None else given  # arguments are not told yet
+    model = next(iter(context.args), "") if given is None else given  # arguments are not parsed yet
     try:
         with importing(Imports.NOTHING):
             keys = load_model(model).origins
@@ -120,7 +120,7 @@ Seeds = Annotated[
         "--seeds",
         min=1,
         metavar="N",
-        help="Run with so many seeds, one after the other; tell means and 95 % intervals.",
+        help="Run with N seeds, one after the other; print means and 95 % intervals.",
     ),
 ]
 Shift = Annotated[

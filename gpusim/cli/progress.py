@@ -1,4 +1,4 @@
-"""What a terminal sees of a long command; nothing where stderr is no terminal."""
+"""Progress of a long command on a terminal; nothing where stderr is no terminal."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def serving(
     """Serve a page meanwhile, if a port is given.
 
     Raises:
-        UserError: nobody can listen there, or there is an address without a port.
+        UserError: the system refuses the address or port, or there is an address without a port.
     """
     if port is None:
         if address is not None:

@@ -28,7 +28,7 @@ def study(
         list[str] | None, typer.Argument(help="The study's own: gpusim study NAME --help.")
     ] = None,
 ) -> None:
-    """Run a study that comes along; what it writes goes to gpusim-studies/NAME unless told else."""
+    """Run a study that comes along; its output goes to gpusim-studies/NAME by default."""
     from gpusim.studies.scripts import find_study, run_study
 
     status = run_study(find_study(name), arguments or ())

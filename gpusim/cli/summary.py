@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _BAR_WIDTH = 20
 _LABEL_WIDTH = 24
-"""Letters of what a row is, at least, where it is told beside several applications."""
+"""Letters of a row's label, at least, beside the columns of several applications."""
 
 _APP_WIDTH = 20
 """Letters of an application's name in one line."""

@@ -128,7 +128,7 @@ def sweep(
 
 
 def _repeated(sweep: Sweep, seeds: int | None, shift: str | None) -> Sweep:
-    """The sweep with so many seeds, from its first one on, and with a shifted key."""
+    """The sweep with `seeds` seeds, from its first one on, and with a shifted key."""
     if seeds is not None:
         sweep = evolve(sweep, seeds=range(sweep.seeds[0], sweep.seeds[0] + seeds))
     if shift is not None:

@@ -65,7 +65,7 @@ def print_look_ahead(ahead: LookAhead, jobs: int | None, as_json: bool) -> None:
     for label in ahead.todo[:_ROWS]:
         console.print(Text(label))
     _tell_more(console, len(ahead.todo))
-    took = "nothing like them has been run here yet, so nobody knows how long they take"
+    took = "nothing like them has been run here yet, so their time cannot be estimated"
     if ahead.seconds is not None:
         several = f", {clock_text(ahead.seconds / jobs)} on {jobs}" if jobs else ""
         took = f"by earlier runs, about {clock_text(ahead.seconds)} on one core{several}"

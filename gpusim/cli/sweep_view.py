@@ -1,4 +1,4 @@
-"""What a terminal sees of a sweep; where stderr is none, a line now and then."""
+"""Progress of a sweep on a terminal; where stderr is none, a line now and then."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class WatchedSweep:
         self.brake = Brake()
 
     def also(self, report: Callable[[SweepProgress], None]) -> Callable[[SweepProgress], None]:
-        """A callback that remembers how far the sweep is, and tells another one."""
+        """A callback that keeps the sweep's progress, and calls another callback with it."""
 
-        def told(progress: SweepProgress) -> None:
+        def keep(progress: SweepProgress) -> None:
             self._last = progress
             report(progress)
 
-        return told
+        return keep
 
     def state(self) -> dict[str, Any]:
         """What there is to show, in plain JSON types."""

@@ -118,7 +118,7 @@ def timeline(
 
 
 def _draw(result: Result, window: Window, selection: Selection, warps: bool, path: Path) -> None:
-    """The picture; what else could be in it is told on stderr."""
+    """Draw the picture; a note on stderr says what further recording would add to it."""
     from gpusim.results import DRAWN, RECORDS
     from gpusim.views.plots import save
     from gpusim.views.timelines.picture import draw_timeline

@@ -1,4 +1,4 @@
-"""What people look at: timelines, reports, traces for other tools, plots."""
+"""Views of results: timelines, reports, traces for other tools, plots."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_follow_chosen_ones(runs):
 def test_follow_says_that_walks_were_not_recorded(runs):
     text = gpusim("follow", runs / "ideal.h5").stdout
     assert text.count("request ") == 3
-    assert "page walks are not told" in text
+    assert "page walks are not shown" in text
 
 
 @pytest.mark.parametrize(

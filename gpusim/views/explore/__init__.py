@@ -1,4 +1,4 @@
-"""A run to be looked into: one page that opens in any browser, without a network."""
+"""A run as an interactive page: one file that opens in any browser, without a network."""
 
 from gpusim.views.explore.page import Exploration, explore
 

@@ -1,4 +1,4 @@
-"""What the page holds of a run: columns of numbers, packed, and what they mean."""
+"""The data of a run in the page: columns of numbers, packed, with their meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is watched: samples of it, and the brake."""
+"""The live view of a run: samples of it, and commands to pause, step and continue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WAITING = 200
 
 
 class LiveRun:
-    """Looks on while a machine runs, and makes it wait when told to.
+    """Samples a machine while it runs, and makes it wait at a command of the page.
 
     The machine's thread calls `attach` and is the only one that touches the machine; the server's
     threads see what it left (`state`) and leave commands.

@@ -1,7 +1,7 @@
-"""A small web server for the page: it tells what it is told, and passes on three commands.
+"""A small web server for the live page: it serves the newest state, and passes on three commands.
 
-Nothing listens beyond this machine unless an address is given, and then only those who know the
-token are answered.  A command needs a header that pages of other sites cannot send.
+It is reachable from this machine alone unless an address is given, and then it answers only
+requests with the token.  A command needs a header that pages of other sites cannot send.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class LiveServer:
     Args:
         port: where to listen; 0: a free one.
         state: what there is to show now, in plain JSON types; called in the server's threads.
-        command: told one of `COMMANDS` and how many cycles of a run, or runs of a sweep, a step
-            has; None: the page has none.
+        command: called with one of `COMMANDS` and how many cycles of a run, or runs of a sweep, a
+            step has; None: the page has no commands.
         address: of this machine; any but `LOOPBACK` needs a token, which is made.
 
     Raises:
-        UserError: nobody can listen there.
+        UserError: the system refuses to listen at this address and port.
     """
 
     def __init__(

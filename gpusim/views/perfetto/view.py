@@ -1,4 +1,4 @@
-"""What is wanted of a run: some of its cycles, and the warps of some of its SMs."""
+"""The part of a run that is exported: some of its cycles, and the warps of some of its SMs."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ ROW, HEAD = 0.135, 0.75
 
 GEOMEAN = "geomean"
 _FIT = 24
-"""So many letters a name has at most."""
+"""Letters of a name, at most."""
 
 
 def height_of_dots(rows: int) -> float:
-    """Inches of a figure with so many rows, means among them."""
+    """Height in inches of a figure with `rows` rows, means among them."""
     return ROW * rows + HEAD
 
 

@@ -1,4 +1,4 @@
-"""What cannot be drawn."""
+"""Errors of data that cannot be drawn."""
 
 from __future__ import annotations
 

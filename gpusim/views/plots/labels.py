@@ -1,4 +1,4 @@
-"""What stands around the data: labels with units, names below bars, legends."""
+"""Labels of pictures: axes with units, names below bars, legends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINE = 1.35
 """Height of a line of a legend, in font sizes."""
 
 _ROWS = 3
-"""So many rows a legend above the axes has at most."""
+"""Rows of a legend above the axes, at most."""
 
 _WITHOUT = ("", "1", "fraction")
 """Units that no label needs."""
@@ -54,7 +54,7 @@ def name_ticks(ax: Axes, positions: Sequence[float], names: Iterable[Any]) -> No
 
 
 def names_that_fit(ax: Axes, letters: int) -> int:
-    """How many names of so many letters have room side by side below the axes."""
+    """How many names of `letters` letters have room side by side below the axes."""
     return int(_width(ax) / ((letters + 1) * _LETTER * _size("small")))
 
 
@@ -76,7 +76,7 @@ def legend_above(ax: Axes, title: str = "") -> None:
     No legend for a single entry that has no name, or that of an axis.
     """
     handles, labels = ax.get_legend_handles_labels()
-    with style():  # for those who add a line and ask again
+    with style():  # for a caller that adds a line and calls this again
         if not set(labels) - {ax.get_ylabel(), ax.get_xlabel()}:
             ax.set_title(title, loc="left")
             return

@@ -23,7 +23,7 @@ COLOURS = "viridis"
 """Perceptually uniform, rising in lightness: reads in grey and for all eyes."""
 
 _ALL = 16
-"""So many powers of two are all named."""
+"""Powers of two up to which each one has a label."""
 
 MISSING = "////"
 """The hatch that shows where no number is: no colour of the map looks like it, nor a grey."""

@@ -1,4 +1,4 @@
-"""What somebody else states, beside what came out here: rows below a picture."""
+"""Published numbers beside those of gpusim, as rows below a picture."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ WIDTHS: Mapping[str, float] = {"column": 3.3, "page": 7.0}
 """Inches: a column, and both columns, of a two-column paper."""
 
 HEIGHT = 2.3
-"""Inches, unless told otherwise."""
+"""Default height of a figure, in inches."""
 
 LINES = ("-", "--", "-.", ":")
 MARKERS = "os^Dv<>"

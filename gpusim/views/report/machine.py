@@ -81,7 +81,7 @@ _MEMORY = ("pages of {page}", "page table of {levels} levels", "{size} of frames
 def machine_facts(config_toml: str) -> list[tuple[str, str]]:
     """Components and what they are like, from the SMs outward.
 
-    What a model does not tell, or what has no effect, is left out.
+    Keys that a model does not have, or that have no effect, are left out.
     """
     config = tomllib.loads(config_toml)
     whole = {key: value for key, value in config.items() if not isinstance(value, dict)}

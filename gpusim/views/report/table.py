@@ -1,4 +1,4 @@
-"""What the tables of the page are made of."""
+"""Tables of the report: columns, rows and cells as the template needs them."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def require(result: Result, table: str) -> None:
 
 
 def selectable(result: Result, selection: Selection) -> dict[str, Wanted]:
-    """How the rows that belong to a selection are told, in each recorded table that can tell.
+    """For each recorded table that has the columns, the values of rows that a selection wants.
 
     Raises:
         UserError: there is no such SM, warp or application in the run.

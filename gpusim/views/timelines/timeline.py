@@ -1,4 +1,4 @@
-"""Where the cycles went and how busy the machine was, in one."""
+"""The timeline of a run: the states of its warps and the activity of the machine over time."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def walk_waits(result: Result, selection: Selection = ALL_WARPS) -> pd.DataFrame
 def _waits(result: Result, among: Wanted) -> Iterator[pd.DataFrame]:
     """Waits for a translation that took a walk: request, walked, since, until.
 
-    Of requests at the ends of a chunk those are told, too, that did not wait for a walk in it.
+    Requests at the ends of a chunk are included even if they did not wait for a walk in it.
     """
     for chunk in stages(result, among):
         chosen = chunk[chunk.state.isin(result.translation_states)].astype(np.int64)
