@@ -70,7 +70,8 @@ def watch_sharing(machine: Machine, record: Callable[..., None]) -> Callable[[],
     an entry, reverts and demotions, conflicts, evictions.  Fills that add nothing are not told.
     """
     for level, (name, tlbs) in enumerate(machine.tlbs.items()):
-        if machine.config.tlb[name].sub_entries > 1:
+        own = machine.config.tlb.get(name)  # a forward table has none
+        if own is not None and own.sub_entries > 1:
             for tlb in tlbs:
                 tlb.on_fill.listen(_Sharing(machine, level, tlb, record).filled)
     return _nothing
