@@ -45,9 +45,7 @@ class Component:
     @property
     def label(self) -> str:
         """The last part of its path."""
-        stated: Any = self
-        path: str = stated.path
-        return path.rpartition("/")[2]
+        return stated_place(self)[0].rpartition("/")[2]
 
     def in_flight(self) -> int:
         """What it has not finished: 0 once everything has drained."""
@@ -83,8 +81,7 @@ class Component:
         Args:
             apps: names of the applications, in the order of their indices.
         """
-        stated: Any = self  # a class of a user's own may state these
-        path, instance = stated.path, stated.instance
+        path, instance = stated_place(self)
         for app, name in enumerate(apps):
             for counters in self.app_counters(app):
                 yield from counter_rows(path, instance, name, counters)
@@ -98,6 +95,12 @@ class Component:
         yield from map(type, self.shared_counters())
 
 
+def stated_place(component: Component) -> tuple[str, int]:
+    """Path and instance of a component, whose class may state them: as Python reads them."""
+    stated: Any = component
+    return stated.path, stated.instance
+
+
 def metrics_of(components: Iterable[Component], apps: int) -> list[Metric]:
     """The headline numbers of components and of their policies.
 
@@ -105,11 +108,10 @@ def metrics_of(components: Iterable[Component], apps: int) -> list[Metric]:
         UserError: a policy counts something under a name that its component uses.
         ValueError: two numbers have the same name.
     """
-    stated: Iterable[Any] = components  # a class of a user's own may state its path
     counted: dict[tuple[str, str, type], None] = {}
-    for component in stated:
+    for component in components:
         for cls in component.counter_classes(apps):
-            counted[component.path, component.label, cls] = None
+            counted[stated_place(component)[0], component.label, cls] = None
     names: dict[tuple[str, str], type] = {}
     for path, _, cls in counted:
         for name in fields_dict(cls):

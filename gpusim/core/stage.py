@@ -98,6 +98,13 @@ class StageSite:
     trip: int
 
 
+class WarmStage(Protocol):
+    """What translates a page without a clock: a stage, or the walkers of several domains."""
+
+    def warm(self, tag: int, requester: Requester) -> Mapping:
+        """The mapping of a page; what is kept on the way is as if it had been asked for."""
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Stage(Component):
     """What the machine, and the stage above, need of any stage.
@@ -111,7 +118,9 @@ class Stage(Component):
     Attributes:
         prefetches: by application, what it did for prefetches that came from other stages, which
             is in no other counters; empty: they are not counted apart.
-        warm_below: the next stage for `warm`, where something is skipped.
+        below: where it sends what it cannot answer; the machine names it.  Walkers, which are last,
+            have a plain `Sink`, to which nothing can be sent.
+        warm_below: what answers `warm` behind it, where something is skipped.
     """
 
     def __init__(self, name: str, path: str, instance: int, requests: Port[Translation]) -> None:
@@ -119,8 +128,9 @@ class Stage(Component):
         self.path = path
         self.instance = instance
         self.requests = requests
+        self.below = Sink()
         self.prefetches: Sequence[Any] = ()
-        self.warm_below: Any = None
+        self.warm_below: WarmStage | None = None
 
     def attach(self, signals: Signals) -> None:
         """The machine is built; see `gpusim.core.signals`."""
@@ -131,8 +141,8 @@ class Stage(Component):
         A stage that keeps nothing, or does not say otherwise, asks the next one.  Nothing is
         counted.
         """
-        mapping: Mapping = self.warm_below.warm(tag, requester)
-        return mapping
+        assert self.warm_below is not None
+        return self.warm_below.warm(tag, requester)
 
     @abstractmethod
     def shoot_down(self, tag: int | None) -> None:
@@ -212,6 +222,7 @@ class StageProcess(Stage):
         super().__init__(site.name, f"stage/{site.kind}", site.index, requests)
         self.env = site.env
         self.site = site
+        self.below = site.below
         self.pages = site.pages
         self.answers: Port[Translation] = Port(site.env, f"{site.name}.answers")
         self.counters = [StageCounters() for _ in range(site.apps)]
@@ -246,7 +257,7 @@ class StageProcess(Stage):
     @property
     def room(self) -> bool:
         """Whether the stage below takes another translation."""
-        return not self.site.below.full
+        return not self.below.full
 
     def reply(self, translation: Translation, mapping: Mapping | None, delay: int = 0) -> None:
         """Answer a translation here, `delay` cycles from now.
@@ -300,7 +311,7 @@ class StageProcess(Stage):
         translation.trail += (self.site.below_state, self.env.now + delay)
         translation.path.append(self.answers)
         self._under_way += 1
-        self.site.below.send(translation, delay)
+        self.below.send(translation, delay)
 
     def _run(self) -> Generator[int | None, None, None]:
         requests, answers = self.requests, self.answers
@@ -327,7 +338,7 @@ class StageProcess(Stage):
         if self.room:
             self.process.wake.at(self.env.now + 1)
         else:
-            self.site.below.when_free(self.process.wake)
+            self.below.when_free(self.process.wake)
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -338,7 +349,7 @@ class StageProcess(Stage):
         if self.requests:
             yield f"{self.name}: {len(self.requests)} translations queue"
         if self._under_way:
-            yield f"{self.name}: {self._under_way} translations wait for {self.site.below.name}"
+            yield f"{self.name}: {self._under_way} translations wait for {self.below.name}"
 
     def sent(self, paths: Sequence[str]) -> str:
         return f"{self.path}.sent + {self.path}.prefetches"

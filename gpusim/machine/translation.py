@@ -102,20 +102,8 @@ class TranslationStages:
     def beside(self, name: str, instance: int, config: TlbConfig, sms: Sequence[int]) -> TlbLevel:
         """A TLB of a side cache, which asks what the first TLB of its SMs asks."""
         below = list(self._stages)[1] if len(self._stages) > 1 else WALK_STAGE
-        level = tlb_states(self._config).index(name)
-        tlb = TlbLevel(
-            self._env,
-            name,
-            level,
-            instance,
-            config,
-            self._config.clock,
-            self._array(name, config),
-            self._apps,
-            self._below(below, sms),
-            self._states[below],
-            self._pages,
-        )
+        site = self._site(name, instance, sms, config, below)
+        tlb = TlbLevel(site, config, self._config.clock, self._array(name, config))
         self._pages.holders.append(tlb)
         return tlb
 
@@ -151,53 +139,44 @@ class TranslationStages:
     def _build(self, name: str, below: str) -> Iterator[Stage]:
         """The stages of one name, one for each group of SMs that share one."""
         for index, sms in enumerate(self._groups(self._scope(name))):
-            where = self._below(below, sms)
-            if name in self._configs:
-                part = self._system_of[sms[0]].domain.config.tlb
-                yield self._tlb(
-                    name, index, part.get(name, self._configs[name]), where, self._states[below]
-                )
-            else:
-                yield self._own(name, index, sms, where, self._states[below])
+            if name not in self._configs:
+                yield self._own(name, index, sms, below)
+                continue
+            part = self._system_of[sms[0]].domain.config.tlb
+            tlb = part.get(name, self._configs[name])
+            yield MISS_RULES[tlb.misses](
+                self._site(name, index, sms, tlb, below),
+                tlb,
+                self._config.clock,
+                self._array(name, tlb),
+                self._fill_policy(tlb),
+            )
 
-    def _tlb(
-        self, name: str, index: int, tlb: TlbConfig, below: Sink, below_state: int
-    ) -> TlbLevel:
-        return MISS_RULES[tlb.misses](
-            self._env,
-            name,
-            list(self._configs).index(name),
-            index,
-            tlb,
-            self._config.clock,
-            self._array(name, tlb),
-            self._apps,
-            below,
-            below_state,
-            self._pages,
-            self._fill_policy(tlb),
-        )
-
-    def _own(
-        self, name: str, index: int, sms: Sequence[int], below: Sink, below_state: int
-    ) -> Stage:
+    def _own(self, name: str, index: int, sms: Sequence[int], below: str) -> Stage:
         table = self._config.stage[name]
-        site = StageSite(
+        site = self._site(name, index, sms, table, below)
+        stage: Stage = make_policy(Slot.STAGE, table.kind, site)
+        stage.below = site.below
+        return stage
+
+    def _site(
+        self, name: str, index: int, sms: Sequence[int], table: TlbConfig | StageConfig, below: str
+    ) -> StageSite:
+        """Where a stage stands that serves some SMs; `below`: the name of the next one."""
+        return StageSite(
             self._env,
             f"{name}[{index}]",
             name,
             index,
-            below,
+            self._below(below, sms),
             self._states[name],
-            below_state,
+            self._states[below],
             self._apps,
             tuple(sms),
             self._pages,
             table.queue,
             table.trip.cycles(self._config.clock),
         )
-        stage: Stage = make_policy(Slot.STAGE, table.kind, site)
-        return stage
 
     def _array(self, name: str, config: TlbConfig) -> TlbArray:
         if name == FBT_LEVEL and self._fbt is not None:

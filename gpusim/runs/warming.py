@@ -39,7 +39,7 @@ def prepare_warming(machine: Machine) -> None:
         system.walkers.warm_behind = behind[id(system)] if reads_l2 else None
     for group in machine.stages:
         for stage in group:
-            stage.warm_below = _below(_sink_of(stage), stages)
+            stage.warm_below = _below(stage.below, stages)
     by_slot = any(
         stage.traits.by_block_slot
         for group in machine.stages
@@ -78,11 +78,6 @@ def _refusal(machine: Machine) -> str:
         "byte masks (l2.byte_masks)": config.l2.byte_masks is True,
     }
     return "; ".join(what for what, there in cannot.items() if there)
-
-
-def _sink_of(stage: Stage) -> Sink:
-    below: Sink = stage.site.below if hasattr(stage, "site") else stage.below  # type: ignore[attr-defined]
-    return below
 
 
 def _below(sink: Sink, stages: Mapping[int, Stage]) -> Stage | _WalkersByApp:

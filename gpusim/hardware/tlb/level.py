@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import TlbConfig
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Waiters, Wakeable
+from gpusim.core.engine import NEVER, Port, Probe, Waiters, Wakeable
 from gpusim.core.errors import wrong_mapping
 from gpusim.core.interfaces import FirstTlb
 from gpusim.core.law import Law, laws_of
@@ -29,7 +29,7 @@ from gpusim.core.metrics import (
 from gpusim.core.mshr import MERGED, Mshrs, SeparateMshrs
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, Traveller
 from gpusim.core.signals import Signals
-from gpusim.core.stage import Pages, Stage
+from gpusim.core.stage import Stage, StageSite
 from gpusim.core.states import State
 from gpusim.files.units import Hertz
 from gpusim.hardware.tlb.array import TlbArray, stated_cycles
@@ -140,18 +140,23 @@ declare_metrics(
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TlbLevel(Stage, FirstTlb):
-    """TLB number `index` of level `level` (0 is next to the SM), which the model calls `label`.
+    """One TLB of a level.
 
     The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
     its ports; deeper levels take `Translation`s from their `requests` port.  A lookup that starts
     in cycle *t* has its outcome in *t + latency*; a miss is then sent on to `below`, and its
     answer comes back on `fills`, is put into the array, and answers all lookups that wait for it.
-    `below_state` is the state of a warp whose translation is at `below`; `fill_policy` decides
-    what goes into the array, None: everything.
 
     Prefetches of other stages pass through it like demand misses, and fill it, but are counted
-    apart.  What the array gives is compared with the page table (`pages`) before it leaves the
-    level, and what comes back before it goes into the array.
+    apart.  What the array gives is compared with the page table before it leaves the level, and
+    what comes back before it goes into the array.
+
+    Args:
+        site: where it stands; the model calls its level ``site.kind``.
+        config: what it is like.
+        clock: of the core.
+        array: what it holds.
+        fill_policy: what goes into the array; None: everything.
     """
 
     laws: Sequence[Law] = laws_of(
@@ -162,24 +167,16 @@ class TlbLevel(Stage, FirstTlb):
 
     def __init__(
         self,
-        env: EventLoop,
-        label: str,
-        level: int,
-        index: int,
+        site: StageSite,
         config: TlbConfig,
         clock: Hertz,
         array: TlbArray,
-        apps: int,
-        below: Sink,
-        below_state: int,
-        pages: Pages,
         fill_policy: FillPolicy | None = None,
     ) -> None:
-        name = f"tlb.{label}[{index}]"
-        requests: Port[Translation] = Port(
-            env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
-        )
-        super().__init__(name, f"tlb/{label}", index, requests)
+        env, apps, level = site.env, site.apps, site.state - State.TLB
+        name = f"tlb.{site.name}"
+        requests: Port[Translation] = Port(env, f"{name}.requests", site.trip, depth=site.queue)
+        super().__init__(name, f"tlb/{site.kind}", site.index, requests)
         self.env = env
         self.array = array
         self.traits = array.traits()
@@ -192,15 +189,15 @@ class TlbLevel(Stage, FirstTlb):
             self._spilled = array.spilled = []
         self.latency = config.latency.cycles(clock)
         self.extra_cycles = 0
-        self.below = below
+        self.below = site.below
         self.fills: Port[Translation] = Port(env, f"{name}.fills")
         self.counters = [TlbCounters() for _ in range(apps)]
         self.prefetches = [PrefetchTlbCounters() for _ in range(apps)]
         self._long_misses = [] if level else [LongMissCounters() for _ in range(apps)]
-        self._state = State.TLB + level
-        self._below_state = below_state
+        self._state = site.state
+        self._below_state = site.below_state
         self._level = level
-        self._index = index
+        self._index = site.index
         self.on_lookup: Probe[[int, int, int, bool, int]] = Probe()
         """Level, instance, tag, whether it hit, cycle."""
         self.on_miss: Probe[[int, int, int, int]] = Probe()
@@ -211,7 +208,7 @@ class TlbLevel(Stage, FirstTlb):
         """Instance and tag: its requesters are about to be answered."""
         self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """Level, instance, and what a fill policy announces at the end of an epoch."""
-        self._find = pages.find
+        self._find = site.pages.find
         self._mshrs: Mshrs[Traveller] = (
             Mshrs(config.mshrs, NEVER) if config.merging else SeparateMshrs(config.mshrs)
         )
@@ -351,7 +348,8 @@ class TlbLevel(Stage, FirstTlb):
             mapping = policy.find(tag, requester)
         if mapping is not None:
             return mapping
-        below: Mapping = self.warm_below.warm(tag, requester)
+        assert self.warm_below is not None
+        below = self.warm_below.warm(tag, requester)
         if policy is None or policy.admits(tag, below, (requester,), self.env._now):
             self.array.insert(tag, below, requester.slot)
             if self._spilled:
