@@ -105,6 +105,7 @@ class L1Cache(Component, FirstCache):
         self.naming = make_naming(config)
         self.leading = leading
         self.stores = make_store_policy(config, site.apps)
+        self._plain = leading is None and self.reserved is None
         self._synonyms = None if leading is None else leading.synonyms
         if self._synonyms is not None:
             self.latency += self._synonyms.latency.cycles(site.clock)
@@ -148,7 +149,7 @@ class L1Cache(Component, FirstCache):
             key = line << _SECTOR_KEY_BITS | fetch
         counters = self.counters[request.app]
         lacks_place = self.reserved is not None and self.reserved.lacks(self.array, line)
-        if self._has_to_wait(key, line, lacks_place):
+        if not self._plain and self._has_to_wait(key, line, lacks_place):
             counters.stalls += 1
             return FULL
         admission = self._mshrs.admit(key, request)
@@ -187,7 +188,7 @@ class L1Cache(Component, FirstCache):
                 assert self._send_again is not None
                 self._send_again(filled)
                 return
-        if self.held.arrives(line, name):
+        if self._plain or self.held.arrives(line, name):
             self.held.keep(name, filled.sectors)
         self.counters[filled.app].fills += 1
         for waiter in self._mshrs.release(key):
