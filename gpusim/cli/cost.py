@@ -79,7 +79,7 @@ def _growth(row: Difference) -> str:
 
 def _entry(part: Part) -> str:
     if part.storage is None:
-        return "its policy does not tell"
+        return "not stated by its policy"
     fields = " + ".join(f"{bits} {name}" for name, bits in part.storage.fields.items())
     return f"{part.storage.count} × ({fields})"
 

@@ -1,4 +1,4 @@
-"""`gpusim trace`: record a workload, import the trace of another tool, tell what a trace holds."""
+"""`gpusim trace`: record a workload, import another tool's trace, show what a trace holds."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
             yield Problem(
                 ("tlb", name, "ideal"),
                 "must be false where pages come on demand: an ideal TLB "
-                "knows pages that nobody has brought",
+                "would hit on pages that are not on the device",
             )
     if config.memory.frames.policy in LARGE_PAGES:
         yield Problem(

@@ -44,7 +44,7 @@ MADE = {"stages": "the TLB levels in the order of their tables, then the walkers
 """Values that follow from others where no layer sets them, and how."""
 
 FOLLOWS = "follows"
-"""Their origin."""
+"""Origin of a value that follows from others."""
 
 DEFAULT = "default"
 """Origin of a value that no layer sets."""

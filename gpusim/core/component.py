@@ -52,7 +52,7 @@ class Component:
         return 0
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         yield from ()
 
     def warnings(self) -> Iterable[str]:
@@ -68,11 +68,11 @@ class Component:
         return ()
 
     def app_counters(self, app: int) -> Iterable[object]:
-        """Its counters of one application."""
+        """The component's counters of one application: attrs objects."""
         return ()
 
     def shared_counters(self) -> Iterable[object]:
-        """Its counters that belong to no single application."""
+        """The component's counters that belong to no single application: attrs objects."""
         return ()
 
     def counter_rows(self, apps: Sequence[str]) -> Iterator[CounterRow]:

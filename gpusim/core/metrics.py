@@ -76,7 +76,7 @@ class Total(_Single):
 
 @frozen
 class PerCycle(_Single):
-    """The same, by the cycles of the run: a rate, or a mean over time."""
+    """A sum over all instances by the cycles of the run: a rate, or a mean over time."""
 
     def value(self, paths: Sequence[str], scope: Scope) -> Number:
         return ratio(_total(paths, self.counters, scope), scope.cycles)

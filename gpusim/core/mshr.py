@@ -11,9 +11,9 @@ Admission = Literal[0, 1, 2]
 """What became of a miss."""
 
 NEW: Final = 0
-"""It took a free register and has to be sent on."""
+"""The miss took a free register and has to be sent on."""
 MERGED: Final = 1
-"""It waits for a request that is under way."""
+"""The miss waits for a request that is under way."""
 FULL: Final = 2
 """No register, or no room in the right one: its sender has to wait."""
 

@@ -39,7 +39,7 @@ Piece = tuple[int, int, int]
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Trailed:
-    """Something that can tell in which states it was."""
+    """An object with a trail: the states that it has been in, and since when."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class Traveller(Trailed):
         self.path: list[Sink] = []
 
     def follow(self, other: Trailed, cycle: int) -> None:
-        """From `cycle` on, this one waits for `other`, whose trail tells in which states."""
+        """From `cycle` on, this one waits for `other`, whose trail has the states of the wait."""
         if self.links is None:
             self.links = []
         self.links.append(other)
@@ -249,7 +249,7 @@ def line_in_page(page: int, number: int, lines_shift: int) -> int:
 
 
 class Purpose(IntEnum):
-    """Why a page is translated.  None is also a `Kind`: one comparison tells a prefetch."""
+    """Why a page is translated.  None is also a `Kind`: one comparison recognizes a prefetch."""
 
     DEMAND = 16
     """A warp instruction waits for it."""

@@ -110,7 +110,7 @@ class Signals:
                 probe.listen(listener)
 
     def at(self, sms: Collection[int]) -> Signals:
-        """The same, for some SMs only."""
+        """Signals of the same machine, for a policy that decides for these SMs only."""
         return Signals(self._board, sms, self.announce)
 
     def share(self, key: Hashable, make: Callable[[], T]) -> T:

@@ -48,12 +48,12 @@ class Storage:
 
     @property
     def entry_bits(self) -> int:
-        """Of one entry."""
+        """The bits of one entry."""
         return sum(self.fields.values())
 
     @property
     def bits(self) -> int:
-        """Of all of it."""
+        """The bits of all entries."""
         return self.count * self.entry_bits
 
     def times(self, number: int) -> Storage:
@@ -62,5 +62,5 @@ class Storage:
 
 
 def bits_for(values: int) -> int:
-    """Bits that tell `values` values apart."""
+    """The bits of a number with `values` values."""
     return (values - 1).bit_length()

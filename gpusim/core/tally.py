@@ -95,7 +95,7 @@ class Tally:
         return total
 
     def instances(self, path: str, wanted: Sum) -> dict[int, int]:
-        """The same of each instance that has all of the counters, all of them of `path`."""
+        """The sum for each instance of `path` that has all of its counters, which are of `path`."""
         found = [(term.factor, self._values.get((path, term.counter), {})) for term in wanted.terms]
         return {
             instance: sum(factor * values[instance] for factor, values in found)

@@ -16,7 +16,7 @@ class Column:
         name: of the dataset.
         type: a numpy type such as ``"u4"``, or `TEXT`.
         unit: ``"1"`` for plain numbers, empty for names and texts.
-        description: what it tells.
+        description: what it means, for readers of the file.
         many: in a table that is one record: whether it is a list.
         older: in a table that is one record: what it is in older files, which lack it; None: none
             lacks it.

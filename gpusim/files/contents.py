@@ -17,13 +17,13 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T")
 
 _SETTLED_NS = 2_000_000_000
-"""Steps in which file systems tell time: up to two seconds (FAT)."""
+"""Largest step of file systems' times: two seconds (FAT)."""
 
 _BLOCK = 1 << 20
 
 
 class Stamp(NamedTuple):
-    """What tells a version of a file from others.
+    """The identity of a version of a file.
 
     Attributes:
         device, inode: where it is.

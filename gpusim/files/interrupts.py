@@ -31,7 +31,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def interrupted_by(error: BaseException) -> str | None:
-    """What the Ctrl-C tells that an error came from; None if it came from none.
+    """The message of the Ctrl-C from which an error came; None if it came from none.
 
     One that comes while a package is imported can end as an error of the package: what is half
     imported fails when it is used, and modules in C make errors of their own of any other.

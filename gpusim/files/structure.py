@@ -55,7 +55,7 @@ class Problem:
 
 
 class StructureError(ValueError):
-    """Tables that do not fit the schema; `problems` tells each mistake."""
+    """Tables that do not fit the schema; `problems` lists each mistake."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(f"{'.'.join(p.key)}: {p.message}" for p in problems))

@@ -243,7 +243,7 @@ class Network(Component):
         return sum(entrance.inside for entrance in self.entrances)
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         for index, link in enumerate(self.links):
             if link.queue:
                 yield f"{self.name}: {len(link.queue)} packets on their way to output {index}"
@@ -270,7 +270,7 @@ def request_bytes(request: MemoryRequest) -> int:
 
 
 def request_bytes_beside_covered(request: MemoryRequest) -> int:
-    """The same where stores also tell which sectors they cover."""
+    """Bytes of a packet towards the L2 cache, where stores also have a mask of covered sectors."""
     if request.kind == _LOAD or request.kind == _WALK:
         return _HEADER_BYTES
     return SECTOR_BYTES * (request.sectors & SECTORS).bit_count()
@@ -338,7 +338,7 @@ def by_sm(first: int) -> Callable[[MemoryRequest], int]:
 
 
 def by_return(first: int) -> Callable[[MemoryRequest], int]:
-    """Likewise, and what came through an `OwnReturn` goes to its link."""
+    """Each SM, counted from `first`, has a link; replies to an `OwnReturn` go to its link."""
 
     def link_of(request: MemoryRequest) -> int:
         if not request.path:

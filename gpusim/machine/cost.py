@@ -43,7 +43,7 @@ class Part:
 
     @property
     def bits(self) -> int:
-        """Of all instances."""
+        """The bits of all instances; 0: not stated."""
         return 0 if self.storage is None else self.instances * self.storage.bits
 
 
@@ -73,7 +73,7 @@ class Difference:
 
 
 def storage(model: LoadedModel) -> list[Part]:
-    """The structures of the components whose policies may tell.
+    """The structures of the components, as their policies state them.
 
     Valid bits, orders of sets (LRU) and address space ids are not counted, as in the papers; only
     of arrays with sub-entries valid and dirty bits are, as in STAR.

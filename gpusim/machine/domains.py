@@ -108,7 +108,7 @@ class Domain:
 
     @property
     def sides(self) -> list[Side]:
-        """Its side caches."""
+        """The side caches of the domain."""
         found = []
         for name, cache in self.config.side_caches.items():
             each = self.config.sms_of(cache.scope)
@@ -119,7 +119,7 @@ class Domain:
 
     @property
     def parts(self) -> list[Part]:
-        """Its memory, cut by ``dram.partition``; each part is interleaved over its own channels.
+        """The domain's memory, cut by ``dram.partition``, each part over channels of its own.
 
         Raises:
             UserError: there are more applications than channels.

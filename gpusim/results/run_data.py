@@ -61,7 +61,7 @@ class WallClock:
 
     @classmethod
     def since(cls, started: float) -> WallClock:
-        """Of a run that ends now and began when `time.perf_counter` was `started`."""
+        """The times of a run that ends now and began when `time.perf_counter` was `started`."""
         return cls(
             seconds=time.perf_counter() - started,
             finished=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,4 +1,4 @@
-"""What warps wait for, by their state, and the headline numbers that tell why."""
+"""What warps wait for, by their state, and the headline numbers that explain it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Place:
 
     Attributes:
         name: for the eye.
-        numbers: headline numbers (patterns) that tell why.
+        numbers: headline numbers (patterns) that explain it.
         held: whether it is given back only when an access is done, so that waits come from below.
     """
 

@@ -10,7 +10,7 @@ SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 """Prefixes of units."""
 
 MOST: Final = 10**18
-"""Of anything that is counted: no run has as many."""
+"""The largest amount of anything that is counted: no run has as many."""
 
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kMG]?)\s*([a-z]+)")
 

@@ -102,10 +102,10 @@ class _StableIpc(Watch):
 
 
 def parse_rule(text: str) -> StopRule:
-    """The rule that a text tells.
+    """The rule that is written in a text, such as ``"20kcycles"``.
 
     Raises:
-        UserError: it tells none.
+        UserError: the text is no rule.
     """
     text = text.strip()
     try:

@@ -77,12 +77,12 @@ def open_macsim(path: Path) -> TraceFile:
 
 @frozen(eq=False)
 class MacsimKernel:
-    """A kernel, as its text file tells it.
+    """A kernel, as its text file describes it.
 
     Attributes:
         path: of the text file; the warps' files lie beside it.
         kind: of the records.
-        facts: its name, and its sizes if the list of names tells them.
+        facts: its name, and its sizes if the list of names has them.
         warps: (n,) ids of all warps, sorted: the block's number, and 16 bits within the block.
         begins: (blocks + 1,) where each block's warps begin among them.
     """
@@ -95,12 +95,12 @@ class MacsimKernel:
 
     @property
     def threads_per_block(self) -> int:
-        """Threads of a block; those of its most warps, if nothing tells, and of one at least."""
+        """Threads of a block; if the trace does not state them, of as many warps as it has most."""
         return self.facts.threads or max(self.most_warps, 1) * WARP_SIZE
 
     @property
     def most_warps(self) -> int:
-        """Of a block; 0 if the kernel has no block."""
+        """The most warps of a block; 0 if the kernel has no block."""
         return int(np.diff(self.begins).max(initial=0))
 
     def files(self, block: int) -> Iterator[Path]:

@@ -61,7 +61,7 @@ class Record:
 
 @define(eq=False)
 class NvbitKernel:
-    """A launch, as its line tells it.
+    """A launch, as its line describes it.
 
     Attributes:
         name: of the kernel.

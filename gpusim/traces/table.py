@@ -31,7 +31,7 @@ _PAGE_BYTES = 4096
 def open_table(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
     """Open a table, ``NAME.npz`` or ``NAME.parquet``, with its ``NAME.json`` if there is one.
 
-    `gpusim.traces.table_columns` tells the columns, `table_facts` the JSON file.
+    `gpusim.traces.table_columns` describes the columns, `table_facts` the JSON file.
 
     Args:
         path: of the table.
@@ -115,7 +115,7 @@ class TableLaunch(TraceLaunch):
         return chunks_of(warps)
 
     def recorded_sm(self, block: int) -> int | None:
-        """The SM on which a block ran, if the table tells."""
+        """The SM on which a block ran; None: the table does not state it."""
         return self.index.sm(self.number, block)
 
 

@@ -71,8 +71,8 @@ TRANSACTIONS = (
     Column(
         "wait_vm",
         _U8,
-        "before the instruction, at most so many memory instructions of the "
-        "wavefront were outstanding; 15 or more, or absent: no limit",
+        "memory instructions of the wavefront that were outstanding before the instruction, at "
+        "most; 15 or more, or absent: no limit",
     ),
     Column(
         "wait_lgkm",

@@ -19,7 +19,7 @@ WARP_SIZES = (32, 64)
 
 @frozen
 class KernelFacts:
-    """One launch, as a text file beside the trace tells; 0: it does not.
+    """One launch, as a text file beside the trace describes it; 0: not stated there.
 
     Attributes:
         name: the kernel's name.
@@ -54,7 +54,7 @@ class TableFacts:
 
 
 def read_facts(table: Path) -> TableFacts:
-    """What ``NAME.json`` tells about the table ``NAME.npz``.
+    """What ``NAME.json`` states of the table ``NAME.npz``.
 
     Its keys: ``name``; ``warp_size``, 32 or 64 (if absent 64, a wavefront); ``kernels``, a list in
     launch order with, for each, ``name``, ``grid`` and ``workgroup`` (three numbers of threads

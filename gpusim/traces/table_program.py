@@ -22,7 +22,7 @@ class WaveProgram:
     """The program of a wavefront under construction, instruction by instruction.
 
     Waits and barriers come right after the access before them, arithmetic after both
-    [our choice: tables do not tell].
+    [our choice: tables do not state it].
 
     Args:
         warp: gets the operations.

@@ -174,7 +174,7 @@ def _is_live(entry: Wake | Event | None, cycle: int) -> bool:
 
 
 def _is_at_work(entry: Wake | Event | None, cycle: int) -> bool:
-    """The same, and that of an onlooker does not count."""
+    """Whether an entry of a cycle is still to be processed, and is no onlooker's wake-up."""
     if isinstance(entry, Wake) and entry.process.onlooker:
         return False
     return _is_live(entry, cycle)

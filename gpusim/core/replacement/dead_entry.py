@@ -150,7 +150,7 @@ class DeadEntry(Lru):
         sampled[key] = min(uses + 1, MOST_USES)
 
     def _signature(self, key: int, uses: int) -> int:
-        """Of 23 bits: the region of a key, folded, and its uses."""
+        """A signature of 23 bits: the region of a key, folded, and its uses."""
         region = key >> self._shift
         return ((region ^ region >> 20 ^ region >> 40) & 0xFFFFF) << 3 | uses
 

@@ -13,9 +13,9 @@ class HeldLines:
     """An array of lines, of which all that come and go are announced.
 
     Args:
-        env: tells the time.
+        env: the clock of the machine.
         config: the cache.
-        leading: hears which lines are held; None: the L2 cache is physical.
+        leading: is notified which lines are held; None: the L2 cache is physical.
 
     Attributes:
         array: the lines.

@@ -99,7 +99,7 @@ class Homes:
         """A store or an atomic has changed a line."""
 
     def app_counters(self, app: int) -> Iterable[object]:
-        """Its counters of an application."""
+        """The counters that it adds to the bank's for one application."""
         return ()
 
 

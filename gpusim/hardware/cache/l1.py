@@ -220,7 +220,7 @@ class L1Cache(Component, FirstCache):
             self.leading.stored(line)
 
     def acknowledged(self, request: MemoryRequest) -> None:
-        """A store comes back, and below a virtual L2 cache tells the leading name of its line."""
+        """A store comes back; below a virtual L2 cache it has the leading name of its line."""
         if self.leading is not None and (left := self.stores.left(request.sectors)) > 0:
             name = self.leading.acknowledged(request)
             if name != NOT_KEPT:
@@ -268,7 +268,7 @@ class L1Cache(Component, FirstCache):
             self._warm(line, sectors[number], kinds[number])
 
     def _warm(self, line: int, sectors: int, kind: int) -> None:
-        """An access without a clock, of which no listener hears."""
+        """An untimed access, which is not announced to listeners."""
         array = self.array
         if kind == _LOAD:
             if not self._sectored:
@@ -291,7 +291,7 @@ class L1Cache(Component, FirstCache):
         return len(self._mshrs)
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         if self._mshrs:
             yield f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for lines"
 

@@ -150,7 +150,11 @@ class L2Bank(Component):
         return min(walks.next_cycle(), link.ready)
 
     def _look_up_in_order(self, now: int) -> int:
-        """As `_look_up`, where page-table reads take their turn among the requests of the SMs."""
+        """Start this cycle's lookups, of page-table reads and the SMs' requests in their order.
+
+        Returns:
+            When there may be more (`NEVER`: a wake-up comes).
+        """
         walks, link = self.requests, self._link
         while self._left:
             if walks.ready <= now and walks.ready <= link.ready:
@@ -282,7 +286,7 @@ class L2Bank(Component):
         return len(self.mshrs) + len(self.requests) + self.misses.in_flight()
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         if self.requests:
             yield f"{self.name}: {len(self.requests)} requests queue"
         yield from self.misses.waiting()

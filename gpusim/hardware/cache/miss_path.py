@@ -111,10 +111,10 @@ class MissPath:
 
     @abstractmethod
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
 
     def app_counters(self, app: int) -> Iterable[object]:
-        """Its counters of an application, those of sectors among them."""
+        """The miss path's counters of one application; of sectors, too, if lines have sectors."""
         lines = self.bank.lines
         if lines.sectored:
             yield self.sectors[app]

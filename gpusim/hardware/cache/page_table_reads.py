@@ -128,7 +128,7 @@ def way_with_bypass(
     """To the L2 bank, or straight to the DRAM channel, as a bypass policy says.
 
     Args:
-        env: tells the policy the time.
+        env: the clock that the policy is called with.
         bypass: the policy.
         levels: where to count reads that go past the cache.
         line: bytes of an L2 line.

@@ -49,7 +49,7 @@ class TranslationAwareBypass(CacheBypass):
 
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
-        """It acts once it compares a level's hit rate with that of data, whatever comes of it."""
+        """A warning if no level had enough accesses for its hit rate to be compared with data's."""
         least = made[0]._min_accesses
         levels = range(1, DEEPEST + 1)
         most = max(least - one._missing[level] for one in made for level in levels)

@@ -208,7 +208,7 @@ class DramChannel(Component):
         return (counters if self._sectors is not None else counters.with_bytes(self._bytes),)
 
     def shared_counters(self) -> Iterator[object]:
-        """Of the channel, and of its queue of reads."""
+        """Counters of the channel, and of its queue of reads."""
         commands = self._commands
         yield commands.counters
         yield from commands.queues.reads.counters()

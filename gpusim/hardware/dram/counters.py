@@ -38,7 +38,7 @@ class DramCounters:
     )
 
     def with_bytes(self, size: int) -> DramCounters:
-        """The same with the bytes filled in, for requests of `size` bytes."""
+        """Set the bytes of these counters, for requests of `size` bytes; returns itself."""
         self.data_read_bytes = self.data_reads * size
         self.walk_read_bytes = self.walk_reads * size
         self.write_bytes = self.writes * size

@@ -230,7 +230,7 @@ class GoldenSilverNormal(DramQueue):
             self._data[request.app] -= 1
 
     def best(self, bank: int, row: int) -> Waiting | None:
-        """Of the highest queue that has a request for the bank, or a row hit."""
+        """The best request of the highest queue that has one for the bank, or a row hit."""
         if self._rows_first and row >= 0 and (hit := self._row_hit(bank, row)) is not None:
             return hit
         for queue in (self._golden, self._silver, self._normal):

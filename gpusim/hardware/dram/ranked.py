@@ -40,7 +40,7 @@ class Ranking:
 
     @abstractmethod
     def advance(self, cycle: int) -> None:
-        """It is core cycle `cycle`; cycles never go back."""
+        """Bring the ranks up to date at core cycle `cycle`; cycles never go back."""
 
     @abstractmethod
     def request_done(
@@ -107,7 +107,7 @@ class RankedQueue(FrFcfs):
         super().remove(waiting)
 
     def best(self, bank: int, row: int) -> Waiting | None:
-        """Of the application that ranks first here, the oldest row hit, else the oldest."""
+        """The oldest row hit, else the oldest request, of the application that ranks first."""
         waiting = self._banks[bank]
         if not waiting:
             return None

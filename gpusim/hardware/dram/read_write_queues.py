@@ -73,11 +73,11 @@ class ReadWriteQueues:
         return read.address in self._written
 
     def _note(self, write: MemoryRequest) -> None:
-        """A write waits: of its address."""
+        """Count the address of a write that begins to wait."""
         self._count(write.address)
 
     def _forget(self, write: MemoryRequest) -> None:
-        """It waits no longer."""
+        """Take the address of a write out of the count: it waits no longer."""
         self._uncount(write.address)
 
     def _count(self, place: int) -> None:

@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.request import MemoryRequest
 
 RANK_BITS: Final = 32
-"""Bits of a rank that tell requests apart that were accepted in one clock."""
+"""Bits of a rank that number the requests accepted in one clock."""
 
 PRECEDENCE: Final = 1 << 80
 """What a queue takes off the rank of a request that goes before all others."""

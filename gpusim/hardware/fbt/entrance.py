@@ -12,7 +12,7 @@ class Entrance(Sink):
     """Makes a translation of each miss.
 
     Args:
-        env: tells the time.
+        env: the clock of the machine.
         shootdowns: told of so far, which the translation remembers.
         translated: where it comes back.
         state: of a warp whose translation is at the TLBs.

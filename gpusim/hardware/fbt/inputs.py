@@ -67,7 +67,7 @@ class Permissions(Protocol):
 
 
 class Miss(Translation):
-    """The translation of a miss; `asked` tells after how many shootdowns it was asked for."""
+    """The translation of a miss; `asked`: how many shootdowns there had been when it began."""
 
     __slots__ = ("asked", "request")
 

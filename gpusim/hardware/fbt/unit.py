@@ -286,7 +286,7 @@ class Fbt(Component):
         return None if page is None or page.locked else self._permissions.find(tag)
 
     def _released(self, page: Page) -> None:
-        """Those who waited for a page look it up again."""
+        """Let the misses that waited for a page look it up again."""
         for miss in self._waiting.pop(page.frame, ()):
             self._translated.send(miss)
 
@@ -305,7 +305,7 @@ class Fbt(Component):
         )
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         waiting = sum(map(len, self._waiting.values()))
         if waiting:
             yield f"{self.name}: {waiting} misses wait for {len(self._waiting)} locked pages"

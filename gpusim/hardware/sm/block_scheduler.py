@@ -291,6 +291,6 @@ class BlockScheduler(Component):
         yield "block_scheduler", self._placement
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         if self.finished_at < 0:
             yield f"{self.application.name}: {len(self._resident)} blocks in residence"

@@ -50,7 +50,7 @@ def coalesce(
     Args:
         chunk: instructions of all warps of a block.
         line_bytes: line size of the L1 cache, 32 to 256.
-        covered: stores also tell which sectors they write in whole (`COVERED_SHIFT`).
+        covered: whether stores also state which sectors they write in whole (`COVERED_SHIFT`).
         byte_masks: and which bytes of other sectors they write (`BYTES_SHIFT`).
     """
     whole = lanes_that_cover(chunk) if covered else None

@@ -61,7 +61,7 @@ class IssuePort:
         self._run = 0
         """Instructions of the run."""
         self._counted = 0
-        """Those of them that are counted: no more than have begun."""
+        """Instructions of the run that are counted: no more than have begun."""
         self._ledger = ledger
         self._counters = counters
         self._issue_cycles = issue_cycles

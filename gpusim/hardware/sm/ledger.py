@@ -77,7 +77,7 @@ class Ledger:
         warp.state = state
 
     def enter_after_wait(self, warp: Accountable, state: int, now: int, cause: Trailed) -> None:
-        """As `enter`, but the wait that ends is split by the trail of what it waited for."""
+        """From `now` on, `warp` is in `state`; its wait is booked by the trail of `cause`."""
         pieces: list[Piece] = []
         cause.cut(warp.since, now, pieces)
         sums = self.sums[warp.app]

@@ -211,7 +211,7 @@ class LoadStoreUnit(Answerable):
         )
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         if self._accesses or self._retry:
             yield (
                 f"{self.name}: {len(self._accesses)} instructions queue, {len(self._retry)} "

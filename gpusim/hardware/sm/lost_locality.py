@@ -46,7 +46,7 @@ class LostLocality:
         self._owners: dict[int, int] = {}
         """By line of the L1 cache: the slot of the warp that brought it in."""
         self.instructions = 0
-        """That the SM had issued when a load asked last."""
+        """Instructions that the SM had issued when a load asked last."""
         self.losses = 0
 
     def began(self, slot: int, age: int) -> None:

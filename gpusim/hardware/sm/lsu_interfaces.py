@@ -15,7 +15,7 @@ from gpusim.hardware.sm.warp import Warp, WarpAccess
 @trait
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Owner:
-    """What the unit tells its SM."""
+    """The SM, or side unit, that a load/store unit reports to."""
 
     __slots__ = ()
 
@@ -33,20 +33,21 @@ class Owner:
 @trait
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Home(Owner):
-    """What a unit that several SMs share tells each of them."""
+    """An SM, as a unit that several SMs share reports to it."""
 
     __slots__ = ()
 
     def goes_on(self, warp: Warp, waited_for: Trailed) -> None:
-        """`warp` may issue again; the trail of what it waited for tells the states of its wait."""
+        """`warp` may issue again; the trail of `waited_for` has the states of its wait."""
         raise NotImplementedError
 
 
 class StartingUnit(Protocol):
     """What a translation point shares with the unit that starts its transactions.
 
-    It tells the unit's `stall` what they wait for, the port `done` which instructions have hit,
-    and the probes what happened (see `gpusim.hardware.sm.load_store_unit.LoadStoreUnit`).
+    A translation point sets the unit's `stall` to what they wait for, sends instructions that have
+    hit to the port `done`, and announces events at the probes (see
+    `gpusim.hardware.sm.load_store_unit.LoadStoreUnit`).
     """
 
     env: EventLoop

@@ -70,7 +70,7 @@ class WarpScheduler(Policy):
         """A warp has ended; called for schedulers that hold back loads."""
 
     def storage(self, dimensions: Dimensions, warps: int, lines: int) -> Sequence[Storage] | None:
-        """What all schedulers of an SM keep in hardware together; None: they do not tell.
+        """The storage that all schedulers of an SM need in hardware together; None: not stated.
 
         Args:
             dimensions: of the machine.

@@ -450,7 +450,7 @@ class Sm(Component, Home):
         return self.resident + len(self.blocks) + self.lsu.in_flight()
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         if self.resident:
             ready = sum(len(port.scheduler) for port in self.issue_ports)
             yield f"{self.name}: {self.resident} warps in residence, {ready} of them ready"

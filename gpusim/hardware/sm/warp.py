@@ -114,7 +114,7 @@ class Block:
         Args:
             warp_size: lanes of a warp.
             line_bytes: lines of the L1 cache.
-            covered: stores tell which sectors they write in whole.
+            covered: whether stores state which sectors they write in whole.
             byte_masks: and which bytes of others.
             beside: operations for which its SM has a side cache.
         """
@@ -135,7 +135,7 @@ class Block:
             segments.clear()
 
     def pause(self) -> tuple[Iterator[LaneChunk], list[list[Segment]]] | None:
-        """Its warps issue the piece that they have in hand, and end there.
+        """Let the block's warps issue the piece that they have in hand, and end there.
 
         Returns:
             what is yet to be executed, and what has been and no warp has begun, by warp; None: the

@@ -156,7 +156,7 @@ class DeadPages(FillPolicy):
 
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
-        """That nothing was bypassed, and how many pages were dead."""
+        """A warning if no page was bypassed, with the number of pages that were dead."""
         own = [one for policy in made for one in policy._own]
         if any(one.bypassed for one in own):
             return

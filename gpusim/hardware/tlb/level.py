@@ -512,7 +512,7 @@ class TlbLevel(Stage, FirstTlb):
         return len(self._mshrs) + len(self.requests) + len(self.fills)
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         if self.requests:
             yield f"{self.name}: {len(self.requests)} translations queue for a lookup"
         if self._mshrs:

@@ -21,7 +21,7 @@ Stream = tuple[int, int, int]
 """Whose misses follow each other: application, SM, warp slot."""
 
 WARP_BITS: Final = 16
-"""That tell one from the others [our choice: 1024 SMs with 64 warps each]."""
+"""Bits of a warp's number on the GPU [our choice: 1024 SMs with 64 warps each]."""
 
 
 @attr.s(auto_attribs=True)
@@ -74,7 +74,7 @@ class Prefetcher(StageProcess):
 
     @abstractmethod
     def predicted(self, tag: int, stream: Stream) -> Sequence[int]:
-        """A warp has missed a page: learn from it, and tell the pages that may follow."""
+        """A warp has missed a page: learn from it, and return the pages that may follow."""
 
     @abstractmethod
     def tables(self, page_bits: int) -> Sequence[Storage]:

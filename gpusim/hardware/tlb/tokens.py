@@ -75,7 +75,7 @@ class Tokens:
 
     @property
     def lookups(self) -> int:
-        """Those in the epoch that is under way."""
+        """Lookups in the epoch that is under way."""
         return self._hits + self._misses
 
     def count_lookup(self, sm: int, warp_slot: int, hit: bool) -> None:
@@ -91,7 +91,7 @@ class Tokens:
         return sm not in self._holders or bool(self._holders[sm] >> warp_slot & 1)
 
     def advance(self, cycle: int) -> Epoch | None:
-        """It is `cycle` now; returns the epoch that has ended since the last call, if any."""
+        """End the epoch if `cycle`, the present one, is past its end; returns the ended epoch."""
         end = self._ended(cycle)
         lookups = self.lookups
         if end is None or not lookups:

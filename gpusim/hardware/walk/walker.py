@@ -434,7 +434,7 @@ class Walkers(Stage):
         return len(self._mshrs) + len(self.requests)
 
     def waiting(self) -> Iterator[str]:
-        """Who waits for whom, for the watchdog."""
+        """Lines for the watchdog: which requests wait, and for what."""
         if self._queue:
             walkers = self._config.walkers
             yield f"{self.name}: {len(self._queue)} walks wait for one of {walkers} walkers"

@@ -19,7 +19,7 @@ _GAP = 8
 
 
 def arrays_of(application: Application) -> list[NDArray[Any]]:
-    """Its arrays; none of a trace, which has addresses alone."""
+    """The arrays of an application; none of a trace, which has addresses alone."""
     memory: Any = getattr(application, "memory", None)
     return [] if memory is None else [array.data for array in memory.arrays]
 

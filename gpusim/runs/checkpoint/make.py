@@ -30,7 +30,7 @@ KEEP = "1M"
 """Default for the transactions of each application that are kept in full [our choice]."""
 
 MOST_KEPT = 1 << 27
-"""And at most; they take 40 bytes of memory each."""
+"""Transactions of each application that can be kept, at most: 40 bytes of memory each."""
 
 ALL = "all"
 """In place of a number of them."""

@@ -81,9 +81,9 @@ class WindowPace(MeasuringPace):
     strata: Sequence[tuple[float, int]] = field(kw_only=True)
     timed: list[tuple[int, Sequence[int]]] = field(factory=list)
     _number: int = 0
-    """Of the window that is next, or open."""
+    """Number of the window that is next, or open."""
     _begins: Sequence[int] = ()
-    """Where it begins to be timed, in warp instructions of each application."""
+    """Where that window begins to be timed, in warp instructions of each application."""
     _open: bool = False
     _arrived: set[int] = field(factory=set)
 

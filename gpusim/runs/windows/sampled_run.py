@@ -1,4 +1,4 @@
-"""A sampled run: where its windows are, and what they tell of the whole programs."""
+"""A sampled run: where its windows are, and the estimate of the whole programs from them."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _shares(
 
 
 def _halves(windows: Sequence[Window], owners: NDArray[np.int64]) -> tuple[Shares, Shares] | None:
-    """What first and second halves of windows tell, of those in which each application issues.
+    """Shares in first and in second halves of the windows in which each application issues.
 
     None: there are no such windows.
     """

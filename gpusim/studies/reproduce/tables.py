@@ -25,7 +25,7 @@ OpenRun = Callable[[str], AbstractContextManager[Result]]
 """Opens the result of a run."""
 
 Design = Mapping[str, object]
-"""What tells the runs of a design from others: columns of a sweep's table and their values."""
+"""What identifies the runs of a design: columns of a sweep's table and their values."""
 
 Change = Callable[["pd.DataFrame"], "pd.DataFrame"]
 """What is made of a table before it is shown."""

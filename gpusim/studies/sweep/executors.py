@@ -194,7 +194,7 @@ class DaskExecutor:
 
 @contextmanager
 def _quiet_connection() -> Iterator[None]:
-    """Dask tells with tracebacks that a scheduler is gone, which `DaskExecutor` tells itself."""
+    """Silence Dask's tracebacks about a lost scheduler, which `DaskExecutor` reports itself."""
     loggers = [logging.getLogger(f"distributed.{part}") for part in ("client", "batched")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

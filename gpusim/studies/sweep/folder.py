@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RUN_COLUMNS = ("key", "state", "cause", "digest", "seconds", "size", "modified_ns")
-"""Of a table, between what tells a point from others and the headline numbers."""
+"""Columns of a table between the coordinates of a point and its headline numbers."""
 
 _POINT_COLUMNS = ("model", "variant", "workload", "scale", "seed", "role", "application")
 
@@ -91,7 +91,7 @@ class RunFolder:
         return self._runs / f"{key}.h5"
 
     def trace_path(self, key: str, attempt: str) -> Path:
-        """Where an attempt tells where it hangs."""
+        """The file into which an attempt writes its stack if it hangs."""
         return self.claims / f"{key}.{attempt}.trace"
 
     def facts(self, key: str, known: Mapping[str, Facts]) -> Facts | None:

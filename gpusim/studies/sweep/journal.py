@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Journal:
-    """Context manager: appends a record for each `tell`, with the time and who tells it.
+    """Context manager: appends a record for each `tell`, with the time and the sweep's id.
 
     Args:
         path: of the file.

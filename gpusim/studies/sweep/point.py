@@ -60,7 +60,7 @@ class Point:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """As `gpusim.load_model` takes them."""
+        """The variant as the variants that `gpusim.load_model` takes: one, or none."""
         return () if self.variant == BASELINE else (self.variant,)
 
     @property
@@ -76,7 +76,7 @@ class Point:
 
     @property
     def values(self) -> dict[str, object]:
-        """Everything that tells this point from others, by the columns of a sweep's table."""
+        """The coordinates that identify this point, by the columns of a sweep's table."""
         return {
             "model": self.model,
             "variant": self.variant,

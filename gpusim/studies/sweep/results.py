@@ -72,7 +72,7 @@ class SweepResults:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row a combination: what tells it from others, `RUN_COLUMNS`, headline numbers.
+        """A row a combination: its coordinates, `RUN_COLUMNS`, headline numbers.
 
         ``attrs["units"]`` has their units.
         """
@@ -85,7 +85,7 @@ class SweepResults:
 
     @property
     def coordinates(self) -> list[str]:
-        """Columns that tell combinations from each other, those with several values."""
+        """Columns that identify a combination: those with several values."""
         names = list(self.table.columns)
         chosen = names[: names.index(RUN_COLUMNS[0])]
         return [name for name in chosen if self.table[name].nunique(dropna=False) > 1]
@@ -172,7 +172,7 @@ class SweepResults:
         return array
 
     def _leaders(self, rows: pd.DataFrame, names: list[str]) -> dict[str, str]:
-        """Of keys that change together: all but one, and that one, which tells the others."""
+        """By key that changes together with others: the leader, whose value decides its value."""
         leaders: dict[str, str] = {}
         for joined in self.sweep.set:
             keys = [key for key in split_keys(joined) if key in names]

@@ -193,7 +193,7 @@ def _remove_stale(claim: Path, sweep: str) -> bool:
 
 
 def _remove_old(stale: Path) -> None:
-    """Its maker was killed at once."""
+    """Remove a file of a sweep that was killed as soon as it had made it."""
     with suppress(FileNotFoundError):
         owner = _owner(stale)
         if (owner and not _lives(_sweep_file(stale.parent, owner))) or age(stale) > LEASE_SECONDS:

@@ -19,7 +19,7 @@ from gpusim.studies.sweep.worker import Facts
 
 @frozen
 class SweepStatus:
-    """Of a sweep in a folder.
+    """The status of a sweep in a folder.
 
     Attributes:
         name: of the sweep.

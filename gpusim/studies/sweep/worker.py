@@ -225,7 +225,7 @@ def outcome_of_earlier(task: Task) -> Failure | Facts | None:
 
 
 def hang(trace: Path) -> Failure | None:
-    """The failure that a trace file tells of, if it does."""
+    """The failure of a run that hung, from the stack in its trace file; None: it has none."""
     try:
         text = trace.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -29,7 +29,7 @@ _KNOWN: Mapping[str, frozenset[str]] = {
     "fault_batches": frozenset(),
     "transfers": frozenset({"app"}),
 }
-"""What the rows of each table tell of a `Selection`."""
+"""By table: the parts of a `Selection` for which its rows have a column."""
 
 Wanted = Mapping[str, int]
 """Columns, and the value that selected rows have in them."""
@@ -39,7 +39,7 @@ def require(result: Result, table: str) -> None:
     """Refuse a run without an event table.
 
     Raises:
-        UserError: it tells what to record.
+        UserError: there is no such table; the message says what to record.
     """
     if table not in result.tables:
         record = next(name for name, tables in RECORDS.items() if table in tables)

@@ -140,7 +140,7 @@ def test_refused(options: dict[str, Any], told: str) -> None:
 
 
 def test_other_parts_that_contradict() -> None:
-    with pytest.raises(UserError, match="an ideal TLB knows pages that nobody has brought"):
+    with pytest.raises(UserError, match="an ideal TLB would hit on pages that are not on"):
         gpusim.load_model("tiny", ["demand-paging", "ideal-tlb"])
     with pytest.raises(UserError, match="on demand they come one by one"):
         gpusim.load_model("tiny", ["demand-paging"], {"memory.frames": "largest-fit"})

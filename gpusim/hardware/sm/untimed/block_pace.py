@@ -91,7 +91,7 @@ class Beside:
     def __init__(self) -> None:
         self._blocks: list[Block] = []
         self._seen: list[int] = []
-        """Of each the instructions that have been counted."""
+        """By block: its instructions that have been counted."""
         self._since = 0
 
     def begins(self, block: Block, turns: Turns, now: int) -> None:

@@ -49,7 +49,7 @@ class Part:
         self.takes = takes
 
     def chunk(self) -> LaneChunk:
-        """It by itself, as the block alone would have executed it."""
+        """This block's part of the piece, as the block alone would have executed it."""
         if self._count == 1:
             return self._piece
         return part_of(self._piece, self._number, self._count)

@@ -73,7 +73,7 @@ class Rest:
         return block < len(self.begun) and self.begun[block].been_paused
 
     def segments_of(self, block: int) -> list[list[Segment]]:
-        """Of one that has begun: what its warps begin with."""
+        """What the warps of a block begin with, by warp; empty for a block that has not begun."""
         return self.begun[block].segments if block < len(self.begun) else []
 
     def begin(self, block: int, warp_size: int, kinds: frozenset[int]) -> Iterator[LaneChunk]:

@@ -98,7 +98,7 @@ class SkippingScheduler(BlockScheduler):
     """What has been touched and has not passed."""
 
     _turns: dict[str, Turns]
-    """Of kernels, by name."""
+    """Turns of blocks, by the name of their kernel."""
 
     _held: list[Beside]
     """What SMs hold while it is timed."""
