@@ -211,4 +211,4 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     told = " ".join(command("run", *small, "--from", state).output.split())
     assert "were skipped (1launches, from state.h5)" in told
     refused = command("run", *small, "--from", state, "--seeds", "2", code=2)
-    assert "--from is of one run" in refused.stderr
+    assert "--from: a checkpoint is of one seed" in refused.stderr
