@@ -25,7 +25,7 @@ _STATES = 6
 _LEAST = 0.005
 
 _COLOURS = {"working": "green", "sm": "magenta", "memory": "cyan", "translation": "yellow"}
-"""Of the families of states."""
+"""Colours of the families of states."""
 
 
 class LiveView:

@@ -123,7 +123,7 @@ def _told_number(
 
 
 def _intervals(result: Result) -> dict[str, tuple[float, float]]:
-    """Of a sampled run, the interval of each number."""
+    """The interval of each number of a sampled run; empty for others."""
     found = result.estimates
     return dict(zip(found.name, zip(found.low, found.high, strict=True), strict=True))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpusim.studies.sweep.status import LookAhead, SweepStatus
 
 _ROWS = 60
-"""Of a table of results, at most: all of it is in its file."""
+"""Rows of a table of results, at most: all of it is in its file."""
 
 _NUMBERS = ("cycles", "ipc", "seconds")
 

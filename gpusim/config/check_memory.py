@@ -12,7 +12,7 @@ from gpusim.files.toml_document import Key
 _SM_BYTES, _WARP_BYTES, _BLOCK_BYTES = 64 << 10, 1 << 10, 256
 _ENTRY_BYTES, _LINE_BYTES = 128, 128
 _L2_BANK_BYTES, _CHANNEL_BYTES, _DRAM_BANK_BYTES = 16 << 10, 64 << 10, 4 << 10
-"""Of the simulator's memory that a part of a machine takes, about (measured, then rounded up)."""
+"""Bytes of the simulator's memory that a part of a machine takes (measured, then rounded up)."""
 
 
 def check_memory(config: GpuConfig) -> Iterator[Problem]:

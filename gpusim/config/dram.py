@@ -115,5 +115,5 @@ class DramConfig:
 
     @property
     def banks_per_channel(self) -> int:
-        """Of all bank groups and pseudo channels."""
+        """Banks of a channel, in all its bank groups and pseudo channels."""
         return self.pseudo_channels * self.bank_groups * self.banks

@@ -100,7 +100,7 @@ def read_model(
         variants: each a name of its ``[variants.*]`` tables, of a recipe, or a recipe's path;
             ``"a+b"`` stands for a and then b.
         overrides: dotted key → value; strings are read like TOML values where they are any.
-        check: what else is wrong with a machine, as those know who build it.
+        check: further problems of a machine, found by the code that builds it.
 
     Raises:
         UserError: no such file, variant or recipe, a machine that lacks what a recipe requires, or

@@ -19,7 +19,7 @@ TLB = "tlb"
 """The table whose inner tables a recipe names by role; all others go by their own names."""
 
 TIMES = "times"
-"""Of a machine's own number: ``entries = {times = 2}``."""
+"""Key of a factor for a machine's own number: ``entries = {times = 2}``."""
 
 _WIDE = (SLICES, "instance", "gpu")
 """Scopes of a TLB that all SMs share; with MIG, all SMs of an instance."""

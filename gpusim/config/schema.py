@@ -245,7 +245,7 @@ class WalkConfig:
             cache does not cover) or ``"memory"`` (a read request a level).
         latency: see `cost`.
         memory: where the reads of a ``"memory"`` walk go: ``"l2"`` or ``"dram"``.
-        sent_by: who sends them to the L2 cache: the ``"walkers"``, beside its banks, or the
+        sent_by: what sends them to the L2 cache: the ``"walkers"``, beside its banks, or the
             ``"sms"`` that asked, through the crossbar, before their data.
         trip: latency from the last TLB level to the walkers.
         queue: walks that wait for a walker.

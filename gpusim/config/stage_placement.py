@@ -16,7 +16,8 @@ from gpusim.files.structure import Problem
 STAGE, STAGES = "stage", "stages"
 
 BEHIND = "behind"
-"""Of a stage in a recipe: ``"tlb.last"``, a role that one level has, or another stage's name."""
+"""Key of the place before a stage in a recipe: ``"tlb.last"``, a role that one level has, or the
+name of another stage."""
 
 
 def place_problems(changes: Tree) -> Iterator[Problem]:

@@ -55,7 +55,7 @@ class SimulatorError(Exception):
 
 
 class DeadlockError(SimulatorError, RuntimeError):
-    """Requests were in flight, but none made progress; the message says who waits for whom."""
+    """Requests were in flight, but none made progress; the message says what waits for what."""
 
 
 class WrongMappingError(SimulatorError):

@@ -43,7 +43,7 @@ class Mapping:
 
     @property
     def asid(self) -> int:
-        """Its address space."""
+        """The number of the page's address space."""
         return self.tag >> ASID_SHIFT
 
     @property

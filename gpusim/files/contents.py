@@ -51,7 +51,7 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def stamps_of(paths: Iterable[Path]) -> tuple[tuple[str, Stamp], ...] | None:
-    """Of all files, and files of folders, by name; None: they may change, or cannot be read."""
+    """Stamps of files, and files of folders, by name; None: they may change, or cannot be read."""
     found = []
     try:
         for path in paths:

@@ -17,7 +17,7 @@ from gpusim.files.interrupts import uninterrupted
 from gpusim.files.whole_files import put_in_place, temporary_name
 
 _CACHE_BYTES = 1 << 20
-"""Of a dataset's chunks that HDF5 keeps: ours are written once, in order."""
+"""HDF5's cache of a dataset's chunks: small, as ours are written once, in order."""
 
 _MEMORY_NAMES = count()
 

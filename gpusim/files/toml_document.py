@@ -14,7 +14,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.untrusted import file_bytes, format_memory, untrusted
 
 MOST_BYTES = 1 << 19
-"""Of a TOML file (our choice): the largest that is shipped has a twentieth of it."""
+"""Most bytes of a TOML file (our choice): the largest that is shipped has a twentieth of it."""
 
 MOST_NESTED = 32
 """Tables and lists inside each other (our choice)."""

@@ -25,7 +25,7 @@ _TIMES = {"cycle": None, "cycles": None, "ps": 10**12, "ns": 10**9, "us": 10**6}
 _BANDWIDTHS = {"B/s": 1, "kB/s": 10**3, "MB/s": 10**6, "GB/s": 10**9}
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]+)\s*")
 _MOST_TEXT, _MOST_DIGITS = 64, 18
-"""Of a quantity: the machine's numbers have 64 bits."""
+"""Most letters and digits of a quantity: numbers have 64 bits."""
 
 
 @frozen

@@ -107,7 +107,7 @@ class Entrance(Sink):
 
     Attributes:
         inside: packets of this source in the network.
-        blocked: who waits for room.
+        blocked: senders that wait for room.
     """
 
     __slots__ = ("_depth", "_free_at", "_latencies", "_network", "blocked", "inside", "name")

@@ -214,7 +214,7 @@ def _check_replacement(
 ) -> Iterator[Problem]:
     """Make a replacement policy, and ask whether it can serve sets of `ways` ways.
 
-    TLB arrays ask for themselves: it is they who know how large their sets are.
+    TLB arrays ask for themselves: only they know how large their sets are.
     """
     cls = find_policy(Slot.REPLACEMENT, replacement.policy)
     yield from _refusals(own, key, cls, partial(make_replacement, replacement, *ways))

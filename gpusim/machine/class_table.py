@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 ABSTRACT = "abstractmethod"
 
 Declared = dict[str, str | bool]
-"""Of a name in the body of a class: ``abstract``, and for methods ``parameters``, as written."""
+"""Facts of a name in a class's body: ``abstract``, and for methods ``parameters``, as written."""
 
 ClassTable = dict[str, dict[str, dict[str, Declared]]]
 """By module, class and name."""

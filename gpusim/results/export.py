@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "parquet", "netcdf", "json")
 
 _SUFFIXES = {"csv": "", "parquet": "", "netcdf": ".nc", "json": ".json"}
-"""Of what is written; none: a folder."""
+"""By format, the ending of its file; empty: a folder."""
 
 _NETCDF = 2
 """The first schema that is netCDF-4, too."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpusim.results.result import Result
 
 COLUMNS = tuple(field.name for field in attrs.fields(Interval))
-"""Of a table of bands: mean, low, high, runs."""
+"""Columns of a table of intervals: mean, low, high, runs."""
 
 
 def bands(runs: Sequence[Result]) -> pd.DataFrame:

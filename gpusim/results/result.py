@@ -171,12 +171,12 @@ class Result:
 
     @property
     def estimates(self) -> pd.DataFrame:
-        """Of a sampled run: name, value, low, high, windows, refused; else empty."""
+        """Estimates of a sampled run: name, value, low, high, windows, refused; else empty."""
         return self._frame_if_any("estimates", ESTIMATES)
 
     @property
     def windows(self) -> pd.DataFrame:
-        """Of a sampled run: window, app, place, launch, cycles, instructions; else empty."""
+        """A sampled run's windows: window, app, place, launch, cycles, instructions; else empty."""
         return self._frame_if_any("windows", WINDOWS)
 
     @property

@@ -193,7 +193,7 @@ def _named(result: Result, stages: pd.DataFrame) -> pd.DataFrame:
 def _walk(result: Result, asid: int, vpn: int, sm: int, stages: pd.DataFrame) -> WalkWait | None:
     """The walk of the page during the stages in which the transaction waited for one.
 
-    Walks of one page do not overlap: while one is under way, all who ask for the page join it.
+    Walks of one page do not overlap: while one is under way, all requests for the page join it.
     """
     waits = stages[stages.state.isin((State.WALKER, State.WALK))]
     if waits.empty or "walks" not in result.tables:

@@ -22,7 +22,7 @@ def read_walks(result: Result) -> pd.DataFrame:
 def with_walks(waits: pd.DataFrame, walks: pd.DataFrame, until: str) -> pd.DataFrame:
     """Waits with the walk that each of them was for; those that were for none are left out.
 
-    Walks of one page do not overlap: while one is under way, all who ask for the page join it.  So
+    Walks of one page do not overlap: while one is under way, all requests for the page join it.  So
     a wait was for the last walk of its page that was requested before the wait ended, if that
     walk was not finished when the wait began.
 

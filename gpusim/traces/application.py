@@ -33,7 +33,7 @@ MOST_ACCESS_BYTES = 1 << 12
 """Bytes that a lane accesses at once (our choice): no GPU has more than 32."""
 
 ADDRESS_BITS = 57
-"""Of virtual addresses: those of the largest page tables that there are."""
+"""Bits of virtual addresses, as of the largest page tables that there are."""
 
 
 def check_launch(blocks: int, threads: int, registers: int = 0, shared_bytes: int = 0) -> None:

@@ -12,7 +12,7 @@ CODE_LINE = 64
 """Bytes of code that are followed as one."""
 
 CODE_BASE = 0x9000_0000_0000
-"""Where code lies whose trace tells no virtual addresses of it (our choice): above all user
+"""Where code lies whose trace has no virtual addresses of it (our choice): above all user
 addresses, and below local memory."""
 
 KERNEL_BYTES = 1 << 24
@@ -21,7 +21,7 @@ KERNEL_BYTES = 1 << 24
 _SECTORS = np.arange(0, CODE_LINE, SECTOR_BYTES)
 _PAGE_BYTES = 4096
 _MEAN_BYTES = 6
-"""Of an instruction of GCN, which has 4 or 8 bytes."""
+"""Mean bytes of an instruction of GCN, which has 4 or 8."""
 
 
 class CodePath:
@@ -83,5 +83,5 @@ class CodePlaces:
         self._known: dict[str, int] = {}
 
     def of(self, kernel: str) -> int:
-        """Its first address."""
+        """The first address of a kernel's code."""
         return self._known.setdefault(kernel, CODE_BASE + len(self._known) * KERNEL_BYTES)

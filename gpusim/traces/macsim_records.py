@@ -218,7 +218,7 @@ def _dealt(mask: int, starts: Sequence[int], distance: int) -> NDArray[np.int64]
 def _shares(
     mask: int, starts: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Of each active lane: its number, its address, and lanes from the first that has this one."""
+    """Numbers of active lanes, their addresses, and lanes from the first that has each address."""
     active = np.flatnonzero(mask >> np.arange(WARP_SIZE) & 1)
     start = np.arange(len(active)) * starts // len(active)
     return active, start, active - active[np.searchsorted(start, start)]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from gpusim.core.untrusted import MEMORY_VARIABLE, SURE_BYTES, format_memory, memory_limit
 
 LINE_BYTES = 160
-"""Of a line that is kept, beside its text."""
+"""Bytes of a line that is kept, beside its text."""
 
 ACCESS_BYTES = 400
-"""Of a memory operation that is kept, beside its addresses."""
+"""Bytes of a memory operation that is kept, beside its addresses."""
 
 PLAIN_BYTES = 96
-"""Of any other operation."""
+"""Bytes of any other operation that is kept."""
 
 _SHARE = 16
 """Blocks may take this part of what an input may take: those of many SMs are under way at once."""

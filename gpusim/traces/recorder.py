@@ -52,7 +52,7 @@ class Recordable(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the workload."""
+        """The name of the workload."""
 
     @property
     def scale(self) -> str:

@@ -18,7 +18,7 @@ NEWEST_VERSION = 6
 
 _PAIR = re.compile(r"-(?P<key>[^=]+?)\s*=\s*(?P<value>.*?)\s*$")
 _MOST_DIGITS = 80
-"""Of three numbers that fit a grid."""
+"""Most characters of three numbers that fit a grid."""
 _TRIPLE = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?$")
 
 

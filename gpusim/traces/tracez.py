@@ -38,15 +38,15 @@ _MOST_PIECE = 1 << 24
 """Bytes of text in a piece of a warp, at most; 2048 instructions take some hundred thousand."""
 
 _SIZES = Struct("<II")
-"""Of the dictionary in bytes; and of a piece in instructions, which the index tells better."""
+"""Sizes of the dictionary in bytes, and of a piece in instructions, which the index replaces."""
 
 _COUNT = Struct("<I")
 _AT = Struct("<Q")
 _BLOCK = Struct("<11I")
-"""Of a block: its place in the grid, three triples and a rank of its cluster, its warps."""
+"""A block in the index: place in the grid, three triples and a rank of its cluster, its warps."""
 
 _WARP = Struct("<IIQ")
-"""Of a warp in the index: instructions, pieces, and where it lies."""
+"""A warp in the index: instructions, pieces, and where it lies."""
 
 _BEFORE_WARPS, _BEFORE_INSTRUCTIONS, _AFTER_WARPS = 7, 3, 2
 """Lines of a block around its warps, and of a warp before its instructions, in decoded text."""

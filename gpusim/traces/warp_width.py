@@ -77,7 +77,7 @@ class _Splitter:
         self._warps = -(-threads // width)
         self._by_thread = by_thread
         self._loads: list[Ints] = [np.zeros(1, dtype=np.int64) for _ in range(self._warps)]
-        """Of each part: how many of the first *n* loads of its warp it took part in, for all n."""
+        """By part: in how many of the first *n* loads of its warp it took part, for all n."""
 
     def split(self, chunks: Iterable[LaneChunk]) -> Iterator[LaneChunk]:
         """The parts' chunks."""
@@ -134,7 +134,7 @@ class _Joiner:
         self._ratio = ratio
         self._groups = -(-warps // ratio)
         self._loads: list[Ints] = [np.zeros(0, dtype=np.int64) for _ in range(warps)]
-        """Of each warp: the numbers that its loads have in what it became."""
+        """By traced warp: the numbers of its loads in the warp that it was joined into."""
         self._issued = np.zeros(self._groups, dtype=np.int64)
 
     def join(self, chunks: Iterable[LaneChunk]) -> Iterator[LaneChunk]:

@@ -98,7 +98,7 @@ class SampledProgram:
 
     @property
     def memory(self) -> AddressSpace:
-        """Its address space."""
+        """The address space of the whole program."""
         return self.program.memory
 
     @property

@@ -23,7 +23,7 @@ _BREATH: Final = 1 << 12
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Wakeable:
-    """Someone who waits for room."""
+    """A sender that can wait for room, and is woken when there is some."""
 
     __slots__ = ()
 

@@ -24,7 +24,7 @@ class Watchdog:
         patience: cycles without progress after which the run is stopped, of those that count.
         in_flight: number of requests (or warps) that are not finished.
         progress: any number that changes whenever a request moves on.
-        report: who waits for whom, as text.
+        report: returns what waits for what, as text.
     """
 
     def __init__(
@@ -66,5 +66,5 @@ class Watchdog:
     def _message(self, cause: str) -> str:
         return (
             f"deadlock at cycle {self.env.now}: {cause}, and {self._in_flight()} requests or warps "
-            f"are unfinished. Who waits for whom:\n{self._report()}"
+            f"are unfinished. What waits for what:\n{self._report()}"
         )

@@ -53,4 +53,4 @@ class SectorCounters:
 
 
 LOOKUPS = Law("lookups", "hits + misses")
-"""Of every bank."""
+"""Law of every bank."""

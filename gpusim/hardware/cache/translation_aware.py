@@ -18,7 +18,7 @@ DEEPEST: Final = 7
 """Depth that requests of any deeper level have, too (MASK §5.3: three bits)."""
 
 COUNTER_BITS: Final = 64
-"""Of a counter of hits or accesses (MASK §7.4: 8 bytes)."""
+"""Bits of a counter of hits or accesses (MASK §7.4: 8 bytes)."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

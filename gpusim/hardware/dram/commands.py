@@ -135,7 +135,7 @@ class Commands:
     def advance_until_room(self, queue: DramQueue, request: MemoryRequest) -> int:
         """Issue commands until `queue`, now full, has room for `request`; the last one's clock.
 
-        Only for a caller who accepts nothing before that clock.
+        Only for a caller that accepts nothing before that clock.
 
         Raises:
             DeadlockError: the policy of the queue lets none of its requests go.

@@ -11,7 +11,7 @@ from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
 
 COUNTER_BITS: Final = 6
-"""Of every counter (MASK §5.4); it stays at its largest value."""
+"""Bits of every counter (MASK §5.4); a counter saturates."""
 _LARGEST: Final = (1 << COUNTER_BITS) - 1
 
 

@@ -93,7 +93,7 @@ class Purges:
     2. Accesses that were let through end.
     3. The L2 banks invalidate the lines that they may have; DRAM takes the dirty ones.
     4. The L1 caches are told, and those that may have lines of the pages are emptied.
-    5. The pages leave the table, and who waited for that is let go on.
+    5. The pages leave the table, and misses that waited for that go on.
 
     A probe takes one line, does nothing to L1 caches (which are not coherent), and unlocks.
 

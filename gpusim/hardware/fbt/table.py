@@ -14,7 +14,7 @@ from gpusim.config.schema import SUB_PAGE, FbtConfig, GpuConfig
 from gpusim.core.structures import Dimensions, Storage, bits_for
 
 COUNTER_BITS: Final = 15
-"""Of a number of lines, up to the 16384 of a page of 2 MiB (VC §4.3)."""
+"""Bits of a number of lines, up to the 16384 of a page of 2 MiB (VC §4.3)."""
 
 
 class Page:

@@ -44,7 +44,7 @@ class FaultBuffer:
 
     @staticmethod
     def storage(dimensions: Dimensions, depth: int, warps: int) -> Storage:
-        """What it keeps: of each fault the page, and who asked.
+        """The storage that it needs: of each fault the page, and the warp that asked.
 
         Args:
             dimensions: of the machine.

@@ -21,7 +21,7 @@ HOST_BASE: Final = 1 << 46
 """The first address of the host's memory among those of the device."""
 
 HEADER_BYTES: Final = 32
-"""Of a request for a line on its way to the host (our choice: a header of PCIe and its framing)."""
+"""Bytes of a request for a line to the host (our choice: a PCIe header and its framing)."""
 
 
 @attr.s(auto_attribs=True)

@@ -16,10 +16,10 @@ from gpusim.hardware.sm.lost_locality import LostLocality
 from gpusim.hardware.sm.schedulers import GreedyThenOldest, Schedulable
 
 _LINE_BITS: Final = 7
-"""Of an address within a line of 128 bytes, for the width of victim tags."""
+"""Bits of an address within a line of 128 bytes, for the width of victim tags."""
 
 _SCORE_BITS: Final = 16
-"""Of a score, and of the counters of losses and instructions [our choice]."""
+"""Bits of a score, and of the counters of losses and instructions [our choice]."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -17,7 +17,7 @@ from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, state_cycles
 from gpusim.hardware.tlb.sets import Entry, PlainSet, SetKind, stages_of
 
 _METHODS = ("find", "ways_for", "insert", "remove", "clear")
-"""Of a set."""
+"""Methods of a set."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

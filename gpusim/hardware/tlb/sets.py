@@ -24,7 +24,7 @@ class Entry:
     Attributes:
         tag: the page.
         mapping: what covers it.
-        used, block: when it was last used and by whom, for arrays that replace among several sets.
+        used, block: when it was last used and by which block, for arrays that replace among sets.
     """
 
     __slots__ = ("block", "mapping", "tag", "used")

@@ -15,7 +15,7 @@ from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
 _SMALL_SHIFT: Final = 12
 """The tree is that of 4 KiB pages, whatever sizes are mapped in it."""
 _REACH_BITS: Final = 9
-"""Of a page number that may be used, for each level: what tables of 8-byte entries reach."""
+"""Usable bits of a page number for each level: what tables of 8-byte entries reach."""
 _SIZES = (0, 4, 9)
 """Pages that can be mapped, in 4 KiB pages, as powers of two: 4 KiB, 64 KiB and 2 MiB."""
 

@@ -13,7 +13,7 @@ from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage, bits_for
 _LEVEL_SHIFT: Final = 60
 
 _TABLE_BITS: Final = 12
-"""Of an address within a table, a page of 4 KiB."""
+"""Bits of an address within a table, a page of 4 KiB."""
 
 _UPPER_LEVELS: Final = 4
 """Levels above the leaves that a page table has at most."""

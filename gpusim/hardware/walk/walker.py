@@ -109,7 +109,7 @@ declare_metrics(
 
 
 class _LevelRead(MemoryRequest):
-    """The read of one page-table entry, which remembers its walk; `sm`: who sends it, if any."""
+    """The read of one page-table entry, which remembers its walk; `sm`: the SM that sends it."""
 
     __slots__ = ("walk",)
 

@@ -15,7 +15,7 @@ MOST_LONELY = 1 << 20
 """Vertices without an arc that a file may claim (our choice), which cost it nothing."""
 
 MOST_LONELY_TIMES = 64
-"""And so many more for each arc."""
+"""Further vertices without an arc that a file may claim for each of its arcs."""
 
 _FIELDS = ("pattern", "integer", "real")
 _SYMMETRIES = ("general", "symmetric")

@@ -16,7 +16,7 @@ from gpusim.programs.graphs.k_way_tree import KWayTree
 from gpusim.programs.graphs.uniform_random import UniformRandom
 
 _MEAN_DEGREE = 6
-"""Of generators that have no parameter for it, at most."""
+"""Mean degree of graphs whose generator has no parameter for it, at most."""
 
 
 class GraphGenerator(Protocol):
@@ -33,7 +33,7 @@ class GraphGenerator(Protocol):
 
 
 _VERTEX_BYTES, _ARC_BYTES = 24, 64
-"""Of memory that making a graph takes, about."""
+"""Bytes of memory that making a graph takes for each vertex and arc, about."""
 
 
 def check_size(name: str, generator: GraphGenerator) -> None:

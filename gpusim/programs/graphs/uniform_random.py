@@ -19,7 +19,7 @@ class UniformRandom:
 
     Attributes:
         vertices: their number.
-        arcs: their number; a matrix of so many entries is the graph's matrix.
+        arcs: their number; a matrix with this number of entries is the graph's matrix.
     """
 
     vertices: int = field(default=1024, validator=ge(2))

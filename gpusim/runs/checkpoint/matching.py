@@ -18,7 +18,7 @@ from gpusim.runs.checkpoint.state import requirements
 from gpusim.workloads.workload import Workload
 
 _DIGITS = 12
-"""Of the hash of a file in the name of a run [our choice]."""
+"""Letters of the hash of a file in the name of a run [our choice]."""
 
 _PLACES = ("share", "trace", "graph")
 """Keys of an application that may differ: contents of files are compared by their arrays."""

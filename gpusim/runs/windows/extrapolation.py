@@ -30,20 +30,21 @@ LEAST_WINDOWS = 8
 """Windows without which there is no interval [our choice]."""
 
 BIAS = 0.01
-"""Of a number, added on either side for what warming does not bring back [our choice]."""
+"""Share of a number that is added to its interval on either side, for what warming does not bring
+back [our choice]."""
 
 KNOWN = ("core_clock", "instructions")
 """Numbers that are no estimates."""
 
 LARGEST_PART = 0.5
-"""Of the spread of a number, what one window may make up [our choice]; of few windows one makes up
-more by chance (Grubbs, Technometrics 1969)."""
+"""Share of the spread of a number that one window may make up [our choice]; of few windows one
+makes up more by chance (Grubbs, Technometrics 1969)."""
 
 SMALL = 0.05
-"""Of a number, half of an interval in which it does not matter that one does [our choice]."""
+"""Half of an interval, as share of the number, up to which that does not matter [our choice]."""
 
 LARGEST_ERROR = 0.25
-"""Of cycles, half of the interval: above it there are no intervals at all [our choice]."""
+"""Half of the interval of cycles, as share, above which there are no intervals [our choice]."""
 
 CONFIDENCE = 0.95
 
@@ -221,7 +222,7 @@ def _facts(
 
 
 def _quantile(freedom: int) -> float:
-    """Of Student's distribution, for an interval of two sides."""
+    """The quantile of Student's distribution, for an interval of two sides."""
     from scipy.stats import t
 
     return float(t.ppf((1 + CONFIDENCE) / 2, freedom))

@@ -13,19 +13,19 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.runs.run_length import MOST, parse_amount
 
 UNITS = ("cycles", "instructions")
-"""Of the length of a window that is no whole launch."""
+"""Units of the length of a window that is no whole launch."""
 
 LAUNCH = "launch"
 """The length of a window that is one, and an order."""
 
 ORDERS = ("program", LAUNCH)
-"""Of places: as the program runs, or launches of one signature side by side."""
+"""Orders of places: as the program runs, or launches of one signature side by side."""
 
 LEAST_WINDOWS = 2
 MOST_WINDOWS = 100_000
 
 Signature = tuple[str, int, int, int]
-"""Of a launch: its kernel, and numbers."""
+"""What makes launches alike: the kernel, and numbers of its launch."""
 
 _KEYS = ("windows", "length", "warm", "by", "seed")
 

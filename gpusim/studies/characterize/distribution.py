@@ -24,7 +24,7 @@ class Distribution:
 
     @classmethod
     def of(cls, values: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> Distribution:
-        """Of some values, in any order; each counts once, or as often as `counts` says."""
+        """The distribution of values in any order, each counted once, or by `counts`."""
         if counts is None:
             value, count = np.unique(values, return_counts=True)
             return cls(value.astype(np.int64), count.astype(np.int64))

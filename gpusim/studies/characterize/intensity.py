@@ -37,7 +37,7 @@ class BlockPages:
 
     @classmethod
     def of(cls, blocks: Sequence[BlockAccesses]) -> BlockPages:
-        """Of the blocks of a launch; at least one has accesses."""
+        """The pages of the blocks of a launch, of which at least one has accesses."""
         found = [np.unique(one.page, return_counts=True) for one in blocks if one.page.size]
         lengths = [len(page) for page, _ in found]
         counts = [count for _, count in found]

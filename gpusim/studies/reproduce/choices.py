@@ -8,7 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 GRADES = ("A", "B", "C", "D")
-"""Of a source: read in released code or data; stated by a paper; inferred; from memory, or ours."""
+"""Grades of sources: released code or data; stated by a paper; inferred; from memory, or ours."""
 
 
 @frozen(kw_only=True)
@@ -19,7 +19,7 @@ class Reading:
         name: for tables and pictures.
         set: keys of the model, and of the workload (``workload.KEY``), with their values.
         variants: designs, and what is run in their place.
-        source: who supports it.
+        source: what supports it.
         grade: of the source, one of `GRADES`.
         taken: whether the models and programs are as it says.
     """

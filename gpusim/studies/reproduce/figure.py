@@ -19,7 +19,7 @@ Drawing = Callable[["pd.DataFrame"], "Picture"]
 """The picture of a table; `gpusim.studies.reproduce.pictures` has the usual kinds."""
 
 Measure = Callable[["pd.DataFrame"], Mapping[str, Measured]]
-"""Of a table: what is set beside each claim, by the claim's id."""
+"""Makes of a table what is set beside each claim, by the claim's id."""
 
 Attributes = ParamSpec("Attributes")
 

@@ -32,7 +32,7 @@ _ROW = re.compile(rf"^\| (\S+) \| .* \| ({'|'.join(Verdict)}) \|$", re.MULTILINE
 
 
 def choices_id(paper: Paper) -> str:
-    """Of the part of a page, and of its picture, that show how choices were tried."""
+    """The id of the part of a page, and of its picture, that show how choices were tried."""
     return f"{paper.paper}.choices"
 
 

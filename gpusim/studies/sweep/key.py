@@ -18,7 +18,7 @@ from gpusim.studies.sweep.user_sources import own_code
 from gpusim.workloads.workload import Workload
 
 DEFAULTS = RunOptions()
-"""Of a run of which nothing is asked."""
+"""Options of a run for which none are given."""
 
 KEY_LENGTH = 32
 """Hexadecimal digits."""

@@ -98,7 +98,7 @@ def shared_runs(
 def _slowdowns(
     row: Row, ipcs: dict[str, float], alone: dict[Place, float], others: list[str], variant: str
 ) -> dict[str, float]:
-    """Of the applications of a shared run; NaN where a run alone is not done."""
+    """Slowdowns of the applications of a shared run; NaN where a run alone is not done."""
     slowdowns = {}
     for app, ipc in ipcs.items():
         place = _place(row, others, variant, app, row["sms"])

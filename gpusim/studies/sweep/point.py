@@ -16,7 +16,7 @@ SHARED, ALONE = "run", "alone"
 """Roles of runs: as the workload says, or one of its applications without the others."""
 
 COORDINATES = ("model", "variant", "workload", "seed")
-"""Of a combination, beside its settings."""
+"""Coordinates of a combination, beside its settings."""
 
 WORKLOAD = "workload."
 """In front of a key that is one of the workload."""

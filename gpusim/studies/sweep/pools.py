@@ -30,7 +30,7 @@ _ENVIRONMENT = {
     "LOKY_MAX_MEMORY_LEAK_SIZE": str(1 << 60),
     **SAFE_PATH,
 }
-"""Of a process of this machine."""
+"""Environment of a worker process of this machine."""
 
 _PARENT_SECONDS = 1.0
 

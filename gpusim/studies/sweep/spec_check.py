@@ -183,7 +183,7 @@ def _table_problems(sweep: Sweep) -> Iterator[Problem]:
 def _value_problems(
     key: tuple[str, ...], values: Iterable[object], axes: Mapping[str, tuple[Any, ...]]
 ) -> Iterator[Problem]:
-    """Of values that one of the axes must have."""
+    """Problems of values that one of the axes must have."""
     name = key[-1]
     if name not in axes:
         yield Problem(key, f"unknown{nearest(name, axes)}; allowed: {', '.join(axes)}")

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from gpusim.results.result import Result
 
 BINS = 8000
-"""Of the counters over the whole run; a screen shows means of several until one looks closer."""
+"""Bins of counters over the whole run; a screen shows means of several until it is zoomed."""
 
 MAX_LINES = 6
-"""Of one kind of counters, those that are largest."""
+"""Lines of one kind of counters: those with the largest values."""
 
 MAX_ROWS = 20_000_000
 """Rows of all tables that a page may hold: some hundred megabytes in a browser."""

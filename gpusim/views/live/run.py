@@ -21,7 +21,7 @@ _SAMPLES = 600
 """Kept for the lines over time."""
 
 _WAITING = 200
-"""Lines of who waits for whom."""
+"""Lines about what waits for what, at most."""
 
 
 class LiveRun:

@@ -24,10 +24,10 @@ LOOPBACK = "127.0.0.1"
 COMMANDS = ("pause", "step", "continue")
 
 HEADER = "X-Gpusim"
-"""Of commands; a page of another site cannot send it unless it is let."""
+"""Header that commands must have; a page of another site cannot send it unless permitted."""
 
 _MOST_BYTES = 1000
-"""Of a command."""
+"""Most bytes of a command."""
 
 State = Mapping[str, Any]
 _PAGE = Path(__file__).parent / "templates" / "live.html"
@@ -131,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._json({"done": name})
 
     def _may(self) -> bool:
-        """Whether who asks knows the token, or is on this machine and asks it by its own name."""
+        """Whether a request has the token, or comes from this machine and names it as its host."""
         live = self.live
         if live.open_to_all:
             given = parse_qs(urlsplit(self.path).query).get("token", [""])[0]

@@ -97,7 +97,7 @@ def bar_groups(
 
 
 def _hatch(number: int) -> str:
-    """Of a design; where the colours begin anew, the hatches go on, so that no two are alike."""
+    """The hatch of a design: it changes where the colours begin anew, so no two are alike."""
     return HATCHES[(number + number // len(PALETTE)) % len(HATCHES)]
 
 

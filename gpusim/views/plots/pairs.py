@@ -19,7 +19,7 @@ COLOURS = "RdBu"
 """Diverging, from red through white at 0 to blue; tells signs apart for all eyes."""
 
 _DARK = 0.6
-"""Of the range: from there on, white letters."""
+"""Share of the colours' range from which on letters are white."""
 
 
 @styled

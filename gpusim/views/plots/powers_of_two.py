@@ -16,7 +16,7 @@ _LEAST_TICKS = 2
 _STEP = 1024
 _PREFIXES = "KMGTP"
 _LETTERS, _BYTE_LETTERS = 4, 7
-"""Of the longest names: 512K, 512 KiB."""
+"""Letters of the longest names: 512K, 512 KiB."""
 
 _LEAST = 2.0**-10
 _BYTES = re.compile(r"\b(bytes?|B)\]?$")

@@ -11,7 +11,7 @@ from gpusim.views.plots.errors import PlotError, refuse_cells
 
 
 def geometric_mean(values: NDArray[np.float64]) -> float:
-    """Of those that are there (not NaN); NaN if none is."""
+    """The geometric mean of values that are there (not NaN); NaN if none is."""
     there = values[~np.isnan(values)]
     return float(np.exp(np.log(there).mean())) if there.size else float("nan")
 

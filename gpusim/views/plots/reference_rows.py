@@ -23,7 +23,7 @@ _NAMES, _NUMBERS = 0.3, 0.16
 """Parts of the width, for names at the left and numbers at the right."""
 
 _LETTERS = 34
-"""Of a name, on a page."""
+"""Letters of a name, on a page."""
 
 _LARGE = 1000.0
 

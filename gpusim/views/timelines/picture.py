@@ -38,7 +38,7 @@ MOST_LAUNCHES = 400
 """Kernel launches in a picture; of more, none is shown."""
 
 _COLOURS = {OTHER: "#F3E9F7", "memory": STATE_COLOURS["data"]}
-"""Of parts that are no states, or not drawn as elsewhere."""
+"""Colours of parts that are no states, or not drawn as elsewhere."""
 _LETTER = 0.01
 """Width of a letter in the bar of a launch, in widths of the axes."""
 

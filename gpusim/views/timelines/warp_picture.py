@@ -32,7 +32,7 @@ MOST_INTERVALS = 200_000
 
 _MOST_NAMED_WALKS = 32
 _LEVEL_COLOURS = ("#7F3B08", "#FDD0A2", "#FDAE6B", "#F16913", "#A63603")
-"""Of the levels of the page table, the root lightest; a fifth is darkest."""
+"""Colours of the levels of the page table, the root lightest; a fifth is darkest."""
 
 _ROW = 0.125
 """Height of a row with a name, in inches."""

@@ -63,7 +63,7 @@ def test_a_run_that_stands_still_is_stopped_with_a_report() -> None:
     # It sees no progress from cycle 100 on; then one cycle counts at each of 100 beats.
     assert message == (
         "deadlock at cycle 1091: nothing moved in 100 cycles, and 3 requests or warps are "
-        "unfinished. Who waits for whom:\n  a waits for b"
+        "unfinished. What waits for what:\n  a waits for b"
     )
 
 

@@ -84,7 +84,7 @@ def test_failures_tell_why_and_where(troubled: SweepResults) -> None:
     assert "run_in_circles" in found["Hang"].failure.traceback
     assert "12 s" in found["TimeLimit"].failure.message
     assert "I have had enough" in found["SystemExit"].failure.message
-    assert "Who waits for whom" in found["DeadlockError"].failure.message
+    assert "What waits for what" in found["DeadlockError"].failure.message
     assert all(one.attempts == 1 for cause, one in found.items() if cause != "WorkerLost")
     started = keys(journal(troubled.folder), "started")
     assert sorted(started.values()) == [1] * 7 + [ATTEMPTS]

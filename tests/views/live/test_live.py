@@ -236,7 +236,7 @@ def test_the_page_steps_with_real_clicks(runs: Runs, tmp_path: Path) -> None:
             page.press_on("#step")
             page.until(f"document.body.dataset.cycle === '{place}'")
         assert page.value("document.querySelector('#title').textContent") == "bfs on tiny"
-        assert "Who waits for whom now" in page.value("document.body.textContent")
+        assert "What waits for what now" in page.value("document.body.textContent")
         page.press_on("#continue")
         page.until("document.querySelector('#status').textContent === 'the run has ended'")
         assert not page.complaints

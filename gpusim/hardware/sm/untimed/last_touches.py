@@ -131,7 +131,7 @@ class LastTouches:
         self._next += len(names)
 
     def _join_pages(self, pages: Ints, seats: Ints, lengths: Ints) -> None:
-        """Of neighbours in a piece that have one page, the last one is enough."""
+        """Keep only the last of neighbouring touches of one page in a piece."""
         piece_ends = np.cumsum(lengths)
         last = np.ones(len(pages), dtype=bool)
         np.not_equal(pages[1:], pages[:-1], out=last[:-1])
