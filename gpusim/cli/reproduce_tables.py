@@ -1,4 +1,4 @@
-"""What `gpusim reproduce` prints: tables of figures, claims beside what is measured here."""
+"""Tables that `gpusim reproduce` prints: figures, and claims beside what is measured here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result that is written cannot fail any more, whatever becomes of its printing."""
+"""Printing after a result is written: a failure of printing no longer fails the command."""
 
 from __future__ import annotations
 

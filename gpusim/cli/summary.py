@@ -1,4 +1,4 @@
-"""What a run prints at its end: the headline numbers, and where the cycles went."""
+"""The summary of a run at its end: the headline numbers, and where the cycles went."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `gpusim sweep` prints: its results, its failures, what it would do, how far sweeps are."""
+"""Tables that `gpusim sweep` prints: results, failures, what would be run, progress of sweeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caches beside the L1 caches, each for accesses of one kind; a machine has those it names."""
+"""Side caches: caches beside the L1 caches, each for accesses of one kind, as tables of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is impossible in a machine although every key and type is right."""
+"""Checks of a machine as a whole: values that are right alone and impossible together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is impossible in side caches although every key and type is right."""
+"""Checks of side caches: values that are right alone and impossible together."""
 
 from __future__ import annotations
 

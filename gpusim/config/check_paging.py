@@ -1,4 +1,4 @@
-"""What demand paging cannot be."""
+"""Checks of demand paging."""
 
 from __future__ import annotations
 

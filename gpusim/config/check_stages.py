@@ -1,4 +1,4 @@
-"""What a list of stages of translation cannot be."""
+"""Checks of the list of stages of translation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory that is L1 cache and shared memory cannot be."""
+"""Checks of memory that is shared by L1 cache and shared memory."""
 
 from __future__ import annotations
 

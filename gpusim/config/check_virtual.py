@@ -1,4 +1,4 @@
-"""What a machine with a virtual L2 cache cannot be."""
+"""Checks of a machine with a virtual L2 cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recipe requires of a machine: conditions on its keys, and words for them."""
+"""Requirements of a recipe on a machine: conditions on its keys, and words for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a recipe puts a stage of translation among those of a machine that it does not know."""
+"""The place of a recipe's stage of translation among the stages of any machine."""
 
 from __future__ import annotations
 

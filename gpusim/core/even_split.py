@@ -1,4 +1,4 @@
-"""Things that are dealt out evenly."""
+"""Splitting a number of items evenly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How numbered blocks of memory are dealt out to banks or channels: in turn, or hashed.
+"""Interleaving of numbered blocks of memory over banks or channels: in turn, or hashed.
 
 Block *n* of *p* parts is block number ``q = n // p`` of the part ``hash(n % p, q)``.  For each *q*
 the hash is a permutation of the parts, so no part has two blocks with the same *q*: what a part

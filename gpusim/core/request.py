@@ -1,4 +1,4 @@
-"""What travels between components: memory requests, translations, and the trails they leave.
+"""Memory requests and translations, which travel between components, and the trails they leave.
 
 A **trail** is a flat list ``[state, cycle, state, cycle, ...]``: from that cycle on, the traveller
 was in that state (`gpusim.core.states.State`).  A traveller that waits for another one (a load

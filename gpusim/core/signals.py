@@ -1,4 +1,4 @@
-"""What a policy may listen to: the probes of a machine by name, and a clock that it can only read.
+"""Signals: the probes of a machine by name, for policies, and a clock that they can only read.
 
 A policy is handed its `Signals` once, by ``attach(signals)``, when the machine has been built and
 before its first cycle.  It may keep them, listen to whatever it likes, and share a table with the

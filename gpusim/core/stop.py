@@ -1,4 +1,4 @@
-"""What became of a rule by which an application is stopped before it ends."""
+"""The outcome of a rule by which an application is stopped before it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hardware structures are made of: a number of entries, and the bits of each."""
+"""Storage of hardware structures: a number of entries, and the bits of each."""
 
 from __future__ import annotations
 

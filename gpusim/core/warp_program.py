@@ -1,4 +1,4 @@
-"""What a program is to a GPU: launches of thread blocks, whose warps run operations.
+"""Programs as a GPU sees them: launches of thread blocks, whose warps run operations.
 
 A kernel (or a trace) yields its blocks **lane by lane**, as numpy arrays (`LaneChunk`); the
 coalescer of an SM turns a chunk into one `Segment` of transactions per warp.  Both are made lazily,

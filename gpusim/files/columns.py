@@ -1,4 +1,4 @@
-"""What a dataset holds: its type, unit and meaning."""
+"""Columns: the type, unit and meaning of a dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the models, workloads and experiments that come with gpusim are."""
+"""Paths of the models, workloads and experiments that come with gpusim."""
 
 from __future__ import annotations
 

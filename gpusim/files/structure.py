@@ -1,4 +1,4 @@
-"""From plain tables to the attrs classes of the schema and back, with cattrs."""
+"""Conversion between plain tables and the attrs classes of the schema, with cattrs."""
 
 from __future__ import annotations
 

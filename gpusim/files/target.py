@@ -1,4 +1,4 @@
-"""Where a result goes: a file that is whole or absent, or memory."""
+"""The target of a result: a file that is whole or absent, or memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the classes of modules declare, as a table made of their sources while they are compiled.
+"""A table of what classes declare, made of their sources while they are compiled.
 
 A compiled class does not hold the parameters of its methods, nor which of them are abstract.  The
 build writes this table beside `gpusim.machine.declared`, which reads it.  Only the standard library

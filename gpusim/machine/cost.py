@@ -1,4 +1,4 @@
-"""What a machine's mechanisms keep in hardware, in bits; two machines compared."""
+"""Storage costs of a machine's mechanisms, in bits, and the difference of two machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a class declares: methods with their parameters, what is abstract, names with types.
+"""Declarations of a class: methods with their parameters, what is abstract, names with types.
 
 A compiled class does not hold that itself; a table does, which was made when it was compiled.
 """

@@ -1,4 +1,4 @@
-"""What a class must be to fill a slot: the methods it needs, and how the machine makes it."""
+"""Requirements on a class that fills a slot: its methods, and how the machine makes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind: one HDF5 file, its digest, and the way to read it back."""
+"""Results of runs: one HDF5 file each, its digest, and the way to read it back."""
 
 from gpusim.results.comparison import Comparison, compare
 from gpusim.results.datasets import DRAWN, RECORDS, SCHEMA_VERSION

@@ -1,4 +1,4 @@
-"""Why one run took longer than another: the likely cause, from the numbers of both.
+"""The likely cause why one run took longer than another, from the numbers of both.
 
 What is looked at: in which states the warp-cycles grew (or shrank) that the slower run has more
 of, the headline numbers of the component that these states wait for, and how evenly L2 banks and

@@ -1,4 +1,4 @@
-"""How evenly the L2 banks and the DRAM channels of two runs were loaded."""
+"""Balance of the loads of L2 banks and DRAM channels in two runs."""
 
 from __future__ import annotations
 

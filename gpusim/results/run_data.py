@@ -1,4 +1,4 @@
-"""What a machine hands over at the end of a run."""
+"""Data that a machine hands over at the end of a run."""
 
 from __future__ import annotations
 

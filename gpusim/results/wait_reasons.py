@@ -1,4 +1,4 @@
-"""What warps wait for, by their state, and the headline numbers that explain it."""
+"""Reasons of waits, by the state of a warp, and the headline numbers that explain them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which page walk a wait for a translation was for."""
+"""The page walk that each wait for a translation was for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine hands over at the end of a run, as facts of its result."""
+"""The outcome of a run: what the machine hands over at its end, as facts of its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user should know of a run that went well: what could not do anything in it, above all."""
+"""Warnings of a run that went well: above all, what could not have an effect in it."""
 
 from __future__ import annotations
 

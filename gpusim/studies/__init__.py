@@ -1,1 +1,1 @@
-"""Many runs, and questions asked of them."""
+"""Studies: sweeps of many runs, reproductions of papers, characterizations of programs."""

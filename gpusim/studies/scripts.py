@@ -1,4 +1,4 @@
-"""Which modules of the shipped experiments are studies: those with a function ``main``."""
+"""The studies among the shipped experiments: modules with a function ``main``."""
 
 from __future__ import annotations
 

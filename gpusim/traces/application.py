@@ -1,4 +1,4 @@
-"""What every trace file becomes: applications whose launches come from the file.
+"""Trace files as applications, whose launches come from the file.
 
 A reader of a format subclasses `TraceLaunch` (`chunks`) and `TraceApplication` (`launches`), and
 offers a function ``open_FORMAT(path) -> TraceFile``.

@@ -1,4 +1,4 @@
-"""Where the records of each thread block are in the text of NVBit's mem_trace.
+"""An index of NVBit's mem_trace text: where the records of each thread block are.
 
 The records of all warps come in the order of their arrival.  One pass notes where each begins (24
 bytes of memory, against one or two thousand of text); compressed text goes to a temporary file on

@@ -1,4 +1,4 @@
-"""The layout of gpusim's own trace files, in HDF5; `docs/traces.md` tells how to read them.
+"""The layout of gpusim's own trace files, in HDF5; `docs/traces.md` says how to read them.
 
 A row of an index table says where something begins; a last row says where the last one ends.
 """

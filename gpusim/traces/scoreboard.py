@@ -1,4 +1,4 @@
-"""Which loads an instruction must wait for, by the registers that a trace names."""
+"""A scoreboard: loads that an instruction must wait for, by the registers that a trace names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a trace: instructions by kind, and the memory that they touch."""
+"""Contents of a trace: instructions by kind, and the memory that they touch."""
 
 from __future__ import annotations
 

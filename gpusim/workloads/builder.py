@@ -1,4 +1,4 @@
-"""From an application's table in a workload file to an application that can be started."""
+"""Building applications from their tables in a workload file."""
 
 from __future__ import annotations
 

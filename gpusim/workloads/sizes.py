@@ -1,4 +1,4 @@
-"""How large the shipped workloads are: a table that ``experiments.workload_sizes`` measures."""
+"""Sizes of the shipped workloads: a table that ``experiments.workload_sizes`` measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a workload file may say."""
+"""The tables and keys of a workload file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine hands to each bank of its L2 cache."""
+"""The site of an L2 bank: what the machine hands to each bank."""
 
 from __future__ import annotations
 

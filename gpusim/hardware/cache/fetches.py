@@ -1,4 +1,4 @@
-"""What is on its way to an L2 bank, and which requests wait for what of it."""
+"""Fetches under way to an L2 bank, and the requests that wait for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the caches next to SMs count: L1 caches, and side caches."""
+"""Counters of the caches next to SMs: L1 caches, and side caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines that an L1 cache holds, and the places of those on their way: what comes and goes."""
+"""The lines that an L1 cache holds, and the places reserved for lines under way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the lines of an L2 bank are at home: in the bank itself, or some in other partitions.
+"""Homes of the lines of an L2 bank: the bank itself, or, for some lines, a bank elsewhere.
 
 An L2 cache may be in partitions, each of which keeps copies of lines that lie in another, as in an
 A100 or H100 (NVIDIA A100 white paper: each partition caches data for the SMs of the GPCs that are

@@ -1,4 +1,4 @@
-"""Which pages have lines in an L1 cache, so that its tags need not be walked (VC §4.2)."""
+"""Invalidation filter of an L1 cache: pages with lines, so tags need not be walked (VC §4.2)."""
 
 from __future__ import annotations
 

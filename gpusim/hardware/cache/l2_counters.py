@@ -1,4 +1,4 @@
-"""What an L2 bank counts, and what its counters make."""
+"""Counters of an L2 bank, and the headline numbers made of them."""
 
 from __future__ import annotations
 

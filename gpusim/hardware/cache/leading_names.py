@@ -1,4 +1,4 @@
-"""What an L1 cache below a virtual L2 cache knows of the leading names of its lines (VC §4)."""
+"""Leading names of the lines of an L1 cache below a virtual L2 cache (VC §4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the requests of an L2 bank that do not find what they want."""
+"""The miss path of an L2 bank: the base class of what happens to requests that miss."""
 
 from __future__ import annotations
 

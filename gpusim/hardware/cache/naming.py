@@ -1,4 +1,4 @@
-"""What names the lines of an L1 cache: physical lines, or virtual ones of address spaces."""
+"""Names of the lines of an L1 cache: physical lines, or virtual ones of address spaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pages were invalidated while an answer was outstanding, so that it may be out of date."""
+"""Pages invalidated while an answer was outstanding, which may therefore be out of date."""
 
 from __future__ import annotations
 

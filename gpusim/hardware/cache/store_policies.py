@@ -1,4 +1,4 @@
-"""What a store does to an L1 cache, beside going on to the L2 cache (`l1.writes`)."""
+"""Store policies of an L1 cache: what a store does there, beside going on to the L2 cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pages are known to be synonyms, and the leading pages to use instead (VC §4.3)."""
+"""A table of pages known to be synonyms, with their leading pages (VC §4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a DRAM channel counts."""
+"""Counters of a DRAM channel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an address lies: channel, pseudo channel, bank group, bank, row and column."""
+"""DRAM address mapping: channel, pseudo channel, bank group, bank, row and column."""
 
 from __future__ import annotations
 

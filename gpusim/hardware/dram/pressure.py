@@ -1,4 +1,4 @@
-"""How many page walks each application has under way, and how many warps wait for one."""
+"""Page walks that each application has under way, and warps that wait for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a channel is refreshed."""
+"""Refresh of a channel."""
 
 from __future__ import annotations
 

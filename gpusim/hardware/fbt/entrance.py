@@ -1,4 +1,4 @@
-"""Where the L2 banks send their misses: on to the first TLB, whose answers go to the table."""
+"""The port for misses of L2 banks: on to the first TLB, whose answers go to the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the forward–backward table counts, takes in, and needs of those around it."""
+"""Counters, messages and interfaces of the forward–backward table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the arrays lies in one device memory: room, blocks, and which of them goes."""
+"""A device memory under demand paging: its room, its blocks of pages, and which is evicted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The driver on the host: takes faults in batches, makes room, moves pages, lets warps go on."""
+"""The driver on the host: takes faults in batches, makes room, moves pages, and replays faults."""
 
 from __future__ import annotations
 

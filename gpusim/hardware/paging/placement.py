@@ -1,4 +1,4 @@
-"""Where pages are: on the device, with the host, or with the host and mapped all the same."""
+"""Placement of pages: on the device, on the host, or on the host and mapped all the same."""
 
 from __future__ import annotations
 

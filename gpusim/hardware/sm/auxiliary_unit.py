@@ -1,4 +1,4 @@
-"""What starts the accesses to a side cache, for all SMs that share it."""
+"""The load/store unit of a side cache, for all SMs that share it."""
 
 from __future__ import annotations
 

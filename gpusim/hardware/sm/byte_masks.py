@@ -1,4 +1,4 @@
-"""Which bytes the stores of a piece of a thread block write, for L2 caches that keep byte masks."""
+"""Byte masks of the stores in a piece of a thread block, for L2 caches that keep such masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an SM counts."""
+"""Counters of an SM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load/store unit was busy with, cycle by cycle: why those in its queue waited."""
+"""A history of a load/store unit's states, cycle by cycle: why instructions in its queue waited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which warps of an SM lose lines of the L1 cache that they use again, and what that scores."""
+"""Lost locality: scores of warps that miss lines of the L1 cache which they had before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the load/store unit and its translation point ask of what is around them."""
+"""Interfaces of the load/store unit and its translation point to what is around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast the thread-block scheduler starts blocks."""
+"""The rate at which the thread-block scheduler starts blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TLB prefetchers have in common: a stage of translation with a prefetch buffer."""
+"""The base class of TLB prefetchers: a stage of translation with a prefetch buffer."""
 
 from __future__ import annotations
 

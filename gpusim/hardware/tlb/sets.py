@@ -1,4 +1,4 @@
-"""What a set of a TLB holds: a slot beside the array, which chooses among the sets."""
+"""The sets of a TLB: a policy slot beside the array, which chooses among the sets."""
 
 from __future__ import annotations
 

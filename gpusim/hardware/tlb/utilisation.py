@@ -1,4 +1,4 @@
-"""How many of its sub-entries an entry had used when it was evicted (STAR §IV-B)."""
+"""Histograms of the sub-entries that entries had used when they were evicted (STAR §IV-B)."""
 
 from __future__ import annotations
 

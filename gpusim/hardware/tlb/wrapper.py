@@ -1,4 +1,4 @@
-"""What stands around a TLB array, and passes on whatever it does not change itself."""
+"""Wrappers of a TLB array, which pass on whatever they do not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which physical frame a page gets, and how large it is.
+"""Frame allocation: which physical frame a page gets, and how large it is.
 
 Compression, DRAM rows and the reach of TLBs depend on it.
 """

@@ -1,4 +1,4 @@
-"""What a launch changes in a program's arrays."""
+"""Changes that a launch makes in a program's arrays."""
 
 from __future__ import annotations
 

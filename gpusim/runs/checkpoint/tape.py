@@ -1,4 +1,4 @@
-"""What was kept of one application, played from its first launch to where it is timed."""
+"""The recording of one application, replayed from its first launch to where it is timed."""
 
 from __future__ import annotations
 

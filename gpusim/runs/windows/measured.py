@@ -1,4 +1,4 @@
-"""What is measured of a program that is timed in parts."""
+"""Measurements of a program that is timed in parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program is sampled: how many windows, how long, and where they begin."""
+"""The sampling plan of a program: how many windows, how long, and where they begin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a thread block asks translations for: it is run, its accesses are coalesced."""
+"""Translations that a thread block asks for: it is executed, its accesses are coalesced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the pages lie that an SM asks for one after another (COMP's characterisation)."""
+"""Page locality: distances of the pages that an SM asks for in turn (COMP's characterisation)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which SM runs which block when, without a clock; and the order of accesses that an SM sees."""
+"""Untimed placement of blocks on SMs, and the order of accesses that an SM sees."""
 
 from __future__ import annotations
 

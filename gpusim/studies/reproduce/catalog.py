@@ -1,4 +1,4 @@
-"""Which figures there are, and which of them ids mean."""
+"""The catalog of figures, and which of them given ids mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a paper does not say: choices, their readings, and the sources that support each."""
+"""Choices where a paper is silent: their readings, and the sources that support each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What papers say, as data: ``experiments/claims/*.toml``, one a paper."""
+"""Claims of papers, as data: ``experiments/claims/*.toml``, one a paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a paper's page begins with: main results beside the paper's, one picture, and why."""
+"""The first screen of a paper's page: main results beside the paper's, one picture, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies under, over and in the place of the designs of a figure."""
+"""Changes to the designs of a figure: layers below, above or in place of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a figure is made of as tables: its runs, and the usual kinds of tables of them."""
+"""Tables of a figure: its runs, and the usual kinds of tables made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured for a claim, and whether it holds here: from these two, nothing else."""
+"""Measurements for a claim, and the verdict whether it holds here, from these two alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which code decides a result: gpusim's own, and the user's policies and programs."""
+"""Code that decides a result: gpusim's own, and the user's policies and programs."""
 
 from __future__ import annotations
 

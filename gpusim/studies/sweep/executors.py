@@ -1,4 +1,4 @@
-"""What carries out tasks: processes of this machine, or the workers of a Dask cluster."""
+"""Executors of tasks: processes of this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened in a sweep, when: JSON lines that are only ever added to.
+"""The journal of a sweep: JSON lines, with times, that are only ever appended.
 
 A record is durable before the sweep goes on: what it says was done is whole, since results are
 synced before they get their names.

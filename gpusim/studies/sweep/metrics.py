@@ -1,4 +1,4 @@
-"""What several applications on one GPU cost each other, from a sweep with alone-runs."""
+"""Multi-programming metrics (weighted speedup, unfairness) from a sweep with alone-runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a sweep to the runs it needs: every combination once, every run once."""
+"""The plan of a sweep: the runs that it needs, every combination once, every run once."""
 
 from __future__ import annotations
 

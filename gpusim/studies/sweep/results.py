@@ -1,4 +1,4 @@
-"""What a sweep left behind: one table, arrays over its axes, and the runs themselves."""
+"""Results of a sweep: one table, arrays over its axes, and the runs themselves."""
 
 from __future__ import annotations
 

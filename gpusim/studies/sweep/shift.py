@@ -1,4 +1,4 @@
-"""Runs that differ in a value that should not matter: how far do results rest on chance?"""
+"""Runs that differ in a value without meaning, to see how far results rest on chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be wrong with a sweep before anything of it is loaded."""
+"""Checks of a sweep's definition, before anything of it is loaded."""
 
 from __future__ import annotations
 

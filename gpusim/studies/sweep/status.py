@@ -1,4 +1,4 @@
-"""How far sweeps are, and what one would run: nothing is run or changed."""
+"""Progress of sweeps in a folder, and the runs that one would do; nothing is run or changed."""
 
 from __future__ import annotations
 

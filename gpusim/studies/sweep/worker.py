@@ -1,4 +1,4 @@
-"""Where a run happens: in some process, which may be killed, hang, or be far away."""
+"""A run of a sweep in a worker process, which may be killed, hang, or be on another machine."""
 
 from __future__ import annotations
 

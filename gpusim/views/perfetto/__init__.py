@@ -1,4 +1,4 @@
-"""A run as a trace for Perfetto, to be looked at in its viewer and asked in its SQL."""
+"""A run as a trace for Perfetto, for its viewer and its SQL queries."""
 
 from gpusim.views.perfetto.export import export
 

@@ -1,4 +1,4 @@
-"""Which page walk a warp waited for, as far as the recorded events tell."""
+"""Arrows from page walks to the warps that waited for them, from the recorded events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How busy the machine was, as counters."""
+"""Counter tracks: how busy the machine was."""
 
 from __future__ import annotations
 

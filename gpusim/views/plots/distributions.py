@@ -1,4 +1,4 @@
-"""How often which values occur."""
+"""Plots of distributions: how often each value occurs."""
 
 from __future__ import annotations
 

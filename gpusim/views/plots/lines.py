@@ -1,4 +1,4 @@
-"""How a result moves with a parameter: one line a program."""
+"""Line plots: a result over a parameter, one line a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a whole is made of: where the cycles of each run went."""
+"""Stacked bars: where the cycles of each run went."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a result moves with each assumption: a tornado."""
+"""Tornado plots: how far a result moves with each assumption."""
 
 from __future__ import annotations
 

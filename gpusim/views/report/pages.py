@@ -1,4 +1,4 @@
-"""Which pages were waited for, and which page walks took longest, from recorded events."""
+"""Pages that were waited for, and the longest page walks, from recorded events."""
 
 from __future__ import annotations
 

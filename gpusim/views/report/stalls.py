@@ -1,4 +1,4 @@
-"""Where the cycles went: a bar an application, and a table with the states by family."""
+"""Where the cycles went: a bar for each application, and a table of states by family."""
 
 from __future__ import annotations
 

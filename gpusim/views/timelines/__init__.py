@@ -1,4 +1,4 @@
-"""Where the cycles went, cycle by cycle: recorded events as arrays over time."""
+"""Timelines: recorded events as arrays over time, cycle by cycle."""
 
 from gpusim.views.timelines.activity import activity
 from gpusim.views.timelines.moment import stalled_on, walks_at

@@ -1,4 +1,4 @@
-"""How busy the machine was over time: warps, transactions, walks, DRAM and TLBs."""
+"""Activity of the machine over time: warps, transactions, walks, DRAM and TLBs."""
 
 from __future__ import annotations
 

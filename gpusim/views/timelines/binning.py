@@ -1,4 +1,4 @@
-"""From events to bins: exact sums in whole cycles, gathered chunk by chunk."""
+"""Binning of events: exact sums in whole cycles, gathered chunk by chunk."""
 
 from __future__ import annotations
 

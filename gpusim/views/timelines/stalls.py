@@ -1,4 +1,4 @@
-"""What the warps did, or waited for, over time."""
+"""States of warps over time: what they did, or waited for."""
 
 from __future__ import annotations
 

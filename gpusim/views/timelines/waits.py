@@ -1,4 +1,4 @@
-"""Which warps waited for which page walk."""
+"""Waits of warps for page walks."""
 
 from __future__ import annotations
 

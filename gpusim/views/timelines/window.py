@@ -1,4 +1,4 @@
-"""Which cycles, in which bins, and of which warps."""
+"""The window and selection of a timeline: cycles, bins, and warps."""
 
 from __future__ import annotations
 

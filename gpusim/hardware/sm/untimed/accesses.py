@@ -1,4 +1,4 @@
-"""What skipped blocks access, a piece at a time: no transactions, but lines that are touched."""
+"""Accesses of skipped blocks, a piece at a time: touched lines instead of transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast thread blocks on an SM go on beside each other, learned where they are timed."""
+"""Relative speeds of thread blocks on an SM, learned where they are timed."""
 
 from __future__ import annotations
 

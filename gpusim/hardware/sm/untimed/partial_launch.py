@@ -1,4 +1,4 @@
-"""What is left of a launch, of which parts are skipped and parts are timed."""
+"""The rest of a launch, of which parts are skipped and parts are timed."""
 
 from __future__ import annotations
 

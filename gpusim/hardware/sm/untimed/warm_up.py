@@ -1,4 +1,4 @@
-"""What skipped blocks touched last, through TLBs and caches, without a clock."""
+"""Warm-up of TLBs and caches with the last accesses of skipped blocks, untimed."""
 
 from __future__ import annotations
 
