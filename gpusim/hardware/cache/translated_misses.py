@@ -8,15 +8,11 @@ the bank looks whether its sectors are there under that name, and fetches those 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-import attr
-from attrs import frozen
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Port, Sink
-from gpusim.core.law import Law, laws_of
+from gpusim.core.engine import NEVER, Port
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest, page_of_line
@@ -24,76 +20,20 @@ from gpusim.core.states import State
 from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, READ_ONLY
 from gpusim.hardware.cache.fetches import Fetches
-from gpusim.hardware.cache.l2_counters import LOOKUPS, L2Counters, SectorCounters
 from gpusim.hardware.cache.lines import Line
 from gpusim.hardware.cache.miss_path import MissPath, Route
+from gpusim.hardware.cache.translator import Invalidation, Translator
+from gpusim.hardware.cache.virtual_l2_counters import (
+    ClaimCounters,
+    VirtualL2Counters,
+    virtual_laws,
+)
 
 if TYPE_CHECKING:
     from gpusim.hardware.cache.l2 import L2Bank
 
 _STORE: Final = int(Kind.STORE)
 _L2: Final = int(State.L2)
-
-
-@attr.s(auto_attribs=True)
-class VirtualL2Counters:
-    """What only a virtual L2 bank does, for one application."""
-
-    replays: int = count("misses answered by a line that was fetched under its leading name")
-    permission_faults: int = count("stores that the permission of their page forbids: dropped")
-    invalidated: int = count("lines invalidated because their pages were, or by a CPU")
-
-
-@attr.s(auto_attribs=True)
-class ClaimCounters:
-    """What only a virtual L2 bank with sectors does, for one application."""
-
-    claimed_in_place: int = count(
-        "of the claiming stores, those whose lines were there: untranslated"
-    )
-
-
-@frozen
-class Invalidation:
-    """A message that lines have to go.
-
-    Attributes:
-        lines: the lines; not all of them need be here.
-        page: the page of which all lines have to go instead, for which the bank walks its tags;
-            -1: none.
-        purge: what the table wants to hear when they have gone.
-    """
-
-    lines: Sequence[int]
-    page: int
-    purge: Any
-
-
-class Translator(Protocol):
-    """The forward–backward table (see `gpusim.hardware.fbt.Fbt`).
-
-    A miss that is sent to its entrance comes back, as soon as it may be let through, to the
-    `grants` or the `replays` of its bank.
-    """
-
-    @property
-    def entrance(self) -> Sink:
-        """Where misses are sent."""
-
-    def filled(self, request: VirtualRequest) -> None:
-        """The line of a miss that was let through is cached from now on."""
-
-    def finished(self, request: VirtualRequest) -> None:
-        """A miss that was let through is answered."""
-
-    def evicted(self, line: int, dirty: int, app: int, bank: TranslatedMisses) -> None:
-        """A line has left; `bank.written_back` follows when DRAM has its dirty sectors, if any."""
-
-    def wrote(self, line: int, request: VirtualRequest) -> None:
-        """A store of `request` made a line dirty that is cached under the name `line`."""
-
-    def done(self, purge: object, delay: int) -> None:
-        """The bank has done what a message of the table asked for."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -122,7 +62,7 @@ class TranslatedMisses(MissPath):
         self.replays: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.replays")
         self.second_lookups = self.replays
         self.virtual = True
-        self.laws = _laws(sectored=bank.lines.sectored)
+        self.laws = virtual_laws(sectored=bank.lines.sectored)
         self.grants: Port[VirtualRequest] = Port(bank.env, f"{bank.name}.grants")
         self.invalidations: Port[Invalidation] = Port(bank.env, f"{bank.name}.invalidations")
         for port in (self.replays, self.grants, self.invalidations):
@@ -132,7 +72,7 @@ class TranslatedMisses(MissPath):
         self._fetches = Fetches()
         """By leading names: fetches under way; the requests that wait have been let through."""
         self._fetched: dict[int, tuple[int, bool]] = {}
-        """By own name of a miss let through: what it has fetched, and whether it had to."""
+        """By own name of a miss let through: its sectors, and whether it has a fetch of its own."""
         self._leaving: dict[int, list[VirtualRequest]] = {}
         """By the name of a dirty line: misses that have to fetch it again."""
         self._written_back: dict[int, int] = {}
@@ -368,15 +308,3 @@ class TranslatedMisses(MissPath):
 def _flags(request: VirtualRequest) -> int:
     """What a line is beside its sectors that comes for a request, or is claimed by it."""
     return 0 if request.cached_writable else READ_ONLY
-
-
-def _laws(*, sectored: bool) -> tuple[Law, ...]:
-    """Between the counters of a bank: what it fetches, and what has come."""
-    if sectored:
-        counted = [L2Counters, VirtualL2Counters, SectorCounters, ClaimCounters]
-        misses = "misses - merged - replays - claimed_in_place"
-        other = "misses neither merged, replayed nor claimed in place"
-    else:
-        counted = [L2Counters, VirtualL2Counters]
-        misses, other = "misses - merged - replays", "misses neither merged nor replayed"
-    return laws_of(counted, LOOKUPS, Law("fills", misses, other=other))

@@ -13,7 +13,7 @@ class BehindL1(Behind):
     """The banks of an L2 cache, without a way to them.
 
     Args:
-        banks: they.
+        banks: in their order.
         hashing: how lines are dealt out to them; None: in turn.
     """
 
