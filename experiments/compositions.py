@@ -1,4 +1,4 @@
-"""Who helps whom, and who takes away what another one gains: mechanisms alone and in pairs.
+"""Compositions: which mechanisms help each other, alone and in pairs, and which cancel gains.
 
 ``gpusim study compositions`` runs what is missing of experiments/compositions.toml and
 prints its tables; with ``--doc`` it writes them into the page docs/compositions.md, and the matrix

@@ -49,7 +49,7 @@ class Known:
 
     Attributes:
         instructions_per_access: warp instructions for each that accesses global memory.
-        source: who says so, or from what it is computed.
+        source: what states it, or from what it is computed.
         grade: A: released code or a trace; B: a paper; C: inferred.
     """
 

@@ -27,7 +27,7 @@ PAIRS = ("transform_backprop", "stencil_chip")
 
 WINDOWS = "windows=60,length=12kinstructions,warm=12kinstructions"
 SEEDS = range(5)
-"""Of the places of windows."""
+"""Seeds of the places of windows."""
 
 SHIFTS = {
     "l2.latency": ["8 cycles", "9 cycles", "10 cycles", "11 cycles", "12 cycles"],

@@ -128,7 +128,7 @@ def _translation(result: Result, begin: int, end: int) -> float:
 
 
 def picture(result: Result, span: Span) -> Figure:
-    """Its timeline, with the storm shaded."""
+    """The timeline of a run, with the storm shaded."""
     figure = draw_timeline(result, window_of(result, bins=150))
     for axes in figure.axes:
         axes.axvspan(span.begin, span.end, color="#888888", alpha=0.2, linewidth=0)

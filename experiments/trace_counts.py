@@ -99,7 +99,7 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """Of the trace."""
+        """The name of the trace."""
         return self.path.stem
 
     def counter(self, unit: str, *names: str) -> int:

@@ -46,7 +46,7 @@ COUNTS = Path(__file__).with_name("accelsim") / "counts.toml"
 TOLERANCES = {"L1 accesses": 0.0, "L2 accesses": 0.02, "L2 hits": 0.10, "DRAM reads": 0.10}
 """Counts that are compared, and the largest difference, relative to Accel-Sim's."""
 NOISE = 0.001
-"""Of L2 accesses: a difference in hits, misses and reads that is none (rates have three digits)."""
+"""Share of L2 accesses that hits, misses and reads may differ by, as rates have three digits."""
 
 Figures = dict[str, float]
 

@@ -24,7 +24,7 @@ class BufferCounters:
     """What a prefetch buffer did for one application."""
 
     buffer_hits: int = count("translations that the buffer answered")
-    buffer_evictions: int = count("prefetched pages that went before anybody asked for them")
+    buffer_evictions: int = count("prefetched pages that went before a warp asked for them")
 
 
 class Prefetcher(StageProcess):

@@ -47,7 +47,7 @@ def ideal_tlbs(material: Material) -> pd.DataFrame:
 
 
 def speedups(table: pd.DataFrame) -> pd.DataFrame:
-    """Of the ideal TLBs over the baseline."""
+    """Speedups of the ideal TLBs over the baseline."""
     return (table[[IDEAL_L1, IDEAL_L2]] / 100 + 1).assign(baseline=1.0)
 
 
@@ -76,7 +76,7 @@ def tlbs(table: pd.DataFrame) -> dict[str, Measured]:
 
 
 BASE_BITS = 18
-"""Of a page number in a base (COMP, by a public summary)."""
+"""Bits of a page number in a base (COMP, by a public summary)."""
 
 NEAR = 512
 """Pages: 2 MB, the reach of a base's 9 bits of difference in frames."""
@@ -115,7 +115,7 @@ def _row(
 
 
 def _median(app: ApplicationCharacterization, measure: str) -> float:
-    """Of the windows; nan if there is no whole one."""
+    """The median over the windows; nan if there is no whole window."""
     bits = app.distributions[measure].quantile(0.5)
     return float("nan") if bits is None else float(bits)
 

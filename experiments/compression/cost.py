@@ -22,7 +22,7 @@ USED = "of these used"
 
 
 def compressed_tlbs(_: Material) -> pd.DataFrame:
-    """Of the L2 TLB: bits of a way, translations, bytes; needs no run."""
+    """Storage of the L2 TLB: bits of a way, translations, bytes; needs no run."""
     import pandas as pd
 
     return pd.DataFrame(map(_row, DESIGNS), index=pd.Index(DESIGNS, name="design"))
@@ -51,7 +51,7 @@ def _row(design: str) -> dict[str, float]:
     cell="{:.4g}",
 )
 def cost(table: pd.DataFrame) -> dict[str, Measured]:
-    """Of half a TLB compressed."""
+    """The storage of a TLB of which half is compressed."""
     more = table["translations"]["compression"] / table["translations"]["baseline"]
     used, way = table[USED]["compression"], table["bits of a way"]["compression"]
     return {

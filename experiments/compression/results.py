@@ -52,7 +52,7 @@ def rates_and_gain(material: Material) -> pd.DataFrame:
 
 
 def speedup(table: pd.DataFrame) -> pd.DataFrame:
-    """Of compression over the baseline."""
+    """Speedup of compression over the baseline."""
     return (table[[GAIN]] / 100 + 1).set_axis(["compression"], axis=1).assign(baseline=1.0)
 
 

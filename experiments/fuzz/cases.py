@@ -24,7 +24,7 @@ READ, REFUSED, TRACEBACK, HANG = "read", "refused", "traceback", "hang"
 """What may come of a case; the last two must not."""
 
 CASE_SECONDS = 20.0
-"""Of a processor, that a case may take."""
+"""Processor time that a case may take."""
 
 WEIGHTS = {
     "model": 20,
@@ -56,7 +56,7 @@ WEIGHTS = {
 
 @frozen
 class Outcome:
-    """Of a case.
+    """The outcome of a case.
 
     Attributes:
         number: of the case.

@@ -110,6 +110,6 @@ def read_points(file: Path) -> dict[Point, float]:
 
 
 def median_error(table: pd.DataFrame, what: str) -> float | None:
-    """Of the sizes of all errors of plateaus, or of steps."""
+    """The median of the sizes of all errors of plateaus, or of steps."""
     errors = [abs(error) for error in table[table.what == what].error.dropna()]
     return median(errors) if errors else None

@@ -24,7 +24,7 @@ KIB, MIB = 1 << 10, 1 << 20
 LATENCY_LOADS = 512
 LEAD = 4096
 RUN_LOADS = 1_000_000
-"""Of te42kyfo's gpu-latency, whose curves are what models are held against."""
+"""Settings of te42kyfo's gpu-latency, whose curves are what models are held against."""
 HELD, HELD_AT_RANDOM = 1.25, 2.0
 """A chain of more than this times the L2 cache finds nothing of itself there, warm or not; where
 a hash fills sets unevenly, some are not full yet."""
@@ -88,7 +88,7 @@ def _cycles(result: Result, kernel: str) -> int:
 
 
 def _working(model: LoadedModel, result: Result, kernel: str) -> int:
-    """Its cycles without what a launch costs, which a measurement of seconds does not see."""
+    """A kernel's cycles without the launch overhead, which measured seconds do not include."""
     return _cycles(result, kernel) - model.config.launch_overhead.cycles(model.config.clock)
 
 
@@ -332,7 +332,7 @@ UNITS = {
     "launch": "cycles",
     "atomics": "additions a cycle",
 }
-"""Of the tests whose unit is not GB/s."""
+"""Units of the tests whose unit is not GB/s."""
 
 PARAMETERS = {
     "launch": "blocks",

@@ -45,7 +45,7 @@ class TlbStep:
 
     @property
     def place(self) -> float:
-        """Of the step, in bytes."""
+        """The place of the step, in bytes."""
         return float((self.first * self.last) ** 0.5)
 
     def footprints(self) -> list[int]:
@@ -55,7 +55,7 @@ class TlbStep:
         return sorted({int(-(-footprint // self.entry)) * self.entry for footprint in found})
 
     def compare(self, curve: list[tuple[int, float]]) -> list[Comparison]:
-        """Its place and its height beside a model's curve, which may lack footprints."""
+        """The step's place and height beside a model's curve, which may lack footprints."""
         if len(curve) < 2:
             return []
         before, after = curve[0][1], curve[-1][1]

@@ -146,6 +146,6 @@ def ipcs_by_queues(material: Material) -> pd.DataFrame:
     draw=Bars("IPC"),
 )
 def silver_queue(table: pd.DataFrame) -> dict[str, Measured]:
-    """Of the three applications that the paper names."""
+    """Effect of the silver queue, for the three applications that the paper names."""
     gained = 100 * (table["with"] / table["without"] - 1)[HELPED]
     return {"mask.sec72.silver_queue": number(*gained)}

@@ -263,7 +263,7 @@ HALVES = f"{SMS // 2}+{SMS // 2}"
 
 
 def halves_and_best(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each design, weighted speedups with halves of the SMs and with the best split."""
+    """By design, weighted speedups with halves of the SMs and with the best split."""
     import pandas as pd
 
     columns = {}

@@ -161,7 +161,7 @@ def draw_distances(table: pd.DataFrame) -> Picture:
     draw=draw_distances,
 )
 def interleaved_distances(table: pd.DataFrame) -> dict[str, Measured]:
-    """Of the programs that the paper names, the shares beyond a TLB."""
+    """Shares of reuses beyond a TLB, of the programs that the paper names."""
     return {
         "orch.fig5.distance_exceeds_tlb": number(
             *(100 * table.loc[NAMED, BEYOND]), text=", ".join(NAMED)
@@ -238,6 +238,6 @@ def shared(blocks: Sequence[BlockAccesses]) -> tuple[int, int, int]:
     draw=Bars("share of accesses", lambda table: table[[SHARED, ADJACENT]]),
 )
 def adjacent_sharing(table: pd.DataFrame) -> dict[str, Measured]:
-    """Of the matrix programs, the part that is shared with an adjacent block."""
+    """The part that is shared with an adjacent block, of the matrix programs."""
     parts = 100 * table.loc[MATRIX, PART]
     return {"orch.secIV.adjacent_sharing_dominates": number(*parts, text=", ".join(MATRIX))}

@@ -15,7 +15,7 @@ MODEL = "kepler-uvm"
 """With pages of 4 KiB, as NVIDIA's driver counts them."""
 
 BLOCK = "64KiB"
-"""Of eviction: our arrays have 1 to 3 MiB, so that blocks of 2 MiB would be all of them."""
+"""Block of eviction: our arrays have 1 to 3 MiB, so that blocks of 2 MiB would be all of them."""
 
 PROGRAMS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "stream": (

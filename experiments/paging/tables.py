@@ -95,7 +95,7 @@ def _per_page(found: Sequence[Batch]) -> str:
 
 
 def gigabytes_per_second(run: Run) -> float:
-    """Of the last launch of `stream`."""
+    """Bandwidth of the last launch of `stream`, in GB/s."""
     return STREAMED / seconds(run.last_launch) / 1e9
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PAGE_BITS, FRAME_BITS = 41, 52
-"""Of the paper (§V-C): 30 bits of base, 7 of set and 4 of sub-entry; a PAS of 52 bits."""
+"""Bits in the paper (§V-C): 30 bits of base, 7 of set and 4 of sub-entry; a PAS of 52 bits."""
 
 PROMOTED: abc.Mapping[str, object] = {
     "tlb.L3.array": "set-associative",

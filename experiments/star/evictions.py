@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gpusim.studies.reproduce.tables import Design
 
 SUB_ENTRIES = 16
-"""Of an entry (Table I)."""
+"""Sub-entries of an entry (Table I)."""
 
 USED = range(1, SUB_ENTRIES + 1)
 """How many of them may be in use when an entry is evicted."""
@@ -148,7 +148,7 @@ def together_and_alone(material: Material) -> pd.DataFrame:
 
 
 def _is_lower(table: pd.DataFrame) -> pd.Series:
-    """Of the applications that evict beside others, but for LLL: whether their mean is lower."""
+    """Whether the mean is lower, of the applications that evict beside others, but for LLL."""
     together = table[~table.index.str.endswith(ALONE) & (table.index != ALL)][MEAN]
     together = together[~together.index.str.startswith("W11.")].dropna()
     lonely = table[MEAN].reindex(together.index + ALONE).set_axis(together.index)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gpusim.studies.reproduce.tables import Design
 
 L3 = 2
-"""Its level."""
+"""Level of the L3 TLB, counted from 0."""
 
 REUSING = {name: WORKLOADS[name] for name in ("W2", "W3", "W4", "W8")}
 """HHM, HMM, HML and MML."""
@@ -139,7 +139,7 @@ def hit_rates(table: pd.DataFrame) -> dict[str, Measured]:
 
 SHARING = {name: WORKLOADS[name] for name in ("W2", "W7")}
 PARTS = 10
-"""Of a run."""
+"""Equal parts of a run."""
 
 EVENTS = ("shares", "reverts", "conflicts", "evictions")
 

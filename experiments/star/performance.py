@@ -81,7 +81,7 @@ def with_workloads(applications: pd.DataFrame) -> pd.DataFrame:
 
 
 def workload_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Of such a table, the workloads and `AVERAGE`."""
+    """The rows of a table that are workloads or `AVERAGE`."""
     return table[~table.index.str.contains(".", regex=False)].rename_axis("workload")
 
 
@@ -100,13 +100,13 @@ ORDER = "LMH"
 
 
 def class_of(app: str) -> int:
-    """Of an application, by Table II; one with a smaller input is of the same class."""
+    """The class of an application, by Table II; with a smaller input it has the same class."""
     program = app.partition("-")[0].removesuffix("_s")
     return ORDER.index(str(ENTRIES[program].table.stated["class"]))
 
 
 def _more_misses_lose_more(losses: pd.Series) -> pd.Series:
-    """Of the pairs in a workload that are of different classes, in which it is so."""
+    """Whether more misses go with more loss, by pair of different classes in a workload."""
     import pandas as pd
 
     places = rows(WORKLOADS)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gpusim.results.result import Result
 
 REACH = 1 << 26
-"""Of the L3 TLB: 1024 entries of 16 pages of 4 KiB."""
+"""Reach of the L3 TLB: 1024 entries of 16 pages of 4 KiB."""
 
 FIT = ("ATAX", "BFS", "BICG", "NW")
 """Applications that fit the L3 TLB alone (§IV-B); the others of Table II evict."""

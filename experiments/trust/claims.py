@@ -14,7 +14,7 @@ from gpusim.studies.reproduce.page import choices_id, verdicts_on
 from gpusim.studies.reproduce.verdict import Verdict
 
 NOT_MADE = "not made yet"
-"""Of claims whose figure is not on its paper's page."""
+"""Text for claims whose figure is not on its paper's page."""
 
 OUTCOMES = (*map(str, Verdict), NOT_MADE)
 

@@ -40,7 +40,7 @@ def rows_of(text: str, head: str) -> Iterator[Row]:
 
 
 def _cells(line: str) -> list[str]:
-    """Of a row; none: it is the line below the head."""
+    """The cells of a row; none: it is the line below the head."""
     cells = [cell.strip() for cell in line.strip()[1:-1].split(" | ")]
     return [] if set(line) <= set("|-: ") else cells
 

@@ -98,7 +98,7 @@ def draw_overheads(table: pd.DataFrame) -> Picture:
     draw=draw_overheads,
 )
 def where_the_time_goes(table: pd.DataFrame) -> dict[str, Measured]:
-    """Of the averages."""
+    """The averages over the programs."""
     parts = average_overheads(table)
     small, large = parts.sum(axis=1)
     saved = 1 - large / small

@@ -29,7 +29,7 @@ IOMMU = "L2"
 """The TLB level that is the IOMMU's."""
 
 BANKS = 4
-"""Of a multi-banked IOMMU TLB (our choice: the paper gives no number)."""
+"""Banks of a multi-banked IOMMU TLB (our choice: the paper gives no number)."""
 
 
 def misses(result: Result) -> Mapping[str, float]:

@@ -53,7 +53,7 @@ POLYNOMIALS: Final[dict[int, int]] = {
 """By degree, a primitive polynomial over GF(2): bit *i* is the coefficient of x^i."""
 
 _BYTES: Final = 8
-"""Of the largest number that is folded."""
+"""Bytes of the largest number that is folded."""
 
 
 def hash_refusal(name: str, parts: int) -> str:

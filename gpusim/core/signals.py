@@ -50,7 +50,7 @@ class SignalBoard:
 
         Args:
             sms: whose TLBs, caches, warps or memory it decides for.
-            announce: what the policy calls at the end of each of its epochs; None: no one records.
+            announce: what the policy calls at the end of each of its epochs; None: not recorded.
         """
         return Signals(self, sms, announce)
 

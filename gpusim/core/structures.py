@@ -8,12 +8,12 @@ from typing import Final
 from attrs import frozen
 
 VIRTUAL_BITS: Final = 48
-"""Of a virtual address [our choice: x86-64's; COMP's tags of 31 bits fit it]."""
+"""Bits of a virtual address [our choice: x86-64's; COMP's tags of 31 bits fit it]."""
 
 
 @frozen
 class Dimensions:
-    """Of a machine, as far as they decide how wide its structures are.
+    """The dimensions of a machine that decide how wide its structures are.
 
     Attributes:
         page_bits: of a virtual page number.

@@ -32,7 +32,7 @@ MOST_LINE_BYTES = 1 << 20
 """The longest line of a text; the longest that a tracer writes have a thousandth of it."""
 
 MOST_SMALL_BYTES = 1 << 20
-"""Of files that gpusim keeps about sweeps and settings; they have some hundred."""
+"""Most bytes of files that gpusim keeps about sweeps and settings; they have some hundred."""
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _KINDS = (

@@ -29,7 +29,7 @@ _WHOLE = "iu"
 """Whole numbers, which older files may keep in other types."""
 
 _TEXT_BYTES = 57
-"""That a text takes beside its characters, once it is read."""
+"""Bytes that a text takes beside its characters, once it is read."""
 
 _SURE_BYTES = 16 << 20
 _MOST_TIMES = 1100

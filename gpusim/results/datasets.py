@@ -291,7 +291,7 @@ EVENTS: Mapping[str, Table] = {
         ),
     ),
     "sharing": Table(
-        "A fill that changed who shares entries of a TLB, or evicted one: what it did.",
+        "A fill that changed which bases share an entry of a TLB, or evicted one: what it did.",
         (
             Column("level", "u1", "1", "TLB level, 0 next to the SM"),
             Column("instance", "u2", "1", "which TLB of the level"),

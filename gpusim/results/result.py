@@ -332,7 +332,7 @@ class Result:
         import pandas as pd
 
         names = [column.name for column in table.columns if column.name not in leave_out]
-        with self._source.reading():  # a stranger's columns may be no rows of values
+        with self._source.reading():  # columns of an untrusted file may be no rows of values
             return pd.DataFrame({name: self._source.column(group, name) for name in names})
 
     def _frame_if_any(self, group: str, table: Table) -> pd.DataFrame:

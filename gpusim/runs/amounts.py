@@ -28,7 +28,7 @@ class Amount:
     count: int = field(validator=[ge(1), lambda _self, _field, value: _check_most(value)])
 
     def __str__(self) -> str:
-        """As ``"2Mcycles"``: with the largest prefix that keeps the number whole."""
+        """The amount as ``"2Mcycles"``, with the largest prefix that keeps the number whole."""
         for prefix, scale in reversed(SCALES.items()):
             if self.count % scale == 0:
                 return f"{self.count // scale}{prefix}{self.unit}"

@@ -194,7 +194,7 @@ class RunOptions:
         }
 
     def of_run(self, ending: str) -> RunOptions:
-        """The same for one of several runs: ``run.h5`` is then ``run.ENDING.h5``."""
+        """The options of one of several runs, whose ``run.h5`` is then ``run.ENDING.h5``."""
         return evolve(
             self,
             **{

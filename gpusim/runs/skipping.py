@@ -39,7 +39,7 @@ class SkipFirst(Pace):
 
     @property
     def setting(self) -> str:
-        """As results name it."""
+        """The option as results state it, such as ``skip=2blocks``."""
         return f"skip={self}"
 
     def __str__(self) -> str:

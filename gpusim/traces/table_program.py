@@ -72,7 +72,7 @@ class WaveProgram:
         self._warp.access(place, op, lanes, SECTOR_BYTES)
 
     def scalar(self, index: int) -> None:
-        """A scalar access, if anybody asks for it."""
+        """Add a scalar access, if scalar accesses are asked for."""
         if index in self._scalars:
             time, sectors = self._scalars[index]
             self._pace(time)

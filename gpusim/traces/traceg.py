@@ -29,7 +29,7 @@ from gpusim.traces.traceg_header import KernelHeader, read_header
 from gpusim.traces.tracez import SUFFIX, TracezLaunch, read_tracez_header
 
 FORMAT, COMPRESSED = "Accel-Sim traceg", "Accel-Sim tracez"
-"""As people call them; a list is of the format of its first kernel."""
+"""Names of the formats; a list is of the format of its first kernel."""
 
 KERNELS_LIST = "kernelslist.g"
 """Name of a list of kernels."""

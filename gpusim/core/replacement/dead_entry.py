@@ -22,7 +22,7 @@ _FACTORS: Final = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D)
 """Odd, of 32 bits: they spread a signature over each of the three tables."""
 
 _TAG_BITS: Final = 15
-"""Of a partial tag in the sampler (Khan et al.); here it compares whole keys."""
+"""Bits of a partial tag in the sampler (Khan et al.); here it compares whole keys."""
 
 
 class Predictor:

@@ -81,7 +81,7 @@ class Purge:
 
 
 def nothing() -> None:
-    """No one is told of the end."""
+    """Called at the end of a purge after which nothing has to happen."""
 
 
 class Purges:

@@ -30,7 +30,7 @@ class PrefetchBufferCounters:
 
     demands: int = count("translations that warps wait for, which came to the prefetcher")
     buffer_hits: int = count("of these, answered by the buffer")
-    unused: int = count("prefetched pages that left the buffer before anybody asked for them")
+    unused: int = count("prefetched pages that left the buffer before a warp asked for them")
 
 
 declare_metrics(

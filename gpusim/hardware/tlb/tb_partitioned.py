@@ -80,7 +80,7 @@ class TbPartitionedArray(ArrayOfSets):
         signals.listen("kernel.begin", lambda _sm, blocks, _cycle: self.begin_kernel(blocks))
 
     def begin_kernel(self, blocks: int) -> None:
-        """Its SM is empty and starts a kernel of which it holds the slots ``0 .. blocks - 1``."""
+        """The SM is empty and starts a kernel of which it holds the slots ``0 .. blocks - 1``."""
         self._own = [owned_sets(block, blocks, len(self._sets)) for block in range(blocks)]
         self._searched = list(self._own)
         if self._flush_on_kernel:

@@ -111,7 +111,7 @@ class AccessLog:
         self._new_pages.append(np.array(new, dtype=np.int64))
 
     def _reduce(self, chunk: LastAccesses) -> None:
-        """Of equal transactions, those that came before included, the last one stays."""
+        """Keep only the last one of equal transactions, with those that came before."""
         both = _joined([self._last, chunk])
         names = both.lines << KIND_BITS | both.kinds
         last, sectors = last_uses(pairs(both.homes, names), both.sectors)

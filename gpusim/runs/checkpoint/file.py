@@ -53,7 +53,7 @@ from gpusim.runs.checkpoint.state import (
 
 _BLOCK = 1 << 20
 _MOST_ADDRESS = (1 << 57) - 1
-"""Of virtual addresses, as in traces."""
+"""Bits of virtual addresses, as in traces."""
 
 _MOST_EACH = 64
 """Transactions of an instruction of a thread, at most; programs make one or a few [our choice]."""

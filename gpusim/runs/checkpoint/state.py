@@ -42,7 +42,7 @@ class Accesses:
 
 @frozen(eq=False)
 class LastAccesses(Accesses):
-    """Of many transactions, in order, the last of each kind to each line from each SM.
+    """The last transaction of each kind to each line from each SM, in order.
 
     Attributes:
         homes: of each, the position of its SM among those of the application.

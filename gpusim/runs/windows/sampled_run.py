@@ -171,7 +171,7 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
 def _shares(
     windows: Sequence[Window], measured: Sequence[Sequence[Snapshot]], owners: NDArray[np.int64]
 ) -> Shares:
-    """Of what was measured in each window in the part of each application."""
+    """The shares of applications in what was measured in each window."""
     every = range(len(measured[0]))
     values = np.array([[part.values for part in parts] for parts in measured], dtype=float)
     own = np.where(owners < 0, values.sum(axis=1), values[:, owners, range(len(owners))])

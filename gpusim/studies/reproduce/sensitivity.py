@@ -120,7 +120,7 @@ def _variation(choice: str, reading: str, outcomes: Iterable[Outcome]) -> Variat
 
 
 def _claims(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Judged]]:
-    """Of those by some programs the ones with numbers: what is so of all cannot be seen."""
+    """Judged claims by id, without NaN; where only some programs ran, those with numbers."""
     for outcome in outcomes:
         for one in outcome.claims:
             numbers = () if one.measured is None else one.measured.values

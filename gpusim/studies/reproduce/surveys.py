@@ -97,7 +97,7 @@ def _characterize(survey: Survey, name: str, scale: str, path: Path) -> None:
 
 
 def _key(survey: Survey, name: str, scale: str) -> str:
-    """As of a run, and of the code that characterizes."""
+    """The content key of a survey: that of its run, and the code that characterizes."""
     model, workload = _load(survey, name, scale)
     digest = hashlib.sha256(content_key(model, workload).encode())
     for path in sorted(_ROOM.glob("*.py")):

@@ -31,7 +31,7 @@ def _is_model_file(name: str) -> bool:
 
 
 def _is_workload_file(name: str, folder: Path) -> bool:
-    """As `gpusim.load_workload` tells names from paths: ``mask/HISTO`` is a name."""
+    """Whether a text is a path, as `gpusim.load_workload` decides: ``mask/HISTO`` is a name."""
     from gpusim.traces.open_trace import LISTS
 
     path = folder / name

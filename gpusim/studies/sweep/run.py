@@ -118,7 +118,7 @@ def _run(
 
 
 def cores() -> int:
-    """That this process may use."""
+    """Number of cores that this process may use."""
     import loky
 
     return int(loky.cpu_count())

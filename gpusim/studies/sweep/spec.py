@@ -236,7 +236,7 @@ def to_plain(sweep: Sweep) -> dict[str, Any]:
 
 
 def with_paths(sweep: Sweep, folder: Path) -> Sweep:
-    """The same sweep, whose paths were relative to another folder."""
+    """A sweep whose relative paths are resolved against `folder`."""
 
     def table(axes: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
         return {axis: [place(axis, value, folder) for value in axes[axis]] for axis in axes}

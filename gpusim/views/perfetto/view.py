@@ -42,7 +42,7 @@ class View:
         return events[first < last]
 
     def within(self, events: pd.DataFrame, begin: str, end: str) -> pd.DataFrame:
-        """As `touched`, but what is outside of the window is cut off."""
+        """The events that touch the window, cut off at its ends; columns as for `touched`."""
         first, last = self._cut(events, begin, end)
         return events.assign(**{begin: first, end: last})[first < last]
 

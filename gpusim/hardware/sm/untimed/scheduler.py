@@ -233,7 +233,7 @@ class SkippingScheduler(BlockScheduler):
             self._rooms[block.home].give_back(rest, block.slot, block.warp_slots)
 
     def _begin_some(self, rest: Rest, resident: list[SkippedBlock]) -> None:
-        """As many further blocks as the SMs hold are in residence."""
+        """Begin further blocks, as many as the SMs can hold."""
         first, begun = rest.next, []
         while rest.next < rest.launch.blocks and self.pace.may_begin(self):
             home = self._placement.pick(

@@ -28,8 +28,8 @@ Translate = Callable[[int, int], Mapping]
 """What a page of an address space is mapped to; if it is not yet, it gets its frame."""
 
 ROOM: Final = 2
-"""As many times what a cache or TLB holds is worth to pass through it, the last of all: sets do not
-fill evenly [our choice]."""
+"""How many times the capacity of a cache or TLB passes through it, of the last accesses: sets do
+not fill evenly [our choice]."""
 
 _LONG = 1 << 18
 """Lines of a log that is long, at least."""
@@ -174,7 +174,7 @@ class Passage:
 
 
 def _among_last(groups: Ints, most: int) -> Rows:
-    """Of things in order, those that are among the last `most` of their group."""
+    """Which items, in order, are among the last `most` of their group."""
     order = np.argsort(groups, kind="stable")
     group = groups[order]
     after = np.cumsum(np.bincount(group))[group] - np.arange(len(group))
