@@ -13,7 +13,7 @@ class Entrance(Sink):
 
     Args:
         env: the clock of the machine.
-        shootdowns: told of so far, which the translation remembers.
+        shootdowns: returns how many there were so far, which the translation remembers.
         translated: where it comes back.
         state: of a warp whose translation is at the TLBs.
 

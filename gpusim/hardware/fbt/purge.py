@@ -60,7 +60,7 @@ class Purge:
 
     Attributes:
         pages: those that it has locked.
-        names: tagged pages that the L1 caches are told; None: all.
+        names: tagged pages to invalidate in the L1 caches; None: all.
         line: number of the only line that has to go, of a probe; None: the pages have to go.
         waits: for how many things it waits.
         began: cycle of its begin.
@@ -92,7 +92,7 @@ class Purges:
     1. Its pages are locked: no access to them is let through any more.
     2. Accesses that were let through end.
     3. The L2 banks invalidate the lines that they may have; DRAM takes the dirty ones.
-    4. The L1 caches are told, and those that may have lines of the pages are emptied.
+    4. The pages are sent to the L1 caches, and those that may have lines of them are emptied.
     5. The pages leave the table, and misses that waited for that go on.
 
     A probe takes one line, does nothing to L1 caches (which are not coherent), and unlocks.

@@ -20,7 +20,7 @@ class Shootdowns:
 
     Attributes:
         number: of shootdowns so far.
-        holders: of translations, which are told.
+        holders: components that keep translations, in which a shootdown invalidates them.
     """
 
     def __init__(self, table: ForwardBackwardTable, sub_shift: int, purges: Purges) -> None:

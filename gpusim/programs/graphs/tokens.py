@@ -22,7 +22,7 @@ _MEMORY_TIMES = 24
 
 
 def read_text(path: Path) -> NDArray[np.uint8]:
-    """The bytes of a file, plain or gzipped (told by its first bytes, not by its name).
+    """The bytes of a file, plain or gzipped (recognized by its first bytes, not by its name).
 
     Raises:
         UserError: it cannot be read, is a damaged gzip file, a bomb, too large, or empty.
