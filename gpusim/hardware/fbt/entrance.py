@@ -13,7 +13,7 @@ class Entrance(Sink):
 
     Args:
         env: the clock of the machine.
-        shootdowns: returns how many there were so far, which the translation remembers.
+        shootdowns: each translation remembers how many there were when it began.
         translated: where it comes back.
         state: of a warp whose translation is at the TLBs.
 
