@@ -142,9 +142,9 @@ class DramMisses(MissPath):
         way.send(bringer, bank.latency)
 
     def fill(self, filled: MemoryRequest) -> None:
-        bank, lines, fetches = self.bank, self.bank.lines, self._fetches
+        bank, lines = self.bank, self.bank.lines
         line = filled.address >> lines.shift
-        came, ready = fetches.arrive(line, filled)
+        came, ready, still = self._fetches.arrive(line, filled)
         state = came
         for request in ready:
             if request.kind != _LOAD and request.kind != _WALK:
@@ -153,7 +153,7 @@ class DramMisses(MissPath):
         self.homes.came(filled)
         self._keep(line, state, filled.app)
         bank.release(line)
-        if still := fetches.waiting(line):
+        if still:
             bank.mshrs.keep(line, still)
         for request in ready:
             bank.answer(request, 0)

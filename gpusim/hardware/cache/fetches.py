@@ -10,6 +10,9 @@ Fetch = tuple[int, MemoryRequest]
 Waiting = tuple[MemoryRequest, int]
 """A request, and the sectors that it still waits for."""
 
+Arrival = tuple[int, list[MemoryRequest], list[MemoryRequest]]
+"""The sectors that have come, the requests that have all they waited for, and the others."""
+
 
 class Fetches:
     """Fetches under way by the names of lines; several of one line bring different sectors."""
@@ -20,34 +23,42 @@ class Fetches:
 
     def lacking(self, name: int, missing: int) -> int:
         """The sectors among some missing ones of a line that are not on their way."""
-        for sectors, _ in self._fetches.get(name, ()):
-            missing &= ~sectors
+        fetches = self._fetches.get(name)
+        if fetches is not None:
+            for sectors, _ in fetches:
+                missing &= ~sectors
         return missing
 
     def begin(self, name: int, sectors: int, bringer: MemoryRequest) -> None:
         """Some sectors of a line are on their way."""
-        self._fetches.setdefault(name, []).append((sectors, bringer))
+        fetches = self._fetches.get(name)
+        if fetches is None:
+            self._fetches[name] = [(sectors, bringer)]
+        else:
+            fetches.append((sectors, bringer))
 
     def wait(self, name: int, missing: int, request: MemoryRequest, now: int) -> None:
         """Let a request wait for missing sectors, all of which are on their way."""
-        self._waiting.setdefault(name, []).append((request, missing))
+        waiting = self._waiting.get(name)
+        if waiting is None:
+            self._waiting[name] = [(request, missing)]
+        else:
+            waiting.append((request, missing))
         for sectors, bringer in reversed(self._fetches[name]):
             if sectors & missing:
                 if bringer is not request:
                     request.follow(bringer, now)
                 return
 
-    def arrive(self, name: int, bringer: MemoryRequest) -> tuple[int, list[MemoryRequest]]:
-        """The sectors that a fetch brings, and the requests that have all they waited for."""
+    def arrive(self, name: int, bringer: MemoryRequest) -> Arrival:
+        """A fetch has come."""
         fetches, waiting = self._fetches[name], self._waiting[name]
         if len(fetches) == 1:
             del self._fetches[name], self._waiting[name]
-            return fetches[0][0], [request for request, _ in waiting]
+            return fetches[0][0], [request for request, _ in waiting], []
         (came,) = [sectors for sectors, one in fetches if one is bringer]
         self._fetches[name] = [fetch for fetch in fetches if fetch[1] is not bringer]
-        self._waiting[name] = [(one, need & ~came) for one, need in waiting if need & ~came]
-        return came, [one for one, need in waiting if not need & ~came]
-
-    def waiting(self, name: int) -> list[MemoryRequest]:
-        """The requests that wait for sectors of a line, in their order."""
-        return [request for request, _ in self._waiting.get(name, ())]
+        still = [(one, need & ~came) for one, need in waiting if need & ~came]
+        self._waiting[name] = still
+        ready = [one for one, need in waiting if not need & ~came]
+        return came, ready, [one for one, _ in still]

@@ -260,9 +260,8 @@ class L2Bank(Component):
 
     def answer(self, request: MemoryRequest, delay: int) -> None:
         """Send a request back, `delay` cycles from now."""
-        path = request.path
-        if request.kind == _WALK or (self._shared and path and isinstance(path[-1], Crossing)):
-            path.pop().send(request, delay)
+        if request.kind == _WALK or (self._shared and _is_asked(request)):
+            request.path.pop().send(request, delay)
         else:
             request.trail.append(_INTERCONNECT)
             request.trail.append(self.env._now + delay)
@@ -297,3 +296,9 @@ class L2Bank(Component):
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app], *self.misses.app_counters(app))
+
+
+def _is_asked(request: MemoryRequest) -> bool:
+    """Whether another bank waits for the answer to a request."""
+    path = request.path
+    return bool(path) and isinstance(path[-1], Crossing)

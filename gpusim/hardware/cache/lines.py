@@ -55,11 +55,7 @@ class Lines:
         self.whole = (1 << config.line // SECTOR_BYTES) - 1
         self.sectored = config.sectored
         sector = int(config.sector) if config.sectored and config.sector else int(config.line)
-        group = (1 << sector // SECTOR_BYTES) - 1
-        groups = [group << first for first in range(0, COVERED_SHIFT, group.bit_length())]
-        masks = range(SECTORS + 1)
-        self.touched = [sum(one for one in groups if one & mask) for mask in masks]
-        self._covered = [sum(one for one in groups if not one & ~mask) for mask in masks]
+        self.touched, self._covered = _tables(sector // SECTOR_BYTES)
         masked = config.byte_masks is True
         self.written = WrittenBytes(counted, self._covered) if masked else None
 
@@ -122,3 +118,21 @@ class Lines:
         array.use(name, wanted, wanted)
         if kind != _LOAD and kind != _WALK:
             array.mark(name, wanted << DIRTY_SHIFT)
+
+
+_TABLES: dict[int, tuple[list[int], list[int]]] = {}
+
+
+def _tables(width: int) -> tuple[list[int], list[int]]:
+    """By mask of 32-byte sectors, the groups of `width` sectors that it touches, and that it fills.
+
+    All banks with groups of one width share the tables, which are never changed.
+    """
+    if width not in _TABLES:
+        group = (1 << width) - 1
+        groups = [group << first for first in range(0, COVERED_SHIFT, width)]
+        masks = range(SECTORS + 1)
+        touched = [sum([one for one in groups if one & mask]) for mask in masks]
+        covered = [sum([one for one in groups if not one & ~mask]) for mask in masks]
+        _TABLES[width] = touched, covered
+    return _TABLES[width]

@@ -190,7 +190,7 @@ class TranslatedMisses(MissPath):
     def fill(self, filled: MemoryRequest) -> None:
         assert isinstance(filled, VirtualRequest)
         lines, name, app = self.bank.lines, filled.leading, filled.app
-        came, ready = self._fetches.arrive(name, filled)
+        came, ready, _ = self._fetches.arrive(name, filled)
         if not lines.arrays[app].state(name):
             self._table.filled(filled)
         victim = lines.keep(name, came | _flags(filled), app)
