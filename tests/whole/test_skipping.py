@@ -32,7 +32,7 @@ def machine_of(
 
 def arrays(machine: Machine) -> list[np.ndarray]:
     program: Any = machine.tenants[0].application
-    found = [value.data for value in vars(program).values() if hasattr(value, "data")]
+    found = [placed.data for placed in program.memory.arrays]
     assert found
     return found
 

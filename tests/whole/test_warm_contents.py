@@ -236,7 +236,7 @@ class OneByOne:
             bits = sum(group for group in self.groups if group & bits)
         address = base[line // self.page_lines] + line << self.line_shift
         system = self.machine.systems[0]
-        name = address >> system.banks[0].shift
+        name = address >> system.banks[0].lines.shift
         bank = name % len(system.banks) if system.hashing is None else system.hashing.part(name)
         system.banks[bank].warm(address, bits, kind, 0)
 
