@@ -299,10 +299,14 @@ def measured_figures(
     (tenant,) = assign_sms(model, workload)
     application = _WithCalls(tenant.application, empty)
     machine = Machine(model.config, [evolve(tenant, application=application)], workload.seed)
-    l1 = model.config.l1
-    watches = [_StoreWatch(l1.size // l1.line, l1.ways) for _ in machine.l1s]
-    for cache, watch in zip(machine.l1s, watches, strict=True):
-        cache.array = watch
+    watches: list[_StoreWatch] = []
+
+    def watched(array: CacheArray) -> CacheArray:
+        watches.append(_StoreWatch(array.capacity, array.ways))
+        return watches[-1]
+
+    for cache in machine.l1s:
+        cache.watch(watched)
     for bank in _banks(machine):
         bank.watch(LateWatch)
     stores_missed = 0
