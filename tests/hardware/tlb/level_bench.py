@@ -7,6 +7,7 @@ from typing import Any, Final
 from gpusim.config.schema import TlbConfig
 from gpusim.core.engine import NEVER, Environment
 from gpusim.core.request import Kind, MemoryRequest, Translation
+from gpusim.core.stage import StageSite
 from gpusim.core.states import State
 from gpusim.files.units import Hertz, cycles
 from gpusim.hardware.tlb import SetAssociativeArray, TlbLevel
@@ -23,6 +24,7 @@ LATENCY: Final = 3
 """Of a lookup."""
 BELOW: Final = 20
 """From a miss's arrival at what is below to its answer."""
+CLOCK: Final = Hertz(10**9)
 WALKER: Final = int(State.WALKER)
 
 
@@ -44,19 +46,21 @@ class Bench:
             **{"scope": "gpu", "entries": 8, "ways": 8, "latency": cycles(LATENCY), **keys}
         )
         self.array = SetAssociativeArray(config)
-        self.level = TlbLevel(
-            env,
-            "L2",
-            level,
-            0,
-            config,
-            Hertz(10**9),
-            self.array,
-            1,
-            self.below.port,
-            WALKER,
-            self.pages,
+        site = StageSite(
+            env=env,
+            name="L2[0]",
+            kind="L2",
+            index=0,
+            below=self.below.port,
+            state=State.TLB + level,
+            below_state=WALKER,
+            apps=1,
+            sms=(0,),
+            pages=self.pages,
+            queue=config.queue,
+            trip=config.trip.cycles(CLOCK),
         )
+        self.level = TlbLevel(site, config, CLOCK, self.array)
         self.state = State.TLB + level
 
     def translate(self, asked: Translation) -> None:
