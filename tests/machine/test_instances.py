@@ -153,6 +153,8 @@ def test_instances_without_a_shared_tlb_do_not_know_of_each_other(
     config: GpuConfig, sizes: tuple[int, ...], apps: list[Program]
 ) -> None:
     config = private(multi_instance(config))
+    # In a chip of several partitions it matters where an instance lies: banks may be far from it.
+    config = change(config, l2={"partitions": 1, "far": None, "copies": None})
     scripted = applications(config, apps)[: len(sizes)]
     together = Machine(config, on_instances(config, *sizes, applications=scripted), seed=1)
     run_machine(together)
