@@ -6,16 +6,6 @@ import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
-import gpusim.hardware.cache
-import gpusim.hardware.paging
-import gpusim.hardware.sm.block_scheduler
-import gpusim.hardware.sm.cache_conscious
-import gpusim.hardware.sm.recorded_placement
-import gpusim.hardware.sm.schedulers
-import gpusim.hardware.sm.thrashing_aware
-import gpusim.hardware.sm.two_level
-import gpusim.hardware.tlb
-import gpusim.hardware.walk  # noqa: F401  (importing a room registers its policies)
 from gpusim.config.check_unified import check_unified
 from gpusim.config.schema import LRU, GpuConfig, TlbConfig
 from gpusim.core.engine import Environment

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-import gpusim.hardware.sm.recorded_placement
-import gpusim.hardware.sm.thrashing_aware  # noqa: F401  (likewise)
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component, metrics_of
 from gpusim.core.counters import CounterRow
@@ -36,8 +34,8 @@ from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt, leading_names
 
 _TABLE_SHARE, _ROOM = 64, 4
-"""Of physical memory, one part in so many is kept for page tables, or as many times what tables
-take that map all of it, if they are sparse."""
+"""Page tables get a 64th of physical memory, or, if they are sparse, 4 times what tables take that
+map all of it."""
 
 
 class Machine:
@@ -48,7 +46,7 @@ class Machine:
         sms, l1s: SMs and their L1 caches.
         sides: the side caches, if the model has some.
         tlbs: the TLBs of each level, from the SM outward.
-        stages: all stages of translation but the walkers, likewise.
+        stages: all stages of translation but the walkers, level by level.
         prefetches: whether a stage of them may prefetch, so that prefetches are counted.
         pages: what may be done to pages; tells whatever holds their translations.
         frames: the frame allocator of each memory.
@@ -323,7 +321,7 @@ class Machine:
     # -- what components declare -----------------------------------------------------------------
 
     def add(self, component: Component) -> None:
-        """Take in a further part, before the first cycle; whoever does has wired it.
+        """Take in a further part, before the first cycle; it is wired already.
 
         Raises:
             UserError, ValueError: what it declares contradicts what others do.
