@@ -20,6 +20,7 @@ from attrs import frozen
 import gpusim
 from experiments.marked import tell
 from gpusim.config.schema import GpuConfig
+from gpusim.core.errors import is_own
 from gpusim.core.registry import Slot, find_policy, policy_names
 from gpusim.machine.check_policies import policies_of, policy_options
 
@@ -63,13 +64,19 @@ def tables() -> str:
     for slot in Slot:
         lines += [f"## {slot.value[0].upper()}{slot.value[1:]}", "", _keys_line(keys[slot]), ""]
         lines += ["| policy | what it does | class |", "|---|---|---|"]
-        classes = {name: find_policy(slot, name) for name in policy_names(slot)}
+        classes = shipped_policies(slot)
         for name, cls in classes.items():
             lines.append(f"| `{name}` | {_first_sentence(cls)} | `{_file(cls)}` |")
         lines.append("")
         for name, cls in classes.items():
             lines += _option_table(name, cls)
     return "\n".join(lines)
+
+
+def shipped_policies(slot: Slot) -> dict[str, type]:
+    """The classes of gpusim's own policies for a slot, by name."""
+    found = {name: find_policy(slot, name) for name in policy_names(slot)}
+    return {name: cls for name, cls in found.items() if not is_own(cls)}
 
 
 def slot_keys() -> dict[Slot, list[str]]:

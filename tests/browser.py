@@ -121,13 +121,14 @@ class Page:
             self._session = outside
 
     def _frame(self, seconds: float = 120) -> str:
-        """The only frame that has a process of its own, when it has one."""
+        """The only frame that has a process of its own, when it has one; the browser's own do not count."""
         end = time.monotonic() + seconds
         while True:
             targets = self._ask("Target.getTargets")["targetInfos"]
-            frames = [one["targetId"] for one in targets if one["type"] == "iframe"]
-            if len(frames) == 1:
-                return str(frames[0])
+            frames = [one for one in targets if one["type"] == "iframe"]
+            of_pages = [one for one in frames if not one["url"].startswith("chrome")]
+            if len(of_pages) == 1:
+                return str(of_pages[0]["targetId"])
             assert time.monotonic() < end, targets
             time.sleep(0.05)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from experiments.marked import marked
-from experiments.policy_reference import PART, options_of, slot_keys, tables
-from gpusim.core.registry import Slot, find_policy, policy_names
+from experiments.policy_reference import PART, options_of, shipped_policies, slot_keys, tables
+from gpusim.core.registry import Slot, find_policy
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "policies.md"
-POLICIES = [(slot, name) for slot in Slot for name in policy_names(slot)]
+POLICIES = [(slot, name) for slot in Slot for name in shipped_policies(slot)]
 
 
 def test_the_page_is_that_of_the_classes() -> None:
