@@ -121,7 +121,7 @@ class Page:
             self._session = outside
 
     def _frame(self, seconds: float = 120) -> str:
-        """The only frame that has a process of its own; those of the browser itself do not count."""
+        """The only frame that has a process of its own; the browser's own do not count."""
         end = time.monotonic() + seconds
         while True:
             targets = self._ask("Target.getTargets")["targetInfos"]
