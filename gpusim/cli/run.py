@@ -70,10 +70,15 @@ def run(
     of_model, of_workload = split_settings(settings)
     chosen = Chosen(model, tuple(variant or ()), of_model, workload, scale, of_workload)
     if seeds is None:
-        planned = [Planned(seed, options)]
+        planned = [Planned(seed, options, "")]
     else:
         numbers = range(seed, seed + seeds)
-        planned = [Planned(number, options.of_run(f"seed-{number}")) for number in numbers]
+        planned = [
+            Planned(
+                number, options.of_run(f"seed-{number}"), f" · seed {number} ({index} of {seeds})"
+            )
+            for index, number in enumerate(numbers, 1)
+        ]
     with served_runs(serve, serve_address) as begin:
         results = [
             _simulate(chosen, one, chosen.shifted(shift, number), begin)
@@ -120,10 +125,12 @@ class Planned:
     Attributes:
         seed: of everything random.
         options: of the run.
+        title_end: end of its title: which of several runs it is.
     """
 
     seed: int
     options: RunOptions
+    title_end: str
 
 
 def _simulate(
@@ -134,7 +141,7 @@ def _simulate(
     from gpusim.workloads.workload import load_workload
 
     workload = load_workload(chosen.workload, chosen.scale, run.seed, chosen.parameters)
-    title = f"{model.name} · {workload.name}"
+    title = f"{model.name} · {workload.name}{run.title_end}"
     live = begin(title)
     with live_progress(title) as progress:
         observers = Observers(progress, None if live is None else live.attach)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import field, frozen
-from attrs.validators import ge, gt, in_, optional
+from attrs.validators import ge, gt, in_, le, optional
 
 from gpusim.runs.run_length import MOST, SCALES
 from gpusim.runs.windows.plan import LAUNCH, LEAST_WINDOWS, ORDERS
@@ -25,7 +25,7 @@ class Amount:
 
     unit: ClassVar[str]
 
-    count: int = field(validator=[ge(1), lambda _self, _field, value: _check_most(value)])
+    count: int = field(validator=[ge(1), le(MOST)])
 
     def __str__(self) -> str:
         """The amount as ``"2Mcycles"``, with the largest prefix that keeps the number whole."""
@@ -33,11 +33,6 @@ class Amount:
             if self.count % scale == 0:
                 return f"{self.count // scale}{prefix}{self.unit}"
         return f"{self.count}{self.unit}"
-
-
-def _check_most(count: int) -> None:
-    if count > MOST:
-        raise ValueError(f"at most {MOST:.3g} can be counted: {count}")
 
 
 class Cycles(Amount):
@@ -80,10 +75,6 @@ class IpcStable:
 
     def __str__(self) -> str:
         return f"ipc-stable({self.deviation * 100:g} %, {self.windows} windows, {self.length})"
-
-
-StopRule = Cycles | Instructions | IpcStable | str
-"""A rule by which an application is stopped before it ends."""
 
 
 @frozen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -51,7 +50,6 @@ from gpusim.runs.checkpoint.state import (
     SkippedLaunch,
 )
 
-_BLOCK = 1 << 20
 _MOST_ADDRESS = (1 << 57) - 1
 """Bits of virtual addresses, as in traces."""
 
@@ -59,19 +57,6 @@ _MOST_EACH = 64
 """Transactions of an instruction of a thread, at most; programs make one or a few [our choice]."""
 
 Columns = Mapping[str, NDArray[Any]]
-
-
-def hash_file(path: str | os.PathLike[str]) -> str:
-    """SHA-256 (hex) of a file.
-
-    Raises:
-        UserError: it cannot be read.
-    """
-    digest = hashlib.sha256()
-    with untrusted(os.fspath(path), "cannot be read"), Path(path).open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def write_checkpoint(path: str | os.PathLike[str], kept: Checkpoint) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import untrusted
+from gpusim.files.contents import hash_file
 from gpusim.machine import Tenant
 from gpusim.runs.checkpoint import Checkpoint, Replay
-from gpusim.runs.checkpoint.file import hash_file, read_checkpoint
+from gpusim.runs.checkpoint.file import read_checkpoint
 from gpusim.runs.checkpoint.state import requirements
 from gpusim.workloads.workload import Workload
 
@@ -41,7 +42,9 @@ def replay_of(
             f"--from {os.fspath(path)}: {what} is {here}, and was {there} when the checkpoint was "
             "made; they must be the same"
         )
-    return Replay(kept, name, hash_file(path)[:_DIGITS])
+    with untrusted(os.fspath(path), "cannot be read"):
+        digest = hash_file(Path(path))
+    return Replay(kept, name, digest[:_DIGITS])
 
 
 def _differences(
