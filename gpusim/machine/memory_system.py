@@ -47,7 +47,7 @@ from gpusim.hardware.crossbar import (
 )
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import Route, route
-from gpusim.hardware.walk import PageTable, Walkers
+from gpusim.hardware.walk import PageTable, Walkers, WalkersSite
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
 
@@ -126,9 +126,9 @@ class MemorySystem:
         way = way_to_dram(to_dram)
         if config.walk.memory == "l2":
             way = self._past_the_cache(levels, self._way_to_banks(), way)
-        self.walkers = Walkers(
-            env, config.walk, config.clock, table, apps, way, f"walkers{self._suffix}", domain.index
-        )
+        name = f"walkers{self._suffix}"
+        site = WalkersSite(env, config.walk, config.clock, table, apps, name, domain.index)
+        self.walkers = Walkers(site, way)
         self.translations: Stage = self.walkers
 
     def _build_banks(self, levels: Levels, channel: Route) -> list[L2Bank]:

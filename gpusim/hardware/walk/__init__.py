@@ -24,7 +24,7 @@ from gpusim.hardware.walk.walk_cache import (
     SplitWalkCache,
     walk_cache_storage,
 )
-from gpusim.hardware.walk.walker import WalkCounters, Walkers
+from gpusim.hardware.walk.walker import WalkCounters, Walkers, WalkersSite
 
 __all__ = [
     "Coalescer",
@@ -49,5 +49,6 @@ __all__ = [
     "WalkCounters",
     "WalkOrder",
     "Walkers",
+    "WalkersSite",
     "walk_cache_storage",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attr
+from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import WalkCacheConfig, WalkConfig
@@ -131,6 +132,29 @@ class _LevelRead(MemoryRequest):
         self.walk = walk
 
 
+@frozen(eq=False)
+class WalkersSite:
+    """Where the walkers of a domain stand in a machine.
+
+    Attributes:
+        env: the environment.
+        config: what they are like.
+        clock: of the core.
+        table: the page table that they walk.
+        apps: applications that share the machine.
+        name: for reports.
+        index: number of their domain.
+    """
+
+    env: EventLoop
+    config: WalkConfig
+    clock: Hertz
+    table: PageTable
+    apps: int
+    name: str = "walkers"
+    index: int = 0
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Walkers(Stage):
     """The last stage: `config.walkers` walks at a time, begun as the walk order says.
@@ -145,33 +169,23 @@ class Walkers(Stage):
     level; a probe takes the cache's latency.
 
     Args:
+        site: where they stand.
         memory: where a read of a ``memory`` walk goes, to an L2 bank or a DRAM channel; asked once
             for each.
-        name: for reports.
-        instance: number of their domain.
     """
 
     laws: Sequence[Law] = laws_of([WalkCounters], Law("requests", "walks + merged"))
 
-    def __init__(
-        self,
-        env: EventLoop,
-        config: WalkConfig,
-        clock: Hertz,
-        table: PageTable,
-        apps: int,
-        memory: Callable[[MemoryRequest], Sink],
-        name: str = "walkers",
-        instance: int = 0,
-    ) -> None:
+    def __init__(self, site: WalkersSite, memory: Callable[[MemoryRequest], Sink]) -> None:
+        env, config, clock, name = site.env, site.config, site.clock, site.name
         requests: Port[Translation] = Port(
             env, f"{name}.requests", config.trip.cycles(clock), depth=config.queue
         )
-        super().__init__(name, "walk", instance, requests)
+        super().__init__(name, "walk", site.index, requests)
         self.env = env
-        self.table = table
-        self.counters = [WalkCounters() for _ in range(apps)]
-        self.prefetches = [PrefetchWalkCounters() for _ in range(apps)]
+        self.table = site.table
+        self.counters = [WalkCounters() for _ in range(site.apps)]
+        self.prefetches = [PrefetchWalkCounters() for _ in range(site.apps)]
         self.order: WalkOrder = make_policy(Slot.WALK_ORDER, config.order)
         self.whole = WalkersCounters()
         self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()

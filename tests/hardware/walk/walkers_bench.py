@@ -12,7 +12,7 @@ from gpusim.core.engine import NEVER, Environment
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.states import State
 from gpusim.files.units import Hertz
-from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable, Walkers
+from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable, Walkers, WalkersSite
 from tests.hardware.mocks import MockBelow, MockRequester, translation
 
 READ: Final = 30
@@ -38,9 +38,8 @@ class Bench:
             env, lambda read: read.answer(READ), depth, opens
         )
         self.requester: MockRequester[Translation] = MockRequester(env)
-        self.walkers = Walkers(
-            env, WalkConfig(**keys), Hertz(10**9), self.table, 1, lambda read: self.memory.port
-        )
+        site = WalkersSite(env, WalkConfig(**keys), Hertz(10**9), self.table, 1)
+        self.walkers = Walkers(site, lambda read: self.memory.port)
 
     def ask(self, cycle: int, tag: int, *, prefetch: bool = False) -> None:
         asked = translation(tag, int(State.TLB), prefetch=prefetch)
