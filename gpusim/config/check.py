@@ -239,10 +239,10 @@ def _check_misses(config: GpuConfig, name: str, tlb: TlbConfig, key: Key) -> Ite
         return
     if name != next(iter(config.tlb)) or tlb.scope != "sm":
         yield Problem(key, 'must be "mshr" but for the first level, of scope "sm"')
-    if tlb.misses == "lsu-blocking" and config.l1.translation not in ("before", "parallel"):
+    if tlb.misses == "lsu-blocking" and config.l1.translation in ("after", "after-l2"):
         yield Problem(
             key,
-            'must not be "lsu-blocking" unless l1.translation is "before" or "parallel": '
+            'must not be "lsu-blocking" with l1.translation = "after" or "after-l2": '
             "a virtual L1 cache is asked before the TLB",
         )
 

@@ -82,8 +82,10 @@ class L1Config:
         latency: of a hit.
         mshrs: lines that may be outstanding.
         mshr_merge: requests that one MSHR can hold.
-        translation: where virtual becomes physical: ``"parallel"`` (virtually indexed, physically
-            tagged), ``"before"`` (TLB first), ``"after"`` (virtual cache, TLB on a miss) or
+        translation: where virtual becomes physical: ``"parallel"`` (beside the TLB; after a TLB
+            miss the cache is asked anew), ``"virtually-indexed"`` (beside the TLB, and physically
+            tagged: after a TLB miss what is left of the access, at least the cycle in which tags
+            are compared), ``"before"`` (TLB first), ``"after"`` (virtual cache, TLB on a miss) or
             ``"after-l2"`` (the L2 cache is virtual, too: its misses are translated).
         at_launch: ``"invalidate"``: each launch begins with an empty cache, as stores of other SMs
             do not reach it; ``"keep"``: with what the launch before has left.
@@ -109,7 +111,7 @@ class L1Config:
     latency: Duration = cycles(4)
     mshrs: int = 32
     mshr_merge: int = 64
-    translation: str = choice_of("parallel", "before", "after", "after-l2")
+    translation: str = choice_of("parallel", "virtually-indexed", "before", "after", "after-l2")
     at_launch: str = later(choice_of("invalidate", "keep"))
     writes: str = later(choice_of("update", "allocate", "evict"))
     unified: Bytes | None = None

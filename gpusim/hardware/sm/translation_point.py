@@ -27,6 +27,8 @@ _MSHR: Final = int(State.MSHR)
 _TLB: Final = int(State.TLB)
 _LOAD: Final = int(Kind.LOAD)
 _STORE: Final = int(Kind.STORE)
+_STARTED: Final = 3
+"""Where the trail of a request has the cycle in which it first met the TLB."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -196,14 +198,20 @@ class TranslationPoint:
 
 
 class BeforeL1(TranslationPoint):
-    """TLB before, or in parallel with, a physically tagged L1 cache."""
+    """TLB before, or in parallel with, a physically tagged L1 cache.
+
+    What has missed the TLB asks the L1 cache when it has its translation: of an access that began
+    with the TLB's (``"virtually-indexed"``), for what is left of it, and at least for the cycle in
+    which tags are compared; else for all of it anew.
+    """
 
     def __init__(
         self, unit: StartingUnit, config: GpuConfig, tlb: FirstTlb, l1: FirstCache, out: Sink
     ) -> None:
         super().__init__(unit, config, tlb, l1, out)
-        parallel = config.l1.translation == "parallel"
-        self._latency = max(tlb.latency, l1.latency) if parallel else tlb.latency + l1.latency
+        before = config.l1.translation == "before"
+        self._latency = tlb.latency + l1.latency if before else max(tlb.latency, l1.latency)
+        self._goes_on = config.l1.translation == "virtually-indexed"
 
     def start(self, access: WarpAccess, now: int) -> bool:
         tlb = self.tlb
@@ -238,6 +246,8 @@ class BeforeL1(TranslationPoint):
             return self._translate(request, 0)
         line = request.address >> self.line_shift
         latency = self.l1.latency
+        if self._goes_on:
+            latency = max(latency - (now - request.trail[_STARTED]), 1)
         if request.trail[-2] != _CACHE:
             request.trail += (_CACHE, now)
         if request.kind == _LOAD and self.l1.lookup(line, request.sectors, request.app):
@@ -323,6 +333,7 @@ class AfterL2(AfterL1):
 TRANSLATION_POINTS: dict[str, type[TranslationPoint]] = {
     "before": BeforeL1,
     "parallel": BeforeL1,
+    "virtually-indexed": BeforeL1,
     "after": AfterL1,
     "after-l2": AfterL2,
 }

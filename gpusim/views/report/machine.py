@@ -19,6 +19,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     "translation": {
         "before": "looked up after the TLB",
         "parallel": "looked up beside the TLB",
+        "virtually-indexed": "looked up beside the TLB, and goes on while that misses",
         "after": "virtual: its misses ask the TLB",
     },
     "memory": {"l2": "the L2 cache", "dram": "DRAM"},
