@@ -35,6 +35,7 @@ class BlockTrace:
         code: where the kernel's code lies.
 
     Attributes:
+        number: of the block in the grid.
         warps: one a warp of the block; a warp that does not appear in the trace does nothing.
         follows_code: whether `reach` is to be called for each instruction.
     """
@@ -47,6 +48,7 @@ class BlockTrace:
         code: int = CODE_BASE,
     ) -> None:
         room = Room()
+        self.number = number
         self.warps = [WarpTrace(room) for _ in range(launch.warps_per_block)]
         self.kinds = kinds
         self.follows_code = Op.FETCH in kinds

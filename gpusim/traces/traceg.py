@@ -20,7 +20,7 @@ from gpusim.traces.application import (
     TraceLaunch,
     made_buffer,
 )
-from gpusim.traces.blocks import WARP_SIZE
+from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.traces.memory_budget import LINE_BYTES, Room
 from gpusim.traces.text import Line, plain_name, plain_stem, read_lines
@@ -171,9 +171,9 @@ class TracegLaunch(TraceLaunch):
             self._found += 1
         lines = self._passed.pop(block)
         self._room.give_back(sum(map(_room_of, lines)))
-        yield from parse_block(
-            self, self.header, block, lines, self._known, kinds, self.code
-        ).chunks()
+        trace = BlockTrace(self, block, kinds, self.code)
+        parse_block(self.header, trace, lines, self._known)
+        yield from trace.chunks()
 
 
 def _room_of(line: Line) -> int:

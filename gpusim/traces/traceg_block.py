@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, Op
-from gpusim.traces.application import TraceLaunch
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
-from gpusim.traces.code_lines import CODE_BASE
 from gpusim.traces.lanes import WINDOW_BYTES
 from gpusim.traces.sass import Space
 from gpusim.traces.scoreboard import Scoreboard
@@ -31,29 +29,20 @@ _MOST_KNOWN = 1 << 16
 
 
 def parse_block(
-    launch: TraceLaunch,
-    header: KernelHeader,
-    number: int,
-    lines: Iterable[Line],
-    known: Known,
-    kinds: frozenset[int] = frozenset(),
-    code: int = CODE_BASE,
-) -> BlockTrace:
-    """What a block did.
+    header: KernelHeader, block: BlockTrace, lines: Iterable[Line], known: Known
+) -> None:
+    """Read what a block did.
 
     Args:
-        launch: of its kernel.
         header: of its kernel's file.
-        number: of the block in the grid.
+        block: takes what its warps did.
         lines: between the begin and the end of the block, none of them empty.
         known: of this kernel; grows.
-        kinds: side operations that are asked for.
-        code: where the kernel's code lies.
 
     Raises:
         UserError: a line is wrong.
     """
-    parser = _Parser(header, BlockTrace(launch, number, kinds, code), known)
+    parser = _Parser(header, block, known)
     line = 0
     for line, text in lines:
         try:
@@ -63,10 +52,9 @@ def parse_block(
             raise UserError(f"{header.path}:{line}: {text[:80]!r}: {reason}") from error
     if parser.missing:
         raise UserError(
-            f"{header.path}:{line}: thread block {number} ends, but its last warp lacks "
+            f"{header.path}:{line}: thread block {block.number} ends, but its last warp lacks "
             f"{parser.missing} instructions; the file is damaged"
         )
-    return parser.block
 
 
 class _Parser:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attr
+
 from gpusim.core.warp_program import Op
 from gpusim.traces.sass import (
     ASYNCHRONOUS,
@@ -18,6 +20,7 @@ from gpusim.traces.sass import (
 _FIRST_WITH_IMMEDIATES = 5
 
 
+@attr.s(auto_attribs=True)
 class Instruction:
     """An instruction of the kernel, as every warp that executes it finds it in the trace.
 
@@ -34,39 +37,15 @@ class Instruction:
         read_only: whether it loads what no thread changes (LDG.CI, LDG…CONSTANT).
     """
 
-    __slots__ = (
-        "base",
-        "destinations",
-        "op",
-        "read_only",
-        "registers",
-        "size",
-        "space",
-        "text",
-        "youngest",
-    )
-
-    def __init__(
-        self,
-        text: str,
-        registers: tuple[int, ...],
-        destinations: tuple[int, ...],
-        base: str,
-        space: Space | None,
-        op: Op,
-        size: int,
-        youngest: int,
-        read_only: bool,
-    ) -> None:
-        self.text = text
-        self.registers = registers
-        self.destinations = destinations
-        self.base = base
-        self.space = space
-        self.op = op
-        self.size = size
-        self.youngest = youngest
-        self.read_only = read_only
+    text: str
+    registers: tuple[int, ...]
+    destinations: tuple[int, ...]
+    base: str
+    space: Space | None
+    op: Op
+    size: int
+    youngest: int
+    read_only: bool
 
     def begins(self, text: str) -> bool:
         """Whether `text`, the fields of a line from the destinations on, is this instruction."""

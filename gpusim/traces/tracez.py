@@ -20,6 +20,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.untrusted import file_bytes
 from gpusim.core.warp_program import LaneChunk
 from gpusim.traces.application import MOST_EMPTY_BLOCKS, TraceLaunch
+from gpusim.traces.blocks import BlockTrace
 from gpusim.traces.code_lines import CODE_BASE
 from gpusim.traces.text import DAMAGES, Line, damage
 from gpusim.traces.traceg_block import Known, parse_block
@@ -106,8 +107,9 @@ class TracezLaunch(TraceLaunch):
             )
         with _opened(self.header.path) as file:
             lines = _Block(self.header.path, file, index.decompressor).lines(record, line)
-            parsed = parse_block(self, self.header, block, lines, self._known, kinds, self.code)
-        yield from parsed.chunks()
+            trace = BlockTrace(self, block, kinds, self.code)
+            parse_block(self.header, trace, lines, self._known)
+        yield from trace.chunks()
 
 
 @frozen(eq=False)

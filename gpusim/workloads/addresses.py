@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
-from attrs import define
+from attrs import Attribute, define, field
 from numpy.typing import ArrayLike, NDArray
 
 from gpusim.core.errors import UserError
@@ -19,66 +19,59 @@ from gpusim.workloads.workload import Workload
 _STEPS = 256
 """Steps of a chunk."""
 
+_WIDTH = 4
 _WIDTHS = (1, 2, 4, 8, 16)
 _LANES = (32, 64)
 _HIGHEST = 1 << 48
 """Addresses are below it."""
 
 
+class AddressOptions(TypedDict, total=False):
+    """How warps access the addresses of an array; see `workload_of`."""
+
+    width: int
+    compute: int
+    in_flight: int
+    warps_per_block: int
+
+
 def workload_of(
     addresses: ArrayLike,
     *,
     stores: Sequence[bool] | None = None,
-    width: int = 4,
-    compute: int = 0,
-    in_flight: int = 1,
-    warps_per_block: int = 8,
     name: str = "addresses",
+    **options: Unpack[AddressOptions],
 ) -> Workload:
     """A workload of one launch, whose warps access the addresses of an array.
 
     Args:
         addresses: (warps, steps, lanes) bytes, 32 or 64 lanes; -1 where a lane takes no part.
         stores: (steps,) whether a step stores; default: all load.
-        width: bytes that each lane accesses: 1, 2, 4, 8 or 16.
-        compute: arithmetic instructions before each access.
-        in_flight: loads of a warp that may be under way when it makes the next one.
-        warps_per_block: the warps, in order, make thread blocks of this many warps.
         name: for results.
+        **options: `width`, bytes that each lane accesses: 1, 2, 4 (default), 8 or 16; `compute`,
+            arithmetic instructions before each access (0); `in_flight`, loads of a warp that may
+            be under way when it makes the next one (1); `warps_per_block`: the warps, in order,
+            make thread blocks of this many warps (8).
 
     Raises:
         UserError: the array has another shape or type, or something cannot be.
     """
     array = np.asarray(addresses)
-    steps = _check(array, width)
+    steps = _check(array, options.get("width", _WIDTH))
     kinds = np.zeros(steps, bool) if stores is None else np.asarray(stores, bool)
     if kinds.shape != (steps,):
         raise UserError(f"stores has the shape {kinds.shape}: must be ({steps},), one a step")
-    numbers = {
-        "compute": (compute, 0),
-        "in_flight": (in_flight, 1),
-        "warps_per_block": (warps_per_block, 1),
-    }
-    for key, (value, least) in numbers.items():
-        if type(value) is not int or value < least:
-            raise UserError(f"{key} = {value!r}: must be a whole number of {least} or more")
     application = AddressApplication(
-        name=name,
-        addresses=array.astype(np.int64),
-        stores=kinds,
-        width=width,
-        compute=compute,
-        in_flight=in_flight,
-        warps_per_block=warps_per_block,
+        name=name, addresses=array.astype(np.int64), stores=kinds, **options
     )
     digest = hashlib.sha256(application.addresses.tobytes() + kinds.tobytes()).hexdigest()
     origin: dict[str, object] = {
         "addresses": list(array.shape),
         "sha256": digest,
-        "width": width,
-        "compute": compute,
-        "in_flight": in_flight,
-        "warps_per_block": warps_per_block,
+        "width": application.width,
+        "compute": application.compute,
+        "in_flight": application.in_flight,
+        "warps_per_block": application.warps_per_block,
     }
     spec = ApplicationSpec(name, application.start, origin=origin, warp_size=array.shape[2])
     return Workload(name, "array", 0, (spec,))
@@ -108,6 +101,18 @@ def _check(array: NDArray[Any], width: int) -> int:
     return int(array.shape[1])
 
 
+def _at_least(least: int) -> Callable[[object, Attribute[int], int], None]:
+    """Refuses what is no whole number of `least` or more."""
+
+    def check(_application: object, attribute: Attribute[int], value: int) -> None:
+        if type(value) is not int or value < least:
+            raise UserError(
+                f"{attribute.name} = {value!r}: must be a whole number of {least} or more"
+            )
+
+    return check
+
+
 @define(kw_only=True, eq=False)
 class AddressLaunch(TraceLaunch):
     """The only launch.  Attributes as of `AddressApplication`."""
@@ -135,10 +140,10 @@ class AddressApplication(TraceApplication):
 
     addresses: NDArray[np.int64]
     stores: NDArray[np.bool_]
-    width: int
-    compute: int
-    in_flight: int
-    warps_per_block: int
+    width: int = _WIDTH
+    compute: int = field(default=0, validator=_at_least(0))
+    in_flight: int = field(default=1, validator=_at_least(1))
+    warps_per_block: int = field(default=8, validator=_at_least(1))
 
     def launches(self) -> Iterator[Launch]:
         warps, _, lanes = self.addresses.shape
