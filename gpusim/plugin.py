@@ -20,7 +20,7 @@ from gpusim.core.stage import Stage, StageProcess, StageSite
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Buffer, Launch
 from gpusim.hardware.cache import CacheBypass
-from gpusim.hardware.dram import DramQueue, FrFcfs, Waiting
+from gpusim.hardware.dram import Completion, DramQueue, FrFcfs, Waiting
 from gpusim.hardware.paging import Eviction, Fault, PagePrefetch, Resident
 from gpusim.hardware.sm.block_scheduler import BlockPlacement, Fits, RoundRobinPlacement
 from gpusim.hardware.sm.schedulers import Schedulable, WarpScheduler
@@ -58,6 +58,7 @@ __all__ = [
     "BlockTracer",
     "Buffer",
     "CacheBypass",
+    "Completion",
     "Component",
     "DeviceArray",
     "Dimensions",

@@ -12,7 +12,9 @@ from gpusim.results.datasets import RECORDS
 from gpusim.runs.writer import ResultWriter, TableWriter
 
 if TYPE_CHECKING:
+    from gpusim.hardware.dram import Completion
     from gpusim.hardware.sm.warp import WarpAccess
+    from gpusim.hardware.walk import Walk
 
 
 def check_records(names: Sequence[str]) -> None:
@@ -56,10 +58,12 @@ class Recorder:
         """What writes a row of a record that was asked for.
 
         It is called with what the probe of that name announces: the columns of the table, but for
-        transactions, TLB lookups and synonym faults, of which it makes them.
+        the records below, of which it makes them.
         """
         makers: Mapping[str, Callable[..., None]] = {
             "requests": self._request,
+            "walks": self._walk,
+            "dram": self._dram,
             "tlb": self._tlb_lookup,
             "synonym_faults": self._synonym_fault,
         }
@@ -82,6 +86,34 @@ class Recorder:
         self._tables["stages"].append_pieces(self._requests, pieces)
         self._requests += 1
         self._stages += len(pieces)
+
+    def _walk(self, walk: Walk, end: int) -> None:
+        """A page walk that ended in cycle `end`."""
+        asked = walk.translation
+        self._tables["walks"].append(
+            asked.asid,
+            asked.vpn,
+            asked.sm,
+            asked.app,
+            walk.requested,
+            walk.started,
+            end,
+            walk.read,
+        )
+
+    def _dram(self, done: Completion) -> None:
+        """A request whose data DRAM has read or written."""
+        self._tables["dram"].append(
+            done.channel,
+            done.bank,
+            done.row,
+            done.kind,
+            done.app,
+            done.depth,
+            done.accepted,
+            done.issued,
+            done.finished,
+        )
 
     def _tlb_lookup(self, level: int, instance: int, tag: int, hit: bool, cycle: int) -> None:
         """A lookup of a tagged page in a TLB."""

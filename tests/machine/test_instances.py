@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import GpuConfig, WalkConfig
 from gpusim.core.request import Kind
 from gpusim.files.units import cycles
+from gpusim.hardware.dram import Completion
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant, divide
 from gpusim.machine.load import load_model
@@ -208,9 +209,9 @@ def channels_used(config: GpuConfig, tenants: list[Tenant]) -> dict[int, set[int
     machine = Machine(config, tenants, seed=3)
     used: dict[int, set[int]] = {app: set() for app in range(len(tenants))}
 
-    def note(channel: int, _bank: int, _row: int, kind: int, app: int, *_: int) -> None:
-        if kind != Kind.WRITEBACK:  # those belong to whose fill evicted the line
-            used[app].add(channel)
+    def note(done: Completion) -> None:
+        if done.kind != Kind.WRITEBACK:  # those belong to whose fill evicted the line
+            used[done.app].add(done.channel)
 
     for channel in machine.systems[0].channels:
         channel.on_request.listen(note)

@@ -9,9 +9,12 @@ import pytest
 
 from gpusim.core.engine import Probe
 from gpusim.core.errors import UserError
-from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.request import Access, Kind, MemoryRequest, Translation
 from gpusim.core.states import State
+from gpusim.hardware.dram import Completion, Waiting
+from gpusim.hardware.walk import Walk
+from gpusim.hardware.walk.page_table import PagePath
 from gpusim.results import RECORDS, RunData
 from gpusim.runs.recorder import Recorder, check_records
 from gpusim.runs.writer import ResultWriter
@@ -27,6 +30,20 @@ class Instruction(Access):
 def make_request(trail: list[int], warp: int | None) -> MemoryRequest:
     access = None if warp is None else Instruction(warp)
     return MemoryRequest(Kind.LOAD, 0, 1, 3, 0, 0, 0x77, 0b1111, 0, access, trail)
+
+
+def ended_walk() -> Walk:
+    """Of the last page of address space 2, by a prefetch."""
+    asked = Translation(0, 2, -1, 2 << ASID_SHIFT | (1 << 36) - 1, 0, 0, [])
+    walk = Walk(asked, PagePath((), (), Mapping(asked.tag, 0)), 5)
+    walk.started, walk.read = 6, 4
+    return walk
+
+
+def completed_read() -> Completion:
+    """Of a page-table entry of the fourth level, by channel 3."""
+    request = MemoryRequest(Kind.WALK, 1, 1, 3, 0, 0, 0, 1, 4, None, [])
+    return Completion(3, Waiting(request, 15, 1 << 20, False, 1, 100), 110, 150)
 
 
 def test_unknown_records() -> None:
@@ -49,8 +66,8 @@ def test_only_what_was_asked_for_is_there(run: RunData) -> None:
 
 def test_probes(run: RunData) -> None:
     on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
-    on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
-    on_dram: Probe[[int, int, int, int, int, int, int, int, int]] = Probe()
+    on_walk: Probe[[Walk, int]] = Probe()
+    on_dram: Probe[[Completion]] = Probe()
     on_lookup: Probe[[int, int, int, bool, int]] = Probe()
     on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
     with ResultWriter() as writer:
@@ -61,8 +78,8 @@ def test_probes(run: RunData) -> None:
         on_lookup.listen(recorder.listener("tlb"))
         on_epoch.listen(recorder.listener("epochs"))
         on_interval(1, 70_000, 5, 0, State.WALK, 10, 1 << 40)
-        on_walk(2, (1 << 36) - 1, -1, 0, 5, 6, 506, 4)
-        on_dram(3, 15, 1 << 20, Kind.WALK, 1, 4, 100, 110, 150)
+        on_walk(ended_walk(), 506)
+        on_dram(completed_read())
         on_lookup(1, 4, 3 << ASID_SHIFT | 0xABC, True, 9)
         on_epoch(2, 0, 1, 1 << 40, 70_000, 30_000, 1920, 1536)
         result = writer.finish(run)

@@ -91,7 +91,7 @@ def test_what_the_queues_watch_is_empty_in_the_end(pair: gpusim.Workload, walk: 
     assert all(queue._pressure is pressure for queue in queues)
     seen = []
     machine.systems[0].walkers.on_walk.listen(
-        lambda *walked: seen.append([pressure.walks(app, walked[6]) for app in (0, 1)])
+        lambda _walk, end: seen.append([pressure.walks(app, end) for app in (0, 1)])
     )
     run_machine(machine)
     assert not pressure._waiting

@@ -8,6 +8,7 @@ goes next (`chooser`), and what a command does (`issuer`) to banks (`bank`, `tim
 
 from gpusim.hardware.dram.atlas import Atlas
 from gpusim.hardware.dram.build import build_dram
+from gpusim.hardware.dram.completion import Completion
 from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.fr_rr_fcfs import FrRrFcfs
 from gpusim.hardware.dram.golden_silver_normal import GoldenSilverNormal
@@ -23,6 +24,7 @@ __all__ = [
     "AddressMapping",
     "Atlas",
     "ChannelUse",
+    "Completion",
     "DramChannel",
     "DramQueue",
     "Fcfs",

@@ -11,6 +11,7 @@ from gpusim.core.errors import OptionError, at_least
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.hardware.dram.completion import Completion
 from gpusim.hardware.dram.ranked import RankedQueue, Ranking
 
 
@@ -37,20 +38,9 @@ class AttainedService(Ranking):
         self._history = history
         self._ends = quantum
 
-    def request_done(
-        self,
-        channel: int,
-        bank: int,
-        row: int,
-        kind: int,
-        app: int,
-        depth: int,
-        accepted: int,
-        issued: int,
-        finished: int,
-    ) -> None:
+    def request_done(self, done: Completion) -> None:
         """A bank has worked for an application from its first command to the end of the data."""
-        self._served[app] += finished - issued
+        self._served[done.app] += done.finished - done.issued
 
     def advance(self, cycle: int) -> None:
         while cycle >= self._ends:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpusim.hardware.dram.completion import Completion
 from gpusim.hardware.dram.ranked import Ranking
 
 
@@ -75,23 +76,13 @@ class Clusters(Ranking):
         if not waiting[queue, bank]:
             del waiting[queue, bank]
 
-    def request_done(
-        self,
-        channel: int,
-        bank: int,
-        row: int,
-        kind: int,
-        app: int,
-        depth: int,
-        accepted: int,
-        issued: int,
-        finished: int,
-    ) -> None:
-        place = app, channel, bank
+    def request_done(self, done: Completion) -> None:
+        app, row = done.app, done.row
+        place = app, done.channel, done.bank
         self._requests[app] += 1
         self._row_hits[app] += self._rows.get(place, -1) == row
         self._rows[place] = row
-        self._service[app] += finished - issued
+        self._service[app] += done.finished - done.issued
 
     def advance(self, cycle: int) -> None:
         while cycle >= self._quantum_ends:

@@ -16,6 +16,7 @@ from gpusim.core.states import State
 from gpusim.files.units import Hertz
 from gpusim.hardware.dram.clock import ClockRatio, core_cycles
 from gpusim.hardware.dram.commands import Commands
+from gpusim.hardware.dram.completion import Completion
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
@@ -50,8 +51,7 @@ class DramChannel(Component):
         use: what it is asked for.
 
     Attributes:
-        on_request: announces ``(channel, bank, row, kind, app, depth, accepted, issued,
-            finished)`` of a request whose data is known; the last three in core cycles.
+        on_request: announces a request whose data is known.
     """
 
     path = "dram"
@@ -81,7 +81,7 @@ class DramChannel(Component):
         self.requests: Port[MemoryRequest] = Port(
             env, f"{self.name}.requests", self._trip, depth=use.depth
         )
-        self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
+        self.on_request: Probe[[Completion]] = Probe()
         self._apps = [DramCounters() for _ in range(use.apps)]
         self._bytes = use.request_bytes or int(config.burst)
         self._bursts = self._bytes // config.burst
@@ -158,7 +158,7 @@ class DramChannel(Component):
             else:
                 counters.forwarded += 1
             if heard:
-                self._announce(waiting, issued, finished)
+                self.on_request(Completion(self.instance, waiting, issued, finished))
             if waiting.write:
                 counters.writes += 1
                 continue
@@ -177,20 +177,6 @@ class DramChannel(Component):
             request.trail.append(issued)
             request.path.pop().send(request, finished - now)
         done.clear()
-
-    def _announce(self, waiting: Waiting, issued: int, finished: int) -> None:
-        request = waiting.request
-        self.on_request(
-            self.instance,
-            waiting.bank,
-            waiting.row,
-            request.kind,
-            request.app,
-            request.depth,
-            waiting.accepted,
-            issued,
-            finished,
-        )
 
     @property
     def queues(self) -> tuple[DramQueue, ...]:

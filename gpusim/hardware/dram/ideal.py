@@ -14,11 +14,13 @@ from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.files.units import Hertz
 from gpusim.hardware.dram.clock import ClockRatio, core_cycles
+from gpusim.hardware.dram.completion import Completion
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.queue import DramQueue
 from gpusim.hardware.dram.sectors import SectorBursts
 from gpusim.hardware.dram.use import ChannelUse
+from gpusim.hardware.dram.waiting import Waiting
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -47,7 +49,7 @@ class IdealDramChannel(Component):
         self.name = f"dram[{index}]"
         self._trip = core_cycles(config.trip, core_clock, config.clock)
         self.requests: Port[MemoryRequest] = Port(env, f"{self.name}.requests", self._trip)
-        self.on_request: Probe[int, int, int, int, int, int, int, int, int] = Probe()
+        self.on_request: Probe[[Completion]] = Probe()
         self._apps = [DramCounters() for _ in range(use.apps)]
         self._bytes = use.request_bytes or int(config.burst)
         self._sectors = SectorBursts(config.burst) if use.sectored else None
@@ -66,13 +68,13 @@ class IdealDramChannel(Component):
 
     def _answer(self, request: MemoryRequest, now: int, finished: int) -> None:
         counters = self._apps[request.app]
+        writes = request.kind == Kind.WRITEBACK
         if self._sectors is not None:
             self._sectors.take_in(request, counters)
         if self.on_request.listeners:
-            self.on_request(
-                self.instance, 0, 0, request.kind, request.app, request.depth, now, now, finished
-            )
-        if request.kind == Kind.WRITEBACK:
+            waiting = Waiting(request, 0, 0, writes, 1, now)
+            self.on_request(Completion(self.instance, waiting, now, finished))
+        if writes:
             counters.writes += 1
             return
         if request.depth > 0:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
 
@@ -113,30 +111,20 @@ def watch_pressure(signals: Signals, epoch: int) -> TranslationPressure:
 
     def make() -> TranslationPressure:
         pressure = TranslationPressure(signals.apps, epoch)
+
+        def walk_done(walk: Any, cycle: int) -> None:
+            pressure.walk_ended(walk.app, walk.tag, cycle)
+
         for name, listener in (
             ("tlb.first.miss", pressure.missed),
             ("tlb.first.fill", pressure.filled),
             ("walk.arrived", pressure.walk_begun),
-            ("walk.done", partial(_ended, pressure)),
+            ("walk.done", walk_done),
         ):
             signals.listen(name, listener, everywhere=True)
         return pressure
 
     return signals.share((TranslationPressure, epoch), make)
-
-
-def _ended(
-    pressure: TranslationPressure,
-    asid: int,
-    vpn: int,
-    _sm: int,
-    app: int,
-    _requested: int,
-    _started: int,
-    finished: int,
-    _read: int,
-) -> None:
-    pressure.walk_ended(app, asid << ASID_SHIFT | vpn, finished)
 
 
 def walk_counters(apps: int) -> Sequence[Storage]:

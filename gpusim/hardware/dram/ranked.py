@@ -11,6 +11,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.policy import Ending
 from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.hardware.dram.completion import Completion
 from gpusim.hardware.dram.queue import FrFcfs
 from gpusim.hardware.dram.waiting import PRECEDENCE, Waiting
 
@@ -43,18 +44,7 @@ class Ranking:
         """Bring the ranks up to date at core cycle `cycle`; cycles never go back."""
 
     @abstractmethod
-    def request_done(
-        self,
-        channel: int,
-        bank: int,
-        row: int,
-        kind: int,
-        app: int,
-        depth: int,
-        accepted: int,
-        issued: int,
-        finished: int,
-    ) -> None:
+    def request_done(self, done: Completion) -> None:
         """A request has its data: the signal ``dram.request``."""
 
 

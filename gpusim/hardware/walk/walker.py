@@ -188,8 +188,8 @@ class Walkers(Stage):
         self.prefetches = [PrefetchWalkCounters() for _ in range(site.apps)]
         self.order: WalkOrder = make_policy(Slot.WALK_ORDER, config.order)
         self.whole = WalkersCounters()
-        self.on_walk: Probe[[int, int, int, int, int, int, int, int]] = Probe()
-        """asid, vpn, SM, app, cycles requested, started and finished, levels read."""
+        self.on_walk: Probe[[Walk, int]] = Probe()
+        """A walk that has ended, and the cycle."""
         self.on_level_read: Probe[[int, int, int, int, int]] = Probe()
         """asid, vpn, depth (1 is the root), cycles in which a read of an entry began and ended."""
         self.on_admit: Probe[[int, int, int]] = Probe()
@@ -405,16 +405,7 @@ class Walkers(Stage):
         counters.walk_cycles += now - walk.started
         counters.level_accesses += walk.read
         if self.on_walk.listeners:
-            self.on_walk(
-                translation.asid,
-                translation.vpn,
-                translation.sm,
-                translation.app,
-                walk.requested,
-                walk.started,
-                now,
-                walk.read,
-            )
+            self.on_walk(walk, now)
         del self._walks[translation.tag]
         self.order.finished(walk, now)
         mapping: Mapping | None = walk.path.mapping

@@ -10,7 +10,20 @@ from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.files.units import Hertz
-from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
+from gpusim.hardware.dram import (
+    ChannelUse,
+    Completion,
+    DramChannel,
+    IdealDramChannel,
+    Waiting,
+    build_dram,
+)
+
+
+def completion(app: int, bank: int, row: int, cycles: int) -> Completion:
+    """Of a load of `app` that channel 0 served in `cycles` cycles, from cycle 10 on."""
+    request = MemoryRequest(Kind.LOAD, app, 0, 0, 0, 0, 0, 1, 0, None, [State.L2, 0])
+    return Completion(0, Waiting(request, bank, row, False, 1, 0), 10, 10 + cycles)
 
 
 class Driven:
@@ -53,7 +66,7 @@ class Driven:
         self.heard: list[tuple[int, ...]] = []
         if listen:
             for channel in self.channels:
-                channel.on_request.listen(lambda *all: self.heard.append(all))
+                channel.on_request.listen(self._hear)
         self.requests = [
             MemoryRequest(
                 Kind.WRITEBACK if write else Kind.LOAD,
@@ -76,6 +89,11 @@ class Driven:
         self._source = self.env.start(self._send())
         self.answers.connect(self.env.start(self._collect()))
         self.env.run()
+
+    def _hear(self, done: Completion) -> None:
+        where = done.channel, done.bank, done.row
+        times = done.accepted, done.issued, done.finished
+        self.heard.append((*where, done.kind, done.app, done.depth, *times))
 
     def _board(self) -> SignalBoard:
         """What queues may listen to: nothing is translated here, so that is never told."""

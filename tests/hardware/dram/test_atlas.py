@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.hardware.dram.atlas import AttainedService
-from tests.hardware.dram.driving import Driven
+from tests.hardware.dram.driving import Driven, completion
 from tests.hardware.dram.test_golden_silver_normal import ROW, config, rows
 
 QUANTUM, HISTORY = 100, 0.5
@@ -16,7 +16,7 @@ DONE = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(1, 
 
 
 def done(service: AttainedService, app: int, cycles: int) -> None:
-    service.request_done(0, 0, 0, 0, app, 0, 0, 10, 10 + cycles)
+    service.request_done(completion(app, 0, 0, cycles))
 
 
 @given(DONE)

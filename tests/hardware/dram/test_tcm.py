@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gpusim.hardware.dram.clusters import Clusters
 from tests.examples import examples
+from tests.hardware.dram.driving import completion
 
 QUANTUM, SHUFFLE, SHARE, APPS = 1000, 100, 0.25, 4
 
@@ -24,7 +25,7 @@ EVENTS = st.lists(
 
 
 def served(clusters: Clusters, app: int, bank: int, row: int, cycles: int) -> None:
-    clusters.request_done(0, bank, row, 0, app, 0, 0, 10, 10 + cycles)
+    clusters.request_done(completion(app, bank, row, cycles))
 
 
 def ranks(clusters: Clusters) -> list[int]:
