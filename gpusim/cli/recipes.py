@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpusim.config.layers import Setting, Tree, leaves
 from gpusim.config.recipe import Recipe, find_recipe, recipe_names, with_bases
-from gpusim.config.roles import TIMES
+from gpusim.config.roles import AT_LEAST, RELATIVE, TIMES
 from gpusim.files.toml_document import Key
 
 
@@ -36,16 +36,22 @@ def show_recipe(name: str, *, as_json: bool) -> None:
         _print(recipes)
 
 
+_BEFORE = {TIMES: "× ", AT_LEAST: "at least "}
+"""Words before what is set beside a machine's own number."""
+
+
 def _changes(node: Tree | Setting, key: Key) -> Iterator[tuple[str, str]]:
     """Keys and values; of a policy that comes with its options only the name."""
-    if isinstance(node, dict) and "policy" not in node and set(node) != {TIMES}:
-        for name, inner in node.items():
-            yield from _changes(inner, (*key, name))
+    inner = node
+    word = ""
+    if isinstance(node, dict):
+        word = next((name for name in ("policy", *RELATIVE) if name in node), "")
+        inner = node[word] if word else node
+    if isinstance(inner, dict):
+        for name, one in inner.items():
+            yield from _changes(one, (*key, name))
         return
-    value = node.get("policy", node.get(TIMES)) if isinstance(node, dict) else node
-    assert isinstance(value, Setting)
-    factor = "" if isinstance(node, Setting) or TIMES not in node else "× "
-    yield ".".join(key), factor + _text(value)
+    yield ".".join(key), _BEFORE.get(word, "") + _text(inner)
 
 
 def _text(setting: Setting) -> str:

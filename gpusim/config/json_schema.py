@@ -39,10 +39,11 @@ _PLAIN: Mapping[Any, Schema] = {
     Any: {},
 }
 
-_TIMES: Schema = {
+_RELATIVE: Schema = {
     "type": "object",
-    "properties": {"times": {"type": "number"}},
-    "required": ["times"],
+    "properties": {"times": {"type": "number"}, "at_least": {"type": ["integer", "string"]}},
+    "minProperties": 1,
+    "maxProperties": 1,
     "additionalProperties": False,
 }
 
@@ -117,7 +118,7 @@ class Schemas:
         return {"type": "object", "additionalProperties": inside}
 
     def _value(self, kind: Any, metadata: Mapping[Any, Any]) -> Schema:
-        """A single value; in a layer a number may also be a multiple of the value below."""
+        """A single value; in a layer a number may also depend on the value below."""
         found = dict(_PLAIN.get(kind, {}))
         if kind in _QUANTITIES:
             pattern, example = _QUANTITIES[kind]
@@ -126,7 +127,7 @@ class Schemas:
             found = {"enum": list(metadata[CHOICES])}
         if not self._layer or kind not in (int, Bytes):
             return found
-        return {"anyOf": [found, _TIMES]}
+        return {"anyOf": [found, _RELATIVE]}
 
     def _policy(self, slot: Slot | None) -> Schema:
         """A name, or a table with options."""

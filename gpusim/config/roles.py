@@ -21,6 +21,12 @@ TLB = "tlb"
 TIMES = "times"
 """Key of a factor for a machine's own number: ``entries = {times = 2}``."""
 
+AT_LEAST = "at_least"
+"""Key of a number that replaces a machine's own one if that is less: ``{at_least = 16}``."""
+
+RELATIVE = (TIMES, AT_LEAST)
+"""Keys of what a recipe sets beside a machine's own number."""
+
 _WIDE = (SLICES, "instance", "gpu")
 """Scopes of a TLB that all SMs share; with MIG, all SMs of an instance."""
 
@@ -80,6 +86,8 @@ def role_problems(tables: Tree) -> Iterator[Problem]:
         factor = setting.value
         if key[-1] == TIMES and (type(factor) not in (int, float) or factor <= 0):
             yield Problem(key, f"{factor!r}: must be a number above zero")
+        if key[-1] == AT_LEAST and type(_whole(factor)) not in (int, float):
+            yield Problem(key, f"{factor!r}: must be a number or a size")
 
 
 def levels_of(machine: Tree) -> list[tuple[str, str]]:
@@ -123,7 +131,8 @@ def settings_on(changes: Tree, machine: Tree) -> Tree:
     """What a recipe changes, as a layer for a machine that has all its roles.
 
     Raises:
-        UserError: the machine has no number that could be taken ``times`` another one.
+        UserError: the machine has no number that could be taken ``times`` another one, or be
+            ``at_least`` one.
     """
     layer: Tree = {}
     for name, change in changes.items():
@@ -131,7 +140,7 @@ def settings_on(changes: Tree, machine: Tree) -> Tree:
         for part, node in inner.items():
             own = (TLB, part) if name == TLB else (part,)
             for key in on_levels(own, machine):
-                _put(layer, key, _multiplied(node, key, machine))
+                _put(layer, key, _absolute(node, key, machine))
     return layer
 
 
@@ -142,15 +151,17 @@ def _put(layer: Tree, key: Key, node: Tree | Setting) -> None:
     merge(layer, node)
 
 
-def _multiplied(node: Tree | Setting, key: Key, machine: Tree) -> Tree | Setting:
-    """A copy for one level, in which ``{times = …}`` are numbers."""
+def _absolute(node: Tree | Setting, key: Key, machine: Tree) -> Tree | Setting:
+    """A copy for one level, in which ``{times = …}`` and ``{at_least = …}`` are numbers."""
     if isinstance(node, Setting):
         return node
-    if set(node) == {TIMES}:
-        factor = node[TIMES]
-        assert isinstance(factor, Setting)
-        return evolve(factor, value=_product(factor, own_value(machine, key), key))
-    return {name: _multiplied(inner, (*key, name), machine) for name, inner in node.items()}
+    if len(node) == 1 and (word := next(iter(node))) in RELATIVE:
+        setting = node[word]
+        assert isinstance(setting, Setting)
+        own = own_value(machine, key)
+        make = _product if word == TIMES else _larger
+        return evolve(setting, value=make(setting, own, key))
+    return {name: _absolute(inner, (*key, name), machine) for name, inner in node.items()}
 
 
 def own_value(machine: Tree, key: Key) -> Any:
@@ -168,7 +179,7 @@ def own_value(machine: Tree, key: Key) -> Any:
 
 
 def _product(factor: Setting, value: object, key: Key) -> int | str:
-    whole = parse_bytes(value) if isinstance(value, str) and is_size(value) else value
+    whole = _whole(value)
     if type(whole) is int:
         product = whole * Fraction(str(factor.value))
         if product.denominator == 1:
@@ -177,3 +188,19 @@ def _product(factor: Setting, value: object, key: Key) -> int | str:
         f"{factor.where}: {'.'.join(key)} = {{{TIMES} = {factor.value}}}: the machine has "
         f"{value!r}, and the product is no whole number or size"
     )
+
+
+def _larger(bound: Setting, value: Any, key: Key) -> Any:
+    own: Any = _whole(value)
+    least: Any = _whole(bound.value)
+    if type(own) not in (int, float) or isinstance(value, str) != isinstance(bound.value, str):
+        raise UserError(
+            f"{bound.where}: {'.'.join(key)} = {{{AT_LEAST} = {bound.value}}}: the machine has "
+            f"{value!r}, which is no such number or size"
+        )
+    return value if own >= least else bound.value
+
+
+def _whole(value: object) -> object:
+    """A size in bytes; what is none stays as it is."""
+    return parse_bytes(value) if isinstance(value, str) and is_size(value) else value

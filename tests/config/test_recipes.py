@@ -223,6 +223,28 @@ def test_numbers_relative_to_the_machine(recipe):
     )
 
 
+def test_a_machine_s_own_number_stays_where_it_is_enough(recipe):
+    path = recipe('tlb.all.mshrs = {at_least = 256}\nl2.size = {at_least = "8MiB"}\n')
+    values = plain("a100-mig", path)
+    levels = [values[f"tlb.{level}.mshrs"] for level in ("L1", "L2", "L3")]
+    assert (levels, values["l2.size"]) == ([256, 448, 256], "14MiB")
+    assert "mine.toml:3: l2.bypass = {at_least = 2}: the machine has 'never'" in refusal(
+        "tiny", recipe("l2.bypass = {at_least = 2}\n")
+    )
+
+
+def test_star_brings_sub_entries_where_there_are_none():
+    for model, pages in (("kepler-uvm", 16), ("a100-mig", 16), ("k80", 32)):
+        shared = load_model(model, ["star"]).config.tlb
+        *_, last = shared.values()
+        assert (last.array.policy, last.sub_entries) == ("star", pages)
+
+
+def test_memory_walks_read_the_l2_cache_on_every_model():
+    for model in MODELS:
+        assert load_model(model, ["memory-walks"]).config.walk.reads("l2")
+
+
 def test_a_default_of_the_machine_counts(recipe, tmp_path):
     lines = find_data("models", "tiny").read_text("utf-8").splitlines(keepends=True)
     path = tmp_path / "short.toml"
@@ -293,13 +315,14 @@ stage.between = "none"
 
 def test_a_refusal_says_what_the_machine_lacks():
     levels = "kepler-uvm has tlb.L2.sub_entries = 1"
-    assert refusal("kepler-uvm", "star") == (
-        "recipe 'star' needs tlb.shared.sub_entries of 2 or more (entries with sub-entries, which "
-        f"two bases can share): {levels}"
+    assert refusal("kepler-uvm", "half-sub-double-set") == (
+        "recipe 'half-sub-double-set' needs tlb.shared.sub_entries of 2 or more "
+        f"(entries with sub-entries): {levels}"
     )
     assert refusal("a100-mig", "mask") == (
         "'mask' is based on recipe 'translation-aware-bypass', which needs walk.cost = \"memory\" "
-        '(walks that read the page table): a100-mig has walk.cost = "per-level"'
+        "(walks that read the page table, as recipe memory-walks has them): "
+        'a100-mig has walk.cost = "per-level"'
     )
     assert "needs a table [mig] (instances): tiny has none" in refusal("tiny", "private-l3")
     assert "needs no table [mig]" in refusal("a100-mig", "vc")
@@ -382,8 +405,9 @@ based_on = ["mask-quick", "closed-row"]
 
 
 def test_a_variant_says_what_its_recipe_lacks(model):
-    path = model('[variants.mine]\nbased_on = "star"\n')
-    assert refusal(path, "mine").startswith("'mine' is based on recipe 'star', which needs tlb.")
+    path = model('[variants.mine]\nbased_on = "half-sub-double-set"\n')
+    begin = "'mine' is based on recipe 'half-sub-double-set', which needs tlb."
+    assert refusal(path, "mine").startswith(begin)
 
 
 # -- refusals ------------------------------------------------------------------------------------
@@ -411,6 +435,10 @@ def test_a_variant_says_what_its_recipe_lacks(model):
         ('based_on = "other.toml"\n', ["no recipe file 'other.toml'"]),
         ('based_on = "mine.toml"\n', ["based on itself: mine.toml → mine.toml"]),
         ("l2.ways = {times = 0}\n", ["mine.toml:3: l2.ways.times: 0: must be a number above zero"]),
+        (
+            'l2.ways = {at_least = "many"}\n',
+            ["mine.toml:3: l2.ways.at_least: 'many': must be a number or a size"],
+        ),
         ("l2.bypass = {times = 2}\n", ["l2.bypass = {times = 2}", "'never'"]),
         (f'stage.x.{KIND}stage.x.behind = "tlb.lst"\n', ["behind: 'tlb.lst'", "'tlb.last'"]),
         (f'stage.x.{KIND}stage.x.behind = "tlb.all"\n', ["allowed: tlb.first, tlb.second, tlb.la"]),

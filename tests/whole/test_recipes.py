@@ -17,11 +17,6 @@ TOLD = marked(PAGE.read_text(encoding="utf-8"), "recipes")
 RUNS_THERE = Outcome()
 
 
-def takes_sub_entries(model: str) -> bool:
-    """Whether its shared TLB has none yet."""
-    return not isinstance(load(model, "sub-entries"), Outcome)
-
-
 REWRITE = "gpusim study recipe-table --doc docs/reference/recipes.md"
 
 
@@ -65,7 +60,9 @@ def test_refusals_are_those_of_the_table_and_others_run() -> None:
             assert run(model, recipe) == RUNS_THERE, (recipe, model)
 
 
-@pytest.mark.parametrize("model", [one for one in data_names("models") if takes_sub_entries(one)])
-def test_with_sub_entries_every_machine_takes_star(model: str) -> None:
-    tlb = load_model(model, ["sub-entries+star+mask-tokens"]).config.tlb["L2"]
+@pytest.mark.parametrize("model", data_names("models"))
+@pytest.mark.parametrize("names", ["star+mask-tokens", "sub-entries+star+mask-tokens"])
+def test_every_machine_takes_star(model: str, names: str) -> None:
+    *_, tlb = load_model(model, [names]).config.tlb.values()
     assert (tlb.array.policy, tlb.fill.policy) == ("star", "mask-tokens")
+    assert tlb.sub_entries >= 16
