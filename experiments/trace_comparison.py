@@ -30,7 +30,7 @@ from experiments.trace_replay import (
 )
 from gpusim.config.load import LoadedModel
 from gpusim.machine.load import load_model
-from gpusim.workloads.workload import RECORDED
+from gpusim.traces.options import RECORDED
 
 MODEL = "r9-nano"
 TOLERANCE = 0.10

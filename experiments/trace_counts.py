@@ -26,7 +26,8 @@ from gpusim.hardware.cache.array import DIRTY, CacheArray
 from gpusim.machine import Machine
 from gpusim.runs.run import run_machine
 from gpusim.runs.tenants import assign_sms
-from gpusim.workloads.workload import RECORDED, load_workload
+from gpusim.traces.options import RECORDED
+from gpusim.workloads.workload import load_workload
 
 Figures = dict[str, float]
 

@@ -32,7 +32,7 @@ from rich.table import Table
 from experiments.each_trace import Failure, each
 from experiments.trace_comparison import Comparison, Row, compare
 from gpusim.core.errors import UserError
-from gpusim.workloads.workload import FREE, RECORDED
+from gpusim.traces.options import FREE, RECORDED
 
 
 def compare_all(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,37 +60,55 @@ def record(
 
 
 @app.command("import")
-def import_trace(file: File, output: Output) -> None:
+def import_trace(file: File, output: Output, settings: Settings = None) -> None:
     """Turn a trace of another tool into gpusim's own HDF5, of which any block is read quickly."""
     from gpusim.cli.progress import block_progress
-    from gpusim.traces.open_trace import open_trace
     from gpusim.traces.recorder import record_trace
 
     with block_progress(f"importing {file.name}") as progress:
-        trace = open_trace(file)
-        record_trace(trace, output, trace.warp_size, progress)
+        trace = _opened(file, settings)
+        warnings = record_trace(trace, output, trace.warp_size, progress)
     print(shown(f"wrote {output}"))
+    _warn(warnings)
 
 
 @app.command()
-def info(file: File, as_json: Json = False) -> None:
+def info(file: File, as_json: Json = False, settings: Settings = None) -> None:
     """Count the instructions of a trace, and the memory that they touch."""
     from gpusim.cli.progress import block_progress
-    from gpusim.traces.open_trace import open_trace
     from gpusim.traces.survey import survey_application
 
+    counts: dict[str, dict[str, Any]] = {}
+    warnings: list[str] = []
     with block_progress(f"reading {file.name}") as progress:
-        trace = open_trace(file)
-        counts = {
-            application.name: survey_application(
-                application.start(), trace.warp_size, progress
-            ).to_json()
-            for application in trace.applications
-        }
+        trace = _opened(file, settings)
+        for one in trace.applications:
+            application = one.start()
+            counts[one.name] = survey_application(application, trace.warp_size, progress).to_json()
+            warnings += application.warnings()
     if as_json:
-        print(json.dumps({**_head(trace), "applications": counts}))
+        print(json.dumps({**_head(trace), "applications": counts, "warnings": warnings}))
     else:
         _print_counts(trace, counts)
+        _warn(warnings)
+
+
+def _opened(file: Path, settings: list[str] | None) -> TraceFile:
+    """A trace with what ``--set workload.KEY=VALUE`` says of it."""
+    from gpusim.traces.open_trace import open_trace
+    from gpusim.traces.options import trace_options
+
+    of_model, of_workload = split_settings(settings)
+    if of_model:
+        raise UserError(
+            f"--set {next(iter(of_model))}: a trace has no model; allowed: workload.KEY=VALUE"
+        )
+    return open_trace(file, options=trace_options(of_workload))
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for text in warnings:
+        print(shown(f"warning: {text}"), file=sys.stderr)
 
 
 def _head(trace: TraceFile) -> dict[str, object]:

@@ -26,6 +26,7 @@ from gpusim.runs.options import RunOptions
 from gpusim.runs.skipping import SkipFirst, skip_warnings
 from gpusim.runs.warnings import warnings_of
 from gpusim.runs.windows.measured import MeasuringPace
+from gpusim.traces.application import TraceApplication
 from gpusim.traces.warp_width import told_of_width
 from gpusim.workloads.workload import Workload
 
@@ -94,6 +95,7 @@ def run_data(
             *warnings_of(machine, cycles),
             *broken_formulas(machine.metrics, counters, cycles, machine.config.clock),
             *_of_other_width(model, workload),
+            *_of_traces(machine),
         ],
         families=machine.families,
         stops=stops,
@@ -130,6 +132,13 @@ def _of_other_width(model: LoadedModel, workload: Workload) -> Iterator[str]:
         traced = spec.warp_size or model.config.sm.warp_size
         if told := told_of_width(traced, model.config.sm.warp_size, sides):
             yield f"{spec.name}: {told}"
+
+
+def _of_traces(machine: Machine) -> Iterator[str]:
+    """What of the traces is not modelled, and how they were read."""
+    for tenant in machine.tenants:
+        if isinstance(tenant.application, TraceApplication):
+            yield from (f"{tenant.name}: {text}" for text in tenant.application.warnings())
 
 
 def _applications(machine: Machine) -> list[ApplicationFacts]:

@@ -12,6 +12,9 @@ from gpusim.core.warp_program import Application
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.check_policies import policies_of
 from gpusim.programs.program_function import FunctionProgram
+from gpusim.traces.application import TraceApplication
+from gpusim.traces.inferred_arrays import with_arrays
+from gpusim.workloads.builder import ApplicationSpec
 from gpusim.workloads.sampling import SampledProgram
 from gpusim.workloads.workload import Workload
 
@@ -31,11 +34,23 @@ def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
                 f"has sm.count = {model.config.sm.count} for {len(workload.applications)} "
                 "applications"
             )
-        restart = spec.start if workload.relaunch and len(workload.applications) > 1 else None
+        application, again = _start(model, spec)
+        restart = again if workload.relaunch and len(workload.applications) > 1 else None
         sms = range(first, first + count)
-        tenants.append(Tenant(spec.name, spec.start(), sms, restart, spec.instance))
+        tenants.append(Tenant(spec.name, application, sms, restart, spec.instance))
         first += count
     return tenants
+
+
+def _start(
+    model: LoadedModel, spec: ApplicationSpec
+) -> tuple[Application, Callable[[], Application]]:
+    """A fresh application, and what makes further ones; where pages come on demand with arrays."""
+    application = spec.start()
+    if model.config.paging is None or not isinstance(application, TraceApplication):
+        return application, spec.start
+    placed = with_arrays(application)
+    return placed, placed.start
 
 
 def sm_counts(model: LoadedModel, workload: Workload) -> list[int]:

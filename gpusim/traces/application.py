@@ -1,7 +1,7 @@
 """Trace files as applications, whose launches come from the file.
 
-A reader of a format subclasses `TraceLaunch` (`chunks`) and `TraceApplication` (`launches`), and
-offers a function ``open_FORMAT(path) -> TraceFile``.
+A reader of a format subclasses `TraceLaunch` (`chunks`) and `TraceApplication` (`read_launches`),
+and offers a function ``open_FORMAT(path) -> TraceFile``.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from gpusim.core.untrusted import brief, untrusted
-from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
+from gpusim.core.warp_program import Buffer, LaneChunk, Launch
+from gpusim.traces.launch_needs import LaunchNeeds
+from gpusim.traces.unread import Unread
 from gpusim.traces.warp_width import rewarp
 
 MOST_BLOCKS = (1 << 31) - 1
@@ -78,6 +81,7 @@ class TraceLaunch(ABC):
             otherwise lanes are what a warp accessed, in order.
         idle_accesses: memory instructions without an active lane in the blocks read so far, by
             memory space; they count as arithmetic.
+        unread: counts what is not honoured; that of its application, if it has one.
     """
 
     name: str
@@ -88,6 +92,7 @@ class TraceLaunch(ABC):
     shared_bytes: int = 0
     by_thread: bool = True
     idle_accesses: Counter[str] = field(factory=Counter, init=False)
+    unread: Unread = field(factory=Unread, init=False)
 
     @property
     def warps_per_block(self) -> int:
@@ -136,28 +141,50 @@ class TraceLaunch(ABC):
 class TraceApplication(ABC):
     """An application of a trace (a `gpusim.core.warp_program.Application`).
 
-    It holds nothing of a run: a reader's state belongs to the launches, and `launches` makes new
-    ones each time.  So it can be started as often as needed.
+    A reader's state belongs to the launches, and `launches` makes new ones each time; `start` gives
+    each run counts of its own.  So it can be started as often as needed.
 
     Attributes:
         name: for results.
         buffers: its arrays; empty where the format has none, and then a page is mapped
             when it is first touched.
+        names_all_arrays: whether nothing lies outside of `buffers`.
         share, instance: what it asks for in its workload, as in `ApplicationSpec`.
+        needs: what its launches need of an SM, if the user says other numbers than the trace.
+        unread: counts what is not honoured: of its list and headers, then of what is read.
+        notices: what a user should know of how it is read, a sentence each.
     """
 
     name: str
     buffers: tuple[Buffer, ...] = ()
     share: float | None = None
     instance: int | None = None
+    names_all_arrays: bool = False
+    needs: LaunchNeeds = field(factory=LaunchNeeds)
+    unread: Unread = field(factory=Unread)
+    notices: tuple[str, ...] = ()
 
-    def start(self) -> Application:
+    def start(self) -> Self:
         """The application at the begin of its run."""
-        return self
+        return evolve(self, unread=self.unread.copy())
 
-    @abstractmethod
     def launches(self) -> Iterator[Launch]:
         """The launches of one complete run, each with its own place in the file."""
+        for launch in self.read_launches():
+            launch.unread = self.unread
+            launch.registers_per_thread = self.needs.registers_of(launch.registers_per_thread)
+            launch.shared_bytes = self.needs.shared_bytes_of(launch.shared_bytes)
+            yield launch
+
+    def warnings(self) -> Iterator[str]:
+        """What a user should know of the run, a sentence each."""
+        yield from self.notices
+        if self.unread:
+            yield f"not all of the trace is modelled: {self.unread.text()}"
+
+    @abstractmethod
+    def read_launches(self) -> Iterator[TraceLaunch]:
+        """The launches of one complete run, as the file tells them."""
 
 
 @frozen(eq=False)

@@ -38,6 +38,7 @@ class BlockTrace:
         number: of the block in the grid.
         warps: one a warp of the block; a warp that does not appear in the trace does nothing.
         follows_code: whether `reach` is to be called for each instruction.
+        unread: counts what is not honoured.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class BlockTrace:
         self.follows_code = Op.FETCH in kinds
         self._code = code
         self._paths = [CodePath(warp) for warp in self.warps]
+        self.unread = launch.unread
         self._idle = launch.idle_accesses
         self._first_thread = number * launch.threads_per_block
         self._threads = launch.blocks * launch.threads_per_block
@@ -72,7 +74,8 @@ class BlockTrace:
             place: program counter, or anything by which warps meet (see `chunks_of`).
             space: generic counts as global.
             op: LOAD, STORE, ATOMIC, REDUCE, or READ_ONLY if that is asked for.
-            address: (32,) byte addresses, `INACTIVE` where a lane takes no part; one does.
+            address: (32,) byte addresses, `INACTIVE` where a lane takes no part; one does.  Of a
+                copy in bulk as many as it has pieces.
             size: bytes a lane.
 
         Raises:

@@ -27,6 +27,7 @@ from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.traces.macsim_records import KINDS, Instruction, Kind, read_warp
 from gpusim.traces.sass import MEMORY_OPCODES, moves_data
+from gpusim.traces.sass_unmodelled import CACHE_OPERATORS, NO_ADDRESSES, UNKNOWN, unhonoured
 from gpusim.traces.scoreboard import Scoreboard
 from gpusim.traces.table_facts import KernelFacts
 from gpusim.traces.text import Line, read_lines
@@ -124,7 +125,7 @@ class MacsimApplication(TraceApplication):
 
     kernels: Sequence[MacsimKernel]
 
-    def launches(self) -> Iterator[TraceLaunch]:
+    def read_launches(self) -> Iterator[TraceLaunch]:
         code = CodePlaces()
         for kernel in self.kernels:
             yield MacsimLaunch(
@@ -157,12 +158,35 @@ class MacsimLaunch(TraceLaunch):
             scoreboard = Scoreboard(trace.warps[warp])
             for instruction in read_warp(path, self.kernel.kind):
                 try:
+                    _note(trace, self.kernel.kind, instruction)
                     _add(trace, warp, scoreboard, instruction)
                 except ValueError as error:
                     raise UserError(
                         f"{path}: record {instruction.record.number}: {error}"
                     ) from error
         yield from trace.chunks()
+
+
+def _note(trace: BlockTrace, kind: Kind, one: Instruction) -> None:
+    """Count what of an instruction is not honoured."""
+    record = one.record
+    known = kind.opcodes.get(record.code) or kind.unmodelled.get(record.code)
+    if not record.mask:
+        return
+    if known is None:
+        if record.code > kind.last:
+            trace.unread.note(UNKNOWN, f"opcode {record.code}")
+    elif one.address is not None:
+        constant = known == "LDC" and Op.CONSTANT in trace.kinds
+        for reason in () if constant else unhonoured(known, known in MEMORY_OPCODES):
+            trace.unread.note(reason, known)
+        if known in MEMORY_OPCODES and record.has_cache_operator:
+            trace.unread.note(CACHE_OPERATORS, known)
+    elif known in MEMORY_OPCODES:
+        trace.unread.note(NO_ADDRESSES, known)
+    else:
+        for reason in unhonoured(known, accesses=False):
+            trace.unread.note(reason, known)
 
 
 def _add(trace: BlockTrace, warp: int, scoreboard: Scoreboard, one: Instruction) -> None:

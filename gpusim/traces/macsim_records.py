@@ -41,14 +41,18 @@ class Kind:
 
     Attributes:
         layout: opcode, whether it loads, how many registers it reads and writes, the numbers of
-            all that it has room for, mask, program counter, address, access size.
+            all that it has room for, mask, program counter, address, access size, cache operator.
         sources: how many of those registers it has room for are read.
         opcodes: SASS base opcode of those that are more than arithmetic.
+        unmodelled: SASS base opcode of those that are not honoured; see `sass_unmodelled`.
+        last: the highest number of an opcode whose name is known.
     """
 
     layout: Struct
     sources: int
     opcodes: Mapping[int, str]
+    unmodelled: Mapping[int, str]
+    last: int
 
 
 # fmt: off
@@ -62,15 +66,54 @@ _PTX_OPCODES = {
     8: "ATOMG", 9: "ATOMS", 10: "ATOMG", 11: "ATOMS", 13: "BAR", 14: "BAR",
     80: "RED", 81: "ATOMS", 82: "RED", 83: "ATOMS",
     140: "LDG", 141: "LDL", 142: "LDS", 146: "LDG", 147: "STG", 148: "STL", 149: "STS",
-    143: "LDC", 144: "LDC", 145: "LDC",  # constants, textures, parameters: memories of their own
+    143: "LDC", 144: "TEX", 145: "LDC",  # constants, textures, parameters
 }
 # fmt: on
+_NVBIT_UNMODELLED = {
+    87: "CCTL",
+    88: "CCTLL",
+    90: "MEMBAR",
+    91: "CCTLT",
+    102: "ULDC",
+    144: "NANOSLEEP",
+    120: "TEX",
+    121: "TLD",
+    122: "TLD4",
+    123: "TMML",
+    124: "TXD",
+    126: "SUATOM",
+    127: "SULD",
+    128: "SURED",
+    129: "SUST",
+}
+_PTX_UNMODELLED = {
+    56: "MEMBAR",
+    57: "MEMBAR",
+    58: "MEMBAR",
+    75: "PREFETCH",
+    76: "PREFETCH",
+    113: "SULD",
+    114: "SULD",
+    115: "SURED",
+    116: "SURED",
+    117: "SUST",
+    118: "SUST",
+    12: "BAR.ARV",
+    122: "TEX",
+    123: "TLD4",
+}
+_NVBIT_LAST, _PTX_LAST = 162, 149
+"""VOTE and a store to shared memory: the last that MacSim's own lists name."""
+
+_CACHE_OPERATORS = frozenset({2, 3, 4, 6})
+"""Numbers of ``.cv``, ``.cg``, ``.cs`` and ``.wt``; 0, 1 and 5 are none, ``.ca`` and ``.wb``."""
+
 _PTX_STORES = frozenset({147, 148, 149})
 _FROM_ZERO = frozenset({"LDL", "LDS", "LDSM", "STL", "STS", "STSM"})
 """Opcodes of the memories in which 0 is an address; elsewhere it stands for none."""
 
-NVBIT = Kind(Struct("<BxBxBB4H4H2xI4xQ8xQB7x"), 4, _NVBIT_OPCODES)
-PTX = Kind(Struct("<BxBxBB5H4H4xI8xQ8xQB7x"), 5, _PTX_OPCODES)
+NVBIT = Kind(Struct("<BxBxBB4H4H2xI4xQ8xQB5xBx"), 4, _NVBIT_OPCODES, _NVBIT_UNMODELLED, _NVBIT_LAST)
+PTX = Kind(Struct("<BxBxBB5H4H4xI8xQ8xQB5xBx"), 5, _PTX_OPCODES, _PTX_UNMODELLED, _PTX_LAST)
 
 KINDS = {"nvbit": NVBIT, "newptx": PTX}
 """By the word with which the text files of a trace begin."""
@@ -89,6 +132,7 @@ class Record:
         place: program counter.
         address: of a memory instruction; else 0.
         size: bytes a lane.
+        operator: number of its cache operator.
     """
 
     number: int
@@ -100,6 +144,12 @@ class Record:
     place: int
     address: int
     size: int
+    operator: int
+
+    @property
+    def has_cache_operator(self) -> bool:
+        """Whether it has one that is no default."""
+        return self.operator in _CACHE_OPERATORS
 
     @property
     def nvbit_instruction(self) -> tuple[int, ...]:
@@ -184,7 +234,8 @@ def _pieces(path: Path, kind: Kind) -> Iterator[tuple[int, bytes]]:
 
 def _record(kind: Kind, number: int, data: bytes) -> Record:
     code, is_load, sources, destinations, *fields = kind.layout.unpack(data)
-    registers, (mask, place, address, size) = fields[:-4], fields[-4:]
+    registers, numbers = fields[:-5], fields[-5:]
+    mask, place, address, size, operator = numbers
     first = _PTX_REGISTERS if kind is PTX else 0
     read, written = registers[: kind.sources], registers[kind.sources :]
     return Record(
@@ -197,6 +248,7 @@ def _record(kind: Kind, number: int, data: bytes) -> Record:
         place,
         address,
         size,
+        operator,
     )
 
 

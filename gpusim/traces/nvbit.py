@@ -18,8 +18,19 @@ from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
+from gpusim.traces.lanes import WINDOW_BYTES
 from gpusim.traces.nvbit_index import NvbitIndex, NvbitKernel, Record, build_index
-from gpusim.traces.sass import MEMORY_OPCODES, access_bytes, base_opcode, moves_data
+from gpusim.traces.sass import (
+    BULK_OPCODES,
+    MEMORY_OPCODES,
+    Space,
+    access_bytes,
+    base_opcode,
+    bulk_op,
+    moves_data,
+    width_conflict,
+)
+from gpusim.traces.sass_unmodelled import WIDTHS, unhonoured
 from gpusim.traces.text import plain_stem
 
 FORMAT = "NVBit mem_trace"
@@ -50,7 +61,7 @@ class NvbitApplication(TraceApplication):
 
     index: NvbitIndex
 
-    def launches(self) -> Iterator[TraceLaunch]:
+    def read_launches(self) -> Iterator[TraceLaunch]:
         for kernel in self.index.kernels.values():
             yield NvbitLaunch(
                 name=kernel.name,
@@ -92,15 +103,20 @@ class NvbitLaunch(TraceLaunch):
         found = _ACCESS.search(record.text)
         if found is None:
             raise ValueError("must be '- warp W - OPCODE - addresses'")
-        opcode = found["opcode"]
-        if moves_data(base_opcode(opcode)):
-            size = int(found["size"] or 0) or access_bytes(opcode)
+        opcode, told = found["opcode"], int(found["size"] or 0)
+        executed = _is_executed(opcode)
+        for reason in unhonoured(opcode, executed):
+            self.unread.note(reason, opcode)
+        if width_conflict(opcode, told):
+            self.unread.note(WIDTHS, opcode)
+        if executed:
+            size = access_bytes(opcode, told)
             self._access(trace, record, opcode, _addresses(found["lanes"]), size)
 
     def _access(
         self, trace: BlockTrace, record: Record, opcode: str, address: NDArray[np.int64], size: int
     ) -> None:
-        space, op = MEMORY_OPCODES[base_opcode(opcode)]
+        space, op = _what(opcode, int(address.max()))
         warp = trace.warps[record.warp]
         if (address == INACTIVE).all():
             trace.idle_access(record.warp, space)
@@ -109,6 +125,26 @@ class NvbitLaunch(TraceLaunch):
         trace.access(record.warp, len(warp.steps), space, op, address, size)
         if warp.loads > before:
             warp.add(Op.WAIT, 0)
+
+
+def _is_executed(opcode: str) -> bool:
+    """Whether an instruction with an address is an access; raises ValueError: it is not known."""
+    base = base_opcode(opcode)
+    return bulk_op(opcode) != Op.COMPUTE if base in BULK_OPCODES else moves_data(base)
+
+
+def _what(opcode: str, highest: int) -> tuple[Space, Op]:
+    """What an access does where.
+
+    The tool makes a record for each operand in memory, so an LDGSTS has two: what it stores to
+    shared memory, whose addresses count from the begin of it, and what it loads from global memory.
+    """
+    base = base_opcode(opcode)
+    if base in BULK_OPCODES:
+        return Space.GLOBAL, bulk_op(opcode)
+    if base == "LDGSTS" and highest < WINDOW_BYTES:
+        return Space.SHARED, Op.STORE
+    return MEMORY_OPCODES[base]
 
 
 def _addresses(lanes: str) -> NDArray[np.int64]:

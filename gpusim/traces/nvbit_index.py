@@ -24,7 +24,7 @@ from gpusim.core.untrusted import MOST_LINE_BYTES, file_bytes, format_memory, un
 from gpusim.core.warp_program import Buffer
 from gpusim.traces.application import check_launch, made_buffer
 from gpusim.traces.blocks import WARP_SIZE
-from gpusim.traces.text import DAMAGES, check_line, damage, open_binary
+from gpusim.traces.text import DAMAGES, PACKED, check_line, damage, open_binary
 
 MARK = b"MEMTRACE:"
 """Begin of the tool's own lines; all others come from the traced program."""
@@ -164,7 +164,7 @@ def build_index(path: Path) -> NvbitIndex:
 
 def _seekable(path: Path) -> IO[bytes]:
     file_bytes(path)
-    if path.suffix not in {".gz", ".xz"}:
+    if path.suffix not in PACKED:
         return path.open("rb")
     spill = tempfile.TemporaryFile()  # noqa: SIM115  (the index closes it)
     try:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from attrs import evolve
+
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import file_bytes, is_file, is_folder, untrusted
 from gpusim.traces.application import TraceFile
 from gpusim.traces.macsim import KERNEL_CONFIG, MARKS, open_macsim
+from gpusim.traces.memory_traces import MEMORY_FORMATS, open_memory_trace
 from gpusim.traces.nvbit import open_nvbit
 from gpusim.traces.nvbit_index import MARK
+from gpusim.traces.options import RECORDED, TraceOptions
 from gpusim.traces.recorded import open_recorded
+from gpusim.traces.table_columns import is_csv_table
 from gpusim.traces.text import DAMAGES, damage, open_binary
 from gpusim.traces.traceg import KERNELS_LIST, is_kernel, open_kernel, open_kernels_list
 
@@ -24,49 +29,70 @@ LISTS = (KERNELS_LIST, KERNEL_CONFIG)
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _TAR = b"ustar"
 _TAR_AT = 257
+_MOST_NAME = 4096
+"""Letters of a path."""
+
 _LOOKED_AT = 1 << 16
 """Bytes in which the first line of NVBit's mem_trace must lie."""
 
 FORMATS = (
-    "a trace of gpusim (HDF5), kernelslist.g, KERNEL.traceg[.xz, .gz] or KERNEL.tracez of "
-    "Accel-Sim, kernel_config.txt of MacSim, text of NVBit's mem_trace [.gz, .xz], or a table "
-    "(.npz, .parquet)"
+    "a trace of gpusim (HDF5), a list of kernels (kernelslist.g), KERNEL.traceg[.xz, .gz, .zst] or "
+    "KERNEL.tracez of Accel-Sim, kernel_config.txt of MacSim, text of NVBit's mem_trace [.gz, .xz, "
+    ".zst], a table (.npz, .parquet), or the memory trace of one thread (CSV, Ramulator, DRAMsim3, "
+    "ChampSim, lackey, din)"
 )
 """What can be opened."""
 
 
-def open_trace(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
+def open_trace(
+    path: str | os.PathLike[str],
+    paced: bool = False,
+    options: TraceOptions | None = None,
+) -> TraceFile:
     """Open a trace file, or a folder with a list of kernels.
 
     Args:
         path: of the file, or folder.
         paced: whether warps shall keep to recorded times, which only tables have.
+        options: what a user says beside the file; default: nothing.
 
     Raises:
-        UserError: there is no such file, its format is not known, its header is wrong, or it has
-            no times.
+        UserError: there is no such file, its format is not known, its header is wrong, or an option
+            does not fit it.
     """
+    options = options or TraceOptions()
     with untrusted(path):
-        return _open(Path(path), paced)
-
-
-def _open(path: Path, paced: bool) -> TraceFile:
-    if paced and path.suffix not in TABLE_SUFFIXES:
+        trace = _open(Path(path), options, paced or options.pace == RECORDED)
+    if options.spreads and trace.format not in MEMORY_FORMATS:
         raise UserError(
-            f"{path}: has no times to keep to; a table ({', '.join(TABLE_SUFFIXES)}) may"
+            f"{path}: --set workload.lanes and workload.warps are for traces of one thread; this "
+            f"is one of a GPU ({trace.format})"
         )
+    return evolve(trace, applications=tuple(map(options.applied, trace.applications)))
+
+
+def _open(path: Path, options: TraceOptions, paced: bool) -> TraceFile:
     if is_folder(path):
         path = _list_in(path)
     file_bytes(path)
-    if path.name == KERNELS_LIST:
-        return open_kernels_list(path)
+    table = path.suffix in TABLE_SUFFIXES or is_csv_table(path)
+    if paced and not table:
+        raise UserError(
+            f"{path}: has no times to keep to; a table ({', '.join(TABLE_SUFFIXES)}) may"
+        )
     if is_kernel(path):
-        return open_kernel(path)
-    if path.suffix in TABLE_SUFFIXES:
+        return open_kernel(path, options.needs)
+    if table:
         from gpusim.traces.table import open_table
 
         return open_table(path, paced)
+    return _by_content(path, options)
+
+
+def _by_content(path: Path, options: TraceOptions) -> TraceFile:
     begin = _begin(path)
+    if path.name == KERNELS_LIST or _lists_kernels(begin):
+        return open_kernels_list(path, options.needs)
     if begin.startswith(_HDF5):
         return open_recorded(path)
     if begin.startswith(MARKS):
@@ -75,13 +101,38 @@ def _open(path: Path, paced: bool) -> TraceFile:
         return open_nvbit(path)
     if begin[_TAR_AT:].startswith(_TAR):
         raise UserError(f"{path} is an archive: unpack it, and give the folder with the trace")
+    if trace := open_memory_trace(path, begin, options):
+        return trace
     raise UserError(f"{path} is no trace that gpusim knows; it reads {FORMATS}")
 
 
-def _list_in(folder: Path) -> Path:
+def _lists_kernels(begin: bytes) -> bool:
+    """Whether a text begins as a list of kernels does: with a kernel's file, or a copy."""
+    for line in begin.decode("utf-8-sig", "replace").splitlines():
+        if line.strip() and not line.startswith("#"):
+            return line.startswith("Memcpy") or is_kernel(Path(line.strip()[:_MOST_NAME]))
+    return False
+
+
+def list_in(folder: Path) -> Path | None:
+    """The list of kernels in a folder: by its usual name, or the only one that has another.
+
+    Raises:
+        UserError: there are several.
+    """
     for name in LISTS:
         if is_file(folder / name):
             return folder / name
+    found = sorted(one for one in folder.glob("kernelslist*.g") if is_file(one))
+    if len(found) > 1:
+        names = ", ".join(one.name for one in found)
+        raise UserError(f"{folder} has several lists of kernels: name one of {names}")
+    return found[0] if found else None
+
+
+def _list_in(folder: Path) -> Path:
+    if found := list_in(folder):
+        return found
     raise UserError(f"cannot open {folder}: there is no {' or '.join(LISTS)} in it")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,9 @@ _SIZES = ("blocks", "threads_per_block", "registers_per_thread", "shared_bytes")
 
 _MEMORY_KINDS = sorted(MEMORY_OPS)
 
+_WITHOUT_ARRAYS = frozenset({"trace", "array"})
+"""Scales of what may touch more than its arrays: traces of other tools, and addresses."""
+
 
 def open_recorded(path: Path) -> TraceFile:
     """Open a file that `record_trace` has written.
@@ -59,13 +63,15 @@ def open_recorded(path: Path) -> TraceFile:
         for _, row in launches:
             check_launch(*(row[name] for name in _SIZES))
         by_thread = bool(attributes.get("by_thread", 1))
+        scale = get_text(source.file, "scale")
+        told = json.loads(get_text(source.file, "warnings")) if "warnings" in attributes else []
         first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
         return TraceFile(
             path=path,
             format=FORMAT,
             files=(path,),
             name=get_text(source.file, "workload"),
-            scale=get_text(source.file, "scale"),
+            scale=scale,
             seed=int(attributes["seed"]),
             relaunch=bool(attributes["relaunch"]),
             warp_size=int(attributes["warp_size"]),
@@ -80,6 +86,8 @@ def open_recorded(path: Path) -> TraceFile:
                         for buffer in buffers
                         if buffer["application"] == index
                     ),
+                    names_all_arrays=scale not in _WITHOUT_ARRAYS,
+                    notices=tuple(text for application, text in told if application == index),
                     path=path,
                     warp_size=int(attributes["warp_size"]),
                     by_thread=by_thread,
@@ -110,7 +118,7 @@ class RecordedApplication(TraceApplication):
     by_thread: bool
     rows: list[tuple[dict[str, Any], int]]
 
-    def launches(self) -> Iterator[TraceLaunch]:
+    def read_launches(self) -> Iterator[TraceLaunch]:
         source = _Source(self.path)
         for row, first_block in self.rows:
             yield RecordedLaunch(

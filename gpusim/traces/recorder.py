@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
 from gpusim.files.columns import Column
 from gpusim.files.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, write_table
 from gpusim.files.target import Target
-from gpusim.traces.application import TraceFile
+from gpusim.traces.application import TraceApplication, TraceFile
 from gpusim.traces.recorded_layout import (
     APPLICATIONS,
     BUFFERS,
@@ -76,7 +77,7 @@ def record_trace(
     path: str | os.PathLike[str],
     warp_size: int = 32,
     progress: Callable[[str, int], None] | None = None,
-) -> None:
+) -> tuple[str, ...]:
     """Run all blocks of a workload, one after the other, without a machine, and store their chunks.
 
     Args:
@@ -84,6 +85,9 @@ def record_trace(
         path: HDF5 file; it gets its name when it is complete.
         warp_size: threads of a warp of the machines that shall run it.
         progress: called with the application's name and the number of blocks so far.
+
+    Returns:
+        what a user should know of traces that were read: the recording tells it, too.
 
     Raises:
         UserError: the file cannot be written, or the workload cannot be run.
@@ -99,13 +103,18 @@ def record_trace(
                         progress(spec.name, blocks)
         recorder.finish(workload)
         target.commit()
+        return tuple(text for _, text in recorder.warnings)
     except BaseException:
         target.discard()
         raise
 
 
 class _Recorder:
-    """A trace file under construction."""
+    """A trace file under construction.
+
+    Attributes:
+        warnings: of the applications that are traces: number of the application, and text.
+    """
 
     def __init__(self, target: Target, warp_size: int) -> None:
         self._target = target
@@ -113,6 +122,7 @@ class _Recorder:
         self._applications = 0
         self._buffers: list[tuple[int, Buffer]] = []
         self._launches: list[tuple[int, Launch]] = []
+        self.warnings: list[tuple[int, str]] = []
         self._blocks = 0
         self._columns: dict[tuple[str, str], _GrowingColumn] = {}
         with target.writing():
@@ -136,6 +146,8 @@ class _Recorder:
                         self._chunk(chunk)
                 self._blocks += 1
                 yield self._blocks
+        if isinstance(application, TraceApplication):
+            self.warnings += [(self._applications, text) for text in application.warnings()]
         self._applications += 1
 
     def _append(self, table: str, column: str, values: NDArray[np.generic] | list[int]) -> None:
@@ -177,6 +189,8 @@ class _Recorder:
         file.attrs["seed"] = np.int64(workload.seed)
         file.attrs["relaunch"] = np.int64(workload.relaunch)
         file.attrs["warp_size"] = np.int64(self._warp_size)
+        if self.warnings:
+            set_text(file, "warnings", json.dumps(self.warnings))
         by_thread = not isinstance(workload, TraceFile) or workload.by_thread
         file.attrs["by_thread"] = np.int64(by_thread)
         specs = workload.applications

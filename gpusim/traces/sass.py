@@ -6,6 +6,7 @@ from enum import Enum
 
 from gpusim.core.errors import nearest
 from gpusim.core.warp_program import Op
+from gpusim.traces.sass_unmodelled import CONTROLS_CACHES
 
 
 class Space(Enum):
@@ -20,11 +21,21 @@ class Space(Enum):
 
 MEMORY_OPCODES: dict[str, tuple[Space, Op]] = {
     "LDG": (Space.GLOBAL, Op.LOAD),
+    "LDGMC": (Space.GLOBAL, Op.LOAD),
     "LDGSTS": (Space.GLOBAL, Op.LOAD),
     "STG": (Space.GLOBAL, Op.STORE),
     "ATOMG": (Space.GLOBAL, Op.ATOMIC),
     "RED": (Space.GLOBAL, Op.REDUCE),
     "REDG": (Space.GLOBAL, Op.REDUCE),
+    "REDGMC": (Space.GLOBAL, Op.REDUCE),
+    "TEX": (Space.GLOBAL, Op.LOAD),
+    "TLD": (Space.GLOBAL, Op.LOAD),
+    "TLD4": (Space.GLOBAL, Op.LOAD),
+    "TXD": (Space.GLOBAL, Op.LOAD),
+    "SULD": (Space.GLOBAL, Op.LOAD),
+    "SUST": (Space.GLOBAL, Op.STORE),
+    "SUATOM": (Space.GLOBAL, Op.ATOMIC),
+    "SURED": (Space.GLOBAL, Op.REDUCE),
     "LDL": (Space.LOCAL, Op.LOAD),
     "STL": (Space.LOCAL, Op.STORE),
     "LDS": (Space.SHARED, Op.LOAD),
@@ -32,35 +43,40 @@ MEMORY_OPCODES: dict[str, tuple[Space, Op]] = {
     "STS": (Space.SHARED, Op.STORE),
     "STSM": (Space.SHARED, Op.STORE),
     "ATOMS": (Space.SHARED, Op.ATOMIC),
+    "SYNCS": (Space.SHARED, Op.ATOMIC),
+    "ARRIVES": (Space.SHARED, Op.ATOMIC),
     "LD": (Space.GENERIC, Op.LOAD),
     "ST": (Space.GENERIC, Op.STORE),
     "ATOM": (Space.GENERIC, Op.ATOMIC),
 }
-"""Base opcodes of instructions that move data; an LDGSTS counts for the load that it begins with.
+"""Base opcodes of instructions that move data, if the trace has their addresses.
 
-Constants come from a memory of their own (LDC), and cache control moves no data (CCTL).
+An LDGSTS counts for the load that it begins with.  Constants come from a memory of their own (LDC),
+and cache control moves no data (CCTL).
 """
 
-NO_DATA = frozenset({"CCTL", "CCTLL", "CCTLT", "LDC", "PREFETCH"})
+BULK_OPCODES: dict[str, Op] = {
+    "UTMALDG": Op.LOAD,
+    "UBLKCP": Op.LOAD,
+    "UTMASTG": Op.STORE,
+    "UTMAREDG": Op.REDUCE,
+    "UBLKRED": Op.REDUCE,
+    "UTMAPF": Op.COMPUTE,
+    "UBLKPF": Op.COMPUTE,
+}
+"""Base opcodes of Hopper's copies in bulk, and what they do in global memory; prefetches: nothing.
+
+A UBLKCP from shared to global memory (``.G.S``) stores, see `bulk_op`.
+"""
+
+LOOP_MARKS = frozenset({"REPLAY_START", "REPLAY_END"})
+"""Lines with which tracers mark loops that wait for a copy in bulk; they are no instructions."""
+
+NO_DATA = frozenset({*CONTROLS_CACHES, "LDC", "LDCU", "ULDC"})
 """Base opcodes that may come with an address, but move no data of these spaces."""
 
-ASYNCHRONOUS = frozenset(
-    {
-        "UTMALDG",
-        "UTMASTG",
-        "UTMAREDG",
-        "UTMAPF",
-        "UBLKCP",
-        "UBLKPF",
-        "UBLKRED",
-        "SYNCS",
-        "ARRIVES",
-        "REPLAY_START",
-        "REPLAY_END",
-    }
-)
-"""Base opcodes of Hopper's copies in bulk, of the barriers that tell of their end, and of the loops
-that wait at these, which tracers mark: without such waits, a program would be another one."""
+_MATRICES = frozenset({"LDSM", "STSM"})
+"""Opcodes whose number of bits is that of a matrix's element."""
 
 
 def moves_data(base: str) -> bool:
@@ -84,16 +100,49 @@ def base_opcode(opcode: str) -> str:
     return opcode.partition(".")[0]
 
 
-def access_bytes(opcode: str) -> int:
-    """Bytes that a lane accesses: of the first modifier that is a number of bits, or ``U`` and one.
+def bulk_op(opcode: str) -> Op:
+    """What a copy in bulk does in global memory; COMPUTE: nothing that is modelled."""
+    base, *modifiers = opcode.split(".")
+    if base == "UBLKCP" and modifiers[:2] == ["G", "S"]:
+        return Op.STORE
+    if base == "UBLKCP" and modifiers[:2] == ["S", "S"]:
+        return Op.COMPUTE
+    return BULK_OPCODES[base]
 
-    All others access 4 bytes, as Accel-Sim's reader takes them.
-    """
+
+def stated_bytes(opcode: str) -> int:
+    """Bytes of the first modifier that is a number of bits, plain or behind ``U``; 0: none."""
     for modifier in opcode.split(".")[1:]:
         digits = modifier.removeprefix("U")
         if digits.isdecimal():
             return max(int(digits) // 8, 1)
-    return 4
+    return 0
+
+
+def signed_bytes(opcode: str) -> int:
+    """Bytes of a modifier ``S8`` or ``S16``; 0: there is none."""
+    modifiers = opcode.split(".")[1:]
+    return 1 if "S8" in modifiers else 2 if "S16" in modifiers else 0
+
+
+def access_bytes(opcode: str, told: int = 0) -> int:
+    """Bytes that a lane accesses.
+
+    A plain or unsigned number of bits in the opcode decides: tools are known to report another
+    width at times, and Accel-Sim's reader takes it from there, too.  Else the trace's own field
+    does, then ``S8`` or ``S16``, then 4 bytes.
+
+    Args:
+        opcode: with its modifiers.
+        told: the trace's own field; 0: it has none.
+    """
+    return stated_bytes(opcode) or told or signed_bytes(opcode) or 4
+
+
+def width_conflict(opcode: str, told: int) -> bool:
+    """Whether the opcode and the trace's own field (0: it has none) state different widths."""
+    stated = stated_bytes(opcode) or signed_bytes(opcode)
+    return bool(stated and told) and stated != told and base_opcode(opcode) not in _MATRICES
 
 
 def is_read_only(opcode: str) -> bool:

@@ -29,6 +29,7 @@ class Scoreboard:
         self._pending: dict[int, int] = {}
         self._uncommitted = -1
         self._groups: list[int] = []
+        self._bulk = -1
 
     def touch(self, registers: Iterable[int]) -> None:
         """An instruction reads or overwrites these: wait for exactly the loads that fill them."""
@@ -61,6 +62,19 @@ class Scoreboard:
     def copy(self) -> None:
         """The load just recorded goes to shared memory (LDGSTS), as part of the next group."""
         self._uncommitted = self._trace.loads - 1
+
+    def copy_in_bulk(self) -> None:
+        """The load just recorded reports to a barrier in shared memory when it is done."""
+        self._bulk = self._trace.loads - 1
+
+    def report_copies(self) -> None:
+        """All copies so far (LDGSTS) report to a barrier in shared memory (ARRIVES)."""
+        self._bulk = max(self._bulk, self._uncommitted)
+
+    def wait_reports(self) -> None:
+        """Wait for all that report to a barrier in shared memory (SYNCS.PHASECHK)."""
+        self._wait(self._bulk)
+        self._bulk = -1
 
     def commit(self) -> None:
         """All copies so far that are in no group become one (LDGDEPBAR)."""

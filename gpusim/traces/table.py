@@ -23,6 +23,7 @@ from gpusim.traces.memory_budget import Room
 from gpusim.traces.table_columns import Array
 from gpusim.traces.table_facts import KernelFacts, TableFacts, read_facts
 from gpusim.traces.table_index import TableIndex
+from gpusim.traces.unread import COLUMNS, Unread
 from gpusim.traces.warps import WarpTrace, chunks_of
 
 _PAGE_BYTES = 4096
@@ -49,12 +50,17 @@ def open_table(path: str | os.PathLike[str], paced: bool = False) -> TraceFile:
 def _open(path: Path, paced: bool) -> TraceFile:
     facts = read_facts(path)
     index = TableIndex(path, paced)
+    unread = Unread()
+    for name in index.unknown:
+        unread.note(COLUMNS, name[:40])
     application = TableApplication(
         name=facts.name,
         buffers=_buffers(index.pages),
+        names_all_arrays=len(index.pages) > 0,
         warp_size=facts.warp_size,
         index=index,
         kernels=_kernels(path, facts, index),
+        unread=unread,
     )
     return TraceFile(
         path=path,
@@ -81,7 +87,7 @@ class TableApplication(TraceApplication):
     index: TableIndex
     kernels: tuple[KernelFacts, ...]
 
-    def launches(self) -> Iterator[TraceLaunch]:
+    def read_launches(self) -> Iterator[TraceLaunch]:
         for number, kernel in enumerate(self.kernels):
             yield TableLaunch(
                 name=kernel.name,

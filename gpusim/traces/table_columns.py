@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import frozen
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import check_unpacked, file_bytes, untrusted
+from gpusim.traces.table_csv import CsvColumns, csv_names, is_csv
 
 Array = NDArray[Any]
 
@@ -130,6 +131,13 @@ DISPATCH = (
 PAGES = (Column("page_vaddr", _ADDRESS, "virtual addresses of the 4 KiB pages that are mapped"),)
 """One row a page."""
 
+ALL_NAMES = frozenset(
+    column.name
+    for table in (TRANSACTIONS, (TIME,), SCALARS, SCALAR_ACCESSES, WAVEFRONTS, DISPATCH, PAGES)
+    for column in table
+)
+"""Names of all columns."""
+
 PARQUET = ".parquet"
 
 _INTEGERS = re.compile(r"bool|u?int\d+")
@@ -140,7 +148,7 @@ class TableFile:
     """A file with columns, each of which is read when it is asked for.
 
     Args:
-        path: .npz (one array a column) or .parquet (transactions only).
+        path: .npz (one array a column), .parquet or .csv (transactions only).
 
     Raises:
         UserError: it cannot be read.
@@ -150,8 +158,13 @@ class TableFile:
         self.path = path
         file_bytes(path)
         with untrusted(f"{path}:", f"no {path.suffix} file, or damaged"):
-            self._file: _Npz | _Parquet = (_Parquet if path.suffix == PARQUET else _Npz)(path)
+            self._file = _reader(path)
         self._names = self._file.names
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Names of columns that no table has."""
+        return tuple(name for name in self._names if name not in ALL_NAMES)
 
     def group(self, columns: Iterable[Column]) -> dict[str, Array]:
         """The given columns, as far as the file has them, all of one length, with values in range.
@@ -198,6 +211,21 @@ class TableFile:
                 )
 
 
+class _Columns(Protocol):
+    """A file with columns of numbers."""
+
+    names: list[str]
+
+    def read(self, name: str) -> Array:
+        """One column."""
+
+
+def _reader(path: Path) -> _Columns:
+    if is_csv(path):
+        return CsvColumns(path)
+    return _Parquet(path) if path.suffix == PARQUET else _Npz(path)
+
+
 class _Npz:
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -223,6 +251,17 @@ class _Npz:
         claimed = dtype.itemsize * prod(shape)
         if claimed > self._sizes[name]:
             raise ValueError(f"claims {claimed} bytes, and has {self._sizes[name]}")
+
+
+def is_csv_table(path: Path) -> bool:
+    """Whether a file is a CSV with all columns that a table of transactions must have.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    if not is_csv(path):
+        return False
+    return {column.name for column in TRANSACTIONS if column.required} <= set(csv_names(path))
 
 
 class _Parquet:

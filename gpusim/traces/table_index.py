@@ -84,6 +84,7 @@ class TableIndex:
     Attributes:
         waves: its wavefronts.
         pages: virtual addresses of mapped pages; empty if the file has none.
+        unknown: names of columns that are not read.
 
     Raises:
         UserError: a column is missing, or contradicts another one.
@@ -93,6 +94,7 @@ class TableIndex:
         self._path = path
         self._paced = paced
         file = self._file = TableFile(path)
+        self.unknown = file.unknown
         self.pages: Array = file.group(PAGES).get("page_vaddr", np.zeros(0, dtype=np.int64))
         rows = file.group((*TRANSACTIONS, TIME) if paced else TRANSACTIONS)
         scalars = file.group(SCALARS)

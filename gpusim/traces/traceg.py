@@ -5,7 +5,7 @@ The format is that of tracer versions 0 to 6; see `docs/traces.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attrs import define, field
@@ -22,11 +22,13 @@ from gpusim.traces.application import (
 )
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
+from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.memory_budget import LINE_BYTES, Room
 from gpusim.traces.text import Line, plain_name, plain_stem, read_lines
 from gpusim.traces.traceg_block import Known, parse_block
 from gpusim.traces.traceg_header import KernelHeader, read_header
 from gpusim.traces.tracez import SUFFIX, TracezLaunch, read_tracez_header
+from gpusim.traces.unread import Unread
 
 FORMAT, COMPRESSED = "Accel-Sim traceg", "Accel-Sim tracez"
 """Names of the formats; a list is of the format of its first kernel."""
@@ -36,47 +38,81 @@ KERNELS_LIST = "kernelslist.g"
 
 _MEMCPY = "MemcpyHtoD"
 
+COMMANDS = "lines of the list of kernels, not modelled"
+STREAMS = "their kernels run one after the other"
+HEADER_KEYS = "lines of kernels' headers, not modelled"
 
-def open_kernels_list(path: Path) -> TraceFile:
+
+def open_kernels_list(path: Path, needs: LaunchNeeds) -> TraceFile:
     """A list of kernels: copies to the device tell arrays, kernels run one after the other.
+
+    Args:
+        path: of the list, whatever its name.
+        needs: what stands in place of ``nregs`` and ``shmem`` of its kernels.
 
     Raises:
         UserError: the list, or the header of one of its kernels, is wrong.
     """
     buffers: list[Buffer] = []
     kernels: list[KernelHeader] = []
+    unread = Unread()
     for number, line in read_lines(path):
         command = line.strip()
         if command.startswith(_MEMCPY):
             buffer = _buffer(command, f"{path}:{number}", len(buffers))
             if not any(_contains(other, buffer) for other in buffers):
                 buffers.append(buffer)
-        elif command.startswith("kernel"):
-            kernel = path.parent / command
-            if not is_kernel(kernel):
-                raise UserError(
-                    f"{path}:{number}: {command}: must end in .traceg, .traceg.xz, .traceg.gz or "
-                    ".tracez"
-                )
-            if not is_file(kernel):
-                raise UserError(f"{path}:{number}: there is no file {kernel}")
-            kernels.append(_header(kernel))
+        elif command.startswith("kernel") or is_kernel(Path(command)):
+            kernels.append(_header(_listed(path, number, command), needs))
+        elif command and not command.startswith("#"):
+            unread.note(COMMANDS, command.split(",")[0][:40])
     if not kernels:
         raise UserError(f"{path}: names no kernel; a kernel's line begins with 'kernel'")
     name = path.resolve().parent.name
-    application = TracegApplication(name=name, buffers=tuple(buffers), kernels=kernels)
+    application = TracegApplication(
+        name=name, buffers=tuple(buffers), kernels=kernels, unread=_told(kernels, unread)
+    )
     return TraceFile(path, _format(kernels[0].path), name, (application,), (path.parent,))
 
 
-def open_kernel(path: Path) -> TraceFile:
-    """A single kernel.
+def open_kernel(path: Path, needs: LaunchNeeds) -> TraceFile:
+    """A single kernel; see `open_kernels_list`.
 
     Raises:
         UserError: its header is wrong.
     """
     name = plain_stem(path)
-    application = TracegApplication(name=name, kernels=[_header(path)])
+    kernels = [_header(path, needs)]
+    application = TracegApplication(name=name, kernels=kernels, unread=_told(kernels, Unread()))
     return TraceFile(path, _format(path), name, (application,), (path,))
+
+
+def _listed(path: Path, number: int, command: str) -> Path:
+    """The file of a kernel that a line of a list names; its folder is that of the list.
+
+    Raises:
+        UserError: there is no such file, or it is none of a kernel.
+    """
+    kernel = path.parent / command
+    if not is_kernel(kernel):
+        raise UserError(
+            f"{path}:{number}: {command[:80]}: must end in .traceg, .traceg.xz, .traceg.gz, "
+            ".traceg.zst or .tracez"
+        )
+    if not is_file(kernel):
+        raise UserError(f"{path}:{number}: there is no file {kernel}")
+    return kernel
+
+
+def _told(kernels: Sequence[KernelHeader], unread: Unread) -> Unread:
+    """What of a list and of its kernels' headers is not honoured."""
+    streams = len({kernel.stream for kernel in kernels})
+    if streams > 1:
+        unread.note(STREAMS, "CUDA streams", streams)
+    for kernel in kernels:
+        for key in kernel.unknown:
+            unread.note(HEADER_KEYS, f"-{key[:40]}")
+    return unread
 
 
 def is_kernel(path: Path) -> bool:
@@ -84,8 +120,8 @@ def is_kernel(path: Path) -> bool:
     return plain_name(path).endswith(".traceg") or path.suffix == SUFFIX
 
 
-def _header(path: Path) -> KernelHeader:
-    return read_tracez_header(path) if path.suffix == SUFFIX else read_header(path)
+def _header(path: Path, needs: LaunchNeeds) -> KernelHeader:
+    return read_tracez_header(path, needs) if path.suffix == SUFFIX else read_header(path, needs)
 
 
 def _format(path: Path) -> str:
@@ -117,7 +153,7 @@ class TracegApplication(TraceApplication):
 
     kernels: list[KernelHeader]
 
-    def launches(self) -> Iterator[TraceLaunch]:
+    def read_launches(self) -> Iterator[TraceLaunch]:
         code = CodePlaces()
         for header in self.kernels:
             kind = TracezLaunch if header.path.suffix == SUFFIX else TracegLaunch

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, Op
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
+from gpusim.traces.bulk_copies import bulk_copy, lists_lanes
 from gpusim.traces.lanes import WINDOW_BYTES
 from gpusim.traces.sass import Space
+from gpusim.traces.sass_unmodelled import CLUSTERS, MULTICAST
 from gpusim.traces.scoreboard import Scoreboard
 from gpusim.traces.text import Line
 from gpusim.traces.traceg_decode import Instruction, decode
@@ -78,7 +80,9 @@ class _Parser:
             self._begin_warp(int(text.partition("=")[2]))
         elif text.startswith("insts ="):
             self.missing = int(text.partition("=")[2])
-        elif not text.startswith("cluster "):
+        elif text.startswith("cluster "):
+            self.block.unread.note(CLUSTERS, "cluster lines")
+        else:
             if not self.missing:
                 raise ValueError("more instructions than 'insts = N' of its warp tells")
             self.missing -= 1
@@ -106,13 +110,30 @@ class _Parser:
             text = " ".join(text.split())
         if self._follows_code:
             self.block.reach(self._warp, int(place, 16))
+        if instruction.marks_loop:
+            self._note(instruction)
+            return
         self._scoreboard.touch(instruction.registers)
+        if mask and instruction.notes:
+            self._note(instruction)
         if instruction.space is None:
             self._plain(instruction, mask)
         elif mask:
             self._memory(int(place, 16), mask, instruction, text)
+            self._barrier_in_shared_memory(instruction)
         else:
             self.block.idle_access(self._warp, instruction.space)
+
+    def _note(self, instruction: Instruction) -> None:
+        for reason, what in instruction.notes:
+            self.block.unread.note(reason, what)
+
+    def _barrier_in_shared_memory(self, instruction: Instruction) -> None:
+        """What copies a warp waits for at a barrier in shared memory, or reports to one."""
+        if instruction.base == "ARRIVES":
+            self._scoreboard.report_copies()
+        elif instruction.base == "SYNCS" and "PHASECHK" in instruction.opcode:
+            self._scoreboard.wait_reports()
 
     def _plain(self, instruction: Instruction, mask: int) -> None:
         """An instruction that accesses no memory; a barrier without lanes is none."""
@@ -120,15 +141,20 @@ class _Parser:
             self.block.warps[self._warp].add(Op.BARRIER, 0)
             return
         self.block.warps[self._warp].add(Op.COMPUTE, 1)
+        self._barrier_in_shared_memory(instruction)
         if instruction.base == "LDGDEPBAR":
             self._scoreboard.commit()
         elif instruction.base == "DEPBAR":
             self._scoreboard.wait_groups(instruction.youngest)
 
     def _memory(self, place: int, mask: int, instruction: Instruction, text: str) -> None:
+        fields = text[len(instruction.text) :].split()
+        if instruction.bulk and not lists_lanes(fields):
+            self._pieces(place, instruction, fields)
+            return
         lanes = _lanes(mask)
         address = np.full(WARP_SIZE, INACTIVE)
-        address[lanes] = _addresses(text[len(instruction.text) :].split(), len(lanes))
+        address[lanes] = _addresses(fields, len(lanes))
         space, size = instruction.space, instruction.size
         assert space is not None
         if space == Space.GENERIC:
@@ -137,7 +163,24 @@ class _Parser:
         if self._reads_only and instruction.read_only and space == Space.GLOBAL:
             op = Op.READ_ONLY
         self.block.access(self._warp, place, space, op, address, size)
-        self._scoreboard.access(instruction.base, space, instruction.destinations, size)
+        if instruction.bulk and op == Op.LOAD:
+            self._scoreboard.copy_in_bulk()
+        elif not instruction.bulk:
+            self._scoreboard.access(instruction.base, space, instruction.destinations, size)
+
+    def _pieces(self, place: int, instruction: Instruction, fields: Sequence[str]) -> None:
+        """A copy in bulk, which one lane issues for the whole block."""
+        copy = bulk_copy(fields)
+        if copy.multicast:
+            self.block.unread.note(MULTICAST, instruction.base)
+        if len(copy.address):
+            self.block.access(
+                self._warp, place, Space.GLOBAL, instruction.op, copy.address, instruction.size
+            )
+            if instruction.op == Op.LOAD:
+                self._scoreboard.copy_in_bulk()
+        else:
+            self.block.idle_access(self._warp, Space.GLOBAL)
 
     def _space(self, address: int) -> Space:
         """Where a generic address lies.

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import attr
 
 from gpusim.core.warp_program import Op
 from gpusim.traces.sass import (
-    ASYNCHRONOUS,
+    BULK_OPCODES,
+    LOOP_MARKS,
     MEMORY_OPCODES,
     Space,
     access_bytes,
     base_opcode,
+    bulk_op,
     is_read_only,
     moves_data,
+    width_conflict,
 )
+from gpusim.traces.sass_unmodelled import NAMED_BARRIERS, UNMODELLED, WIDTHS, unhonoured
 
 _FIRST_WITH_IMMEDIATES = 5
+
+Note = tuple[str, str]
+"""What a run does not honour: the reason, and the name of what it is."""
 
 
 @attr.s(auto_attribs=True)
@@ -27,25 +34,33 @@ class Instruction:
     Attributes:
         text: the fields that it always has, from its destinations on: all but the addresses of an
             access.
-        registers: that it reads or writes.
-        destinations: those that it writes.
+        opcode: with its modifiers.
         base: its opcode, without modifiers.
+        destinations: registers that it writes.
+        registers: that it reads or writes.
         space: that it accesses; None: it accesses no memory.
+        bulk: whether it copies in bulk: its addresses are those of pieces, not of lanes.
         op: what a warp does.
         size: bytes that a lane accesses.
         youngest: groups of copies that a DEPBAR does not wait for.
         read_only: whether it loads what no thread changes (LDG.CI, LDG…CONSTANT).
+        marks_loop: whether it is no instruction, but a mark around a loop.
+        notes: what of it is not honoured where at least one lane executes it.
     """
 
     text: str
-    registers: tuple[int, ...]
-    destinations: tuple[int, ...]
+    opcode: str
     base: str
-    space: Space | None
+    destinations: tuple[int, ...]
+    registers: tuple[int, ...]
     op: Op
-    size: int
-    youngest: int
-    read_only: bool
+    space: Space | None = None
+    bulk: bool = False
+    size: int = 0
+    youngest: int = 0
+    read_only: bool = False
+    marks_loop: bool = False
+    notes: tuple[Note, ...] = ()
 
     def begins(self, text: str) -> bool:
         """Whether `text`, the fields of a line from the destinations on, is this instruction."""
@@ -60,30 +75,52 @@ def decode(text: str, version: int) -> Instruction:
     """
     fields = text.split()
     opcode_at = 1 + int(fields[0])
-    opcode = fields[opcode_at]
     first = opcode_at + 2
     last = first + int(fields[opcode_at + 1])
-    destinations = _registers(fields[1:opcode_at])
-    base = base_opcode(opcode)
-    if base in ASYNCHRONOUS:
-        raise ValueError(f"{base}: asynchronous copies and barriers of Hopper are not simulated")
-    # A GMMA has one field more, or not: it is arithmetic on what it finds in shared memory.
-    accesses = "GMMA" not in base and int(fields[last]) > 0 and moves_data(base)
-    space, op = MEMORY_OPCODES[base] if accesses else (None, Op.COMPUTE)
-    if base == "BAR" and not accesses:
-        op = Op.BARRIER
-    told = version >= _FIRST_WITH_IMMEDIATES and fields[last + 1 :]
-    return Instruction(
-        text=" ".join(fields[: last + 1]) + " " if accesses else text,
-        registers=(*_registers(fields[first:last]), *destinations),
-        destinations=destinations,
+    sources, destinations = _registers(fields[first:last]), _registers(fields[1:opcode_at])
+    base = base_opcode(fields[opcode_at])
+    one = Instruction(
+        text=text,
+        opcode=fields[opcode_at],
         base=base,
-        space=space,
-        op=op,
-        size=access_bytes(opcode) if accesses else 0,
-        youngest=int(fields[last + 1]) if base == "DEPBAR" and told else 0,
-        read_only=base == "LDG" and is_read_only(opcode),
+        destinations=destinations,
+        registers=(*sources, *destinations),
+        op=Op.BARRIER if base == "BAR" else Op.COMPUTE,
+        marks_loop=base in LOOP_MARKS,
     )
+    # A GMMA has one field more, or not: it is arithmetic on what it finds in shared memory.
+    width = 0 if "GMMA" in one.base else int(fields[last])
+    if width > 0 and one.base in BULK_OPCODES:
+        one.op = bulk_op(one.opcode)
+        one.bulk = one.op != Op.COMPUTE
+        one.space = Space.GLOBAL if one.bulk else None
+        one.size = width
+    elif width > 0 and moves_data(one.base):
+        one.space, one.op = MEMORY_OPCODES[one.base]
+        one.size = access_bytes(one.opcode, width)
+        one.read_only = one.base == "LDG" and is_read_only(one.opcode)
+    if one.space is not None:
+        one.text = " ".join(fields[: last + 1]) + " "
+    immediates = fields[last + 1 :] if version >= _FIRST_WITH_IMMEDIATES else []
+    if one.base == "DEPBAR" and immediates:
+        one.youngest = int(immediates[0])
+    one.notes = tuple(_notes(one, width, immediates))
+    return one
+
+
+def _notes(one: Instruction, width: int, immediates: Sequence[str]) -> Iterator[Note]:
+    """What of an instruction is not honoured."""
+    for reason in unhonoured(one.opcode, one.space is not None):
+        yield reason, one.base if UNMODELLED.get(one.base) == reason else one.opcode
+    if one.space is not None and not one.bulk and width_conflict(one.opcode, width):
+        yield WIDTHS, one.opcode
+    if one.op == Op.BARRIER and "ARV" not in one.opcode and any(map(_is_number, immediates)):
+        yield NAMED_BARRIERS, one.base
+
+
+def _is_number(field: str) -> bool:
+    """Whether a field is a whole number above 0."""
+    return field.isdecimal() and int(field) > 0
 
 
 def _registers(fields: Sequence[str]) -> tuple[int, ...]:

@@ -11,12 +11,34 @@ from attrs import frozen
 
 from gpusim.core.errors import UserError
 from gpusim.traces.application import check_launch
+from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.text import Line, read_lines
 
 NEWEST_VERSION = 6
 """The newest tracer version whose lines are known."""
 
+KEYS = (
+    "kernel name",
+    "kernel id",
+    "grid dim",
+    "block dim",
+    "shmem",
+    "nregs",
+    "binary version",
+    "cuda stream id",
+    "shmem base_addr",
+    "local mem base_addr",
+    "nvbit version",
+    "accelsim tracer version",
+    "enable lineinfo",
+)
+"""Keys of a header that are read, or tell nothing that a run needs: the number of the kernel, and
+the versions of its binary and of NVBit."""
+
 _PAIR = re.compile(r"-(?P<key>[^=]+?)\s*=\s*(?P<value>.*?)\s*$")
+_REPLACED = frozenset({"nregs", "shmem"})
+"""Keys for which a user may say another number (`gpusim.traces.options`)."""
+
 _MOST_DIGITS = 80
 """Most characters of three numbers that fit a grid."""
 _TRIPLE = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?$")
@@ -35,6 +57,8 @@ class KernelHeader:
         shared_base, local_base: where the windows of generic addresses begin; 0 if absent.
         version: of the tracer; 0 if absent.
         line_info: whether every instruction begins with a source line number.
+        stream: of CUDA; 0 if absent.
+        unknown: keys that are none of `KEYS`.
     """
 
     path: Path
@@ -47,6 +71,8 @@ class KernelHeader:
     local_base: int
     version: int
     line_info: bool
+    stream: int
+    unknown: tuple[str, ...]
 
     @property
     def blocks(self) -> int:
@@ -74,17 +100,21 @@ class KernelHeader:
         return x + self.grid[0] * (y + self.grid[1] * z)
 
 
-def read_header(path: Path) -> KernelHeader:
+def read_header(path: Path, needs: LaunchNeeds) -> KernelHeader:
     """The header: lines ``-key = value`` up to the first that begins with ``#``.
+
+    Args:
+        path: of the kernel's file.
+        needs: what stands in place of ``nregs`` and ``shmem``, which are not read then.
 
     Raises:
         UserError: the file cannot be read, a key is missing, or a value is wrong.
     """
-    return header_of(path, read_lines(path))
+    return header_of(path, read_lines(path), needs)
 
 
-def header_of(path: Path, lines: Iterable[Line]) -> KernelHeader:
-    """The header of a kernel, from numbered lines of its file; `path` is for messages.
+def header_of(path: Path, lines: Iterable[Line], needs: LaunchNeeds) -> KernelHeader:
+    """The header of a kernel, from numbered lines of its file; see `read_header`.
 
     Raises:
         UserError: a key is missing, or a value is wrong.
@@ -99,7 +129,7 @@ def header_of(path: Path, lines: Iterable[Line]) -> KernelHeader:
         if not pair:
             raise UserError(f"{path}:{number}: {line[:80]!r}: must be '-key = value' here")
         fields[pair["key"]] = number, pair["value"]
-    return _Fields(path, fields).header()
+    return _Fields(path, fields).header(needs)
 
 
 @frozen
@@ -109,18 +139,22 @@ class _Fields:
     path: Path
     lines: dict[str, tuple[int, str]]
 
-    def header(self) -> KernelHeader:
+    def header(self, needs: LaunchNeeds) -> KernelHeader:
         header = KernelHeader(
             path=self.path,
             name=self._required("kernel name"),
             grid=self._triple("grid dim"),
             block=self._triple("block dim"),
-            registers=self._number("nregs"),
-            shared_bytes=self._number("shmem"),
+            registers=self._number("nregs") if needs.registers is None else needs.registers,
+            shared_bytes=self._number("shmem")
+            if needs.shared_bytes is None
+            else needs.shared_bytes,
             shared_base=self._number("shmem base_addr", 16),
             local_base=self._number("local mem base_addr", 16),
             version=self._number("accelsim tracer version"),
             line_info=bool(self._number("enable lineinfo")),
+            stream=self._number("cuda stream id"),
+            unknown=tuple(key for key in self.lines if key not in KEYS),
         )
         if header.version > NEWEST_VERSION:
             raise self._error("accelsim tracer version", f"unknown; allowed: 0 to {NEWEST_VERSION}")
@@ -163,4 +197,5 @@ class _Fields:
 
     def _error(self, key: str, reason: str) -> UserError:
         line, text = self.lines[key]
-        return UserError(f"{self.path}:{line}: {key} = {text[:80]}: {reason}")
+        instead = f"; --set workload.{key}=NUMBER replaces it" if key in _REPLACED else ""
+        return UserError(f"{self.path}:{line}: {key} = {text[:80]}: {reason}{instead}")

@@ -22,6 +22,7 @@ from gpusim.core.warp_program import LaneChunk
 from gpusim.traces.application import MOST_EMPTY_BLOCKS, TraceLaunch
 from gpusim.traces.blocks import BlockTrace
 from gpusim.traces.code_lines import CODE_BASE
+from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.text import DAMAGES, Line, damage
 from gpusim.traces.traceg_block import Known, parse_block
 from gpusim.traces.traceg_header import KernelHeader, header_of
@@ -67,15 +68,15 @@ class _Index:
     decompressor: ZstdDecompressor
 
 
-def read_tracez_header(path: Path) -> KernelHeader:
-    """The header of a kernel.
+def read_tracez_header(path: Path, needs: LaunchNeeds) -> KernelHeader:
+    """The header of a kernel; see `gpusim.traces.traceg_header.read_header`.
 
     Raises:
         UserError: the file cannot be read, or its header is wrong.
     """
     with _opened(path) as file:
         text = _header_text(path, file)
-    return header_of(path, enumerate(text.splitlines(), 1))
+    return header_of(path, enumerate(text.splitlines(), 1), needs)
 
 
 @define(kw_only=True, eq=False)

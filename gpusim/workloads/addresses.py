@@ -11,8 +11,9 @@ from attrs import Attribute, define, field
 from numpy.typing import ArrayLike, NDArray
 
 from gpusim.core.errors import UserError
-from gpusim.core.warp_program import INACTIVE, SECTOR_BYTES, LaneChunk, Launch, Op
+from gpusim.core.warp_program import INACTIVE, SECTOR_BYTES, LaneChunk, Op
 from gpusim.traces.application import TraceApplication, TraceLaunch
+from gpusim.traces.options import trace_options
 from gpusim.workloads.builder import ApplicationSpec
 from gpusim.workloads.workload import Workload
 
@@ -33,6 +34,7 @@ class AddressOptions(TypedDict, total=False):
     compute: int
     in_flight: int
     warps_per_block: int
+    arrays: Sequence[tuple[int, int]]
 
 
 def workload_of(
@@ -51,7 +53,8 @@ def workload_of(
         **options: `width`, bytes that each lane accesses: 1, 2, 4 (default), 8 or 16; `compute`,
             arithmetic instructions before each access (0); `in_flight`, loads of a warp that may
             be under way when it makes the next one (1); `warps_per_block`: the warps, in order,
-            make thread blocks of this many warps (8).
+            make thread blocks of this many warps (8); `arrays`, base address and bytes of each
+            array (where pages come on demand: inferred from what is touched; else none is needed).
 
     Raises:
         UserError: the array has another shape or type, or something cannot be.
@@ -61,6 +64,8 @@ def workload_of(
     kinds = np.zeros(steps, bool) if stores is None else np.asarray(stores, bool)
     if kinds.shape != (steps,):
         raise UserError(f"stores has the shape {kinds.shape}: must be ({steps},), one a step")
+    arrays = [tuple(one) for one in options.pop("arrays", ())]
+    told = trace_options({"arrays": arrays} if arrays else {})
     application = AddressApplication(
         name=name, addresses=array.astype(np.int64), stores=kinds, **options
     )
@@ -72,8 +77,10 @@ def workload_of(
         "compute": application.compute,
         "in_flight": application.in_flight,
         "warps_per_block": application.warps_per_block,
+        **({"arrays": [list(one) for one in arrays]} if arrays else {}),
     }
-    spec = ApplicationSpec(name, application.start, origin=origin, warp_size=array.shape[2])
+    start = told.applied(application).start
+    spec = ApplicationSpec(name, start, origin=origin, warp_size=array.shape[2])
     return Workload(name, "array", 0, (spec,))
 
 
@@ -145,7 +152,7 @@ class AddressApplication(TraceApplication):
     in_flight: int = field(default=1, validator=_at_least(1))
     warps_per_block: int = field(default=8, validator=_at_least(1))
 
-    def launches(self) -> Iterator[Launch]:
+    def read_launches(self) -> Iterator[TraceLaunch]:
         warps, _, lanes = self.addresses.shape
         yield AddressLaunch(
             name=self.name,

@@ -170,10 +170,14 @@ def application_builder(entry: Entry, index: int, scale: str) -> ApplicationBuil
 
 
 class _TraceBuilder(ApplicationBuilder):
-    """A trace: it has no parameters."""
+    """A trace: its parameters are the options of `gpusim.traces.options`."""
 
     def __init__(self, chain: list[tuple[Entry, int]]) -> None:
+        from gpusim.traces.options import OPTIONS
+
         super().__init__(_table(*chain[0]))
+        self.allowed = OPTIONS
+        self._options: dict[str, object] = {}
         self._home, index = chain[-1]
         self._key: Key = ("applications", str(index), "trace")
         for entry, position in chain:
@@ -183,14 +187,15 @@ class _TraceBuilder(ApplicationBuilder):
                     raise UserError(f"{where}: a trace has no parameters")
 
     def override(self, key: str, value: object) -> None:
-        raise AssertionError(f"a trace has no parameter {key}")
+        self._options[key] = value
 
     def _start(self, seed: int) -> tuple[Callable[[], Application], dict[str, object]]:
         from gpusim.traces.open_trace import open_trace
+        from gpusim.traces.options import trace_options
 
         name = _table(self._home, int(self._key[1])).trace
         assert name is not None
-        trace = open_trace(self._home.path.parent / name)
+        trace = open_trace(self._home.path.parent / name, options=trace_options(self._options))
         self._inputs.extend(trace.files)
         applications, self._warp_size = trace.applications, trace.warp_size
         if len(applications) != 1:
@@ -198,7 +203,8 @@ class _TraceBuilder(ApplicationBuilder):
                 f"{self._home.place(self._key)} = {name!r}: holds {len(applications)} "
                 "applications; here it must be one"
             )
-        return partial(_renamed, applications[0].start, self.name), {"trace": name}
+        start = partial(_renamed, applications[0].start, self.name)
+        return start, {"trace": name, **self._options}
 
 
 def _renamed(start: Callable[[], Application], name: str) -> Application:

@@ -23,9 +23,6 @@ MOST_SEED = (1 << 63) - 1
 _TIMED = "timed."
 """In front of keys that tell how much of a workload is timed."""
 
-FREE, RECORDED = "free", "recorded"
-"""Paces of a trace: as fast as the machine can, or not before the times of its transactions."""
-
 
 @frozen(eq=False)
 class Workload:
@@ -158,37 +155,30 @@ def _timed(timed: Timed, key: str, value: object) -> Timed:
 def _is_trace(path: Path) -> bool:
     if not is_folder(path):
         return path.suffix != ".toml" and is_file(path)
-    from gpusim.traces.open_trace import LISTS
+    from gpusim.traces.open_trace import list_in
 
-    return any(is_file(path / name) for name in LISTS)
+    return list_in(path) is not None
 
 
 def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
     from gpusim.traces.open_trace import open_trace
+    from gpusim.traces.options import trace_options
 
-    pace = _pace(overrides or {})
-    trace = open_trace(path, paced=pace == RECORDED)
-    origin = {"trace": path.name, **({"pace": pace} if pace == RECORDED else {})}
+    told = dict(overrides or {})
+    trace = open_trace(path, options=trace_options(told))
+    origin: dict[str, object] = {"trace": path.name, **_stated(told)}
     specs = tuple(
         ApplicationSpec(
             one.name, one.start, one.share, one.instance, origin, trace.files, trace.warp_size
         )
         for one in trace.applications
     )
-    return Workload(
-        trace.name, trace.scale, trace.seed, specs, trace.relaunch, dict(overrides or {})
-    )
+    return Workload(trace.name, trace.scale, trace.seed, specs, trace.relaunch, told)
 
 
-def _pace(overrides: Mapping[str, object]) -> object:
-    """Whether a trace keeps to its times: the one parameter of a trace."""
-    for key in overrides:
-        if key != "pace":
-            raise UserError(f"--set workload.{key}: a trace has no parameter but pace")
-    pace = overrides.get("pace", FREE)
-    if pace not in (FREE, RECORDED):
-        raise UserError(f"--set workload.pace={pace}: allowed: {FREE}, {RECORDED}")
-    return pace
+def _stated(options: Mapping[str, object]) -> dict[str, object]:
+    """Options of a trace for the record, without those that say what holds anyway."""
+    return {key: value for key, value in options.items() if (key, value) != ("pace", "free")}
 
 
 def _check_names(names: list[str], entry: Entry) -> None:

@@ -96,8 +96,8 @@ def failure(path):
     ("line", "reason"),
     [
         ("0010 3 1 R4 LDG.E 1 R2 4 7 0x10 4", "address mode 7; allowed"),
-        ("0010 3 0 UTMALDG.2D 1 UR4 16 0x10 0 128 0 3 0", "UTMALDG: asynchronous copies and"),
-        ("0010 3 0 SYNCS.ARRIVE.TRANS64 1 R4 8 1 0x10 0 0", "SYNCS: asynchronous copies and"),
+        ("0010 3 0 UTMALDG.2D 1 UR4 16 0x10 0 128 0 5 0", "mode 5 of a copy in bulk; allowed"),
+        ("0010 3 0 FROB.X 1 R4 8 1 0x10 0 0", "opcode FROB comes with an address but is not"),
     ],
 )
 def test_a_wrong_instruction_has_its_line_in_the_text(tmp_path, line, reason):

@@ -52,6 +52,8 @@ def write(path: Path, text: str) -> Path:
         data = lzma.compress(data)
     elif path.suffix == ".gz":
         data = gzip.compress(data)
+    elif path.suffix == ".zst":
+        data = ZstdCompressor().compress(data)
     path.write_bytes(data)
     return path
 

@@ -20,12 +20,28 @@ P_LDG, P_LDS, P_PARAMETER, P_STG, P_STL = 140, 142, 145, 147, 148
 LAYOUTS = {"nvbit": (4, "<6B4H4HB1xIIQQQB1xH3B1x"), "newptx": (5, "<6B5H4HB3xII4xQQQB1xH3B1x")}
 
 
-def record(code, kind="nvbit", *, load=0, to=(), of=(), mask=ALL, pc=16, address=0, size=4):
-    """One record: every field at its place, those that are not read filled with noise."""
+def record(code, kind="nvbit", *, load=0, to=(), of=(), mask=ALL, pc=16, address=0, **more):
+    """One record: every field at its place, those that are not read filled with noise.
+
+    More fields: size, bytes a lane (4); operator, number of its cache operator.
+    """
     sources, layout = LAYOUTS[kind]
     registers = [*of, *[0] * (sources - len(of)), *to, *[0] * (4 - len(to))]
     head = (code, 1, load, 7, len(of), len(to), *registers, 16)
-    return struct.pack(layout, *head, mask, 3, pc, pc + 16, address, size, 9, 5, 6, 8)
+    return struct.pack(
+        layout,
+        *head,
+        mask,
+        3,
+        pc,
+        pc + 16,
+        address,
+        more.get("size", 4),
+        9,
+        5,
+        6,
+        more.get("operator", 8),
+    )
 
 
 def ptx(code, addresses=None, **fields):

@@ -279,7 +279,9 @@ class BlockScheduler(Component):
                 f"thread and {launch.shared_bytes} B of shared memory; an SM has "
                 f"sm.max_threads = {self._config.max_threads}, "
                 f"sm.registers = {self._config.registers}, "
-                f"sm.shared_memory = {self._config.shared_memory} B"
+                f"sm.shared_memory = {self._config.shared_memory} B; if it is a trace whose header "
+                "is wrong: --set workload.nregs=N, workload.shmem=BYTES, or "
+                "workload.ignore_resource_limits=true"
             )
         return blocks
 

@@ -1,0 +1,90 @@
+"""Arrays of a trace that names none: what its accesses touch, put together to spans.
+
+Demand paging needs arrays: they are what lies in the host's memory, is prefetched and evicted.  A
+trace of a program with managed memory has no copies to the device that would tell them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from attrs import evolve
+from numpy.typing import NDArray
+
+from gpusim.core.warp_program import INACTIVE, Buffer, LaneChunk
+from gpusim.traces.application import TraceApplication
+from gpusim.traces.blocks import CONSTANT_BASE
+from gpusim.traces.unread import Unread
+
+GAP_BYTES = 2 << 20
+"""Untouched bytes between two arrays, at least [our choice]: CUDA's managed allocations lie in
+blocks of 2 MiB of their own."""
+
+PAGE_BYTES = 4 << 10
+"""Arrays begin and end at such pages."""
+
+_SHIFT = PAGE_BYTES.bit_length() - 1
+
+
+def with_arrays(application: TraceApplication) -> TraceApplication:
+    """An application of a trace with arrays for all that it touches.
+
+    What lies in none of those that the trace names is inferred, which a notice tells.  This reads
+    the whole trace once, unless its format names all arrays.
+    """
+    if application.names_all_arrays:
+        return application
+    pages = touched_pages(application)
+    for array in application.buffers:
+        first, last = array.base >> _SHIFT, array.base + array.bytes - 1 >> _SHIFT
+        pages = pages[(pages < first) | (pages > last)]
+    arrays = arrays_of(pages)
+    if not arrays:
+        return application
+    total = sum(array.bytes for array in arrays)
+    told = "names no arrays" if not application.buffers else "does not name all arrays"
+    notice = (
+        f"the trace {told}: inferred {len(arrays)} from what it touches, {total} bytes in all; "
+        "--set workload.arrays=BASE:BYTES,... gives others"
+    )
+    return evolve(
+        application,
+        buffers=(*application.buffers, *arrays),
+        notices=(*application.notices, notice),
+    )
+
+
+def touched_pages(application: TraceApplication) -> NDArray[np.int64]:
+    """Numbers of all pages of 4 KiB that an application touches, increasing; no local memory."""
+    known = np.zeros(0, dtype=np.int64)
+    for launch in evolve(application, unread=Unread()).read_launches():
+        for block in range(launch.blocks):
+            known = np.union1d(known, _pages(launch.run_block(block, launch.warp_size)))
+    return known
+
+
+def _pages(chunks: Iterable[LaneChunk]) -> NDArray[np.int64]:
+    found = [np.zeros(0, dtype=np.int64)]
+    for chunk in chunks:
+        last = chunk.address + np.where(chunk.size > 0, chunk.size - 1, 0)[:, None, None]
+        used = (chunk.address != INACTIVE) & (chunk.address < CONSTANT_BASE)
+        found += [np.unique(chunk.address[used] >> _SHIFT), np.unique(last[used] >> _SHIFT)]
+    return np.unique(np.concatenate(found))
+
+
+def arrays_of(pages: NDArray[np.int64]) -> tuple[Buffer, ...]:
+    """Spans of touched pages, between which at least `GAP_BYTES` are untouched.
+
+    Args:
+        pages: (n,) numbers of pages of 4 KiB, increasing.
+    """
+    if not len(pages):
+        return ()
+    begins = np.flatnonzero(np.diff(pages) > GAP_BYTES >> _SHIFT) + 1
+    firsts = pages[np.concatenate(([0], begins))].tolist()
+    lasts = pages[np.concatenate((begins - 1, [len(pages) - 1]))].tolist()
+    return tuple(
+        Buffer(f"inferred {number}", first << _SHIFT, last + 1 - first << _SHIFT)
+        for number, (first, last) in enumerate(zip(firsts, lasts, strict=True))
+    )

@@ -1,0 +1,43 @@
+"""What a trace states and a run does not honour: counted while it is read, told once at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+COLUMNS = "columns of the file, not read"
+
+
+class Unread:
+    """Counts of one application, by reason and by what it was."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}
+
+    def note(self, reason: str, what: str, count: int = 1) -> None:
+        """Count something that is not honoured.
+
+        Args:
+            reason: why, and what happens instead; a part of a sentence.
+            what: its name, such as a base opcode.
+            count: how many of it.
+        """
+        self._counts.setdefault(reason, Counter())[what] += count
+
+    def copy(self) -> Unread:
+        """The same counts, which then grow on their own."""
+        made = Unread()
+        for reason, counts in self._counts.items():
+            for what, count in counts.items():
+                made.note(reason, what, count)
+        return made
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    def text(self) -> str:
+        """All counts: ``100 TEX, 3 SULD: accesses not in the trace, not modelled; 7 CCTL: …``."""
+        parts = []
+        for reason, counts in self._counts.items():
+            names = ", ".join(f"{count} {what}" for what, count in counts.most_common())
+            parts.append(f"{names}: {reason}")
+        return "; ".join(parts)

@@ -1,0 +1,191 @@
+"""What of a trace is not modelled is counted, and told in one warning."""
+
+import pytest
+
+import gpusim
+from gpusim.traces.open_trace import open_trace
+from gpusim.traces.sass import MEMORY_OPCODES, NO_DATA
+from gpusim.traces.sass_unmodelled import ARITHMETIC, UNMODELLED
+from gpusim.traces.unread import Unread
+from tests.traces.test_nvbit import by_thread, launch, opened, record, told
+from tests.traces.writing import EXIT, block, header, operations, used, write
+from tests.traces.writing_macsim import record as macsim_record
+from tests.traces.writing_macsim import write_kernel
+
+BASE = 0x7F1000000000
+
+
+def only_warning(path):
+    """The only warning of a run of a trace on a V100, behind the application's name."""
+    result = gpusim.simulate(gpusim.load_model("v100"), gpusim.load_workload(str(path)))
+    (warning,) = result.warnings
+    begin = f"{path.name.partition('.')[0]}: not all of the trace is modelled: "
+    assert warning.startswith(begin)
+    return warning.removeprefix(begin)
+
+
+def lines(*texts):
+    return [f"{16 * place:04x} {text}" for place, text in enumerate(texts)]
+
+
+def traceg(path, *texts, **changes):
+    return write(path, header(**changes) + block([[*lines(*texts), EXIT]]))
+
+
+def test_textures_and_surfaces_without_addresses(tmp_path):
+    texts = ["ffffffff 1 R4 TEX.LL 1 R2 0 0"] * 100 + ["ffffffff 1 R4 SULD.D.BA.1D 1 R2 0 0"] * 3
+    path = traceg(tmp_path / "k.traceg", *texts)
+    assert only_warning(path) == "100 TEX, 3 SULD: accesses not in the trace, not modelled"
+
+
+def test_with_addresses_they_are_accesses(tmp_path):
+    path = traceg(tmp_path / "k.traceg", f"1 1 R4 TEX.LL 1 R2 4 1 {BASE:#x} 0 0")
+    (kernel,) = open_trace(path).applications[0].start().launches()
+    (loaded,) = [used(lanes) for op, _, lanes in operations(kernel)[0] if op == "LOAD"]
+    assert loaded == {0: BASE}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f 1 R4 LDC 1 R2 0 0", "1 LDC: loads of constants"),
+        ("f 0 MEMBAR.SC.GPU 0 0 0", "1 MEMBAR: memory fences"),
+        ("f 0 CCTL.IVALL 0 0 0", "1 CCTL: cache control"),
+        ("f 0 NANOSLEEP 1 R2 0 0", "1 NANOSLEEP: waits for a time"),
+        ("f 0 USETMAXREG.DEALLOC.CTAPOOL 0 0 24", "1 USETMAXREG: registers moved"),
+        ("f 0 UCGABAR_ARV 0 0 0", "1 UCGABAR_ARV: clusters of blocks"),
+        ("f 1 R4 LDTM.x16 1 UR4 0 0", "1 LDTM: accesses to tensor memory"),
+        ("f 0 ACQBULK 0 0 0", "1 ACQBULK: launches that overlap"),
+        ("f 0 BAR.ARV 0 0 0", "1 BAR.ARV: barriers of some"),
+        ("f 0 BAR.SYNC 0 0 2", "1 BAR: barriers of some"),
+        ("f 1 R4 FROBNICATE.X 1 R2 0 0", "1 FROBNICATE.X: opcodes that gpusim does not know"),
+        ("f 1 R4 LDG.E 1 R2 0 0", "1 LDG: accesses not in the trace"),
+        (f"f 1 R4 LDG.E.EF 1 R2 4 1 {BASE:#x} 4 0", "1 LDG.E.EF: eviction priorities"),
+        (f"f 1 R4 LDG.E.LTC128B 1 R2 4 1 {BASE:#x} 4 0", "1 LDG.E.LTC128B: prefetches to L2"),
+        (f"f 1 R4 LDG.E.S8 1 R2 4 1 {BASE:#x} 4 0", "1 LDG.E.S8: the trace's width"),
+    ],
+)
+def test_what_an_instruction_says_in_vain(tmp_path, text, expected):
+    assert only_warning(traceg(tmp_path / "k.traceg", text)).startswith(expected)
+
+
+def test_nothing_is_told_of_what_no_lane_executes_and_of_plain_code(tmp_path):
+    path = traceg(
+        tmp_path / "k.traceg",
+        "00000000 1 R4 TEX.LL 1 R2 0 0",
+        f"f 1 R4 LDG.E.64.SYS 1 R2 8 1 {BASE:#x} 8 0",
+        "f 0 BAR.SYNC.DEFER_BLOCKING 0 0 0",
+        "f 1 R4 IMAD.WIDE 2 R4 R2 0 0",
+        "f 1 R4 F2FP.SATFINITE.E4M3.F32.PACK_AB 2 R4 R2 0 0",
+    )
+    result = gpusim.simulate(gpusim.load_model("v100"), gpusim.load_workload(str(path)))
+    assert not result.warnings
+
+
+@pytest.mark.parametrize(
+    ("opcode", "told", "bytes_"),
+    [
+        ("LDG.E.S8", 1, 1),
+        ("LDG.E.S16", 2, 2),
+        ("LDG.E.U8", 1, 1),
+        ("LDG.E.U16", 2, 2),
+        ("LDG.E.S8", 4, 4),  # the trace's field decides
+        ("LDG.E.64", 4, 8),  # a plain number of bits does
+        ("RED.E.ADD.F64.RN", 8, 8),
+        ("LDG.E.ENL2.256", 32, 32),
+    ],
+)
+def test_widths(tmp_path, opcode, told, bytes_):
+    path = traceg(tmp_path / "k.traceg", f"1 1 R4 {opcode} 1 R2 {told} 1 {BASE:#x} 0 0")
+    (kernel,) = open_trace(path).applications[0].start().launches()
+    assert [size for _, size, lanes in operations(kernel)[0] if lanes] == [bytes_]
+
+
+def test_headers_and_lists(tmp_path):
+    for number in (1, 2):
+        changes = {"cuda__stream__id": str(number), "cluster__dim": "(2,1,1)"}
+        write(tmp_path / f"kernel-{number}.traceg", header(**changes) + block([[EXIT]]))
+    path = write(
+        tmp_path / "kernelslist.g",
+        "# own\r\n\r\nMemcpyDtoH,0x10,4\r\nkernel-1.traceg\r\nMemsetD8,1\r\nkernel-2.traceg\r\n",
+    )
+    (application,) = open_trace(path).applications
+    assert application.unread.text() == (
+        "1 MemcpyDtoH, 1 MemsetD8: lines of the list of kernels, not modelled; "
+        "2 CUDA streams: their kernels run one after the other; "
+        "2 -cluster dim: lines of kernels' headers, not modelled"
+    )
+
+
+def test_each_run_counts_anew(tmp_path):
+    path = traceg(tmp_path / "k.traceg", "f 1 R4 TEX 1 R2 0 0")
+    workload = gpusim.load_workload(str(path))
+    model = gpusim.load_model("tiny")
+    first, second = (gpusim.simulate(model, workload).warnings for _ in range(2))
+    assert first == second
+    assert "1 TEX" in first[0]
+
+
+def test_an_imported_trace_tells_it_too(tmp_path):
+    from gpusim.traces.recorder import record_trace
+
+    path = traceg(tmp_path / "k.traceg", "f 1 R4 TEX 1 R2 0 0")
+    (told_then,) = record_trace(open_trace(path), tmp_path / "k.h5")
+    assert told_then == (
+        "not all of the trace is modelled: 1 TEX: accesses not in the trace, not modelled"
+    )
+    assert only_warning(tmp_path / "k.h5") == "1 TEX: accesses not in the trace, not modelled"
+
+
+def test_both_records_of_a_copy_to_shared_memory(tmp_path):
+    there = {lane: 16 * lane + 16 for lane in range(32)}
+    here = {lane: BASE + 16 * lane for lane in range(32)}
+    opcode = "LDGSTS.E.BYPASS.128"
+    _, (only,) = opened(
+        tmp_path / "run.txt",
+        launch(),
+        record("0,0,0", 0, opcode, there),
+        record("0,0,0", 0, opcode, here),
+    )
+    assert told(only, 0)[0] == [("SHARED", 4, {}), ("LOAD", 16, here), ("WAIT", 0, {})]
+
+
+def test_records_of_mem_trace(tmp_path):
+    application, (only,) = opened(
+        tmp_path / "run.txt",
+        launch(),
+        record("0,0,0", 0, "CCTL.IVALL", {0: BASE}),
+        by_thread("0,0,0", 0, "LDG.E.S8", 4, {0: BASE}),
+        by_thread("0,0,0", 0, "LDG.E.U8", 1, {0: BASE}),
+    )
+    unread = Unread()
+    only.unread = unread
+    assert [size for op, size, _ in told(only, 0)[0] if op == "LOAD"] == [4, 1]
+    assert unread.text().startswith("1 CCTL.IVALL: cache control, not modelled; 1 LDG.E.S8: the")
+    assert not application.unread
+
+
+def test_records_of_macsim(tmp_path):
+    records = [
+        macsim_record(120),  # TEX
+        macsim_record(90),  # MEMBAR
+        macsim_record(85, mask=1),  # ATOMG, which has no address there
+        macsim_record(200),
+        macsim_record(73, address=BASE, operator=3),  # LDG.cg
+        macsim_record(36),  # IMAD
+    ]
+    path = write_kernel(tmp_path / "Kernel0", {0: records})
+    (kernel,) = open_trace(path).applications[0].start().launches()
+    list(kernel.run_block(0, 32))
+    assert kernel.unread.text() == (
+        "1 TEX, 1 ATOMG: accesses not in the trace, not modelled; "
+        "1 MEMBAR: memory fences, not modelled: they wait for nothing; "
+        "1 opcode 200: opcodes that gpusim does not know, counted as arithmetic; "
+        "1 LDG: cache operators, not modelled: they access as plain ones do"
+    )
+
+
+def test_no_opcode_is_in_two_tables():
+    assert not ARITHMETIC & set(UNMODELLED)
+    assert not ARITHMETIC & set(MEMORY_OPCODES)
+    assert set(NO_DATA) <= set(UNMODELLED)
