@@ -34,7 +34,6 @@ class AddressOptions(TypedDict, total=False):
     compute: int
     in_flight: int
     warps_per_block: int
-    arrays: Sequence[tuple[int, int]]
 
 
 def workload_of(
@@ -42,6 +41,7 @@ def workload_of(
     *,
     stores: Sequence[bool] | None = None,
     name: str = "addresses",
+    arrays: Sequence[tuple[int, int]] = (),
     **options: Unpack[AddressOptions],
 ) -> Workload:
     """A workload of one launch, whose warps access the addresses of an array.
@@ -50,11 +50,12 @@ def workload_of(
         addresses: (warps, steps, lanes) bytes, 32 or 64 lanes; -1 where a lane takes no part.
         stores: (steps,) whether a step stores; default: all load.
         name: for results.
+        arrays: base address and bytes of each array; where pages come on demand, what lies in none
+            of them is inferred from what is touched.
         **options: `width`, bytes that each lane accesses: 1, 2, 4 (default), 8 or 16; `compute`,
             arithmetic instructions before each access (0); `in_flight`, loads of a warp that may
             be under way when it makes the next one (1); `warps_per_block`: the warps, in order,
-            make thread blocks of this many warps (8); `arrays`, base address and bytes of each
-            array (where pages come on demand: inferred from what is touched; else none is needed).
+            make thread blocks of this many warps (8).
 
     Raises:
         UserError: the array has another shape or type, or something cannot be.
@@ -64,8 +65,7 @@ def workload_of(
     kinds = np.zeros(steps, bool) if stores is None else np.asarray(stores, bool)
     if kinds.shape != (steps,):
         raise UserError(f"stores has the shape {kinds.shape}: must be ({steps},), one a step")
-    arrays = [tuple(one) for one in options.pop("arrays", ())]
-    told = trace_options({"arrays": arrays} if arrays else {})
+    told = trace_options({"arrays": list(arrays)} if arrays else {})
     application = AddressApplication(
         name=name, addresses=array.astype(np.int64), stores=kinds, **options
     )
