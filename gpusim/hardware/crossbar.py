@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Final
 
 import attr
+from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import CrossbarConfig
@@ -178,6 +179,57 @@ class OwnReturn(Sink):
         self._entrance.send(item, extra_cycles)
 
 
+@frozen(eq=False)
+class NetworkSite:
+    """Where a network stands in a machine.
+
+    Attributes:
+        env: the environment.
+        name: for reports.
+        config: what it is like.
+        clock: of the core.
+        path, index: of its counters, see `Component`.
+    """
+
+    env: EventLoop
+    name: str
+    config: CrossbarConfig
+    clock: Hertz
+    path: str = "crossbar"
+    index: int = 0
+
+
+@frozen(eq=False)
+class Ways:
+    """The ways through a network.
+
+    Attributes:
+        sources: number of entrances.
+        links: number of links.
+        more: cycles that every packet takes longer than the latency, also in an ideal network.
+        longer: by source and link, cycles that a packet takes longer than the latency (an ideal
+            network has none); None: none.
+        ahead: cycles that sources send ahead, which are a part of the way.
+    """
+
+    sources: int
+    links: int
+    more: int = 0
+    longer: list[list[int]] | None = None
+    ahead: int = 0
+
+    def cycles(self, latency: int) -> list[list[int]]:
+        """By source and link, cycles of a packet where the latency of the network is `latency`."""
+        longer = self.longer
+        return [
+            [
+                latency + self.more + (longer[source][link] if longer else 0)
+                for link in range(self.links)
+            ]
+            for source in range(self.sources)
+        ]
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Network(Component):
     """One direction of the crossbar: every entrance reaches every link.
@@ -189,51 +241,34 @@ class Network(Component):
     bandwidth.  An ideal network has neither latency nor limits.
 
     Args:
-        sources: number of entrances.
-        links: number of links.
+        site: where it stands.
+        ways: between its entrances and links.
         link_of: index of the link that a packet goes to.
         size: bytes of a packet.
-        path, instance: see `Component`.
-        more: cycles that every packet takes longer than the latency, also in an ideal network.
-        longer: by source and link, cycles that a packet takes longer than the latency (an ideal
-            network has none); None: none.
-        ahead: cycles that sources send ahead, which are a part of the way.
     """
 
     def __init__(
         self,
-        env: EventLoop,
-        name: str,
-        config: CrossbarConfig,
-        clock: Hertz,
-        sources: int,
-        links: int,
+        site: NetworkSite,
+        ways: Ways,
         link_of: Callable[[MemoryRequest], int],
         size: Callable[[MemoryRequest], int],
-        path: str = "crossbar",
-        instance: int = 0,
-        more: int = 0,
-        longer: list[list[int]] | None = None,
-        ahead: int = 0,
     ) -> None:
-        self.env = env
-        self.name = name
-        self.path = path
-        self.instance = instance
+        env = self.env = site.env
+        config = site.config
+        self.name = site.name
+        self.path = site.path
+        self.instance = site.index
         self.ideal = config.ideal
-        self.more = more
-        latency = config.latency.cycles(clock) + more
+        self.more = ways.more
         self.flit_bytes = config.bytes_per_cycle
         self.size = size
         self.counters = NetworkCounters()
-        ways = [
-            [latency + (longer[source][link] if longer else 0) for link in range(links)]
-            for source in range(sources)
-        ]
         self.entrances = [
-            Entrance(self, way, _depth(config, more, max(way) + ahead)) for way in ways
+            Entrance(self, way, _depth(config, ways.more, max(way) + ways.ahead))
+            for way in ways.cycles(config.latency.cycles(site.clock))
         ]
-        self.links = [Link(env, self.counters) for _ in range(links)]
+        self.links = [Link(env, self.counters) for _ in range(ways.links)]
         self.link_of = link_of
 
     # -- reports ---------------------------------------------------------------------------------

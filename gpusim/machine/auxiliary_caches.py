@@ -65,8 +65,8 @@ def build_sides(
     """The side caches of all systems; the SMs that they serve get to know them."""
     paths = []
     for system in systems:
-        for number, side in enumerate(system.domain.sides, system.domain.config.sm.count):
-            path = _build(env, config, system, stages, side, number, apps)
+        for side in system.domain.sides:
+            path = _build(env, config, system, stages, side, apps)
             for sm in side.sms:
                 sms[sm].sides[int(SIDE_OPS[side.name])] = path.unit
             paths.append(path)
@@ -79,10 +79,11 @@ def _build(
     system: MemorySystem,
     stages: TranslationStages,
     side: Side,
-    number: int,
     apps: int,
 ) -> SidePath:
-    """A side cache, to which the entrance and the link of a number belong."""
+    """A side cache; its entrance and its link come after those of the SMs."""
+    domain = system.domain
+    number = domain.config.sm.count + domain.sides.index(side)
     l1 = _as_l1(side.config)
     first_sm = side.sms.start
     own = _own_tlb(side.config)

@@ -36,6 +36,8 @@ from gpusim.hardware.cache.page_table_reads import (
 )
 from gpusim.hardware.crossbar import (
     Network,
+    NetworkSite,
+    Ways,
     by_line,
     by_near_line,
     by_return,
@@ -94,33 +96,21 @@ class MemorySystem:
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
         self.hashing = _bank_hash(config.l2)
+        entry = 0 if config.l2.entry is None else config.l2.entry.cycles(config.clock)
+        there = domain.partitions.ways_there(sms, domain.banks)
         self.requests = Network(
-            env,
-            f"crossbar.requests{self._suffix}",
-            config.crossbar,
-            config.clock,
-            len(sms),
-            banks,
+            self._network_site("requests"),
+            Ways(len(sms), banks, more=entry, longer=there),
             self._link_of(),
             request_bytes_beside_covered if config.knows_covered else request_bytes,
-            path="crossbar/requests",
-            instance=domain.index,
-            more=0 if config.l2.entry is None else config.l2.entry.cycles(config.clock),
-            longer=domain.partitions.ways_there(sms, domain.banks),
         )
+        back = domain.partitions.ways_back(sms, domain.banks)
+        ahead = config.l2.latency.cycles(config.clock)
         self.replies = Network(
-            env,
-            f"crossbar.replies{self._suffix}",
-            config.crossbar,
-            config.clock,
-            banks,
-            len(sms),
+            self._network_site("replies"),
+            Ways(banks, len(sms), longer=back, ahead=ahead),
             by_return(first_sm) if domain.sides else by_sm(first_sm),
             reply_bytes,
-            path="crossbar/replies",
-            instance=domain.index,
-            longer=domain.partitions.ways_back(sms, domain.banks),
-            ahead=config.l2.latency.cycles(config.clock),
         )
         self.banks = self._build_banks(levels, channel)
         way = way_to_dram(to_dram)
@@ -130,6 +120,17 @@ class MemorySystem:
         site = WalkersSite(env, config.walk, config.clock, table, apps, name, domain.index)
         self.walkers = Walkers(site, way)
         self.translations: Stage = self.walkers
+
+    def _network_site(self, way: str) -> NetworkSite:
+        config = self.domain.config
+        return NetworkSite(
+            self.env,
+            f"crossbar.{way}{self._suffix}",
+            config.crossbar,
+            config.clock,
+            f"crossbar/{way}",
+            self.domain.index,
+        )
 
     def _build_banks(self, levels: Levels, channel: Route) -> list[L2Bank]:
         """The banks of the L2 cache; those that keep copies for each other are introduced."""

@@ -22,10 +22,8 @@ class Pages:
     A change of a page and its shootdown in all components that keep its translation happen in one
     cycle; what that costs arises from the translations that are asked for again.
 
-    Args:
-        table: the page table of all address spaces.
-
     Attributes:
+        table: the page table of all address spaces.
         page_bytes: of the smallest pages.
         holders: TLB levels, walkers, stages of one's own.
         virtual: begins the shootdown of a page (None: all) where caches are virtual, which also
@@ -33,7 +31,7 @@ class Pages:
     """
 
     def __init__(self, table: PageTable) -> None:
-        self._table = table
+        self.table = table
         self.page_bytes = 1 << table.page_shift
         self.holders: list[Holder] = []
         self.virtual: Callable[[int | None], None] | None = None
@@ -42,35 +40,35 @@ class Pages:
 
     def map(self, tag: int, pfn: int, pages: int = 1, *, writable: bool = True) -> Mapping:
         """Map a page, of which no part is mapped yet (see `PageTable.map`)."""
-        return self._table.map(tag >> ASID_SHIFT, tag & VPN_MASK, pfn, pages, writable=writable)
+        return self.table.map(tag >> ASID_SHIFT, tag & VPN_MASK, pfn, pages, writable=writable)
 
     def unmap(self, tag: int) -> Mapping:
         """Take a page away, with its translations; it is mapped anew when it is asked for."""
-        mapping = self._table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+        mapping = self.table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
         self._tell(mapping)
-        self._table.unmap(mapping.asid, mapping.vpn)
+        self.table.unmap(mapping.asid, mapping.vpn)
         self._purge(mapping)
         return mapping
 
     def remap(self, tag: int, pfn: int | None = None) -> Mapping:
         """Move a page to another frame, a fresh one by default."""
-        old = self._table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+        old = self.table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
         self._tell(old)
-        self._table.remap(old.asid, old.vpn, pfn)
+        self.table.remap(old.asid, old.vpn, pfn)
         self._purge(old)
-        return self._table.walk(old.asid, old.vpn).mapping
+        return self.table.walk(old.asid, old.vpn).mapping
 
     def protect(self, tag: int, *, writable: bool) -> Mapping:
         """Give a page a permission."""
-        old = self._table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+        old = self.table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
         self._tell(old)
-        self._table.protect(old.asid, old.vpn, writable=writable)
+        self.table.protect(old.asid, old.vpn, writable=writable)
         self._purge(old)
-        return self._table.walk(old.asid, old.vpn).mapping
+        return self.table.walk(old.asid, old.vpn).mapping
 
     def promote(self, tag: int, pages: int, pfn: int | None = None) -> Mapping | None:
         """Make one page of several (see `PageTable.promote`); None: it cannot be."""
-        mapping = self._table.promote(tag >> ASID_SHIFT, tag & VPN_MASK, pages, pfn)
+        mapping = self.table.promote(tag >> ASID_SHIFT, tag & VPN_MASK, pages, pfn)
         if mapping is not None:
             self._tell(mapping)
             self._purge(mapping)
@@ -85,7 +83,7 @@ class Pages:
         """
         if self.virtual is not None:
             return self.promote(tag, pages)
-        return self._table.promote(tag >> ASID_SHIFT, tag & VPN_MASK, pages)
+        return self.table.promote(tag >> ASID_SHIFT, tag & VPN_MASK, pages)
 
     def shoot_down(self, tag: int | None) -> None:
         """Everything forgets a page (None: all), which stays mapped as it is."""

@@ -20,13 +20,14 @@ from gpusim.hardware.paging import (
     AccessCounters,
     DeviceMemory,
     Driver,
+    FaultSite,
     HostMemory,
     Link,
     PageFaults,
     Placement,
     WatchedWay,
 )
-from gpusim.hardware.walk import Memory, PageTable
+from gpusim.hardware.walk import Memory
 from gpusim.machine.pages import Pages
 from gpusim.machine.tenants import Tenant
 
@@ -35,7 +36,7 @@ class Paging:
     """All parts of demand paging; made before the memory system, and then connected to it.
 
     Args:
-        memories: by application, the physical memory that its pages lie in.
+        pages: the pages of all address spaces.
         drop: forgets the lines of a frame.
         seed: of the run.
 
@@ -49,8 +50,6 @@ class Paging:
         env: Environment,
         config: GpuConfig,
         tenants: Sequence[Tenant],
-        memories: Sequence[Memory],
-        table: PageTable,
         pages: Pages,
         drop: Callable[[Mapping], None],
         seed: int,
@@ -60,16 +59,15 @@ class Paging:
         self._config = config
         self._paging = paging = config.paging
         self._tenants = tenants
-        self._table = table
+        table = pages.table
         self._page = page = config.memory.page
-        self._memory_of = self._device_memories(memories, seed)
+        self._memory_of = self._device_memories(table.memories, seed)
         self._pinned = [frozenset(self._pinned_pages(tenant)) for tenant in tenants]
         remote = paging.migration != "fault"
         self.placement = Placement(
             pages,
             lambda tag: table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping,
             self._memory_of,
-            HOST_BASE // page,
             self._stays,
             remote,
             drop,
@@ -114,7 +112,7 @@ class Paging:
         return [made[memory] for memory in memories]
 
     def _host_memory(self) -> HostMemory:
-        paging, l2 = self._paging, self._config.l2
+        paging = self._paging
         accessed = None
         if paging.migration == "accesses":
             accessed = AccessCounters(
@@ -128,8 +126,7 @@ class Paging:
             self._env,
             self.link,
             paging.host_latency.cycles(self._config.clock),
-            l2.line,
-            l2.sectored,
+            self._config.l2,
             len(self._tenants),
             accessed,
         )
@@ -156,16 +153,8 @@ class Paging:
     def before(self, walkers: Stage, instance: int, several: bool) -> PageFaults:
         """The stage in front of the walkers of a domain."""
         name = f"faults[{instance}]" if several else "faults"
-        stage = PageFaults(
-            self._env,
-            name,
-            instance,
-            walkers,
-            self._config.walk.queue,
-            len(self._tenants),
-            self.driver.buffer,
-            self.driver.wake,
-        )
+        site = FaultSite(self._env, name, instance, self._config.walk.queue, len(self._tenants))
+        stage = PageFaults(site, walkers, self.driver.buffer, self.driver.wake)
         self.stages.append(stage)
         return stage
 

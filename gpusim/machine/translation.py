@@ -35,7 +35,6 @@ from gpusim.hardware.tlb import (
     forward_table_level,
     make_array,
 )
-from gpusim.hardware.walk import PageTable
 from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
 from gpusim.machine.pages import Pages
 
@@ -45,8 +44,7 @@ class TranslationStages:
 
     Args:
         system_of: by SM, the memory system behind its TLBs.
-        page_table: of all address spaces.
-        pages: what stages may do to pages; learns of all stages that hold translations.
+        pages: of all address spaces; learns of all stages that hold translations.
         apps: applications.
         fbt: forward–backward table of virtual caches, if there is one.
 
@@ -59,7 +57,6 @@ class TranslationStages:
         env: Environment,
         config: GpuConfig,
         system_of: Mapping[int, MemorySystem],
-        page_table: PageTable,
         pages: Pages,
         apps: int,
         fbt: Fbt | None,
@@ -67,7 +64,6 @@ class TranslationStages:
         self._env = env
         self._config = config
         self._system_of = system_of
-        self._page_table = page_table
         self._pages = pages
         self._apps = apps
         self._fbt = fbt
@@ -182,7 +178,7 @@ class TranslationStages:
         if name == FBT_LEVEL and self._fbt is not None:
             return ForwardTableArray(self._fbt.cached_under)
         if config.ideal:
-            return IdealArray(lambda asid, vpn: self._page_table.walk(asid, vpn).mapping)
+            return IdealArray(lambda asid, vpn: self._pages.table.walk(asid, vpn).mapping)
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self._config.clock)))
         array = make_array(in_cycles)
         most = array.traits().most_spaces

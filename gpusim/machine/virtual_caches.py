@@ -9,7 +9,7 @@ from gpusim.core.engine import Environment, Port
 from gpusim.core.request import MemoryRequest
 from gpusim.core.states import State
 from gpusim.hardware.cache import L1Cache, L2Bank, LeadingNames, TranslatedMisses
-from gpusim.hardware.fbt import Fbt, make_table, page_lines_shift
+from gpusim.hardware.fbt import Fbt, FbtSite, make_table, page_lines_shift
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import PageTable
 from gpusim.machine.pages import Holder
@@ -28,21 +28,19 @@ def build_fbt(
         return None
     page, line = config.memory.page, config.l2.line
     crossbar = 0 if config.crossbar.ideal else config.crossbar.latency.cycles(clock)
-    return Fbt(
+    site = FbtSite(
         env,
         fbt,
         clock,
-        make_table(fbt, config),
+        apps,
         page_lines_shift(fbt, page, line),
         page.bit_length() - line.bit_length(),
         line,
-        page_table,
-        apps,
-        channel,
         fbt.trip.cycles(clock) + crossbar,
         State.TLB,
         State.TLB + len(config.tlb),
     )
+    return Fbt(site, make_table(fbt, config), page_table, channel)
 
 
 def leading_names(config: GpuConfig, fbt: Fbt | None, apps: int) -> LeadingNames | None:

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 from gpusim.core.engine import NEVER
-from gpusim.hardware.dram.bank import Bank, Rank
+from gpusim.hardware.dram.bank import Rank
 from gpusim.hardware.dram.bus import CommandBus
 from gpusim.hardware.dram.plan import ACTIVATE, COLUMN, IDLE, PRECHARGE, REFRESH, BankPlan
-from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
 from gpusim.hardware.dram.refresh import Refresh
 from gpusim.hardware.dram.waiting import Waiting
 
@@ -27,8 +26,8 @@ class Chooser:
 
     Args:
         plan: what the banks need.
-        queues, bus, refresh: of the channel.
-        ranks, banks: of the channel, by index.
+        bus, refresh: of the channel.
+        ranks: of the channel, by index.
         activate_clocks: DRAM clocks that an activation is on the command bus.
 
     Attributes:
@@ -60,15 +59,13 @@ class Chooser:
     def __init__(
         self,
         plan: BankPlan,
-        queues: ReadWriteQueues,
         bus: CommandBus,
         refresh: Refresh,
         ranks: list[Rank],
-        banks: list[Bank],
         activate_clocks: int,
     ) -> None:
         self._plan = plan
-        self._queues = queues
+        self._queues = plan.queues
         self._columns = plan.columns
         self._activations = plan.activations
         self._precharges = plan.precharges
@@ -76,7 +73,7 @@ class Chooser:
         self._refresh = refresh
         self._refreshing = refresh.pending
         self._ranks = ranks
-        self._banks = banks
+        self._banks = plan.banks
         self._activate_ahead = activate_clocks - 1
         self._column: Waiting | None = None
         self.column_clock = self.clock = -1

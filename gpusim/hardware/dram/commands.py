@@ -76,12 +76,11 @@ class Commands:
             phase = timing.REFI * (channel % config.channels) // config.channels
         self._refresh = refresh = Refresh(ranks, timing.REFI, phase)
         self._plan = plan = BankPlan(banks, self.queues)
-        self._chooser = Chooser(plan, self.queues, bus, refresh, ranks, banks, clocks)
+        self._chooser = Chooser(plan, bus, refresh, ranks, clocks)
         self._issuer = Issuer(
             plan,
             bus,
             refresh,
-            banks,
             timing,
             activate_clocks=clocks,
             closed_page=config.page_policy == "closed",

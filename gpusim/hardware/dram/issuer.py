@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.hardware.dram.bank import CLOSED, Bank
+from gpusim.hardware.dram.bank import CLOSED
 from gpusim.hardware.dram.bus import CommandBus
 from gpusim.hardware.dram.counters import ChannelCounters
 from gpusim.hardware.dram.plan import BankPlan
@@ -17,7 +17,6 @@ class Issuer:
     Args:
         plan: what the banks need.
         bus, refresh: of the channel.
-        banks: of the channel, by index.
         timing: in DRAM clocks.
         activate_clocks: DRAM clocks that an activation is on the command bus.
         closed_page: whether a row that no request needs is closed after a column access.
@@ -44,7 +43,6 @@ class Issuer:
         plan: BankPlan,
         bus: CommandBus,
         refresh: Refresh,
-        banks: list[Bank],
         timing: Timing,
         *,
         activate_clocks: int,
@@ -53,7 +51,7 @@ class Issuer:
         self._plan = plan
         self._bus = bus
         self._refresh = refresh
-        self._banks = banks
+        self._banks = plan.banks
         self._timing = timing
         self._activate_clocks = activate_clocks
         self._closed_page = closed_page

@@ -31,11 +31,9 @@ class BankPlan:
 
     It asks the queue (`DramQueue.best`) only about banks for which the answer may have changed.
 
-    Args:
-        banks: by index.
-        queues: of the channel.
-
     Attributes:
+        banks: of the channel, by index.
+        queues: of the channel.
         columns: the column accesses that are next in open rows, by `Waiting.due`: row hits of the
             queue that is served, and requests whose row was opened for them.
         activations: banks whose next command is an activation, by `Bank.age`.
@@ -44,18 +42,18 @@ class BankPlan:
     """
 
     __slots__ = (
-        "_banks",
         "_openings",
-        "_queues",
         "activations",
+        "banks",
         "columns",
         "opened",
         "precharges",
+        "queues",
     )
 
     def __init__(self, banks: list[Bank], queues: ReadWriteQueues) -> None:
-        self._banks = banks
-        self._queues = queues
+        self.banks = banks
+        self.queues = queues
         self._openings = 0
         self.columns: list[Waiting] = []
         self.activations: list[Bank] = []
@@ -66,10 +64,10 @@ class BankPlan:
 
     def accepted(self, waiting: Waiting) -> None:
         """A request has come into its queue."""
-        queues = self._queues
+        queues = self.queues
         if waiting.write is not queues.draining:
             return
-        bank, served = self._banks[waiting.bank], queues.served
+        bank, served = self.banks[waiting.bank], queues.served
         if not bank.step or served.best(bank.index, bank.row) is not bank.next:
             self.renew(bank)
         if served.changed:
@@ -77,7 +75,7 @@ class BankPlan:
 
     def row_opened(self, bank: Bank, waiting: Waiting) -> None:
         """A row was opened for `waiting`, which leaves its queue: its column access is next."""
-        queues = self._queues
+        queues = self.queues
         queues.remove(waiting)
         self._openings += 1
         bank.opened_for = waiting
@@ -97,7 +95,7 @@ class BankPlan:
 
     def column_done(self, bank: Bank, waiting: Waiting) -> None:
         """The last column access of a request is done."""
-        queues = self._queues
+        queues = self.queues
         if waiting.opened:
             bank.opened_for = None
             self.columns.remove(waiting)
@@ -110,7 +108,7 @@ class BankPlan:
 
     def turn(self) -> None:
         """Serve the other queue; rows that were opened for a request stay open for it."""
-        queues, banks = self._queues, self._banks
+        queues, banks = self.queues, self.banks
         queues.turn()
         for waiting in [one for one in self.columns if not one.opened]:
             self.renew(banks[waiting.bank])
@@ -127,7 +125,7 @@ class BankPlan:
         """Whether a request of the queue that is served needs the open row, or its opener does."""
         if bank.opened_for is not None:
             return True
-        best = self._queues.served.best(bank.index, bank.row)
+        best = self.queues.served.best(bank.index, bank.row)
         return best is not None and best.row == bank.row
 
     def renew(self, bank: Bank) -> None:
@@ -142,7 +140,7 @@ class BankPlan:
         elif old is not None:
             self.columns.remove(old)
         row = bank.row
-        best = bank.next = self._queues.served.best(bank.index, row)
+        best = bank.next = self.queues.served.best(bank.index, row)
         if best is None:
             bank.step = IDLE
             return
@@ -162,9 +160,9 @@ class BankPlan:
 
     def _renew_changed(self) -> None:
         """Renew the banks that the queue named."""
-        changed = self._queues.served.changed
+        changed = self.queues.served.changed
         while changed:
-            self.renew(self._banks[changed.pop()])
+            self.renew(self.banks[changed.pop()])
 
     def _add_activation(self, bank: Bank) -> None:
         bank.step = ACTIVATE

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import attr
 
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Port
+from gpusim.core.engine import Port
 from gpusim.core.metrics import FRACTION, Metric, Ratio, Total, declare_metrics
 from gpusim.core.request import line_in_page
+from gpusim.hardware.fbt.site import FbtSite
 from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
 
 Done = Callable[[], None]
@@ -98,31 +99,28 @@ class Purges:
     A probe takes one line, does nothing to L1 caches (which are not coherent), and unlocks.
 
     Args:
-        trip: cycles of a message to an L2 bank.
-        l1_trip: cycles of a message to an L1 cache, and of its answer.
+        site: of the table.
+        table: its entries.
+        timers: what the process of the table does later: functions and their arguments.
         released: called with each page that is unlocked or gone.
     """
 
     def __init__(
         self,
-        env: EventLoop,
+        site: FbtSite,
         table: ForwardBackwardTable,
-        lines_shift: int,
-        line_bytes: int,
-        trip: int,
-        l1_trip: int,
         timers: Port[tuple[Any, ...]],
         released: Callable[[Page], None],
     ) -> None:
         self.counters = PurgeCounters()
         self.banks: Sequence[Bank] = ()
         self.l1s: Sequence[L1] = ()
-        self._env = env
+        self._env = site.env
         self._table = table
-        self._lines_shift = lines_shift
-        self._line_bytes = line_bytes
-        self._trip = trip
-        self._l1_trip = l1_trip
+        self._lines_shift = site.lines_shift
+        self._line_bytes = site.line_bytes
+        self._trip = site.trip
+        self._l1_trip = site.l1_trip
         self._timers = timers
         self._released = released
         self._by_frame: dict[int, Purge] = {}

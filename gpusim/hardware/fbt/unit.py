@@ -8,9 +8,8 @@ from typing import Any
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import FbtConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe
+from gpusim.core.engine import NEVER, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.request import (
@@ -20,11 +19,11 @@ from gpusim.core.request import (
     line_in_page,
     page_of_line,
 )
-from gpusim.files.units import Hertz
 from gpusim.hardware.fbt.entrance import Entrance
 from gpusim.hardware.fbt.inputs import FbtCounters, Holder, Miss, Permissions, VirtualBank
 from gpusim.hardware.fbt.purge import L1, Purges
 from gpusim.hardware.fbt.shootdowns import Shootdowns
+from gpusim.hardware.fbt.site import FbtSite
 from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
 from gpusim.hardware.fbt.write_backs import WriteBacks, WrittenLine
 
@@ -39,14 +38,10 @@ class Fbt(Component):
     a page that is being purged, and a translation that a shootdown overtook is asked for again.
 
     Args:
-        config, table: the table.
-        lines_shift: lines of one of its pages, as a power of two.
-        page_lines_shift: those of a page of memory.
-        line_bytes: bytes of a line.
+        site: where it stands.
+        table: its entries.
         permissions: the page table.
         channel: DRAM channel of an address, for write-backs.
-        l1_trip: cycles of a message to an L1 cache.
-        tlb_state, fbt_state: states of a warp whose translation is at the TLBs, and here.
     """
 
     name = "fbt"
@@ -58,34 +53,25 @@ class Fbt(Component):
 
     def __init__(
         self,
-        env: EventLoop,
-        config: FbtConfig,
-        clock: Hertz,
+        site: FbtSite,
         table: ForwardBackwardTable,
-        lines_shift: int,
-        page_lines_shift: int,
-        line_bytes: int,
         permissions: Permissions,
-        apps: int,
         channel: Callable[[int], Port[MemoryRequest]],
-        l1_trip: int,
-        tlb_state: int,
-        fbt_state: int,
     ) -> None:
-        self.env = env
-        self.latency = config.latency.cycles(clock)
-        self.trip = config.trip.cycles(clock)
+        env = self.env = site.env
+        self.latency = site.config.latency.cycles(site.clock)
+        self.trip = site.trip
         self.table = table
-        self._tlb_state = tlb_state
-        self.counters = [FbtCounters() for _ in range(apps)]
+        self._tlb_state = site.tlb_state
+        self.counters = [FbtCounters() for _ in range(site.apps)]
         self.on_fault: Probe[[int, int, int, int]] = Probe()
         """Cycle, application, tagged line of a read-write synonym, its tagged leading line."""
-        self.lines_shift = lines_shift
-        self._line_mask = (1 << lines_shift) - 1
-        self._sub_shift = page_lines_shift - lines_shift
-        self._line_bytes = line_bytes
+        self.lines_shift = site.lines_shift
+        self._line_mask = (1 << site.lines_shift) - 1
+        self._sub_shift = site.page_lines_shift - site.lines_shift
+        self._line_bytes = site.line_bytes
         self._permissions = permissions
-        self._fbt_state = fbt_state
+        self._fbt_state = site.fbt_state
         self._banks: Sequence[VirtualBank] = ()
         self._translated: Port[Miss] = Port(env, "fbt.translated")
         self._notices: Port[tuple[Any, ...]] = Port(env, "fbt.notices", self.trip)
@@ -93,18 +79,9 @@ class Fbt(Component):
         self._again: deque[Miss] = deque()
         self._waiting: dict[int, list[Miss]] = {}
         """By frame of the page that has to be unlocked or gone first."""
-        self.purges = Purges(
-            env,
-            self.table,
-            lines_shift,
-            line_bytes,
-            self.trip,
-            l1_trip,
-            self._timers,
-            self._released,
-        )
+        self.purges = Purges(site, table, self._timers, self._released)
         self.shootdowns = Shootdowns(self.table, self._sub_shift, self.purges)
-        self.entrance = Entrance(env, self.shootdowns, self._translated, tlb_state)
+        self.entrance = Entrance(env, self.shootdowns, self._translated, site.tlb_state)
         self._write_backs = WriteBacks(env, self.latency, channel, self.purges)
         self.process = env.start(self._run())
         for port in (self._translated, self._notices, self._timers, self._write_backs.port):

@@ -14,7 +14,7 @@ from gpusim.hardware.paging.eviction import Eviction
 from gpusim.hardware.paging.fault import Fault, FaultBuffer
 from gpusim.hardware.paging.host import HEADER_BYTES, HOST_BASE, HostMemory
 from gpusim.hardware.paging.link import Link
-from gpusim.hardware.paging.page_faults import PageFaults
+from gpusim.hardware.paging.page_faults import FaultSite, PageFaults
 from gpusim.hardware.paging.placement import Placement
 from gpusim.hardware.paging.prefetch import PagePrefetch, Resident
 
@@ -27,6 +27,7 @@ __all__ = [
     "Eviction",
     "Fault",
     "FaultBuffer",
+    "FaultSite",
     "HostMemory",
     "Link",
     "PageFaults",

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 import attr
 
+from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port
@@ -47,7 +48,7 @@ class HostMemory(Component):
 
     Args:
         latency: of the host's memory, in cycles.
-        line: bytes of a request, unless they are of sectors.
+        l2: the cache whose lines, or sectors, are asked for.
         announce: called with the address of every read or write; None: accesses are not counted.
 
     Attributes:
@@ -64,8 +65,7 @@ class HostMemory(Component):
         env: EventLoop,
         link: Link,
         latency: int,
-        line: int,
-        sectored: bool,
+        l2: L2Config,
         apps: int,
         announce: Callable[[int], None] | None,
     ) -> None:
@@ -74,8 +74,8 @@ class HostMemory(Component):
         self.requests: Port[MemoryRequest] = Port(env, "host.requests")
         self._link = link
         self._latency = latency
-        self._line = line
-        self._sectored = sectored
+        self._line = l2.line
+        self._sectored = l2.sectored
         self._announce = announce
         self._reading: Port[MemoryRequest] = Port(env, "host.reading")
         self.process = env.start(self._run())

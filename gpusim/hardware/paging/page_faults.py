@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from typing import ClassVar, Final
 
 import attr
+from attrs import frozen
 
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port
@@ -42,6 +43,25 @@ declare_metrics(
 )
 
 
+@frozen(eq=False)
+class FaultSite:
+    """Where the stage of a domain stands in a machine.
+
+    Attributes:
+        env: the environment.
+        name: for reports.
+        index: number of the domain.
+        queue: translations that fit into `requests`.
+        apps: applications that share the machine.
+    """
+
+    env: EventLoop
+    name: str
+    index: int
+    queue: int
+    apps: int
+
+
 class PageFaults(Stage):
     """Sends translations on to the walkers, and keeps those whose pages are not there.
 
@@ -49,8 +69,7 @@ class PageFaults(Stage):
     again (`replay`); what finds no page again is a fault again.
 
     Args:
-        name: for reports.
-        instance: number of its domain.
+        site: where it stands.
         walkers: the stage below.
         buffer: shared by all stages of a machine.
         wake: called when the buffer has something for the driver.
@@ -65,18 +84,17 @@ class PageFaults(Stage):
 
     def __init__(
         self,
-        env: EventLoop,
-        name: str,
-        instance: int,
+        site: FaultSite,
         walkers: Stage,
-        queue: int,
-        apps: int,
         buffer: FaultBuffer,
         wake: Callable[[], None],
     ) -> None:
-        super().__init__(name, "faults", instance, Port(env, f"{name}.requests", depth=queue))
+        env, name = site.env, site.name
+        super().__init__(
+            name, "faults", site.index, Port(env, f"{name}.requests", depth=site.queue)
+        )
         self.env = env
-        self.counters = [FaultCounters() for _ in range(apps)]
+        self.counters = [FaultCounters() for _ in range(site.apps)]
         self._walkers = walkers.requests
         self._buffer = buffer
         self._tell_driver = wake

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.stage import Pages
 from gpusim.hardware.paging.device_memory import DeviceMemory
+from gpusim.hardware.paging.host import HOST_BASE
 
 
 class Placement:
@@ -16,7 +17,6 @@ class Placement:
         pages: the pages of all address spaces.
         map_new: maps a page that is not mapped to a free frame.
         memory_of: by application, the device memory that its pages lie in.
-        first_host_frame: frames from it on are the host's memory.
         stays: whether a page stays with the host, whatever happens.
         remote: whether all pages are with the host until something else moves them.
         drop: forgets the lines of a frame, which has another page now.
@@ -27,7 +27,6 @@ class Placement:
         pages: Pages,
         map_new: Callable[[int], Mapping],
         memory_of: Sequence[DeviceMemory],
-        first_host_frame: int,
         stays: Callable[[int], bool],
         remote: bool,
         drop: Callable[[Mapping], None],
@@ -35,7 +34,7 @@ class Placement:
         self._pages = pages
         self._map_new = map_new
         self._memory_of = memory_of
-        self._first_host_frame = first_host_frame
+        self._first_host_frame = HOST_BASE // pages.page_bytes
         self._stays = stays
         self._remote = remote
         self._drop = drop

@@ -65,10 +65,11 @@ class PageTable:
     Args:
         page_bytes: of the smallest pages: 4 KiB, 64 KiB or 2 MiB.
         levels: of 4 KiB pages.
-        memories: by address space, where its pages and tables lie.
+        memories: see below.
         table_entries: of a table, which fills 4 KiB: 512 of 8 bytes; a power of two.
 
     Attributes:
+        memories: by address space, where its pages and tables lie.
         levels: of a walk of the smallest pages, the longest there is.
         mapped_pages: mappings made when pages were first asked for, and by `map`.
         on_demand: whether pages are mapped only once they are on the device (`look`).
@@ -85,7 +86,7 @@ class PageTable:
         self._depth = levels
         self.levels = levels - self._unit // self._index_bits
         self._reach_bits = max(levels * _REACH_BITS - self._unit, 0)
-        self._memories = memories
+        self.memories = memories
         self._tables: dict[tuple[int, int, int], int] = {}
         self._paths: dict[int, PagePath] = {}
         """By tagged page, each page of a larger one by itself."""
@@ -147,7 +148,7 @@ class PageTable:
         self._arrays[asid] = sorted(
             (one.base >> shift, (one.base + max(one.bytes, 1) - 1) >> shift) for one in arrays
         )
-        memory = self._memories[asid]
+        memory = self.memories[asid]
         memory.allocator.begin(asid, arrays)
         if not memory.eager or self.on_demand:
             return
@@ -289,7 +290,7 @@ class PageTable:
 
     def _new_frames(self, asid: int, vpn: int) -> Frames:
         """Frames that no page lies in."""
-        frames = self._memories[asid].new_frames(asid, vpn)
+        frames = self.memories[asid].new_frames(asid, vpn)
         self._given[frames.pfn] = frames.pages
         return frames
 
@@ -306,7 +307,7 @@ class PageTable:
             if pages and not any(self._users.get(one) for one in range(frame, frame + pages)):
                 del self._given[frame]
                 vpn = mapping.vpn + frame - mapping.pfn
-                self._memories[mapping.asid].free(mapping.asid, vpn, frame, pages)
+                self.memories[mapping.asid].free(mapping.asid, vpn, frame, pages)
             frame += pages or 1
 
     def _trace(self, asid: int, vpn: int, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -327,7 +328,7 @@ class PageTable:
         key = (asid, level, prefix)
         address = self._tables.get(key)
         if address is None:
-            address = self._memories[asid].new_table()
+            address = self.memories[asid].new_table()
             self._tables[key] = address
         return address
 

@@ -41,14 +41,11 @@ class Parts:
         self.bus = CommandBus(config.row_bus)
         self.refresh = Refresh(self.ranks, self.timing.REFI)
         self.plan = BankPlan(self.banks, self.queues)
-        self.chooser = Chooser(
-            self.plan, self.queues, self.bus, self.refresh, self.ranks, self.banks, 1
-        )
+        self.chooser = Chooser(self.plan, self.bus, self.refresh, self.ranks, 1)
         self.issuer = Issuer(
             self.plan,
             self.bus,
             self.refresh,
-            self.banks,
             self.timing,
             activate_clocks=1,
             closed_page=closed_page,

@@ -12,7 +12,7 @@ from gpusim.config.schema import CrossbarConfig
 from gpusim.core.engine import Environment
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.files.units import Hertz, cycles
-from gpusim.hardware.crossbar import Network, reply_bytes, request_bytes
+from gpusim.hardware.crossbar import Network, NetworkSite, Ways, reply_bytes, request_bytes
 from tests.examples import examples
 
 CLOCK = Hertz(1_000_000_000)
@@ -50,16 +50,14 @@ def test_every_packet_comes_out_when_it_should(
     latency: int, ideal: bool, script: list[tuple[int, ...]], longer: list[list[int]] | None
 ) -> None:
     env = Environment()
+    site = NetworkSite(
+        env, "network", CrossbarConfig(cycles(latency), 32, queue=1000, ideal=ideal), CLOCK
+    )
     network = Network(
-        env,
-        "network",
-        CrossbarConfig(cycles(latency), 32, queue=1000, ideal=ideal),
-        CLOCK,
-        3,
-        3,
+        site,
+        Ways(3, 3, longer=longer),
         lambda request: script[request.address][2],
         lambda request: 32 * script[request.address][3],
-        longer=longer,
     )
     out: list[list[tuple[int, int]]] = [[], [], []]
 
@@ -107,13 +105,10 @@ def test_every_packet_comes_out_when_it_should(
 
 def test_a_source_waits_while_its_packets_fill_the_queue() -> None:
     env = Environment()
+    site = NetworkSite(env, "network", CrossbarConfig(cycles(5), 32, queue=2), CLOCK)
     network = Network(
-        env,
-        "network",
-        CrossbarConfig(cycles(5), 32, queue=2),
-        CLOCK,
-        2,
-        1,
+        site,
+        Ways(2, 1),
         lambda _: 0,
         lambda _: 8,
     )
@@ -161,16 +156,14 @@ def test_packet_sizes() -> None:
 def test_a_pipelined_way_costs_no_bandwidth(pipelined: bool, flits: int, expected: float) -> None:
     """By Little's law: 2 packets in 12 cycles, 5 of them ahead and 7 in the network, or all."""
     env = Environment()
+    site = NetworkSite(
+        env, "network", CrossbarConfig(cycles(7), 32, queue=2, pipelined=pipelined), CLOCK
+    )
     network = Network(
-        env,
-        "network",
-        CrossbarConfig(cycles(7), 32, queue=2, pipelined=pipelined),
-        CLOCK,
-        1,
-        1,
+        site,
+        Ways(1, 1, ahead=5),
         lambda _: 0,
         lambda _: 32 * flits,
-        ahead=5,
     )
     source, link = network.entrances[0], network.links[0]
     taken: list[int] = []

@@ -1,0 +1,42 @@
+"""The site of the forward–backward table: what the machine hands to its process."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from gpusim.config.schema import FbtConfig
+from gpusim.core.engine import EventLoop
+from gpusim.files.units import Hertz
+
+
+@frozen(eq=False)
+class FbtSite:
+    """Where the table stands in a machine.
+
+    Attributes:
+        env: the environment.
+        config: what it is like.
+        clock: of the core.
+        apps: applications that share the machine.
+        lines_shift: lines of one of its pages, as a power of two.
+        page_lines_shift: lines of a page of memory, as a power of two.
+        line_bytes: bytes of a line.
+        l1_trip: cycles of a message to an L1 cache, and of its answer.
+        tlb_state, fbt_state: states of a warp whose translation is at the TLBs, and at the table.
+    """
+
+    env: EventLoop
+    config: FbtConfig
+    clock: Hertz
+    apps: int
+    lines_shift: int
+    page_lines_shift: int
+    line_bytes: int
+    l1_trip: int
+    tlb_state: int
+    fbt_state: int
+
+    @property
+    def trip(self) -> int:
+        """Cycles of a message to an L2 bank."""
+        return self.config.trip.cycles(self.clock)
