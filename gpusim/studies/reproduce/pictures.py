@@ -11,6 +11,7 @@ from attrs import frozen
 
 from gpusim.studies.reproduce.tables import AVERAGE, Change, unchanged
 from gpusim.views.plots import (
+    Rows,
     Stated,
     bar_groups,
     height_of_dots,
@@ -103,10 +104,9 @@ def _dots(shown: list[tuple[Bars, pd.DataFrame]], order: list[str]) -> Picture:
             table.loc[order],
             baseline=part.line,
             geomean=part.geomean,
-            last=means,
+            rows=Rows(sort=False, means=means),
             limit=part.limit,
             xlabel=part.label,
-            sort=False,
             ax=axes,
         )
         axes.set_ylim(rows - 0.4, -0.6)  # as high in all panels

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,7 +14,7 @@ from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.labels import legend_above, name_ticks, name_values
 from gpusim.views.plots.ratios import geometric_mean, ratio_label, ratios_of
-from gpusim.views.plots.style import HATCHES, axes_or_new, styled
+from gpusim.views.plots.style import HATCHES, Frame, axes_or_new, styled
 
 GROUP = 0.8
 """Width of the bars of a program; the programs stand 1 apart."""
@@ -32,9 +34,7 @@ def bar_groups(
     speedup: bool = False,
     geomean: bool = True,
     limit: float | None = None,
-    ylabel: str = "",
-    title: str = "",
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Groups of bars: one group a row (program), one bar a column (design).
 
@@ -47,9 +47,8 @@ def bar_groups(
         speedup: divide the baseline by the others: times become speedups.
         geomean: a last group of geometric means over the programs.
         limit: end of the axis; bars that are cut off there tell their values.
-        ylabel: default: what the baseline makes of the numbers.
-        title: above the legend.
-        ax: default: a new figure, one column wide.
+        **frame: as `Frame`; the default of `ylabel` is what the baseline makes of the numbers, and
+            a new figure is one column wide.
 
     Raises:
         PlotError: no such baseline, nothing to draw, or a number that is not positive where there
@@ -58,7 +57,7 @@ def bar_groups(
     values = ratios_of(data, baseline, speedup, geomean)
     if limit is not None and limit <= 0:
         raise PlotError(f"an axis from 0 to {limit}; allowed: a limit above 0")
-    axes = axes_or_new(ax)
+    axes = axes_or_new(frame.get("ax"))
     places = np.arange(len(values), dtype=float)
     if geomean:
         places = np.append(places, len(values) + APART)
@@ -91,8 +90,9 @@ def bar_groups(
     axes.set_ylim(0, limit)
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     axes.grid(axis="y")
-    name_values(axes, ylabel or ratio_label(baseline, speedup))
-    legend_above(axes, title)
+    axes.set_xlabel(frame.get("xlabel", ""))
+    name_values(axes, frame.get("ylabel") or ratio_label(baseline, speedup))
+    legend_above(axes, frame.get("title", ""))
     return axes
 
 

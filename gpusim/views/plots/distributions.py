@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.labels import legend_above, name_values
 from gpusim.views.plots.powers_of_two import are_bytes, power_ticks
-from gpusim.views.plots.style import LINES, MARKERS, axes_or_new, styled
+from gpusim.views.plots.style import LINES, MARKERS, Frame, axes_or_new, styled
 
 
 @styled
@@ -24,10 +25,7 @@ def cdf(
     counts: Mapping[str, ArrayLike] | pd.DataFrame | None = None,
     log2: bool = False,
     mark: float | Mapping[str, float] | None = None,
-    xlabel: str = "",
-    ylabel: str = "share of observations",
-    title: str = "",
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Cumulative distributions, exact: a step at every value that occurs.
 
@@ -37,10 +35,8 @@ def cdf(
         log2: an axis of powers of two, labelled in sizes.  Values of 0 and less lie to the left
             of it: the line begins at their share.
         mark: a value to mark by a vertical line, such as a capacity; or several by their labels.
-        xlabel: what the values are, and their unit.
-        ylabel: of what the shares are.
-        title: above the legend.
-        ax: default: a new figure, one column wide.
+        **frame: as `Frame`; `ylabel` says of what the shares are, of observations by default, and a
+            new figure is one column wide.
 
     Raises:
         PlotError: a series without observations, a count below 0, or no value above 0 on an axis
@@ -52,7 +48,8 @@ def cdf(
     }
     marks = mark if isinstance(mark, Mapping) else {} if mark is None else {f"{mark:g}": mark}
     left, right = _range([values for values, _ in found.values()], [*marks.values()], log2)
-    axes = axes_or_new(ax)
+    xlabel = frame.get("xlabel", "")
+    axes = axes_or_new(frame.get("ax"))
     for number, (name, (values, shares)) in enumerate(found.items()):
         below = shares[values < left]
         inside = values >= left
@@ -76,8 +73,8 @@ def cdf(
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.grid()
     axes.set_xlabel(xlabel)
-    name_values(axes, ylabel)
-    legend_above(axes, title)
+    name_values(axes, frame.get("ylabel", "share of observations"))
+    legend_above(axes, frame.get("title", ""))
     return axes
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
+from attrs import frozen
 from matplotlib.axes import Axes
 
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.labels import legend_above
+from gpusim.views.plots.labels import legend_above, name_values
 from gpusim.views.plots.ratios import geometric_mean, ratio_label, ratios_of
-from gpusim.views.plots.style import MARKERS, axes_or_new, styled
+from gpusim.views.plots.style import MARKERS, Frame, axes_or_new, styled
 
 ROW, HEAD = 0.135, 0.75
 """Inches that a row takes, and what stands above and below the rows."""
@@ -27,6 +29,22 @@ def height_of_dots(rows: int) -> float:
     return ROW * rows + HEAD
 
 
+@frozen
+class Rows:
+    """The order of the rows of `sorted_dots`.
+
+    Attributes:
+        sort: programs by the last design, the largest on top; otherwise rows keep their order.
+        means: names of rows that are no programs but means of them: they stay below.
+    """
+
+    sort: bool = True
+    means: Sequence[str] = ()
+
+
+BY_LAST_DESIGN = Rows()
+
+
 @styled
 def sorted_dots(
     data: pd.DataFrame,
@@ -34,12 +52,9 @@ def sorted_dots(
     baseline: str | None = None,
     speedup: bool = False,
     geomean: bool = True,
-    last: Sequence[str] = (),
-    sort: bool = True,
+    rows: Rows = BY_LAST_DESIGN,
     limit: float | None = None,
-    xlabel: str = "",
-    title: str = "",
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Rows of dots: one row a program, one dot a column (design).
 
@@ -50,22 +65,18 @@ def sorted_dots(
         baseline: design by which the others are divided; it is the line at 1 and has no dots.
         speedup: divide the baseline by the others: times become speedups.
         geomean: a last row of geometric means over the programs.
-        last: rows that are no programs but means of them: they stay below.
-        sort: by the last design, the largest on top; otherwise rows keep their order.
+        rows: their order.
         limit: end of the axis; dots beyond it stand there and tell their values.
-        xlabel: default: what the baseline makes of the numbers.
-        title: above the legend.
-        ax: default: a new figure, a page wide, as high as `height_of_dots` says.
+        **frame: as `Frame`; the default of `xlabel` is what the baseline makes of the numbers, and
+            a new figure is a page wide and as high as `height_of_dots` says.
 
     Raises:
         PlotError: as `bar_groups`.
     """
     if limit is not None and limit <= 0:
         raise PlotError(f"an axis from 0 to {limit}; allowed: a limit above 0")
-    values, means = _in_order(
-        ratios_of(data, baseline, speedup, geomean), list(last), sort=sort, geomean=geomean
-    )
-    axes = _axes(ax, len(values))
+    values, means = _in_order(ratios_of(data, baseline, speedup, geomean), rows, geomean=geomean)
+    axes = _axes(frame.get("ax"), len(values))
     shown = values if limit is None else values.clip(upper=limit)
     places = np.arange(len(values))
     axes.hlines(places, shown.min(axis=1), shown.max(axis=1), color="0.8", linewidth=1, zorder=1)
@@ -87,8 +98,9 @@ def sorted_dots(
     if 0 < means < len(values):
         axes.axhline(len(values) - means - 0.5, color="0.6", linewidth=0.6)
     _finish(axes, values, limit, from_zero=baseline is None)
-    axes.set_xlabel(xlabel or ratio_label(baseline, speedup))
-    legend_above(axes, title)
+    axes.set_xlabel(frame.get("xlabel") or ratio_label(baseline, speedup))
+    name_values(axes, frame.get("ylabel", ""))
+    legend_above(axes, frame.get("title", ""))
     return axes
 
 
@@ -99,13 +111,11 @@ def _axes(ax: Axes | None, rows: int) -> Axes:
     return axes
 
 
-def _in_order(
-    values: pd.DataFrame, last: list[str], *, sort: bool, geomean: bool
-) -> tuple[pd.DataFrame, int]:
+def _in_order(values: pd.DataFrame, rows: Rows, *, geomean: bool) -> tuple[pd.DataFrame, int]:
     """The rows from above, and how many of them are means."""
-    means = values[values.index.isin(last)]
+    means = values[values.index.isin(list(rows.means))]
     programs = values.drop(index=means.index)
-    if sort:
+    if rows.sort:
         programs = programs.sort_values(programs.columns[-1], ascending=False, kind="stable")
     parts = [programs, means]
     if geomean:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from gpusim.views.plots.errors import PlotError
 from gpusim.views.plots.labels import cycle_ticks, label_of, name_values, text_of
 from gpusim.views.plots.powers_of_two import are_bytes, are_powers_of_two, power_name
-from gpusim.views.plots.style import axes_or_new, styled
+from gpusim.views.plots.style import Frame, axes_or_new, styled
 from gpusim.views.plots.time import CYCLE, bin_edges
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def heat_map(
     low: float | None = None,
     high: float | None = None,
     label: str = "",
-    xlabel: str = "",
-    ylabel: str = "",
-    title: str = "",
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """A map of numbers: rows upward, columns to the right; what is missing (NaN) is hatched.
 
@@ -51,10 +48,8 @@ def heat_map(
         low: number of the darkest colour; default: the smallest.
         high: number of the brightest colour; default: the largest.
         label: of the colours; default: long name and units of the array.
-        xlabel: default: name of the columns; long name and units of the dimension.
-        ylabel: as `xlabel`, for the rows.
-        title: above the axes.
-        ax: default: a new figure, a page wide.
+        **frame: as `Frame`; the defaults of `xlabel` and `ylabel` are names of columns and rows, or
+            long names and units of the dimensions, and a new figure is a page wide.
 
     Raises:
         PlotError: there are not two dimensions, or there is nothing to draw.
@@ -65,7 +60,7 @@ def heat_map(
     rows, columns = (table[name] for name in table.dims)
     timeline = columns.name == CYCLE
     edges = bin_edges(table) if timeline else np.arange(columns.size + 1) - 0.5
-    axes = axes_or_new(ax, "page")
+    axes = axes_or_new(frame.get("ax"), "page")
     mesh = axes.pcolormesh(
         edges,
         np.arange(rows.size + 1) - 0.5,
@@ -76,7 +71,8 @@ def heat_map(
         rasterized=True,
     )
     axes.patch.set(hatch=MISSING, edgecolor="0.7", linewidth=0)
-    xlabel, ylabel = xlabel or label_of(columns), ylabel or label_of(rows)
+    xlabel = frame.get("xlabel") or label_of(columns)
+    ylabel = frame.get("ylabel") or label_of(rows)
     if timeline:
         cycle_ticks(axes)
     else:
@@ -84,7 +80,7 @@ def heat_map(
     _name_steps(axes.yaxis, rows, ylabel)
     axes.set_xlabel(xlabel)
     name_values(axes, ylabel)
-    axes.set_title(title, loc="left")
+    axes.set_title(frame.get("title", ""), loc="left")
     bar = axes.figure.colorbar(mesh, ax=axes, pad=0.02)
     name_values(bar.ax, label or label_of(table))
     bar.outline.set_visible(False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from matplotlib.ticker import PercentFormatter
 from gpusim.views.plots.colours import OTHER, is_translation, part_colours
 from gpusim.views.plots.errors import PlotError, refuse_cells
 from gpusim.views.plots.labels import legend_beside, name_ticks, name_values
-from gpusim.views.plots.style import axes_or_new, styled
+from gpusim.views.plots.style import Frame, axes_or_new, styled
 
 TRANSLATION_HATCH = "////"
 
@@ -24,9 +25,7 @@ def stacked_bars(
     shares: bool = True,
     lump: float = 0,
     colours: Mapping[str, str] | None = None,
-    ylabel: str = "",
-    title: str = "",
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Stacks of parts: one bar a row (run or design), one part a column (state).
 
@@ -37,16 +36,15 @@ def stacked_bars(
         shares: divide each bar by its sum.
         lump: parts that are below this share of every bar are drawn as one, ``other``, on top.
         colours: of the parts; default: those of the states.
-        ylabel: default: ``share``, or nothing.
-        title: above the axes.
-        ax: default: a new figure, one column wide.
+        **frame: as `Frame`; the default of `ylabel` is ``share``, or nothing, and a new figure is
+            one column wide.
 
     Raises:
         PlotError: a number below 0, a part without a colour, or nothing to draw.
     """
     values = _lumped(parts_of(data), lump)
     fill = part_colours(values.columns, colours)
-    axes = axes_or_new(ax)
+    axes = axes_or_new(frame.get("ax"))
     if shares:
         values = values.div(values.sum(axis=1).replace(0, 1), axis=0)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
@@ -69,8 +67,9 @@ def stacked_bars(
         bottom += heights
     name_ticks(axes, places.tolist(), values.index)
     axes.set_xlim(-0.6, len(values) - 0.4)
-    name_values(axes, ylabel or ("share" if shares else ""))
-    axes.set_title(title, loc="left")
+    axes.set_xlabel(frame.get("xlabel", ""))
+    name_values(axes, frame.get("ylabel") or ("share" if shares else ""))
+    axes.set_title(frame.get("title", ""), loc="left")
     legend_beside(axes)
     return axes
 

@@ -9,7 +9,8 @@ import io
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any, Literal, ParamSpec
+from inspect import signature
+from typing import Any, Literal, ParamSpec, TypedDict
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -74,6 +75,21 @@ STYLE: dict[Any, Any] = {
 P = ParamSpec("P")
 
 
+class Frame(TypedDict, total=False):
+    """What stands around a plot: keywords that plots share.
+
+    Attributes:
+        title: above the axes, or above their legend.
+        xlabel, ylabel: of the axes, with the unit.
+        ax: to draw into; default: a new figure.
+    """
+
+    title: str
+    xlabel: str
+    ylabel: str
+    ax: Axes | None
+
+
 def style() -> AbstractContextManager[None]:
     """The style as a context, for what you add to a picture yourself: titles, legends."""
     return rc_context(STYLE)
@@ -117,10 +133,14 @@ def new_figure(width: Width = "column", height: float = HEIGHT) -> PlotFigure:
 
 
 def styled(draw: Callable[P, Axes]) -> Callable[P, Axes]:
-    """Let a function draw in the project's style."""
+    """Let a function draw in the project's style; it takes no keywords that it does not know."""
+    known = {*signature(draw).parameters, *Frame.__annotations__} - {"frame"}
 
     @wraps(draw)
     def in_style(*args: P.args, **kwargs: P.kwargs) -> Axes:
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(f"{draw.__name__}() has no option {name!r}{nearest(name, known)}")
         with style():
             return draw(*args, **kwargs)
 

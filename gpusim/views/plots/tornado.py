@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isnan
+from typing import Unpack
 
 from matplotlib.axes import Axes
 
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.labels import legend_above
+from gpusim.views.plots.labels import legend_above, name_values
 from gpusim.views.plots.reference_rows import THEIRS
-from gpusim.views.plots.style import axes_or_new, styled
+from gpusim.views.plots.style import Frame, axes_or_new, styled
 
 _BAR = 0.7
 _NAME = 32
@@ -25,9 +26,7 @@ def tornado(
     *,
     stated: float | None = None,
     interval: tuple[float, float] | None = None,
-    xlabel: str = "",
-    title: str = "",
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Bars from the result as it is to what it would be with another assumption, one a row.
 
@@ -38,15 +37,14 @@ def tornado(
         taken: the result as it is.
         stated: the paper's, a dashed line.
         interval: of the result as it is, a grey band.
-        xlabel: of the result.
-        title: above.
-        ax: default: a new figure, one column wide.
+        **frame: as `Frame`; `xlabel` says what the result is, and a new figure is one column wide.
 
     Raises:
         PlotError: there are no readings, or the result is not a number.
     """
     if not readings or isnan(taken):
         raise PlotError("nothing to draw: no readings, or no result to compare them with")
+    ax, title = frame.get("ax"), frame.get("title", "")
     axes = axes_or_new(ax)
     if interval is not None:
         axes.axvspan(*interval, color="0.88", linewidth=0, label="interval")
@@ -59,7 +57,8 @@ def tornado(
     names = [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in readings]
     axes.set_yticks(list(places), names)
     axes.set_ylim(len(readings) - 0.5, -0.5)
-    axes.set_xlabel(xlabel)
+    axes.set_xlabel(frame.get("xlabel", ""))
+    name_values(axes, frame.get("ylabel", ""))
     if ax is None:
         legend_above(axes, title)
     else:

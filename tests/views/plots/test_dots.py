@@ -6,6 +6,7 @@ import pytest
 
 from gpusim.views.plots import (
     PlotError,
+    Rows,
     Stated,
     bar_groups,
     height_of_dots,
@@ -48,7 +49,7 @@ def test_rows_that_keep_their_order_and_means_below():
     data = pd.concat(
         [CYCLES[:1], pd.DataFrame({"base": 7.0, "fast": 9.0}, ["Average"]), CYCLES[1:]]
     )
-    axes = sorted_dots(data, geomean=False, last=["Average"], sort=False)
+    axes = sorted_dots(data, geomean=False, rows=Rows(sort=False, means=["Average"]))
     assert names(axes) == ["atax", "bfs", "mis", "Average"]
     assert dots(axes)["fast"] == [50, 100, 100, 9]
     assert axes.get_xlim()[0] == 0

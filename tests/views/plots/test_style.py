@@ -145,6 +145,18 @@ def test_an_error_leaves_no_style_behind():
     assert dict(mpl.rcParams) == before
 
 
+def test_an_unknown_keyword_is_refused_with_the_nearest():
+    with pytest.raises(TypeError, match=r"no option 'xlable'; did you mean 'xlabel'"):
+        bar_groups(pd.DataFrame({"a": [1.0]}, index=["bfs"]), xlable="program")
+    with pytest.raises(TypeError, match="no option 'frame'"):
+        bar_groups(pd.DataFrame({"a": [1.0]}, index=["bfs"]), frame={})
+
+
+def test_bars_have_labels_on_both_axes():
+    axes = bar_groups(pd.DataFrame({"a": [1.0]}, index=["bfs"]), xlabel="program", ylabel="cycles")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("program", "cycles")
+
+
 def test_a_figure_shows_itself():
     axes = bar_groups(pd.DataFrame({"a": [1.0]}, index=["bfs"]))
     picture, shown = axes.figure._repr_png_()
