@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from gpusim.core.counters import CounterRow, ratio
@@ -18,11 +18,23 @@ from gpusim.core.tally import Tally
 from gpusim.results.run_data import ApplicationFacts, SummaryValue
 
 
+@frozen(eq=False)
+class StateSums:
+    """In which states warps spent their cycles.
+
+    Attributes:
+        states: names of the states, with the family of each.
+        cycles: (SMs, applications, states) warp-cycles.
+    """
+
+    states: Mapping[str, str]
+    cycles: NDArray[np.int64]
+
+
 def headline(
     metrics: Sequence[Metric],
     counters: Iterable[CounterRow],
-    state_sums: NDArray[np.int64],
-    states: Mapping[str, str],
+    warps: StateSums,
     applications: Sequence[ApplicationFacts],
     cycles: int,
     core_hertz: int,
@@ -32,8 +44,7 @@ def headline(
     Args:
         metrics: what the components of the machine declare.
         counters: all counters.
-        state_sums: (SMs, applications, states) warp-cycles.
-        states: names of the states, with the family of each.
+        warps: where their cycles went.
         applications: in the order of their indices.
         cycles: length of the run.
         core_hertz: core clock.
@@ -43,7 +54,7 @@ def headline(
         up to the end of its first complete run.
     """
     rows = list(counters)
-    sums = state_sums.sum(axis=0)
+    states, sums = warps.states, warps.cycles.sum(axis=0)
     whole = Scope(Tally(rows), cycles, core_hertz)
     found = list(_headline(metrics, whole, sums.sum(axis=0), states))
     if len(applications) > 1:

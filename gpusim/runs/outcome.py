@@ -21,7 +21,7 @@ from gpusim.results.run_data import (
     WallClock,
 )
 from gpusim.runs.checkpoint import Replay
-from gpusim.runs.headline import broken_formulas, headline
+from gpusim.runs.headline import StateSums, broken_formulas, headline
 from gpusim.runs.options import RunOptions
 from gpusim.runs.skipping import SkipFirst, skip_warnings
 from gpusim.runs.warnings import warnings_of
@@ -77,8 +77,7 @@ def run_data(
         summary=headline(
             machine.metrics,
             counters,
-            sums,
-            dict(zip(machine.states, machine.families, strict=True)),
+            StateSums(dict(zip(machine.states, machine.families, strict=True)), sums),
             applications,
             cycles,
             machine.config.clock,

@@ -12,7 +12,7 @@ from attrs import evolve
 from gpusim.core.counters import CounterRow
 from gpusim.core.states import State, families, state_names
 from gpusim.results import ApplicationFacts, LaunchFacts, Provenance, RunData, WallClock
-from gpusim.runs.headline import headline
+from gpusim.runs.headline import StateSums, headline
 from tests.results.placed import metrics_of_rows
 
 STATES = state_names(("L1", "L2"))
@@ -66,7 +66,12 @@ def make_run(**changes: Any) -> RunData:
         workload_toml='name = "atax"\n',
         origins={"sm.count": "kepler-uvm.toml", "tlb.L1.entries": "[variants.l1-tlb-256]"},
         summary=headline(
-            metrics_of_rows(COUNTERS), COUNTERS, make_sums(), FAMILY_OF, applications, 1000, 10**9
+            metrics_of_rows(COUNTERS),
+            COUNTERS,
+            StateSums(FAMILY_OF, make_sums()),
+            applications,
+            1000,
+            10**9,
         ),
         counters=COUNTERS,
         states=STATES,

@@ -12,7 +12,7 @@ from gpusim.core.counters import CounterRow
 from gpusim.core.states import State
 from gpusim.results import RunData, compare
 from gpusim.results.cause import Cause
-from gpusim.runs.headline import headline
+from gpusim.runs.headline import StateSums, headline
 from tests.results.conftest import COUNTERS, FAMILY_OF, STATES
 from tests.results.placed import metrics_of_rows
 from tests.results.test_comparison import read_back
@@ -35,7 +35,7 @@ def run_of(
     ]
     rows = COUNTERS + rows
     apps = [evolve(app, end=cycles) for app in make().applications]
-    numbers = headline(metrics_of_rows(rows), rows, sums, FAMILY_OF, apps, cycles, 10**9)
+    numbers = headline(metrics_of_rows(rows), rows, StateSums(FAMILY_OF, sums), apps, cycles, 10**9)
     return make(summary=numbers, counters=rows, state_sums=sums, applications=apps)
 
 

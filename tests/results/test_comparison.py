@@ -15,7 +15,7 @@ from gpusim.core.states import State, state_names
 from gpusim.machine.load import load_model
 from gpusim.results import Comparison, Result, RunData, compare
 from gpusim.results.quantity import format_change
-from gpusim.runs.headline import headline
+from gpusim.runs.headline import StateSums, headline
 from gpusim.runs.simulate import simulate
 from gpusim.runs.writer import ResultWriter
 from gpusim.workloads.workload import load_workload
@@ -40,7 +40,9 @@ def faster(make: Make, **changes: Any) -> RunData:
     sums[1, 0, State.WALK] = 3
     sums[1, 0, State.DRAM] = 5
     apps = [evolve(app, end=500) for app in make().applications]
-    numbers = headline(metrics_of_rows(counters), counters, sums, FAMILY_OF, apps, 500, 10**9)
+    numbers = headline(
+        metrics_of_rows(counters), counters, StateSums(FAMILY_OF, sums), apps, 500, 10**9
+    )
     return make(summary=numbers, counters=counters, state_sums=sums, **changes)
 
 
@@ -165,8 +167,7 @@ def test_other_states_clocks_and_applications(make: Make) -> None:
                 summary=headline(
                     metrics_of_rows(counters),
                     counters,
-                    sums,
-                    dict.fromkeys(states, "sm"),
+                    StateSums(dict.fromkeys(states, "sm"), sums),
                     apps,
                     1000,
                     2 * 10**9,

@@ -39,11 +39,12 @@ from gpusim.results.datasets import (
     WINDOWS,
     WORKLOAD,
 )
-from gpusim.runs.headline import headline
+from gpusim.runs.headline import StateSums, headline
 from gpusim.runs.recorder import Recorder
 from gpusim.runs.writer import ResultWriter
 from tests import ROOT
 from tests.results.placed import CLASSES, metrics_at
+from tests.runs.ended_walks import ended_walk
 
 PAGE = ROOT / "docs" / "results.md"
 
@@ -103,7 +104,7 @@ def headline_table() -> str:
     states = state_names(("LEVEL",))
     sums = np.ones((1, 1, len(states)), np.int64)
     apps = [ApplicationFacts("app", 0, (0,), 1, 1, 1, 1)]
-    of_every_run = headline([], [], sums, dict.fromkeys(states, ""), apps, 1, 1)
+    of_every_run = headline([], [], StateSums(dict.fromkeys(states, ""), sums), apps, 1, 1)
     paths = ("tlb/LEVEL", "page_table/levelN")
     declared = metrics_at(*(next((p for p in paths if p.startswith(r)), r) for r in CLASSES))
     values = [*of_every_run[:3], *declared, *of_every_run[3:]]
@@ -144,7 +145,8 @@ def test_the_examples_run(run: RunData, tmp_path: Path, monkeypatch: pytest.Monk
     with ResultWriter("run.h5") as writer:
         recorder = Recorder(writer, ["walks"])
         for i in range(20):
-            recorder.listener("walks")(0, 0x1000 + i % 3, 1, 0, 10 * i, 10 * i + 5, 10 * i + 505, 4)
+            walk = ended_walk(0, 0x1000 + i % 3, 1, 10 * i, 10 * i + 5)
+            recorder.listener("walks")(walk, 10 * i + 505)
         writer.finish(run).close()
     examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(examples) >= 3

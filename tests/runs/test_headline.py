@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpusim.core.counters import CounterRow, ratio
 from gpusim.core.states import State, families, state_names
 from gpusim.results import ApplicationFacts
-from gpusim.runs.headline import headline
+from gpusim.runs.headline import StateSums, headline
 from tests.results.placed import metrics_of_rows
 
 STATES = state_names(("L1",))
@@ -35,7 +35,7 @@ def numbers(
         sums = np.zeros((1, len(apps), len(STATES)), np.int64)
     facts = [app(name, 1000 * (i + 1)) for i, name in enumerate(apps)]
     found = headline(
-        metrics_of_rows(counters), counters, sums, FAMILY_OF, facts, 2000, 1_400_000_000
+        metrics_of_rows(counters), counters, StateSums(FAMILY_OF, sums), facts, 2000, 1_400_000_000
     )
     assert all(value.unit and value.description for value in found)
     assert len({value.name for value in found}) == len(found)
@@ -202,7 +202,7 @@ def test_states_that_components_add_count_where_they_belong() -> None:
     states = {**FAMILY_OF, "gate": "translation", "hall": "sm"}
     sums = np.zeros((1, 1, len(states)), np.int64)
     sums[0, 0, [State.ISSUING, State.WALK, -2, -1]] = 40, 5, 30, 25
-    values = headline([], [], sums, states, [app("a")], 2000, HERTZ)
+    values = headline([], [], StateSums(states, sums), [app("a")], 2000, HERTZ)
     found = {value.name: value.value for value in values}
     assert found["share_translation"] == 0.35
     assert (found["share_gate"], found["share_hall"]) == (0.3, 0.25)

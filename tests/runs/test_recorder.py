@@ -9,15 +9,15 @@ import pytest
 
 from gpusim.core.engine import Probe
 from gpusim.core.errors import UserError
-from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, Kind, MemoryRequest, Translation
 from gpusim.core.states import State
 from gpusim.hardware.dram import Completion, Waiting
 from gpusim.hardware.walk import Walk
-from gpusim.hardware.walk.page_table import PagePath
 from gpusim.results import RECORDS, RunData
 from gpusim.runs.recorder import Recorder, check_records
 from gpusim.runs.writer import ResultWriter
+from tests.runs.ended_walks import ended_walk
 
 
 class Instruction(Access):
@@ -30,14 +30,6 @@ class Instruction(Access):
 def make_request(trail: list[int], warp: int | None) -> MemoryRequest:
     access = None if warp is None else Instruction(warp)
     return MemoryRequest(Kind.LOAD, 0, 1, 3, 0, 0, 0x77, 0b1111, 0, access, trail)
-
-
-def ended_walk() -> Walk:
-    """Of the last page of address space 2, by a prefetch."""
-    asked = Translation(0, 2, -1, 2 << ASID_SHIFT | (1 << 36) - 1, 0, 0, [])
-    walk = Walk(asked, PagePath((), (), Mapping(asked.tag, 0)), 5)
-    walk.started, walk.read = 6, 4
-    return walk
 
 
 def completed_read() -> Completion:
@@ -78,7 +70,7 @@ def test_probes(run: RunData) -> None:
         on_lookup.listen(recorder.listener("tlb"))
         on_epoch.listen(recorder.listener("epochs"))
         on_interval(1, 70_000, 5, 0, State.WALK, 10, 1 << 40)
-        on_walk(ended_walk(), 506)
+        on_walk(ended_walk(2, (1 << 36) - 1, -1, 5, 6), 506)
         on_dram(completed_read())
         on_lookup(1, 4, 3 << ASID_SHIFT | 0xABC, True, 9)
         on_epoch(2, 0, 1, 1 << 40, 70_000, 30_000, 1920, 1536)

@@ -160,17 +160,14 @@ def estimates_of(
     early, late = map(numbers, halves) if enough and halves is not None else ({}, {})
     freedom = max(len(shares) - len(np.unique(shares.strata)), 1)
     scale = _quantile(freedom) * float(1 + shares.issued.sum() / sum(instructions)) ** 0.5
+    rule = _Rule(
+        len(shares),
+        0.0 if shares.complete else scale,
+        max(LARGEST_PART, _largest_by_chance(freedom + 1)),
+    )
     trends = {name: late[name] - early[name] for name in early.keys() & late.keys()}
     found = [
-        _facts(
-            value,
-            without,
-            trends.get(value.name, 0.0),
-            len(shares),
-            refusal(value.name),
-            0.0 if shares.complete else scale,
-            max(LARGEST_PART, _largest_by_chance(freedom + 1)),
-        )
+        _facts(value, without, trends.get(value.name, 0.0), refusal(value.name), rule)
         for value in headline(shares)
     ]
     errors = [
@@ -188,20 +185,30 @@ def _without_interval(one: EstimateFacts, why: str) -> EstimateFacts:
     return evolve(one, low=np.nan, high=np.nan, refused=one.refused or why)
 
 
+@frozen
+class _Rule:
+    """How intervals are made of what windows measured.
+
+    Attributes:
+        windows: how many there are.
+        scale: half of an interval in standard errors; 0: windows leave nothing out.
+        largest: the share of the spread that one window may make up.
+    """
+
+    windows: int
+    scale: float
+    largest: float
+
+
 def _facts(
     value: SummaryValue,
     without: Sequence[Mapping[str, int | float]],
     trend: float,
-    count: int,
     refusal: str,
-    scale: float,
-    largest: float,
+    rule: _Rule,
 ) -> EstimateFacts:
-    """The interval of a number, or why it has none.
-
-    `scale` is half of it in standard errors; 0: windows leave nothing out.  One window may make up
-    `largest` of the spread.
-    """
+    """The interval of a number, or why it has none."""
+    count = rule.windows
     found = np.array([numbers[value.name] for numbers in without if value.name in numbers])
     if not refusal and len(found) < LEAST_WINDOWS:
         told = len(found) if without else count
@@ -211,12 +218,12 @@ def _facts(
         refusal = "no window tells of any"
     squares = (found - found.mean()) ** 2 if len(found) else found
     spread = float(squares.sum())
-    half = float(np.hypot(scale * np.sqrt((count - 1) / count * spread), trend))
-    if not refusal and half > SMALL * abs(number) and squares.max() > largest * spread:
+    half = float(np.hypot(rule.scale * np.sqrt((count - 1) / count * spread), trend))
+    if not refusal and half > SMALL * abs(number) and squares.max() > rule.largest * spread:
         refusal = "the windows are not alike: most of the spread is of one"
     if refusal:
         half = np.nan
-    elif scale and value.name.rpartition("/")[2] not in KNOWN:
+    elif rule.scale and value.name.rpartition("/")[2] not in KNOWN:
         half += BIAS * abs(number)
     return EstimateFacts(value.name, number, number - half, number + half, count, refusal)
 

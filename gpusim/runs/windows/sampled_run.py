@@ -16,7 +16,7 @@ from gpusim.core.metrics import INSTRUCTIONS, Metric, Most
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.machine import Machine
 from gpusim.results.run_data import ApplicationFacts, RunData, SummaryValue, WindowFacts
-from gpusim.runs.headline import headline
+from gpusim.runs.headline import StateSums, headline
 from gpusim.runs.windows.cold_load import cold_load
 from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, Whole, estimates_of, whole_of
 from gpusim.runs.windows.instruction_windows import WindowPace
@@ -136,8 +136,7 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
         return headline(
             machine.metrics,
             with_values(found.values),
-            found.sums,
-            families,
+            StateSums(families, found.sums),
             _applications(run, found),
             int(found.cycles.max()),
             machine.config.clock,
