@@ -17,17 +17,16 @@ from gpusim.studies.sweep.estimate import Estimates
 from gpusim.studies.sweep.executors import Executor, WorkerLostError
 from gpusim.studies.sweep.folder import FailedRun, RunFolder, table_of
 from gpusim.studies.sweep.journal import Journal
-from gpusim.studies.sweep.pause import Brake
+from gpusim.studies.sweep.options import SweepOptions
 from gpusim.studies.sweep.plan import Plan, Run
 from gpusim.studies.sweep.point import Point
-from gpusim.studies.sweep.progress import Report, SweepProgress
+from gpusim.studies.sweep.progress import SweepProgress
 from gpusim.studies.sweep.run_claims import Claims, claim_file
 from gpusim.studies.sweep.worker import (
     WORKER_LOST,
     ClaimLost,
     Facts,
     Failure,
-    Limits,
     Outcome,
     Task,
     hang,
@@ -65,9 +64,8 @@ class Execution:
         executor: of it.
         claims: of this sweep.
         journal: of it.
-        limits: when to give a run up.
-        report: called a few times a second.
-        brake: asked before a run begins.
+        options: when to give a run up, what to report to, and the brake, which is asked before a
+            run begins.
     """
 
     def __init__(
@@ -77,18 +75,16 @@ class Execution:
         executor: Executor,
         claims: Claims,
         journal: Journal,
-        limits: Limits,
-        report: Report | None,
-        brake: Brake,
+        options: SweepOptions,
     ) -> None:
         self._plan = plan
         self._folder = folder
         self._executor = executor
         self._claims = claims
         self._journal = journal
-        self._limits = limits
-        self._report = report
-        self._brake = brake
+        self._limits = options.limits
+        self._report = options.progress
+        self._brake = options.brake
         self._found: dict[str, Facts | FailedRun] = {}
         self._todo: list[str] = []
         self._running: dict[Future[Outcome], _Attempt] = {}

@@ -5,43 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import closing
+from typing import Any
 
-from gpusim.core.errors import UserError
 from gpusim.studies.sweep.execution import Execution
-from gpusim.studies.sweep.executors import DaskExecutor, LocalExecutor
+from gpusim.studies.sweep.executors import DaskExecutor, Executor, LocalExecutor
 from gpusim.studies.sweep.folder import RunFolder
 from gpusim.studies.sweep.journal import Journal
-from gpusim.studies.sweep.pause import Brake
+from gpusim.studies.sweep.options import SweepOptions
 from gpusim.studies.sweep.plan import Plan, make_plan, plan_together
 from gpusim.studies.sweep.progress import Report
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.run_claims import Claims
 from gpusim.studies.sweep.spec import Sweep
-from gpusim.studies.sweep.worker import Limits
 
 
 def run_sweep(
     sweep: Sweep,
     folder: str | os.PathLike[str],
-    *,
-    jobs: int | None = None,
-    dask: str | None = None,
-    retry_failed: bool = False,
-    limits: Limits | None = None,
-    progress: Report | None = None,
-    brake: Brake | None = None,
+    **options: Any,
 ) -> SweepResults:
     """Run what is missing of a sweep.
 
     Args:
         sweep: what to run.
         folder: of runs, which other sweeps may share, also at the same time; made if it is new.
-        jobs: processes of this machine; default: one a core.
-        dask: address of a Dask scheduler whose workers are to run it instead.
-        retry_failed: run what has failed before once more.
-        limits: when to give a run up.
-        progress: called a few times a second.
-        brake: with which another thread may hold back the runs that have not begun.
+        options: the fields of `SweepOptions`: ``jobs``, ``dask``, ``retry_failed``, ``limits``,
+            ``progress``, ``brake``.
 
     Returns:
         the sweep's results; runs that failed are in its table, too.
@@ -50,9 +39,10 @@ def run_sweep(
         UserError: the sweep or the folder is wrong, the folder cannot be written, or there is no
             Dask scheduler (any more); what was finished by then stays.
     """
+    chosen = SweepOptions(**options)
     plan = make_plan(sweep)
     runs = RunFolder(folder, create=True)
-    _run(plan, runs, jobs, dask, retry_failed, limits or Limits(), progress, brake, sweep)
+    _run(plan, runs, chosen, sweep)
     return SweepResults(runs, sweep.name, plan.refused)
 
 
@@ -81,40 +71,33 @@ def run_together(
         UserError: as `run_sweep`.
     """
     plan = plan_together(name, sweeps)
-    _run(plan, RunFolder(folder, create=True), jobs, dask, False, Limits(), progress)
+    options = SweepOptions(jobs=jobs, dask=dask, progress=progress)
+    _run(plan, RunFolder(folder, create=True), options)
 
 
-def _run(
-    plan: Plan,
-    runs: RunFolder,
-    jobs: int | None,
-    dask: str | None,
-    retry_failed: bool,
-    limits: Limits,
-    progress: Report | None,
-    brake: Brake | None = None,
-    kept: Sweep | None = None,
-) -> None:
-    if jobs is not None and jobs < 1:
-        raise UserError(f"{jobs} jobs: must be 1 or more")
+def _run(plan: Plan, runs: RunFolder, options: SweepOptions, kept: Sweep | None = None) -> None:
     try:
         with (
             Claims(runs.claims) as claims,
             Journal(runs.journal_path(plan.sweep.name), claims.id) as tell,
-            closing(DaskExecutor(dask) if dask else LocalExecutor(jobs or cores())) as executor,
+            closing(_executor(options)) as executor,
         ):
             if kept is not None:  # where others know that this sweep lives, and leave its files
                 runs.keep_sweep(kept)
             claims.remove_stale()
             runs.remove_remains()
             runs.remove_partial_tables(claims.id)
-            execution = Execution(
-                plan, runs, executor, claims, tell, limits, progress, brake or Brake()
-            )
-            execution.begin(retry_failed)
+            execution = Execution(plan, runs, executor, claims, tell, options)
+            execution.begin(options.retry_failed)
             execution.run()
     finally:
         runs.remove_remains()  # of workers that were killed
+
+
+def _executor(options: SweepOptions) -> Executor:
+    if options.dask:
+        return DaskExecutor(options.dask)
+    return LocalExecutor(options.jobs or cores())
 
 
 def cores() -> int:
