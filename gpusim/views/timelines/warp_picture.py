@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import frozen
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
@@ -149,7 +150,7 @@ def _warp_panel(result: Result, stays: pd.DataFrame) -> Panel:
             one = states == state
             name = result.states[state]
             colour = state_colours([name], own=True)[name]
-            _bars(axes, row[one], stays.begin[one], stays.end[one], name, colour)
+            _bars(axes, _Spans(row[one], stays.begin[one], stays.end[one]), name, colour)
         _name_rows(axes, names)
         legend_beside(axes)
 
@@ -174,42 +175,36 @@ def _walk_panel(result: Result, walks: pd.DataFrame, window: Window) -> Panel:
             if (begin < end).any():
                 state_name = result.states[state]
                 colour = state_colours([state_name])[state_name]
-                _bars(axes, row, begin, end, state_name, colour, height)
+                _bars(axes, _Spans(row, begin, end), state_name, colour, height)
         if "walk_reads" in result.tables:
             levels = _levels(result, walks, window)
             for depth in np.unique(levels.depth).tolist():
                 reads = levels[levels.depth == depth]
                 colour = _LEVEL_COLOURS[depth % len(_LEVEL_COLOURS)]
-                _bars(
-                    axes,
-                    reads.row.to_numpy(),
-                    reads.begin,
-                    reads.end,
-                    f"level {depth}",
-                    colour,
-                    height,
-                )
+                spans = _Spans(reads.row.to_numpy(), reads.begin, reads.end)
+                _bars(axes, spans, f"level {depth}", colour, height)
         _name_rows(axes, names)
         legend_beside(axes)
 
     return Panel(min(max(_ROW * len(walks), 0.5), 2.5), label, draw)
 
 
-def _bars(
-    axes: Axes,
-    row: NDArray[np.int64],
-    begin: pd.Series[int],
-    end: pd.Series[int],
-    name: str,
-    colour: str,
-    height: float = 0.88,
-) -> None:
-    """Bars ``[begin, end)`` of one state or level, each in its row."""
-    corners = np.empty((len(row), 4, 2))
-    corners[:, (0, 3), 0] = begin.to_numpy()[:, np.newaxis]
-    corners[:, (1, 2), 0] = end.to_numpy()[:, np.newaxis]
-    corners[:, :2, 1] = row[:, np.newaxis] - height / 2
-    corners[:, 2:, 1] = row[:, np.newaxis] + height / 2
+@frozen(eq=False)
+class _Spans:
+    """Cycles ``[begin, end)``, each in its row."""
+
+    row: NDArray[np.int64]
+    begin: pd.Series[int]
+    end: pd.Series[int]
+
+
+def _bars(axes: Axes, spans: _Spans, name: str, colour: str, height: float = 0.88) -> None:
+    """Bars of one state or level."""
+    corners = np.empty((len(spans.row), 4, 2))
+    corners[:, (0, 3), 0] = spans.begin.to_numpy()[:, np.newaxis]
+    corners[:, (1, 2), 0] = spans.end.to_numpy()[:, np.newaxis]
+    corners[:, :2, 1] = spans.row[:, np.newaxis] - height / 2
+    corners[:, 2:, 1] = spans.row[:, np.newaxis] + height / 2
     axes.add_collection(PolyCollection(list(corners), facecolor=colour, linewidth=0, label=name))
 
 
