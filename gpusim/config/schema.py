@@ -17,6 +17,7 @@ from gpusim.config.dram import DramConfig
 from gpusim.config.field_facts import later
 from gpusim.config.mig import MigConfig
 from gpusim.config.paging import PagingConfig
+from gpusim.config.shootdown import ShootdownConfig
 from gpusim.core.interleaving import HASHES, RANDOM, XOR
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
@@ -458,6 +459,7 @@ class GpuConfig:
         stage: the stages that are neither.
         fbt: the forward–backward table of virtual L2 caches.
         paging: memory shared with the host, whose pages come on demand; None: all are there.
+        shootdown: what a shootdown takes; None: nothing but what has to be translated again.
         scalar, constant, read_only, instruction: side caches, for accesses of these kinds.
         watchdog: cycles without progress after which a run is stopped; those in which it only waits
             for the next event do not count.
@@ -482,6 +484,7 @@ class GpuConfig:
     tpcs_per_gpc: int = 1
     fbt: FbtConfig | None = None
     paging: PagingConfig | None = None
+    shootdown: ShootdownConfig | None = None
     scalar: SideCacheConfig | None = None
     constant: SideCacheConfig | None = None
     read_only: SideCacheConfig | None = None

@@ -271,9 +271,11 @@ class Translation(Traveller, Requester):
         slot: hardware slot of the thread block whose lookup missed first.
         warp_slot: hardware slot of its warp.
         access: the warp instruction whose lookup missed first; None behind prefetches.
+        read_at: cycle in which `mapping` was read, in a TLB or in the page table; a shootdown of
+            that cycle or later makes it void.  -1: not known, so that any shootdown does.
     """
 
-    __slots__ = ("access", "slot", "warp_slot")
+    __slots__ = ("access", "read_at", "slot", "warp_slot")
 
     def __init__(
         self,
@@ -291,6 +293,7 @@ class Translation(Traveller, Requester):
         self.slot = slot
         self.warp_slot = warp_slot
         self.access = access
+        self.read_at = -1
 
     @property
     def vpn(self) -> int:

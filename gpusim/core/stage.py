@@ -146,7 +146,10 @@ class Stage(Component):
 
     @abstractmethod
     def shoot_down(self, tag: int | None) -> None:
-        """Forget a page (None: all), also where its translation is on its way."""
+        """Forget a page (None: all), also what has been read of it and is on its way.
+
+        Called in the cycle in which the page changes, before it does.
+        """
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         """The storage that it needs in hardware; None: not stated."""
@@ -271,6 +274,7 @@ class StageProcess(Stage):
             raise wrong_mapping(f"{self.name} ({type(self).__qualname__})", tag, mapping, right)
         self.counters[translation.app].answered += 1
         translation.mapping = mapping
+        translation.read_at = self.env.now
         translation.answer(delay)
 
     def send_on(self, translation: Translation, delay: int = 0) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 from attrs import frozen
 
+from gpusim.config.shootdown import shootdown_parts
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.untrusted import file_bytes, untrusted
@@ -100,6 +101,8 @@ def _in_line(place: str) -> Iterator[None]:
 def play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None, None]:
     """A process that lets events happen; those after the end of the program do not.
 
+    One begins when the shootdown of the one before has been acknowledged.
+
     Raises:
         UserError: an event is of no effect on this machine.
     """
@@ -114,12 +117,18 @@ def play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None, 
 
 
 def _play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None, None]:
+    message, rest = shootdown_parts(machine.config.shootdown, machine.config.clock)
     for event in events:
         if event.at > machine.env.now:
             yield event.at - machine.env.now
+        shoots = event.event != "probe"
+        if shoots and message:
+            yield message
         if not machine.in_flight():
             return
         _happen(machine, event)
+        if shoots and rest:
+            yield rest
 
 
 def _happen(machine: Machine, event: PageEvent) -> None:

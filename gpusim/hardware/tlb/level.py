@@ -213,8 +213,8 @@ class TlbLevel(Stage, FirstTlb):
             Mshrs(config.mshrs, NEVER) if config.merging else SeparateMshrs(config.mshrs)
         )
         self._primary: dict[int, Translation] = {}
-        self._shot_down: set[int] = set()
-        """Pages that were invalidated while their translations were on their way."""
+        self._shot_down: dict[int, int] = {}
+        """Pages that were invalidated while their translations were on their way, and when last."""
         self._ports = config.ports
         self._cycle = -1
         self._used = 0
@@ -325,21 +325,22 @@ class TlbLevel(Stage, FirstTlb):
             self.below.when_free(sender)
 
     def shoot_down(self, tag: int | None) -> None:
-        """Forget a page (None: all), also where its translation is on its way.
+        """Forget a page (None: all), also what was read of it before, and is on its way.
 
         Whatever waits for that is answered with None, and has to ask again.
         """
+        now = self.env._now
         if tag is None:
             self.array.flush()
             if self.fill_policy is not None:
                 self.fill_policy.flush()
-            self._shot_down.update(self._primary)
+            self._shot_down.update(dict.fromkeys(self._primary, now))
         else:
             self.array.invalidate(tag)
             if self.fill_policy is not None:
                 self.fill_policy.invalidate(tag)
             if tag in self._primary:
-                self._shot_down.add(tag)
+                self._shot_down[tag] = now
 
     def warm(self, tag: int, requester: Requester) -> Mapping:
         mapping = self.array.lookup(tag, requester.slot)
@@ -391,6 +392,7 @@ class TlbLevel(Stage, FirstTlb):
         if mapping is not None:
             self.check(tag, mapping)
             translation.mapping = mapping
+            translation.read_at = self.env._now
             translation.answer(self.latency + self.extra_cycles)
             return True
         if self.refuses(tag, translation):
@@ -458,11 +460,11 @@ class TlbLevel(Stage, FirstTlb):
         counters.fills += 1
         tag, mapping = translation.tag, translation.mapping
         waiters = self._mshrs.release(tag)
-        if tag in self._shot_down:
+        if tag in self._shot_down and translation.read_at <= self._shot_down[tag]:
             mapping = None
         if not self._mshrs.holds(tag):
             del self._primary[tag]
-            self._shot_down.discard(tag)
+            self._shot_down.pop(tag, None)
         if mapping is not None:
             right = self._find(tag)
             if right is not mapping and not became_part(mapping, right, tag):
@@ -475,6 +477,8 @@ class TlbLevel(Stage, FirstTlb):
             self._long_misses[translation.app].add(cycles, _warps_among(waiters))
         for waiter in waiters:
             waiter.mapping = mapping
+            if isinstance(waiter, Translation):
+                waiter.read_at = translation.read_at
             waiter.answer()
         if self._blocked.waiting:
             self._blocked.wake()

@@ -20,9 +20,21 @@ class Walk:
         arrived: cycle in which it came to its level.
         level: that it reads next, 0 is the root.
         read: levels of the page table really read so far.
+        moved: whether its page has changed before its entry was read: the path is looked up anew.
+        overtaken: whether it has changed afterwards: what was read is void.
     """
 
-    __slots__ = ("arrived", "level", "path", "read", "requested", "started", "translation")
+    __slots__ = (
+        "arrived",
+        "level",
+        "moved",
+        "overtaken",
+        "path",
+        "read",
+        "requested",
+        "started",
+        "translation",
+    )
 
     def __init__(self, translation: Translation, path: PagePath, requested: int) -> None:
         self.translation = translation
@@ -32,6 +44,35 @@ class Walk:
         self.arrived = 0
         self.level = 0
         self.read = 0
+        self.moved = False
+        self.overtaken = False
+
+    def shoot_down(self) -> None:
+        """Its page changes: what it has read of the last level is void, and not asked for is new.
+
+        A walk of a fixed time, or of a time a level, has read its entry when it begins.
+        """
+        if self.level >= len(self.path.entries) - 1:
+            self.overtaken = True
+        else:
+            self.moved = True
+
+    def return_to_root(self) -> None:
+        """What it has read is void: it begins anew, with the path as it is then."""
+        self.level = 0
+        self.read = 0
+        self.overtaken = False
+        self.moved = True
+
+    def go_on(self, path: PagePath) -> None:
+        """Follow the path as it is now; void if the levels above have changed as well."""
+        self.moved = False
+        self.overtaken = (
+            self.level >= len(path.entries)
+            or path.entries[: self.level] != self.path.entries[: self.level]
+        )
+        if not self.overtaken:
+            self.path = path
 
     @property
     def app(self) -> int:

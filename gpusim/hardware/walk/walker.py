@@ -59,6 +59,7 @@ class PrefetchWalkCounters:
     level_accesses: int = count("page-table levels that were really read")
     cache_lookups: int = count("probes of the page-walk cache")
     cache_hits: int = count("probes that spared at least one level")
+    again: int = count("walks begun anew, as a page changed when its entry was read", later=True)
 
 
 @attr.s(auto_attribs=True)
@@ -247,10 +248,15 @@ class Walkers(Stage):
             cache.replacement.attach(signals)
 
     def shoot_down(self, tag: int | None) -> None:
-        """Invalidate lines of the page table that hold the entry of a page; None: all.
+        """Forget the entry of a page (None: all) in the walk cache, and in walks that have read it.
 
-        Requests that wait for a walk of it are invalidated by the stages above.
+        Those walk again at their end, in the same walker; walks that have not come to it go on.
         """
+        if tag is None:
+            for walk in self._walks.values():
+                walk.shoot_down()
+        elif tag in self._walks:
+            self._walks[tag].shoot_down()
         if self._lines is None:
             return
         if tag is None:
@@ -298,11 +304,19 @@ class Walkers(Stage):
         self.order.arrived(walk, now)
 
     def _start(self, walk: Walk) -> None:
-        now = self.env._now
         self._free -= 1
         under_way = self._config.walkers - self._free
         if under_way > self.whole.most_walks:
             self.whole.most_walks = under_way
+        counters = self._counters(walk.translation)
+        counters.queue_cycles += self.env._now - walk.requested
+        self._begin(walk)
+
+    def _begin(self, walk: Walk) -> None:
+        """A walk that has a walker begins at the root, or where the walk cache says."""
+        now = self.env._now
+        if walk.moved:
+            self._look_anew(walk)
         walk.started = now
         translation = walk.translation
         translation.trail.append(_WALK)
@@ -325,6 +339,10 @@ class Walkers(Stage):
         walk.level = len(walk.path.entries)
         self._steps.send(walk, delay)
 
+    def _look_anew(self, walk: Walk) -> None:
+        translation = walk.translation
+        walk.go_on(self.table.look(translation.asid, translation.vpn))
+
     def _timed_levels(self, walk: Walk, counters: PrefetchWalkCounters) -> int:
         """Cycles of a ``per-level`` walk from its current level to the leaf."""
         delay = 0
@@ -342,7 +360,9 @@ class Walkers(Stage):
 
     def _step(self, walk: Walk) -> None:
         """Go on with the walk at its current level: from the cache, from memory, or be done."""
-        if walk.level == len(walk.path.entries):
+        if walk.moved:
+            self._look_anew(walk)
+        if walk.overtaken or walk.level == len(walk.path.entries):
             self._finish(walk)
             return
         address = walk.path.entries[walk.level]
@@ -397,15 +417,19 @@ class Walkers(Stage):
 
     def _finish(self, walk: Walk) -> None:
         now = self.env._now
-        self._free += 1
         translation = walk.translation
         counters = self._counters(translation)
-        counters.walks += 1
-        counters.queue_cycles += walk.started - walk.requested
         counters.walk_cycles += now - walk.started
         counters.level_accesses += walk.read
         if self.on_walk.listeners:
             self.on_walk(walk, now)
+        if walk.overtaken and not self.table.on_demand:
+            counters.again += 1
+            walk.return_to_root()
+            self._begin(walk)
+            return
+        self._free += 1
+        counters.walks += 1
         del self._walks[translation.tag]
         self.order.finished(walk, now)
         mapping: Mapping | None = walk.path.mapping
@@ -413,6 +437,7 @@ class Walkers(Stage):
             mapping = self.table.find(translation.tag)
         for waiter in self._mshrs.release(translation.tag):
             waiter.mapping = mapping
+            waiter.read_at = now
             waiter.answer()
 
     def warm(self, tag: int, requester: Requester) -> Mapping:
