@@ -22,6 +22,8 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
     for key in ("fault_buffer", "batch", "threshold"):
         if getattr(paging, key) < 1:
             yield Problem(("paging", key), "must be 1 or more")
+    if paging.utlb_faults is not None and paging.utlb_faults < 1:
+        yield Problem(("paging", "utlb_faults"), 'must be 1 or more, or "none"')
     yield from _block("eviction_block", paging.eviction_block, config.memory.page)
     if paging.migration == "accesses":
         yield from _block("migration_block", paging.migration_block, config.memory.page)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from attrs import frozen
 
 from gpusim.config.choices import choice_of
+from gpusim.config.field_facts import later
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
 from gpusim.files.units import Bandwidth, Bytes, Duration, cycles, parse_duration
@@ -50,8 +51,17 @@ class PagingConfig:
             `capacity` says.  Without either there is room for all.
         fault_buffer: faults that the GPU keeps for the host.
         batch: faults that the host's driver takes at a time.
+        fault_interval: from one fault that the GPU writes into the buffer to the next.
+        utlb_faults: faults of the SMs of a TPC, which share a µTLB, that may be in the buffer or
+            served at once; further ones wait in the µTLB until a replay; None: any number.
+        interrupt: from a fault in the buffer to a driver that works, which slept before; faults
+            that come meanwhile are in the same batch.
         batch_time: of the driver, for each batch, beside what moves over the link.
+        block_time: of the driver, for each block of 2 MiB in a batch.
+        first_touch: of the driver, for such a block that is in a batch for the first time: its
+            state, DMA maps and reverse maps.
         fault_time: of the driver, for each page of a batch that was asked for.
+        page_time: of the driver, for each 4 KiB that come, asked for or not.
         replay: after a batch, ``"all"`` that wait walk again, and the fault buffer is emptied, as
             NVIDIA's driver does by default; or those whose pages are ``"served"``, and those whose
             faults are not in the buffer.
@@ -75,6 +85,12 @@ class PagingConfig:
     batch: int = 256
     batch_time: Duration = FAR_FAULT
     fault_time: Duration = cycles(0)
+    fault_interval: Duration = later(cycles(0))
+    utlb_faults: int | None = None
+    interrupt: Duration = later(cycles(0))
+    block_time: Duration = later(cycles(0))
+    first_touch: Duration = later(cycles(0))
+    page_time: Duration = later(cycles(0))
     replay: str = choice_of("all", "served")
     prefetch: PolicyConfig = policy_of(Slot.PAGE_PREFETCH, "tree")
     eviction: PolicyConfig = policy_of(Slot.EVICTION, "lru")

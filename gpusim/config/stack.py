@@ -107,6 +107,8 @@ def _layers(document: Document, name: str, chain: Key) -> Iterator[Tree | Laid]:
     if name not in variants or refines:
         for recipe, names in with_bases(_recipe(document, name, folder), chain):
             yield Laid(recipe, names)
+            if recipe.name not in chain and _refines(document, recipe.name):
+                yield variant_layer(document, recipe.name)
         return
     if name in chain:
         raise UserError(
@@ -115,6 +117,14 @@ def _layers(document: Document, name: str, chain: Key) -> Iterator[Tree | Laid]:
     for base in _based_on(document, name, variants[name].get("based_on", [])):
         yield from _layers(document, base, (*chain, name))
     yield variant_layer(document, name)
+
+
+def _refines(document: Document, name: str) -> bool:
+    """Whether a variant is based on the recipe of its name, and so goes with it everywhere."""
+    variants = variants_of(document)
+    return name in variants and name in _based_on(
+        document, name, variants[name].get("based_on", [])
+    )
 
 
 def _recipe(document: Document, name: str, folder: Path) -> Recipe:

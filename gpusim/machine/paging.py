@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig
+from gpusim.config.shootdown import shootdown_parts
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Sink
 from gpusim.core.errors import UserError, nearest
@@ -20,6 +21,7 @@ from gpusim.hardware.paging import (
     AccessCounters,
     DeviceMemory,
     Driver,
+    DriverSite,
     FaultSite,
     HostMemory,
     Link,
@@ -75,10 +77,9 @@ class Paging:
         self.link = Link(env, paging.link, config.clock, len(tenants))
         self.stages: list[PageFaults] = []
         self.driver = Driver(
-            env,
-            paging,
-            config.clock,
-            page,
+            DriverSite(
+                env, paging, config.clock, page, shootdown_parts(config.shootdown, config.clock)
+            ),
             self._memory_of,
             self.placement,
             make_policy(Slot.PAGE_PREFETCH, paging.prefetch, page),
@@ -153,7 +154,17 @@ class Paging:
     def before(self, walkers: Stage, instance: int, several: bool) -> PageFaults:
         """The stage in front of the walkers of a domain."""
         name = f"faults[{instance}]" if several else "faults"
-        site = FaultSite(self._env, name, instance, self._config.walk.queue, len(self._tenants))
+        config, paging = self._config, self._paging
+        site = FaultSite(
+            self._env,
+            name,
+            instance,
+            config.walk.queue,
+            len(self._tenants),
+            paging.utlb_faults,
+            config.sms_per_tpc,
+            paging.fault_interval.cycles(config.clock),
+        )
         stage = PageFaults(site, walkers, self.driver.buffer, self.driver.wake)
         self.stages.append(stage)
         return stage

@@ -347,6 +347,8 @@ EVENTS: Mapping[str, Table] = {
             Column("asked", "u4", "1", "pages that they asked for"),
             Column("came", "u4", "1", "pages that came to the device"),
             Column("left", "u4", "1", "pages that had to leave it"),
+            Column("blocks", "u4", "1", "blocks of 2 MiB that faults were in"),
+            Column("touched", "u4", "1", "of these, blocks that were in no batch before"),
         ),
     ),
     "transfers": Table(

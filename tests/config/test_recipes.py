@@ -474,3 +474,13 @@ def test_a_resolved_machine_of_recipes_is_a_model(tmp_path):
     path.write_text(loaded.to_toml(), "utf-8")
     assert load_model(str(path)).config == loaded.config
     assert tomllib.loads(loaded.to_toml())["name"] == "a100-mig"
+
+
+def test_a_variant_that_refines_a_recipe_goes_with_it(model):
+    """Also where another recipe is based on that one, which is laid above, and once only."""
+    own = model('[variants.demand-paging]\nbased_on = "demand-paging"\npaging.batch_time = "7us"\n')
+    for names in (["demand-paging"], ["link-pcie-4"], ["zero-copy", "link-pcie-4"]):
+        assert plain(own, *names)["paging.batch_time"] == "7us"
+    assert plain(own, "link-pcie-4")["paging.link.bandwidth"] == "24GB/s"
+    other = model('[variants.demand-paging]\nbased_on = "huge-pages"\n')
+    assert plain(other, "link-pcie-4")["paging.batch_time"] == "45us"

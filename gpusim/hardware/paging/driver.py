@@ -7,15 +7,17 @@ from itertools import chain
 from typing import Any
 
 import attr
+from attrs import frozen
 
 from gpusim.config.paging import PagingConfig
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Probe
+from gpusim.core.engine import NEVER, EventLoop, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.metrics import Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.files.units import Hertz
+from gpusim.hardware.paging.batch_costs import BatchCosts
 from gpusim.hardware.paging.device_memory import DeviceMemory
 from gpusim.hardware.paging.fault import Fault, FaultBuffer
 from gpusim.hardware.paging.link import Link
@@ -34,6 +36,12 @@ class PagingCounters:
     pages_written_back: int = count("of these, those that were moved to the host: stored to")
     evictions: int = count("blocks whose pages left the device")
     not_served: int = count("pages asked for in a batch for which there was no room")
+    faults_written: int = count("faults that came into the fault buffer", later=True)
+    faults_flushed: int = count("of these, those thrown away unseen before a replay", later=True)
+    faults_again: int = count(
+        "of these, those of a page that another one named, or that was there", later=True
+    )
+    faults_remote: int = count("of these, those of a page that stays with the host", later=True)
 
 
 @attr.s(auto_attribs=True)
@@ -58,6 +66,26 @@ declare_metrics(
 )
 
 
+@frozen(eq=False)
+class DriverSite:
+    """Where the driver stands in a machine.
+
+    Attributes:
+        env: the environment.
+        config: its times and limits.
+        clock: of the core.
+        page_bytes: of the smallest pages.
+        shootdown: cycles from the request of a shootdown to the cycle in which pages are
+            forgotten, and from then to its acknowledgement.
+    """
+
+    env: EventLoop
+    config: PagingConfig
+    clock: Hertz
+    page_bytes: int
+    shootdown: tuple[int, int] = (0, 0)
+
+
 @attr.s(auto_attribs=True)
 class DriverCounters:
     """What the driver did, for all applications together."""
@@ -66,12 +94,18 @@ class DriverCounters:
     faults: int = count("faults in them")
     duplicates: int = count("of these, those of a page that another one names, or that is there")
     busy_cycles: int = count("cycles in which the driver worked", "cycles")
+    blocks: int = count("blocks of 2 MiB in batches, summed over batches", later=True)
+    touched: int = count("of these, those that were in no batch before", later=True)
+    shootdowns: int = count("shootdowns of pages that left the device", later=True)
 
 
 declare_metrics(
     DriverCounters,
     Metric("fault_batches", "1", "batches of faults", Total("batches")),
     Metric("faults_per_batch", "1", "faults of a batch", Ratio("faults", "batches")),
+    Metric(
+        "blocks_per_batch", "1", "blocks of 2 MiB of a batch of faults", Ratio("blocks", "batches")
+    ),
     Metric("driver_use", "fraction", "time that the driver works", PerCycle("busy_cycles")),
 )
 
@@ -79,13 +113,15 @@ declare_metrics(
 class Driver(Component):
     """One process for all applications, which does one thing after the other.
 
-    A batch takes `batch_time` and a `fault_time` for each of its pages.  Then blocks leave until
-    there is room for those pages and what the prefetch policy adds; what was stored to crosses the
-    link first.  Pages that lie side by side cross it together, up to 2 MiB, and are mapped when
-    they have come.  At the end the translations that wait walk again.  Blocks of the batch itself
-    are evicted only if there are no others.
+    It sleeps until there is a fault, works an `interrupt` later, and then goes on until there is
+    nothing to do.  A batch takes the times that `BatchCosts` has for it.  Then blocks leave, by a
+    shootdown each, until there is room for the pages and what the prefetch policy adds; what was
+    stored to crosses the link first.  Pages that lie side by side cross it together, up to 2 MiB,
+    and are mapped when they have come.  At the end the translations that wait walk again.  Blocks
+    of the batch itself are evicted only if there are no others.
 
     Args:
+        site: where it stands.
         memory_of: by application, the device memory that its pages lie in.
         placement: maps pages, and takes them away.
         prefetch: the policy.
@@ -95,13 +131,20 @@ class Driver(Component):
         replay: called at the end of a batch with the pages of faults that are still to be served:
             all others walk again.
         on_batch: announces a batch: cycles in which it began and ended, faults, pages that were
-            asked for, pages that came, pages that left.
+            asked for, pages that came, pages that left, blocks of 2 MiB of its faults, those of
+            them that were in no batch before.
     """
 
     name = "driver"
     path = "paging"
     laws: Sequence[Law] = laws_of(
         [PagingCounters, PlaceCounters],
+        Law(
+            "faults_written",
+            "pages_asked + not_served + faults_remote + faults_again + faults_flushed",
+            "faults that came into the buffer",
+            "those served + those of pages that were there or named twice + those thrown away",
+        ),
         Law(
             "pages_asked + pages_prefetched + pages_migrated + placed",
             "resident + pages_out + taken_away",
@@ -112,25 +155,23 @@ class Driver(Component):
 
     def __init__(
         self,
-        env: EventLoop,
-        config: PagingConfig,
-        clock: Hertz,
-        page_bytes: int,
+        site: DriverSite,
         memory_of: Sequence[DeviceMemory],
         placement: Placement,
         prefetch: PagePrefetch,
         link: Link,
         replay: Callable[[Collection[int]], None],
     ) -> None:
-        self.env = env
+        config = site.config
+        self.env = site.env
         self.buffer = FaultBuffer(config.fault_buffer)
         self.counters = [PagingCounters() for _ in memory_of]
         self.whole = DriverCounters()
-        self.on_batch: Probe[[int, int, int, int, int, int]] = Probe()
+        self.on_batch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         self._config = config
-        self._batch_time = config.batch_time.cycles(clock)
-        self._fault_time = config.fault_time.cycles(clock)
-        self._page_bytes = page_bytes
+        self._costs = BatchCosts(config, site.clock, site.page_bytes)
+        self._page_bytes = site.page_bytes
+        self._message, self._acknowledge = site.shootdown
         self._memory_of = memory_of
         self._placement = placement
         self._prefetch = prefetch
@@ -143,19 +184,23 @@ class Driver(Component):
         self._moves: dict[int, list[int]] = {}
         """Blocks that were accessed often over the link, and their remote pages."""
         self._busy = False
+        self._due = NEVER
+        """The cycle in which the interrupt of a fault reaches it; `NEVER`: it sleeps."""
         self._counted = 0
         """The cycle up to which its work is counted, while it works."""
-        self.process = env.start(self._run())
+        self.process = site.env.start(self._run())
 
     def wake(self) -> None:
-        """There is something to do; a driver that works will see it when it has done."""
-        if not self._busy:
-            self.process.wake.at(self.env._now)
+        """There is a fault; a driver that works will see it when it has done."""
+        if not self._busy and self._due == NEVER:
+            self._due = self.env._now + self._costs.interrupt
+            self.process.wake.at(self._due)
 
     def migrate(self, block: int, pages: list[int]) -> None:
         """Bring the pages of a block that are read over the link."""
         self._moves[block] = pages
-        self.wake()
+        if not self._busy:
+            self.process.wake.at(self.env._now)
 
     # -- what prefetch policies may ask -----------------------------------------------------------
 
@@ -172,13 +217,14 @@ class Driver(Component):
     def _run(self) -> Generator[int | None, None, None]:
         while True:
             self._counted = self.env._now
-            if self.buffer.faults:
+            if self.buffer.faults and (self._busy or self._due <= self.env._now):
+                self._due = NEVER
                 work = self._serve(self.buffer.take(self._config.batch))
             elif self._moves:
                 work = self._move(self._moves.pop(next(iter(self._moves))))
             else:
                 self._busy = False
-                yield None
+                yield None if self._due == NEVER else self._due - self.env._now
                 continue
             self._busy = True
             for pause in chain(work, self._keep_free()):
@@ -198,18 +244,22 @@ class Driver(Component):
         wanted: dict[int, Fault] = {}
         for fault in batch:
             self._placement.forget_if_taken(fault.tag)
-            if not self._placement.there(fault.tag):
-                wanted.setdefault(fault.tag, fault)
+            if fault.tag in wanted or self._placement.there(fault.tag):
+                self.counters[fault.app].faults_again += 1
+            else:
+                wanted[fault.tag] = fault
         self.whole.batches += 1
         self.whole.faults += len(batch)
         self.whole.duplicates += len(batch) - len(wanted)
         self._asked = list(wanted)
-        yield self._batch_time + self._fault_time * len(wanted)
+        blocks, touched = self._costs.blocks, self._costs.touched
+        yield self._costs.handling(wanted)
         came: list[int] = []
         left = sum(one.pages_out for one in self.counters)
         remote = [tag for tag in wanted if not self._placement.moves(tag)]
         for tag in remote:
             self._placement.map_remote(tag)
+            self.counters[tag >> ASID_SHIFT].faults_remote += 1
         for memory in dict.fromkeys(self._memory_of):
             mine = {
                 tag: fault
@@ -219,11 +269,20 @@ class Driver(Component):
             if mine:
                 yield from self._bring(memory, mine, came)
         if self._config.replay == "all":
-            self.buffer.faults.clear()
+            self.buffer.flush()
         self._replay({fault.tag for fault in self.buffer.faults}.difference(came, remote))
         if self.on_batch.listeners:
             left = sum(one.pages_out for one in self.counters) - left
-            self.on_batch(began, self.env._now, len(batch), len(wanted), len(came), left)
+            self.on_batch(
+                began,
+                self.env._now,
+                len(batch),
+                len(wanted),
+                len(came),
+                left,
+                self._costs.blocks - blocks,
+                self._costs.touched - touched,
+            )
 
     def _bring(
         self, memory: DeviceMemory, wanted: dict[int, Fault], came: list[int]
@@ -255,18 +314,23 @@ class Driver(Component):
     def _move(self, pages: list[int]) -> Iterator[int]:
         """Pages that were accessed often over the link come to the device."""
         memory = self._memory_of[pages[0] >> ASID_SHIFT]
-        yield self._batch_time
+        yield self._costs.handling(pages[:1])
         yield from self._make_room(memory, len(pages), ())
+        if self._message:
+            yield self._message
         pages = [tag for tag in pages if self._placement.is_remote(tag)]
         pages = pages if memory.room is None else pages[: memory.free()]
         for tag in pages:
             self._placement.take_away(tag)
             self.counters[tag >> ASID_SHIFT].pages_migrated += 1
+        self.whole.shootdowns += 1
+        yield self._acknowledge
         yield from self._fetch(memory, pages)
 
     def _fetch(self, memory: DeviceMemory, pages: list[int]) -> Iterator[int]:
         """Move pages to the device and map them."""
         memory.reserve(len(pages))
+        yield self._costs.preparing(len(pages))
         for arrival, run in self._send(pages, to_host=False):
             yield arrival - self.env._now
             for tag in run:
@@ -305,6 +369,7 @@ class Driver(Component):
 
     def _evict(self, memory: DeviceMemory, block: int) -> Iterator[int]:
         """Take the pages of a block away; those that were stored to move to the host."""
+        yield self._message
         pages = [tag for tag in memory.remove(block) if self._placement.forget(tag)]
         written = [tag for tag in pages if tag in memory.written]
         memory.written.difference_update(pages)
@@ -314,6 +379,8 @@ class Driver(Component):
             self.counters[tag >> ASID_SHIFT].pages_written_back += 1
         for app in dict.fromkeys(tag >> ASID_SHIFT for tag in pages):
             self.counters[app].evictions += 1
+        self.whole.shootdowns += 1
+        yield self._acknowledge
         for arrival, _ in self._send(written, to_host=True):
             yield arrival - self.env._now
 
@@ -354,8 +421,12 @@ class Driver(Component):
         return (("fault_batches", self.on_batch),)
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return self.counters[app], PlaceCounters(*self._placement.count(app))
+        counters = self.counters[app]
+        counters.faults_written = self.buffer.written[app]
+        counters.faults_flushed = self.buffer.flushed[app]
+        return counters, PlaceCounters(*self._placement.count(app))
 
     def shared_counters(self) -> Iterable[object]:
         self._count_work()
+        self.whole.blocks, self.whole.touched = self._costs.blocks, self._costs.touched
         return (self.whole,)

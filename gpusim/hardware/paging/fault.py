@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from attrs import frozen
 
 from gpusim.core.request import Translation
@@ -35,12 +37,16 @@ class FaultBuffer:
     Attributes:
         faults: those that the host has not taken.
         lost: how many found no room.
+        written: by application, how many found room.
+        flushed: by application, how many of these the host has thrown away unseen.
     """
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
         self.faults: list[Fault] = []
         self.lost = 0
+        self.written: Counter[int] = Counter()
+        self.flushed: Counter[int] = Counter()
 
     @staticmethod
     def storage(dimensions: Dimensions, depth: int, warps: int) -> Storage:
@@ -60,8 +66,14 @@ class FaultBuffer:
             self.lost += 1
             return False
         one = translation
+        self.written[one.app] += 1
         self.faults.append(Fault(one.tag, one.app, one.sm, one.warp_slot, cycle))
         return True
+
+    def flush(self) -> None:
+        """Throw away all that the host has not taken."""
+        self.flushed.update(fault.app for fault in self.faults)
+        self.faults.clear()
 
     def take(self, most: int) -> list[Fault]:
         """Up to `most` of them, the oldest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
@@ -20,6 +21,31 @@ _PREFETCH: Final = int(Purpose.PREFETCH)
 _REPLAY: Final = int(Purpose.REPLAY)
 
 
+@frozen(eq=False)
+class FaultSite:
+    """Where the stage of faults stands in a machine, and what limits its faults.
+
+    Attributes:
+        env: the environment.
+        name: for reports.
+        index: number of its domain.
+        queue: translations that fit into `requests`.
+        apps: applications that share the machine.
+        utlb_faults: faults of a µTLB that may be reported and not replayed; None: any number.
+        utlb_sms: SMs that share a µTLB.
+        interval: cycles from one fault that goes to the buffer to the next.
+    """
+
+    env: EventLoop
+    name: str
+    index: int
+    queue: int
+    apps: int
+    utlb_faults: int | None = None
+    utlb_sms: int = 1
+    interval: int = 0
+
+
 @attr.s(auto_attribs=True)
 class FaultCounters:
     """Translations of one application that passed, and those that found no page."""
@@ -31,6 +57,8 @@ class FaultCounters:
     replays: int = count("walks begun anew after a batch of the driver")
     fault_cycles: int = count("from a walk that found no page to its replay, summed", "cycles")
     dropped: int = count("prefetches that found no page, and caused no fault")
+    held: int = count("faults for which their µTLB had no room, not reported", later=True)
+    reported: int = count("faults that went to the fault buffer, lost ones included", later=True)
 
 
 declare_metrics(
@@ -43,33 +71,15 @@ declare_metrics(
 )
 
 
-@frozen(eq=False)
-class FaultSite:
-    """Where the stage of a domain stands in a machine.
-
-    Attributes:
-        env: the environment.
-        name: for reports.
-        index: number of the domain.
-        queue: translations that fit into `requests`.
-        apps: applications that share the machine.
-    """
-
-    env: EventLoop
-    name: str
-    index: int
-    queue: int
-    apps: int
-
-
 class PageFaults(Stage):
     """Sends translations on to the walkers, and keeps those whose pages are not there.
 
-    A fault goes to the `buffer`.  When the driver has served a batch, it lets those that wait walk
-    again (`replay`); what finds no page again is a fault again.
+    A fault goes to the `buffer`, and its walker is free.  When the driver has served a batch, it
+    lets those that wait walk again (`replay`); what finds no page again is a fault again.  A fault
+    for which its µTLB has no room is not reported, and walks again at the next replay.
 
     Args:
-        site: where it stands.
+        site: where it stands, and its limits.
         walkers: the stage below.
         buffer: shared by all stages of a machine.
         wake: called when the buffer has something for the driver.
@@ -79,6 +89,7 @@ class PageFaults(Stage):
         [FaultCounters],
         Law("received", "returned", "translations that came", "those that were answered"),
         Law("replays", "faults", other="faults"),
+        Law("held + reported", "faults", "faults held and reported", "faults"),
     )
     states: ClassVar[tuple[str, ...]] = ("fault",)
 
@@ -90,27 +101,40 @@ class PageFaults(Stage):
         wake: Callable[[], None],
     ) -> None:
         env, name = site.env, site.name
-        super().__init__(
-            name, "faults", site.index, Port(env, f"{name}.requests", depth=site.queue)
-        )
+        requests: Port[Translation] = Port(env, f"{name}.requests", depth=site.queue)
+        super().__init__(name, "faults", site.index, requests)
         self.env = env
         self.counters = [FaultCounters() for _ in range(site.apps)]
         self._walkers = walkers.requests
         self._buffer = buffer
         self._tell_driver = wake
         self._answers: Port[Translation] = Port(env, f"{name}.answers")
+        self._utlb_faults = NEVER if site.utlb_faults is None else site.utlb_faults
+        self._utlb_sms = site.utlb_sms
+        self._interval = site.interval
+        self._next_write = 0
+        self._writes: Port[Translation] = Port(env, f"{name}.writes")
+        """Translations whose faults are on their way to the buffer, one after the other."""
+        self._reported: Counter[int] = Counter()
+        """By µTLB: faults that are on their way, in the buffer, or served."""
         self._faulted: list[Translation] = []
-        """Translations that wait for a replay."""
+        """Translations that wait for a replay, whose faults were reported."""
+        self._held: list[Translation] = []
+        """Translations that wait for a replay, whose µTLB had no room for a fault."""
         self._again: list[Translation] = []
         """Translations that are to walk again."""
         self._under_way = 0
         self.process = env.start(self._run())
         self.requests.connect(self.process)
         self._answers.connect(self.process)
+        self._writes.connect(self.process)
 
     def _run(self) -> Generator[int | None, None, None]:
         requests, answers, below = self.requests, self._answers, self._walkers
+        writes = self._writes
         while True:
+            while (written := writes.take()) is not None:
+                self._write(written)
             while (answer := answers.take()) is not None:
                 self._answered(answer)
             while self._again and not below.full:
@@ -121,7 +145,9 @@ class PageFaults(Stage):
             blocked = below.full and (requests.queue or self._again)
             if blocked:
                 below.when_free(self.process.wake)
-            upcoming = answers.ready if blocked else min(answers.ready, requests.ready)
+            upcoming = min(answers.ready, writes.ready)
+            if not blocked:
+                upcoming = min(upcoming, requests.ready)
             yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
 
     def _send(self, translation: Translation) -> None:
@@ -140,19 +166,43 @@ class PageFaults(Stage):
             return
         now = self.env._now
         counters.faults += 1
-        counters.lost += not self._buffer.put(translation, now)
         translation.trail += (self.state_numbers[0], now)
+        utlb = translation.sm // self._utlb_sms
+        if self._reported[utlb] >= self._utlb_faults:
+            counters.held += 1
+            self._held.append(translation)
+            return
+        counters.reported += 1
+        self._reported[utlb] += 1
+        begin = max(self._next_write, now)
+        self._next_write = begin + self._interval
+        if begin == now:
+            self._write(translation)
+        else:
+            self._writes.send(translation, begin - now)
+
+    def _write(self, translation: Translation) -> None:
+        """A fault comes to the buffer, and is lost where that is full."""
+        counters = self.counters[translation.app]
+        counters.lost += not self._buffer.put(translation, self.env._now)
         self._faulted.append(translation)
         self._tell_driver()
 
     def replay(self, still: Collection[int]) -> None:
-        """Let all that wait walk again, but those whose pages the driver will still come to."""
+        """Let all that wait walk again, but those whose pages the driver will still come to.
+
+        A fault on its way to the buffer is written there, and waits for the next replay.
+        """
         now = self.env._now
-        waiting, self._faulted = self._faulted, []
-        for translation in waiting:
+        faulted, self._faulted = self._faulted, []
+        waiting, self._held = self._held, []
+        for translation in faulted:
             if translation.tag in still:
                 self._faulted.append(translation)
-                continue
+            else:
+                self._reported[translation.sm // self._utlb_sms] -= 1
+                waiting.append(translation)
+        for translation in waiting:
             counters = self.counters[translation.app]
             counters.replays += 1
             counters.fault_cycles += now - translation.trail[-1]
@@ -173,11 +223,12 @@ class PageFaults(Stage):
         return f"{self.path}.received"
 
     def in_flight(self) -> int:
-        return self._under_way + len(self.requests) + len(self._faulted) + len(self._again)
+        waiting = len(self._faulted) + len(self._held) + len(self._writes)
+        return self._under_way + len(self.requests) + waiting + len(self._again)
 
     def waiting(self) -> Iterator[str]:
-        if self._faulted:
-            yield f"{self.name}: {len(self._faulted)} translations wait for the host's driver"
+        if waiting := len(self._faulted) + len(self._held) + len(self._writes):
+            yield f"{self.name}: {waiting} translations wait for the host's driver"
         if self._under_way or self._again:
             yield f"{self.name}: {self._under_way + len(self._again)} translations are walked"
 
