@@ -8,14 +8,12 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import MOST_LINE_BYTES, file_bytes, format_memory, untrusted
-from gpusim.traces.xz import MEMORY_BYTES, XzStream
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from gpusim.files.xz_stream import XzStream
+from gpusim.files.zstd_stream import ZstdStream
 
 Line = tuple[int, str]
 """Its number in the file, from 1, and its text without the end of line."""
@@ -37,45 +35,11 @@ def open_binary(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return cast(IO[bytes], gzip.open(path, "rb"))
     if path.suffix == ".xz":
-        return cast(IO[bytes], io.BufferedReader(XzStream(path), 1 << 16))
+        return cast(IO[bytes], io.BufferedReader(XzStream(path.open("rb")), 1 << 16))
     if path.suffix == ".zst":
-        return _unpacked_zstd(path)
+        stream = ZstdStream(path.open("rb"))
+        return cast(IO[bytes], io.BufferedReader(stream, 1 << 16))
     return path.open("rb")
-
-
-def _unpacked_zstd(path: Path) -> IO[bytes]:
-    """The bytes of a file of zstd; its window takes no more memory than that of a file of xz."""
-    from zstandard import ZstdDecompressor
-
-    unpack = ZstdDecompressor(max_window_size=MEMORY_BYTES)
-    stream = unpack.stream_reader(path.open("rb"), read_across_frames=True, closefd=True)
-    return cast(IO[bytes], io.BufferedReader(_RaisesOSError(stream), 1 << 16))
-
-
-class _RaisesOSError(io.RawIOBase):
-    """Bytes of a stream of zstd, whose damages are errors as of any other file."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        super().__init__()
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, into: WriteableBuffer) -> int:
-        from zstandard import ZstdError
-
-        view = memoryview(into).cast("B")
-        try:
-            data = self._stream.read(len(view))
-        except ZstdError as error:
-            raise OSError(str(error)) from error
-        view[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
 
 
 def read_lines(path: Path) -> Iterator[Line]:

@@ -1,12 +1,19 @@
 """Graph files: every format, every kind of damage, and round trips."""
 
+import bz2
 import gzip
+import itertools
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from zstandard import ZstdCompressor
 
 from gpusim.core.errors import UserError
 from gpusim.programs.graphs.files import read_graph
@@ -102,6 +109,8 @@ def test_snap_closes_gaps_in_the_numbers(tmp_path: Path) -> None:
     assert neighbours(read(tmp_path, "bare.el", "5 9\n9 5\n")) == [[1], [0]]
 
 
+HEAD = "%%MatrixMarket matrix"
+
 DAMAGES = [
     ("g.graph", "", "is empty"),
     ("g.graph", " \n\n", "is empty"),
@@ -129,7 +138,7 @@ DAMAGES = [
     ("g.txt", RODINIA.replace("\n1\n", "\n3\n"), "line 6: source is '3'"),
     ("g.txt", RODINIA.replace("\n3\n1", "\n4\n1"), "line 8: M is 4; must be 3"),
     ("g.txt", RODINIA.replace("2 6", "3 6"), "line 10: target is '3'"),
-    ("m.mtx", MATRIX.replace("pattern", "complex"), "line 1: 'complex' is not supported"),
+    ("m.mtx", MATRIX.replace("pattern", "quaternion"), "line 1: 'quaternion' is not supported"),
     ("m.mtx", MATRIX.replace("%%MatrixMarket", "%%Matrix"), "line 1: must be"),
     ("m.mtx", MATRIX.replace("4 4 4", "4 5 4"), "line 3: 4 rows and 5 columns"),
     ("m.mtx", MATRIX.replace("4 4 4", "4 4"), "line 3: 2 numbers"),
@@ -156,6 +165,20 @@ DAMAGES = [
     ("s.txt", SNAP.replace("30\t100", "-30\t100"), "line 4: vertex is '-30'"),
     ("s.txt", "# nothing\n", "has no arcs"),
     ("what", "lorem ipsum dolor\n", "no format that gpusim knows"),
+    ("m.mtx", f"{HEAD} array pattern general\n2 2\n", "line 1: an array of the field 'pattern'"),
+    ("m.mtx", f"{HEAD} array real general\n2 2\n1\n2\n", "line 2: 4 values promised; .* has 2"),
+    ("m.mtx", f"{HEAD} array real general\n2000000000 2000000000\n1\n", "values promised"),
+    ("m.mtx", f"{HEAD} coordinate complex general\n2 2 1\n1 2 1.0\n", "line 3: '1 2 1.0' must be"),
+    ("m.mtx", f"{HEAD} coordinate pattern lower\n2 2 0\n", "'lower' is not supported"),
+    ("g.col", "c x\np edge 3 3\ne 1 2\ne 2 4\ne 3 1\n", "line 4: vertex is '4'.* from 1 to 3"),
+    ("g.col", "p edge 3 7\ne 1 2\n", "line 1: 7 edges promised; the file has 1"),
+    ("g.col", "p edge 3 1\na 1 2\n", "line 2: 'a 1 2' must begin with"),
+    ("g.col", "e 1 2\n", "has no line 'p edge"),
+    ("g.wel", "0 1 3\n1 2\n", "line 2: '1 2' must be 'from to weight'"),
+    ("g.wel", "0 1 3\n1 2 x\n", "line 2: weight is 'x'"),
+    ("g.csv", "id,name\n1,2\n", "line 1: names of columns without source and target"),
+    ("g.csv", "1,2\n2,three\n", "line 2: vertex is 'three'"),
+    ("g.edges", "% c\n1 2 3 4 5\n", "line 2: '1 2 3 4 5' must be 'from to"),
 ]
 
 
@@ -185,6 +208,122 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
     path.write_bytes(b"2 1\n2\n\xff\xfe1\n")
     with pytest.raises(UserError, match="line 3: neighbour is"):
         read_graph(path)
+
+
+RING = [[1], [2], [0]]
+BOTH = [[1, 2], [2, 0], [0, 1]]
+PATH = [[1], [0, 2], [1, 3], [2]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected", "weights"),
+    [
+        (
+            "a.mtx",
+            f"{HEAD} coordinate complex general\n3 3 3\n1 2 1 .5\n2 3 2 0\n3 1 1 0\n",
+            RING,
+            None,
+        ),
+        (
+            "b.mtx",
+            f"{HEAD} coordinate double general\n3 3 3\n1 2 4\n2 3 5\n3 1 6\n",
+            RING,
+            [4, 5, 6],
+        ),
+        (
+            "c.mtx",
+            f"{HEAD.upper()} Coordinate unsigned-integer general\n%\n\n3 3 3\n1 2 4\n2 3 5\n3 1 6",
+            RING,
+            [4, 5, 6],
+        ),
+        (
+            "d.mtx",
+            f"{HEAD} coordinate complex hermitian\n4 4 4\n1 1 2 0\n2 1 1 -1\n3 2 1 1\n4 3 1 2\n",
+            PATH,
+            None,
+        ),
+        (
+            "e.mtx",
+            f"{HEAD} coordinate real skew-symmetric\n4 4 3\n2 1 1.5\n3 2 -2.5\n4 3 1\n",
+            PATH,
+            [-1.5, 1.5, 2.5, -2.5, -1, 1],
+        ),
+        ("f.mtx", f"{HEAD} array real general\n3 3\n9 0 7\n8 9 0\n0 6 9\n", RING, [8, 6, 7]),
+        (
+            "g.mtx",
+            f"{HEAD} array integer symmetric\n3 3\n1\n2\n0\n1\n3\n1\n",
+            [[1], [0, 2], [1]],
+            [2, 2, 3, 3],
+        ),
+        ("h.mtx", f"{HEAD} array complex skew-symmetric\n2 2\n0 1\n", [[1], [0]], None),
+        ("konect.txt", "% sym unweighted\n% 3 3 3\n1 2\n2 3\n3 1\n", BOTH, None),
+        (
+            "out.konect",
+            "% asym positive\n1 2 3 1082040961\n2 3 1 1082040962\n3 1 2 1082040963\n",
+            RING,
+            [3, 1, 2],
+        ),
+        ("out.konect", "% bip unweighted\n1 1\n1 2\n2 1\n", [[2, 3], [2], [], []], None),
+        ("t.txt", "1 2 1082040961\n2 3 1082155839\n3 1 1082414391\n", RING, None),
+        ("w.wel", "0 1 3\n1 2 4\n2 0 5\n", RING, [3, 4, 5]),
+        ("n.edges", "% comment\n1 2\n2 3\n3 1\n", RING, None),
+        ("n.edges", "1 2 0.5\r\n2 3 0.25\r\n\r\n3 1 1\r\n", RING, [0.5, 0.25, 1]),
+        ("n.edges", f"{HEAD} coordinate pattern general\n3 3 3\n1 2\n2 3\n3 1\n", RING, None),
+        ("g.csv", "1,2\n2,3\n3,1\n", RING, None),
+        ("any", "\ufeffSource;Target;Weight\n1;2;7\n2;3;8\n3;1;9\n", RING, [7, 8, 9]),
+        ("g.csv", '"weight","to","from"\n7,2,1\n8,3,2\n9,1,3\n', RING, [7, 8, 9]),
+        ("g.tsv", "# c\nfrom\tto\ttime\n1\t2\t5\n2\t3\t5\n3\t1\t5\n", RING, None),
+        ("g.col", "c colouring\np edge 3 3\ne 1 2\ne 2 3\ne 3 1\n", BOTH, None),
+        (
+            "any",
+            "c x\np col 3 6\nn 1 4\ne 1 2\ne 2 1\ne 2 3\ne 3 2\ne 3 1\ne 1 3\n",
+            [[1, 2], [0, 2], [1, 0]],
+            None,
+        ),
+        ("s.txt", "# Undirected graph: g.txt\n# Nodes: 3 Edges: 3\n1\t2\n2\t3\n3\t1\n", BOTH, None),
+        ("s.txt", "# Undirected graph\n1 2\n2 1\n2 3\n", [[1], [0, 2], [1]], None),
+        ("s.txt", "# Directed graph: g.txt\n1\t2\n2\t3\n3\t1\n", RING, None),
+    ],
+)
+def test_formats(
+    tmp_path: Path, name: str, text: str, expected: list[list[int]], weights: list[float] | None
+) -> None:
+    graph = read(tmp_path, name, text)
+    assert neighbours(graph) == expected
+    assert (None if graph.weight is None else graph.weight.tolist()) == weights
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [
+        ("gz", gzip.compress),
+        ("xz", lzma.compress),
+        ("bz2", bz2.compress),
+        ("zst", ZstdCompressor().compress),
+    ],
+)
+def test_compressed_files(tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]) -> None:
+    for name in (f"w.wel.{suffix}", "w.txt"):
+        path = tmp_path / name
+        path.write_bytes(pack(b"0 1 3\n1 2 4\n2 0 5\n"))
+        assert neighbours(read_graph(path)) == RING
+    path.write_bytes(path.read_bytes()[:-6])
+    with pytest.raises(UserError, match=r"truncated or damaged|cannot read graph file"):
+        read_graph(path)
+
+
+def test_a_matrix_of_scipy(tmp_path: Path) -> None:
+    matrix = scipy.sparse.random(20, 20, 0.2, random_state=1, format="coo")
+    matrix.setdiag(0)
+    matrix.eliminate_zeros()
+    scipy.io.mmwrite(tmp_path / "m.mtx", matrix)
+    graph = read_graph(tmp_path / "m.mtx")
+    rows = matrix.tocsr()
+    assert [sorted(one) for one in neighbours(graph)] == [
+        sorted(rows.indices[a:b].tolist()) for a, b in itertools.pairwise(rows.indptr)
+    ]
+    assert graph.weight is not None
+    assert sorted(graph.weight.tolist()) == pytest.approx(sorted(matrix.data.tolist()))
 
 
 @st.composite

@@ -10,6 +10,9 @@ MOST_ARCS = (1 << 31) - 1
 """Arc numbers are 32-bit integers in every kernel."""
 
 
+Weights = NDArray[np.int64] | NDArray[np.float64]
+
+
 @frozen(eq=False)
 class Graph:
     """A directed graph; an undirected one has each edge in both directions.  Arrays are read-only.
@@ -25,7 +28,7 @@ class Graph:
     name: str
     row: NDArray[np.int32]
     col: NDArray[np.int32]
-    weight: NDArray[np.int64] | NDArray[np.float64] | None = None
+    weight: Weights | None = None
     source: int | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -54,7 +57,7 @@ def graph_from_arcs(
     vertices: int,
     tail: NDArray[np.int64],
     head: NDArray[np.int64],
-    weight: NDArray[np.int64] | NDArray[np.float64] | None = None,
+    weight: Weights | None = None,
 ) -> Graph:
     """A graph from its arcs in any order; a vertex keeps the order of its own arcs.
 
@@ -97,3 +100,28 @@ def undirected_graph(
     row = np.zeros(vertices + 1, dtype=np.int32)
     np.cumsum(np.bincount(tail, minlength=vertices), out=row[1:])
     return Graph(name, row, head.astype(np.int32))
+
+
+def both_directions(
+    vertices: int, tail: NDArray[np.int64], head: NDArray[np.int64], weight: Weights | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights | None]:
+    """Arcs, and behind them those back that are not among them; each pair of vertices once.
+
+    Args:
+        vertices: number of vertices.
+        tail: (arcs,) where each arc starts, 0-based.
+        head: (arcs,) where it ends.
+        weight: (arcs,) weights; of equal arcs the first one's is kept.
+    """
+    there = tail * vertices + head
+    _, first = np.unique(there, return_index=True)
+    first.sort()
+    tail, head, there = tail[first], head[first], there[first]
+    missing = ~np.isin(head * vertices + tail, there)
+    back = np.flatnonzero(missing)
+    which = np.concatenate((first, first[back]))
+    return (
+        np.concatenate((tail, head[back])),
+        np.concatenate((head, tail[back])),
+        None if weight is None else weight[which],
+    )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import gzip
+import lzma
 import zlib
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import numpy as np
 from attrs import frozen
@@ -13,6 +17,8 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import afford, check_unpacked, file_bytes, untrusted
+from gpusim.files.xz_stream import XzStream
+from gpusim.files.zstd_stream import ZstdStream
 
 _NEWLINE, _MINUS, _ZERO = ord("\n"), ord("-"), ord("0")
 _MOST_DIGITS = 18
@@ -22,42 +28,63 @@ _MEMORY_TIMES = 24
 
 
 def read_text(path: Path) -> NDArray[np.uint8]:
-    """The bytes of a file, plain or gzipped (recognized by its first bytes, not by its name).
+    """The bytes of a file, plain or compressed (recognized by its first bytes, not by its name).
+
+    A byte order mark in front of them is left out.
 
     Raises:
-        UserError: it cannot be read, is a damaged gzip file, a bomb, too large, or empty.
+        UserError: it cannot be read, is damaged, a bomb, too large, or empty.
     """
     with untrusted(f"graph file {path}"):
         size = file_bytes(path, "cannot read graph file")
         afford(size * _MEMORY_TIMES, f"graph file {path}")
         try:
             with path.open("rb") as stream:
-                packed = stream.read(2) == b"\x1f\x8b"
+                kind = _packing(stream.read(6))
                 stream.seek(0)
-                data = _unpacked(path, stream) if packed else stream.read()
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                data = _unpacked(path, kind(stream)) if kind else stream.read()
+        except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
             raise UserError(
                 f"graph file {path} is truncated or damaged: {str(error).rstrip('.')}; "
-                "it must be a whole gzip file"
+                "it must be a whole file of gzip, xz, zstd or bzip2"
             ) from error
         except OSError as error:
-            raise UserError(f"cannot read graph file {path}: {error.strerror}") from error
+            raise UserError(f"cannot read graph file {path}: {error.strerror or error}") from error
+        data = data.removeprefix(codecs.BOM_UTF8)
         if not data.strip():
             raise UserError(f"graph file {path} is empty; a graph is expected")
         return np.frombuffer(data, dtype=np.uint8).copy()
 
 
-def _unpacked(path: Path, packed: IO[bytes]) -> bytes:
+def _packing(begin: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
+    """What unpacks a file with these first bytes; None: it is plain."""
+    return next((unpack for mark, unpack in _PACKINGS.items() if begin.startswith(mark)), None)
+
+
+def _unpacked(path: Path, stream: IO[bytes]) -> bytes:
     """The whole text, unless it is a bomb."""
     pieces = []
     size = 0
-    with gzip.GzipFile(fileobj=packed) as stream:
+    with stream:
         while piece := stream.read(1 << 20):
             pieces.append(piece)
             size += len(piece)
             check_unpacked(path, size)
             afford(size * _MEMORY_TIMES, f"graph file {path}")
     return b"".join(pieces)
+
+
+def _bzip2(stream: IO[bytes]) -> IO[bytes]:
+    return bz2.BZ2File(stream)
+
+
+_PACKINGS: dict[bytes, Callable[[IO[bytes]], IO[bytes]]] = {
+    b"\x1f\x8b": lambda stream: cast(IO[bytes], gzip.GzipFile(fileobj=stream)),
+    b"\xfd7zXZ\0": lambda stream: cast(IO[bytes], XzStream(stream)),
+    b"BZh": _bzip2,
+    b"\x28\xb5\x2f\xfd": lambda stream: cast(IO[bytes], ZstdStream(stream)),
+}
+"""By its first bytes, what unpacks a file."""
 
 
 @frozen(eq=False)
@@ -99,6 +126,10 @@ class Lines:
         edges[self.start[lines]] += 1
         edges[self.end[lines]] -= 1
         self.text[np.cumsum(edges[:-1], dtype=np.int8) > 0] = ord(" ")
+
+    def separate(self, signs: Collection[int]) -> None:
+        """Make these bytes read as spaces."""
+        self.text[np.isin(self.text, list(signs))] = ord(" ")
 
     def fail(self, line: int, problem: str) -> UserError:
         """The error for a line, counted from 0."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -21,11 +20,14 @@ class XzStream(io.RawIOBase):
 
     Reading raises `lzma.LZMAError` or `EOFError` where the file is damaged, cut short, or asks for
     more memory than `MEMORY_BYTES`.
+
+    Args:
+        packed: the file; it is closed with this one.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, packed: IO[bytes]) -> None:
         super().__init__()
-        self._file = path.open("rb")
+        self._file = packed
         self._unpack = self._begin()
         self._packed = b""
 
