@@ -62,6 +62,9 @@ class PagingConfig:
             state, DMA maps and reverse maps.
         fault_time: of the driver, for each page of a batch that was asked for.
         page_time: of the driver, for each 4 KiB that come, asked for or not.
+        transfers: pages of a batch that cross the link in one transfer: ``"runs"`` of pages side
+            by side, up to 2 MiB; or all of one of the ``"blocks"`` of 2 MiB, as NVIDIA's driver
+            does it, which gives the copies of a block to the GPU together.
         replay: after a batch, ``"all"`` that wait walk again, and the fault buffer is emptied, as
             NVIDIA's driver does by default; or those whose pages are ``"served"``, and those whose
             faults are not in the buffer.
@@ -91,6 +94,7 @@ class PagingConfig:
     block_time: Duration = later(cycles(0))
     first_touch: Duration = later(cycles(0))
     page_time: Duration = later(cycles(0))
+    transfers: str = later(choice_of("runs", "blocks"))
     replay: str = choice_of("all", "served")
     prefetch: PolicyConfig = policy_of(Slot.PAGE_PREFETCH, "tree")
     eviction: PolicyConfig = policy_of(Slot.EVICTION, "lru")

@@ -175,6 +175,8 @@ class Machine:
             self.fbt,
         )
         self.tlbs = self._stages.levels
+        if self.paging is not None:
+            self.paging.first_tlbs = next(iter(self.tlbs.values()), ())
         self.stages = self._stages.in_order
         self.prefetches = bool(self.config.stage)
 

@@ -29,6 +29,7 @@ from gpusim.hardware.paging import (
     Placement,
     WatchedWay,
 )
+from gpusim.hardware.tlb.level import TlbLevel
 from gpusim.hardware.walk import Memory
 from gpusim.machine.pages import Pages
 from gpusim.machine.tenants import Tenant
@@ -45,6 +46,7 @@ class Paging:
     Attributes:
         driver, link, host: its components; `host` is None if nothing is read over the link.
         stages: those in front of the walkers of each domain.
+        first_tlbs: the TLBs next to the SMs, which know the warps that wait for a page.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Paging:
         )
         self.link = Link(env, paging.link, config.clock, len(tenants))
         self.stages: list[PageFaults] = []
+        self.first_tlbs: Sequence[TlbLevel] = ()
         self.driver = Driver(
             DriverSite(
                 env, paging, config.clock, page, shootdown_parts(config.shootdown, config.clock)
@@ -161,6 +164,7 @@ class Paging:
             instance,
             config.walk.queue,
             len(self._tenants),
+            None if paging.utlb_faults is None else self._waiting_warps,
             paging.utlb_faults,
             config.sms_per_tpc,
             paging.fault_interval.cycles(config.clock),
@@ -194,6 +198,9 @@ class Paging:
         return whole.batches + sum(c.pages_out + c.pages_migrated for c in self.driver.counters)
 
     # -- helpers ---------------------------------------------------------------------------------
+
+    def _waiting_warps(self, tag: int) -> list[int]:
+        return [sm for tlb in self.first_tlbs for sm in tlb.waiting_warps(tag)]
 
     def _replay(self, still: Collection[int]) -> None:
         for stage in self.stages:

@@ -116,9 +116,9 @@ class Driver(Component):
     It sleeps until there is a fault, works an `interrupt` later, and then goes on until there is
     nothing to do.  A batch takes the times that `BatchCosts` has for it.  Then blocks leave, by a
     shootdown each, until there is room for the pages and what the prefetch policy adds; what was
-    stored to crosses the link first.  Pages that lie side by side cross it together, up to 2 MiB,
-    and are mapped when they have come.  At the end the translations that wait walk again.  Blocks
-    of the batch itself are evicted only if there are no others.
+    stored to crosses the link first.  Pages that lie side by side, or in one block of 2 MiB, cross
+    it together, and are mapped when they have come.  At the end the translations that wait walk
+    again.  Blocks of the batch itself are evicted only if there are no others.
 
     Args:
         site: where it stands.
@@ -393,11 +393,13 @@ class Driver(Component):
         ]
 
     def _runs(self, pages: Iterable[int]) -> Iterator[list[int]]:
-        """Pages that lie side by side, in order, none beyond a block of 2 MiB."""
+        """Pages that cross the link together, in order, none beyond a block of 2 MiB."""
         per_block = max(VA_BLOCK // self._page_bytes, 1)
+        gaps = self._config.transfers == "blocks"
         run: list[int] = []
         for tag in chain(sorted(pages), (-1,)):
-            if run and (tag != run[-1] + 1 or tag % per_block == 0):
+            apart = run and tag // per_block != run[-1] // per_block
+            if apart or (run and not gaps and tag != run[-1] + 1):
                 yield run
                 run = []
             run.append(tag)

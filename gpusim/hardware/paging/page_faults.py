@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
@@ -16,6 +15,7 @@ from gpusim.core.metrics import Metric, PerKiloInstruction, Ratio, Total, declar
 from gpusim.core.request import Purpose, Translation
 from gpusim.core.stage import Stage
 from gpusim.hardware.paging.fault import FaultBuffer
+from gpusim.hardware.paging.utlb import FaultQueues
 
 _PREFETCH: Final = int(Purpose.PREFETCH)
 _REPLAY: Final = int(Purpose.REPLAY)
@@ -31,6 +31,8 @@ class FaultSite:
         index: number of its domain.
         queue: translations that fit into `requests`.
         apps: applications that share the machine.
+        waiting: the SM of each warp that waits for a page in a first TLB, which all report it;
+            None, or where there is none: only the one whose lookup missed first does.
         utlb_faults: faults of a µTLB that may be reported and not replayed; None: any number.
         utlb_sms: SMs that share a µTLB.
         interval: cycles from one fault that goes to the buffer to the next.
@@ -41,6 +43,7 @@ class FaultSite:
     index: int
     queue: int
     apps: int
+    waiting: Callable[[int], list[int]] | None = None
     utlb_faults: int | None = None
     utlb_sms: int = 1
     interval: int = 0
@@ -109,14 +112,12 @@ class PageFaults(Stage):
         self._buffer = buffer
         self._tell_driver = wake
         self._answers: Port[Translation] = Port(env, f"{name}.answers")
-        self._utlb_faults = NEVER if site.utlb_faults is None else site.utlb_faults
-        self._utlb_sms = site.utlb_sms
+        self._waiting = site.waiting
         self._interval = site.interval
         self._next_write = 0
-        self._writes: Port[Translation] = Port(env, f"{name}.writes")
-        """Translations whose faults are on their way to the buffer, one after the other."""
-        self._reported: Counter[int] = Counter()
-        """By µTLB: faults that are on their way, in the buffer, or served."""
+        self._queues = FaultQueues(
+            NEVER if site.utlb_faults is None else site.utlb_faults, site.utlb_sms
+        )
         self._faulted: list[Translation] = []
         """Translations that wait for a replay, whose faults were reported."""
         self._held: list[Translation] = []
@@ -127,14 +128,10 @@ class PageFaults(Stage):
         self.process = env.start(self._run())
         self.requests.connect(self.process)
         self._answers.connect(self.process)
-        self._writes.connect(self.process)
 
     def _run(self) -> Generator[int | None, None, None]:
         requests, answers, below = self.requests, self._answers, self._walkers
-        writes = self._writes
         while True:
-            while (written := writes.take()) is not None:
-                self._write(written)
             while (answer := answers.take()) is not None:
                 self._answered(answer)
             while self._again and not below.full:
@@ -142,12 +139,13 @@ class PageFaults(Stage):
             while not below.full and (translation := requests.take()) is not None:
                 self.counters[translation.app].received += 1
                 self._send(translation)
+            self._write_faults()
             blocked = below.full and (requests.queue or self._again)
             if blocked:
                 below.when_free(self.process.wake)
-            upcoming = min(answers.ready, writes.ready)
-            if not blocked:
-                upcoming = min(upcoming, requests.ready)
+            upcoming = answers.ready if blocked else min(answers.ready, requests.ready)
+            if self._queues:
+                upcoming = min(upcoming, self._next_write)
             yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
 
     def _send(self, translation: Translation) -> None:
@@ -167,32 +165,26 @@ class PageFaults(Stage):
         now = self.env._now
         counters.faults += 1
         translation.trail += (self.state_numbers[0], now)
-        utlb = translation.sm // self._utlb_sms
-        if self._reported[utlb] >= self._utlb_faults:
+        waiting = [] if self._waiting is None else self._waiting(translation.tag)
+        if not self._queues.report(translation, waiting or [translation.sm]):
             counters.held += 1
             self._held.append(translation)
             return
         counters.reported += 1
-        self._reported[utlb] += 1
-        begin = max(self._next_write, now)
-        self._next_write = begin + self._interval
-        if begin == now:
-            self._write(translation)
-        else:
-            self._writes.send(translation, begin - now)
-
-    def _write(self, translation: Translation) -> None:
-        """A fault comes to the buffer, and is lost where that is full."""
-        counters = self.counters[translation.app]
-        counters.lost += not self._buffer.put(translation, self.env._now)
         self._faulted.append(translation)
-        self._tell_driver()
+        if not self._interval:
+            self._write_faults()
+
+    def _write_faults(self) -> None:
+        """Write faults into the buffer, as many as may be in this cycle."""
+        now = self.env._now
+        while self._next_write <= now and (translation := self._queues.next()) is not None:
+            self.counters[translation.app].lost += not self._buffer.put(translation, now)
+            self._next_write = now + self._interval
+            self._tell_driver()
 
     def replay(self, still: Collection[int]) -> None:
-        """Let all that wait walk again, but those whose pages the driver will still come to.
-
-        A fault on its way to the buffer is written there, and waits for the next replay.
-        """
+        """Let all that wait walk again, but those whose pages the driver will still come to."""
         now = self.env._now
         faulted, self._faulted = self._faulted, []
         waiting, self._held = self._held, []
@@ -200,7 +192,7 @@ class PageFaults(Stage):
             if translation.tag in still:
                 self._faulted.append(translation)
             else:
-                self._reported[translation.sm // self._utlb_sms] -= 1
+                self._queues.release(translation)
                 waiting.append(translation)
         for translation in waiting:
             counters = self.counters[translation.app]
@@ -223,11 +215,11 @@ class PageFaults(Stage):
         return f"{self.path}.received"
 
     def in_flight(self) -> int:
-        waiting = len(self._faulted) + len(self._held) + len(self._writes)
+        waiting = len(self._faulted) + len(self._held)
         return self._under_way + len(self.requests) + waiting + len(self._again)
 
     def waiting(self) -> Iterator[str]:
-        if waiting := len(self._faulted) + len(self._held) + len(self._writes):
+        if waiting := len(self._faulted) + len(self._held):
             yield f"{self.name}: {waiting} translations wait for the host's driver"
         if self._under_way or self._again:
             yield f"{self.name}: {self._under_way + len(self._again)} translations are walked"

@@ -324,6 +324,11 @@ class TlbLevel(Stage, FirstTlb):
         else:
             self.below.when_free(sender)
 
+    def waiting_warps(self, tag: int) -> list[int]:
+        """The SM of each warp that waits for a page in a first level."""
+        waiters = self._mshrs.waiting(tag)
+        return [sm for sm, _ in {(one.sm, _requester(one).warp_slot): 0 for one in waiters}]
+
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all), also what was read of it before, and is on its way.
 

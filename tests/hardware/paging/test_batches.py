@@ -8,7 +8,9 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig, ShootdownConfig
+from gpusim.core.warp_program import Buffer
 from gpusim.files.units import cycles
+from gpusim.machine import Tenant
 from tests.hardware.paging.bench import (
     BASE,
     BATCH,
@@ -26,7 +28,7 @@ from tests.hardware.paging.bench import (
     run,
     store,
 )
-from tests.machine.bench import SMALL, Run, change
+from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 
 FIRST = L1_TLB + L2_TLB + WALK
 """From a load to its fault."""
@@ -98,9 +100,8 @@ def test_sms_of_a_tpc_share_a_utlb() -> None:
 def test_faults_are_written_one_after_the_other() -> None:
     """20 cycles apart, the driver finds as many as were written before it wakes."""
     config = paged(WIDE, interrupt=cycles(110), fault_interval=cycles(20))
-    done, seen = batches(config, many(32), pages=64)
+    _, seen = batches(config, many(32), pages=64)
     assert seen[0][2] == 1 + 110 // 20
-    assert done.count("paging", "faults_written") == done.count("faults", "reported")
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,43 @@ def test_page_time_goes_by_bytes() -> None:
     plain = run(paged(large, eviction_block=64 << 10), each(0))
     timed = run(paged(large, eviction_block=64 << 10, page_time=cycles(7)), each(0))
     assert timed.latencies[0] - plain.latencies[0] == 16 * 7
+
+
+@pytest.mark.parametrize(("transfers", "pieces"), [("runs", 3), ("blocks", 2)])
+def test_pages_of_a_block_cross_the_link_together(transfers: str, pieces: int) -> None:
+    """Pages 0, 7 and 600: two blocks of 512 pages."""
+    config = paged(interrupt=cycles(INTERRUPT), transfers=transfers)
+    done = run(config, each(0), each(7), each(600), pages=1024)
+    assert done.count("link", "transfers_to_device") == pieces
+    assert done.count("link", "busy_to_device") == pieces * OVERHEAD + 3 * MOVE
+
+
+def test_a_page_is_reported_by_each_warp_that_waits_for_it() -> None:
+    """Two warps of two SMs, a page for each SM: four faults of two pages, and SMs take turns."""
+    config = paged(
+        attrs.evolve(change(WIDE, sm={"count": 2})),
+        interrupt=cycles(INTERRUPT),
+        fault_interval=cycles(20),
+        utlb_faults=56,
+    )
+    blocks = [[[load(page, line), ("wait",)] for line in range(2)] for page in (0, 10)]
+    seen: list[list[int]] = []
+    done = Run.of(
+        config,
+        [tenant(blocks)],
+        lambda m: m.paging.driver.on_batch.listen(lambda *batch: seen.append([*batch])),
+    )
+    assert [batch[2:4] for batch in seen] == [[4, 2]]
+    assert done.count("faults", "reported") == 2
+    assert done.count("paging", "faults_written") == 4
+    assert done.count("paging", "faults_again") == done.count("paging", "duplicates") == 2
+
+
+def tenant(blocks: list[list[Any]]) -> Tenant:
+    application = ScriptedApplication(
+        [ScriptedLaunch(blocks)], buffers=(Buffer("a", BASE, PAGE * 64),)
+    )
+    return Tenant("scripted", application, range(2))
 
 
 def test_an_eviction_waits_for_its_shootdown() -> None:
