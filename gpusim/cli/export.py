@@ -20,7 +20,11 @@ def _formats() -> Iterable[str]:
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE.h5", help="Result.")],
     to: Annotated[
-        str, typer.Option(help="csv, parquet, netcdf or json.", autocompletion=begins(_formats))
+        str,
+        typer.Option(
+            help="csv, parquet, netcdf, json, ramulator, ramulator2 or dramsim3.",
+            autocompletion=begins(_formats),
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -31,7 +35,11 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write a result's tables as CSV or Parquet, its numbers as JSON, or all of it as netCDF."""
+    """Write a result's tables, all of it, or its requests to DRAM in a format of other programs.
+
+    Tables become CSV or Parquet, numbers JSON, all of it netCDF, and the requests of --record dram
+    a trace of Ramulator 1, Ramulator 2 or DRAMsim3.
+    """
     from gpusim.cli.console import stdout_console
     from gpusim.results.export import default_place
     from gpusim.results.export import export as write

@@ -237,6 +237,8 @@ EVENTS: Mapping[str, Table] = {
             Column("accepted", "i8", "cycle", "entered the queue of the controller"),
             Column("issued", "i8", "cycle", "first DRAM command on its behalf"),
             Column("finished", "i8", "cycle", "end of its data"),
+            Column("address", "i8", "B", "physical byte address"),
+            Column("sectors", "u1", "1", "bit mask of the 32-byte sectors moved from there on"),
         ),
     ),
     "requests": Table(

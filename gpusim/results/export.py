@@ -12,15 +12,22 @@ from typing import TYPE_CHECKING, BinaryIO
 from gpusim.core.errors import UserError, WriteError, nearest
 from gpusim.core.untrusted import file_bytes
 from gpusim.files.whole_files import whole_file
+from gpusim.results.dram_trace import DRAM_FORMATS, write_dram_trace
 from gpusim.results.inconsistent_file import misread
 from gpusim.results.result import Result, open_result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMATS = ("csv", "parquet", "netcdf", "json")
+FORMATS = ("csv", "parquet", "netcdf", "json", *DRAM_FORMATS)
 
-_SUFFIXES = {"csv": "", "parquet": "", "netcdf": ".nc", "json": ".json"}
+_SUFFIXES = {
+    "csv": "",
+    "parquet": "",
+    "netcdf": ".nc",
+    "json": ".json",
+    **{name: f".{name}.trace" for name in DRAM_FORMATS},
+}
 """By format, the ending of its file; empty: a folder."""
 
 _NETCDF = 2
@@ -46,7 +53,8 @@ def export(path: str | os.PathLike[str], to: str, output: str | os.PathLike[str]
         path: of a result.
         to: ``"csv"`` or ``"parquet"``: a file a table, with names of states and applications
             instead of their numbers; ``"json"``: all numbers, without recorded tables;
-            ``"netcdf"``: the file as it is, which is netCDF-4.
+            ``"netcdf"``: the file as it is, which is netCDF-4; ``"ramulator"``, ``"ramulator2"`` or
+            ``"dramsim3"``: the recorded requests to DRAM as a trace of that simulator.
         output: a file, or for tables a folder, which is made if it is new.
 
     Returns:
@@ -67,7 +75,9 @@ def export(path: str | os.PathLike[str], to: str, output: str | os.PathLike[str]
         if to in ("csv", "parquet"):
             return list(_tables(result, Path(output), to))
         with whole_file(Path(output)) as stream:
-            if to == "json":
+            if to in DRAM_FORMATS:
+                write_dram_trace(result, to, stream)
+            elif to == "json":
                 stream.write(json.dumps(result.to_json(), indent=1).encode())
             elif result.schema < _NETCDF:
                 raise UserError(

@@ -113,6 +113,8 @@ class Recorder:
             done.accepted,
             done.issued,
             done.finished,
+            done.address,
+            done.sectors,
         )
 
     def _tlb_lookup(self, level: int, instance: int, tag: int, hit: bool, cycle: int) -> None:

@@ -77,7 +77,7 @@ def test_probes(run: RunData) -> None:
         result = writer.finish(run)
     assert rows(result.table("intervals")) == [[1, 70_000, 5, 0, State.WALK, 10, 1 << 40]]
     assert rows(result.table("walks")) == [[2, (1 << 36) - 1, -1, 0, 5, 6, 506, 4]]
-    assert rows(result.table("dram")) == [[3, 15, 1 << 20, Kind.WALK, 1, 4, 100, 110, 150]]
+    assert rows(result.table("dram")) == [[3, 15, 1 << 20, Kind.WALK, 1, 4, 100, 110, 150, 0, 1]]
     assert rows(result.table("tlb")) == [[1, 4, 3, 0xABC, 1, 9]]
     assert rows(result.table("epochs")) == [[2, 0, 1, 1 << 40, 70_000, 30_000, 1920, 1536]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mypy_extensions import mypyc_attr
 
+from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
 from gpusim.hardware.dram.waiting import Waiting
 
 
@@ -17,6 +18,7 @@ class Completion:
         channel: which served it.
         waiting: the request, as it waited there.
         issued, finished: core cycles, see below.
+        whole_bytes: bytes that each request of the channel moves; 0: those of its sectors.
 
     Attributes:
         channel: number of the channel, over the whole GPU.
@@ -28,10 +30,13 @@ class Completion:
         accepted: core cycle in which the channel accepted it.
         issued: core cycle of its first command.
         finished: core cycle in which its data ends.
+        address: physical byte address.
+        sectors: bit mask of the sectors of 32 bytes that were moved, from there on.
     """
 
     __slots__ = (
         "accepted",
+        "address",
         "app",
         "bank",
         "channel",
@@ -40,9 +45,12 @@ class Completion:
         "issued",
         "kind",
         "row",
+        "sectors",
     )
 
-    def __init__(self, channel: int, waiting: Waiting, issued: int, finished: int) -> None:
+    def __init__(
+        self, channel: int, waiting: Waiting, issued: int, finished: int, whole_bytes: int = 0
+    ) -> None:
         request = waiting.request
         self.channel = channel
         self.bank = waiting.bank
@@ -53,3 +61,5 @@ class Completion:
         self.accepted = waiting.accepted
         self.issued = issued
         self.finished = finished
+        self.address = request.address
+        self.sectors = (1 << -(-whole_bytes // SECTOR_BYTES)) - 1 or request.sectors & SECTORS

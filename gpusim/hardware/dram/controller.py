@@ -158,7 +158,7 @@ class DramChannel(Component):
             else:
                 counters.forwarded += 1
             if heard:
-                self.on_request(Completion(self.instance, waiting, issued, finished))
+                self.on_request(Completion(self.instance, waiting, issued, finished, self._moved()))
             if waiting.write:
                 counters.writes += 1
                 continue
@@ -177,6 +177,10 @@ class DramChannel(Component):
             request.trail.append(issued)
             request.path.pop().send(request, finished - now)
         done.clear()
+
+    def _moved(self) -> int:
+        """Bytes that each request moves; 0: those of its sectors."""
+        return 0 if self._sectors is not None else self._bytes
 
     @property
     def queues(self) -> tuple[DramQueue, ...]:

@@ -73,7 +73,8 @@ class IdealDramChannel(Component):
             self._sectors.take_in(request, counters)
         if self.on_request.listeners:
             waiting = Waiting(request, 0, 0, writes, 1, now)
-            self.on_request(Completion(self.instance, waiting, now, finished))
+            whole = 0 if self._sectors is not None else self._bytes
+            self.on_request(Completion(self.instance, waiting, now, finished, whole))
         if writes:
             counters.writes += 1
             return
