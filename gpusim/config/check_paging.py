@@ -9,6 +9,9 @@ from gpusim.config.schema import GpuConfig
 from gpusim.files.structure import Problem
 from gpusim.files.units import Bytes, format_bytes
 
+LARGE_PAGE = 2 << 20
+"""Bytes of the largest page."""
+
 LARGE_PAGES = ("largest-fit",)
 """Frame allocations whose pages are of several sizes."""
 
@@ -27,6 +30,11 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
     yield from _block("eviction_block", paging.eviction_block, config.memory.page)
     if paging.migration == "accesses":
         yield from _block("migration_block", paging.migration_block, config.memory.page)
+    if paging.large_pages and paging.eviction_block < LARGE_PAGE:
+        yield Problem(
+            ("paging", "eviction_block"),
+            "must be at least 2MiB with paging.large_pages = true: a page leaves as a whole",
+        )
     yield from _senseless(paging)
     for name, tlb in config.tlb.items():
         if tlb.ideal:

@@ -68,6 +68,8 @@ class PagingConfig:
         replay: after a batch, ``"all"`` that wait walk again, and the fault buffer is emptied, as
             NVIDIA's driver does by default; or those whose pages are ``"served"``, and those whose
             faults are not in the buffer.
+        large_pages: whether 2 MiB all of whose pages have come become one page, if their frames lie
+            side by side and aligned.
         prefetch: policy: which pages come with those that were asked for.
         eviction: policy: which block goes when there is no room.
         eviction_block: bytes that go together.
@@ -95,6 +97,7 @@ class PagingConfig:
     first_touch: Duration = later(cycles(0))
     page_time: Duration = later(cycles(0))
     transfers: str = later(choice_of("runs", "blocks"))
+    large_pages: bool = later(False)
     replay: str = choice_of("all", "served")
     prefetch: PolicyConfig = policy_of(Slot.PAGE_PREFETCH, "tree")
     eviction: PolicyConfig = policy_of(Slot.EVICTION, "lru")

@@ -338,6 +338,16 @@ class Driver(Component):
                 memory.add(tag)
         for block in dict.fromkeys(memory.block_of(tag) for tag in pages):
             memory.came(block)
+        if self._config.large_pages:
+            self._join(memory, pages)
+
+    def _join(self, memory: DeviceMemory, pages: Iterable[int]) -> None:
+        """Make large pages of the blocks of 2 MiB of which nothing is missing any more."""
+        size = VA_BLOCK // self._page_bytes
+        for number in dict.fromkeys(tag // size for tag in pages):
+            first = number * size
+            if all(memory.holds(tag) for tag in range(first, first + size)):
+                self._placement.join(first, size)
 
     # -- room ------------------------------------------------------------------------------------
 
@@ -370,7 +380,7 @@ class Driver(Component):
     def _evict(self, memory: DeviceMemory, block: int) -> Iterator[int]:
         """Take the pages of a block away; those that were stored to move to the host."""
         yield self._message
-        pages = [tag for tag in memory.remove(block) if self._placement.forget(tag)]
+        pages = self._placement.forget(memory.remove(block))
         written = [tag for tag in pages if tag in memory.written]
         memory.written.difference_update(pages)
         for tag in pages:

@@ -102,15 +102,30 @@ class Placement:
         """A page is not mapped any more, and its lines are nowhere."""
         self._drop(self._pages.unmap(tag))
 
-    def forget(self, tag: int) -> bool:
-        """A page of the device goes to the host; False: an event has taken it away before."""
-        if not self.there(tag):
-            self._taken[tag >> ASID_SHIFT] += 1
-            return False
-        self.take_away(tag)
-        if self._remote:
-            self.map_remote(tag)
-        return True
+    def forget(self, tags: Sequence[int]) -> list[int]:
+        """Pages of the device go to the host; returns those that no event has taken away before.
+
+        A large page goes with all of its parts, which must be among them.
+        """
+        gone: dict[int, None] = {}
+        for tag in tags:
+            if tag in gone:
+                continue
+            if not self.there(tag):
+                self._taken[tag >> ASID_SHIFT] += 1
+                continue
+            mapping = self._pages.unmap(tag)
+            self._drop(mapping)
+            parts = range(mapping.tag, mapping.tag + mapping.pages)
+            gone.update(dict.fromkeys(parts))
+            if self._remote:
+                for part in parts:
+                    self.map_remote(part)
+        return list(gone)
+
+    def join(self, first: int, pages: int) -> None:
+        """Make one large page of pages that have come, if their frames allow it."""
+        self._pages.coalesce(first, pages)
 
     def forget_if_taken(self, tag: int) -> None:
         """Learn that an event has taken a page away from the device."""

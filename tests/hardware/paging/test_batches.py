@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from gpusim.config.schema import GpuConfig, ShootdownConfig
+from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Buffer
 from gpusim.files.units import cycles
 from gpusim.machine import Tenant
@@ -182,3 +183,28 @@ def test_an_eviction_waits_for_its_shootdown() -> None:
     plain, shot = (run(paged(one, capacity=PAGE), program) for one in (SMALL, slow))
     assert shot.latencies[-1] - plain.latencies[-1] == 100
     assert shot.count("paging", "shootdowns") == 1
+
+
+WHOLE = {"prefetch": PolicyConfig("tree", {"threshold": 1}), "eviction_block": 2 << 20}
+"""A fault brings all 2 MiB around it."""
+
+
+@pytest.mark.parametrize(("large", "walks"), [(False, 3), (True, 2)])
+def test_a_block_that_is_there_becomes_one_page(large: bool, walks: int) -> None:
+    """The second walk of page 0 finds it large, and page 300 hits in the first TLB."""
+    config = paged(large_pages=large, **WHOLE)
+    done = run(config, each(0, 300), pages=512)
+    assert done.count("paging", "pages_asked") == 1
+    assert done.count("paging", "pages_prefetched") == 511
+    assert done.count("walk", "walks") == walks
+    assert done.latencies[1] == FETCH + (0 if large else FIRST)
+
+
+def test_a_large_page_leaves_as_a_whole() -> None:
+    """There is room for one block: the second takes the place of the first, which comes again."""
+    config = paged(large_pages=True, capacity=2 << 20, **WHOLE)
+    done = run(config, each(0, 512, 511), pages=1024)
+    assert done.count("paging", "pages_out") == 2 * 512
+    assert done.count("paging", "resident") == 512
+    assert done.count("paging", "evictions") == 2
+    assert done.count("paging", "taken_away") == 0
