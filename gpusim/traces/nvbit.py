@@ -48,6 +48,7 @@ def open_nvbit(path: Path) -> TraceFile:
     index = build_index(path)
     name = plain_stem(path)
     application = NvbitApplication(name=name, buffers=tuple(index.buffers), index=index)
+    application.unread.note_streams(len(index.streams))
     return TraceFile(path, FORMAT, name, (application,), (path,))
 
 

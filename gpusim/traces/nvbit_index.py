@@ -34,6 +34,7 @@ _LAUNCH = re.compile(
     rb" - grid size (?P<grid>\d+,\d+,\d+) - block size (?P<block>\d+,\d+,\d+)"
     rb" - nregs (?P<registers>\d+) - shmem (?P<shared>\d+)"
 )
+_STREAM = re.compile(rb" - cuda stream id (\d+)")
 _ACCESS = re.compile(
     rb" - grid_launch_id (?P<id>\d+) - CTA (?P<x>\d+),(?P<y>\d+),(?P<z>\d+) - warp (?P<warp>\d+) - "
 )
@@ -101,12 +102,14 @@ class NvbitIndex:
         path: of the file.
         buffers: the arrays that the trace names.
         kernels: its launches by their id, in order.
+        streams: numbers of CUDA's streams that they were in.
     """
 
     def __init__(self, path: Path, text: IO[bytes]) -> None:
         self.path = path
         self.buffers: list[Buffer] = []
         self.kernels: dict[int, NvbitKernel] = {}
+        self.streams: set[int] = set()
         self._text = text
         weakref.finalize(self, text.close)
 
@@ -233,6 +236,8 @@ class _Builder:
         if not x * y * z * threads:
             raise ValueError("a launch of no blocks or no threads")
         check_launch(x * y * z, threads, int(found["registers"]), int(found["shared"]))
+        if stream := _STREAM.search(found.string):
+            self._index.streams.add(int(stream[1]))
         name = found["name"].decode("utf-8", "replace")
         self._index.kernels[self._newest] = NvbitKernel(
             name, (x, y, z), threads, int(found["registers"]), int(found["shared"])

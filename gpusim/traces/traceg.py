@@ -39,7 +39,6 @@ KERNELS_LIST = "kernelslist.g"
 _MEMCPY = "MemcpyHtoD"
 
 COMMANDS = "lines of the list of kernels, not modelled"
-STREAMS = "their kernels run one after the other"
 HEADER_KEYS = "lines of kernels' headers, not modelled"
 
 
@@ -106,9 +105,7 @@ def _listed(path: Path, number: int, command: str) -> Path:
 
 def _told(kernels: Sequence[KernelHeader], unread: Unread) -> Unread:
     """What of a list and of its kernels' headers is not honoured."""
-    streams = len({kernel.stream for kernel in kernels})
-    if streams > 1:
-        unread.note(STREAMS, "CUDA streams", streams)
+    unread.note_streams(len({kernel.stream for kernel in kernels}))
     for kernel in kernels:
         for key in kernel.unknown:
             unread.note(HEADER_KEYS, f"-{key[:40]}")

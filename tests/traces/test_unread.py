@@ -165,6 +165,12 @@ def test_records_of_mem_trace(tmp_path):
     assert not application.unread
 
 
+def test_streams_of_mem_trace(tmp_path):
+    second = launch(1).replace("stream id 0", "stream id 9")
+    application, _ = opened(tmp_path / "run.txt", launch(), second)
+    assert application.unread.text() == "2 CUDA streams: their kernels run one after the other"
+
+
 def test_records_of_macsim(tmp_path):
     records = [
         macsim_record(120),  # TEX

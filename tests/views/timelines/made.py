@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gpusim.core.counters import CounterRow
 from gpusim.core.states import state_names
 from gpusim.results import ApplicationFacts, Provenance, Result, RunData, SummaryValue, WallClock
+from gpusim.results.datasets import EVENTS
 from gpusim.runs.writer import ResultWriter
 from gpusim.views.timelines import Selection, Window
 
@@ -22,7 +23,7 @@ Rows = Sequence[tuple[int, ...]]
 
 
 def made(**tables: Rows) -> Result:
-    """A run of `CYCLES` cycles with these event tables, in memory."""
+    """A run of `CYCLES` cycles with these event tables, in memory; columns they lack are 0."""
     applications = [
         ApplicationFacts(name, 10 + index, range(SMS), 1, 1, WARPS * (1 - index), CYCLES)
         for index, name in enumerate(APPS)
@@ -43,8 +44,9 @@ def made(**tables: Rows) -> Result:
     with ResultWriter() as writer:
         for name, rows in tables.items():
             table = writer.event_table(name)
+            width = len(EVENTS[name].columns)
             for row in rows:
-                table.append(*row)
+                table.append(*row, *[0] * (width - len(row)))
         return writer.finish(run)
 
 
