@@ -14,7 +14,7 @@ from experiments.marked import tell
 from gpusim.core.warp_program import Op
 from gpusim.traces.macsim_records import NVBIT, PTX, Kind
 from gpusim.traces.memory_lines import FORMATS
-from gpusim.traces.sass import BULK_OPCODES, MEMORY_OPCODES, NO_DATA
+from gpusim.traces.sass import BULK_OPCODES, MEMORY_OPCODES
 from gpusim.traces.sass_unmodelled import (
     ARITHMETIC,
     CACHE_OPERATORS,
@@ -50,7 +50,7 @@ def tables() -> str:
         "**Counted**, and told with their number in the result's warning:",
         _table(["opcodes and modifiers", "told as"], _counted()),
         f"**Arithmetic**, of which nothing else is to be honoured: {_names(ARITHMETIC)}.",
-        f"**Refused**: opcodes with addresses in none of these tables, but for {_names(NO_DATA)}.",
+        "**Refused**: opcodes with addresses that are neither modelled nor counted (but `QSPC`).",
         "**Numbers of opcodes in MacSim's records** that are more than arithmetic:",
         _table(["kind", "modelled", "counted"], macsim),
         f"**Lines of a kernel's header** that are known: {_names(KEYS)}; others are counted.",

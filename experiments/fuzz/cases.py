@@ -38,6 +38,7 @@ WEIGHTS = {
     "tracez": 30,
     "nvbit": 40,
     "macsim": 20,
+    "memory trace": 40,
     "table": 20,
     "facts": 10,
     "recorded trace": 20,

@@ -149,7 +149,25 @@ GRAPHS = {
     "mm.mtx": "%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 2 5\n2 3 7\n3 1 -1\n",
     "dimacs.gr": "c a comment\np sp 3 2\na 1 2 5\na 2 3 1\n",
     "snap.txt": "# Nodes: 3 Edges: 2\n1 2\n2 7\n",
+    "mm-complex.mtx": "%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 1 1 -1\n",
+    "mm-array.mtx": "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n0\n",
+    "konect.txt": "% bip weighted\n% 2 2 2\n1 1 3 1082040961\n2 1 4 1082040962\n",
+    "gap.wel": "0 1 3\n1 2 4\n",
+    "edges.csv": '"source","target","weight"\n1,2,0.5\n2,3,7\n',
+    "colours.col": "c x\np edge 3 2\ne 1 2\ne 2 3\n",
     "rodinia.txt": "2\n0 1\n1 1\n\n0\n\n2\n1 5\n0 3\n",
+}
+
+
+MEMORY_TRACES = {
+    "accesses.csv": "warp,vaddr,is_write,size\n0,268435456,0,4\n1,0x10001000,1,8\n",
+    "ramulator.trace": "0x10000000 R\n0x10001040 W\n",
+    "ramulator2.trace": "LD 0x10000000\nST 0x10001040\n",
+    "cpu.trace": "3 268435456\n0 268439552 268443648\n",
+    "dramsim3.trace": "0x10000000 READ 30\n0x10001040 WRITE 160\n",
+    "lackey.txt": "I  0023C790,2\n L 1ffeffe7e,8\n S 1ffeffe80,8\n M 0421c7cc,4\n",
+    "pinatrace.out": "0x401000: R 0x10000000\n0x401004: W 0x10000040 8\n",
+    "din.din": "0 7fff0000\n1 7fff0040\n2 400000\n",
 }
 
 
@@ -175,6 +193,12 @@ def _packed(name: str, text: str) -> list[tuple[str, bytes]]:
 def _graphs() -> list[tuple[str, bytes]]:
     plain = [(name, text.encode()) for name, text in GRAPHS.items()]
     return [*plain, ("snap.txt.gz", gzip.compress(GRAPHS["snap.txt"].encode(), mtime=0))]
+
+
+def _memory_traces() -> list[tuple[str, bytes]]:
+    texts = [(name, text.encode()) for name, text in MEMORY_TRACES.items()]
+    record = struct.pack("<Q8x2Q4Q", 0x400000, 0x10000040, 0, 0x10000000, 0, 0, 0)
+    return [*texts, ("two.champsimtrace", 2 * record)]
 
 
 def _macsim() -> list[tuple[str, bytes]]:
@@ -370,6 +394,7 @@ _MAKERS: dict[str, Callable[[], list[tuple[str, bytes]]]] = {
     "tracez": lambda: [("kernel.tracez", tracez_of(GOOD_TRACEG))],
     "nvbit": lambda: _packed("mem.txt", GOOD_NVBIT),
     "macsim": _macsim,
+    "memory trace": _memory_traces,
     "table": _tables,
     "facts": _facts,
     "recorded trace": _recorded,

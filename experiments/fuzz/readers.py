@@ -171,10 +171,12 @@ def _reported(result: Any) -> None:
 
 
 def _exported(result: Any) -> None:
+    from gpusim.results.dram_trace import DRAM_FORMATS
     from gpusim.results.export import FORMATS, default_place, export
 
     place = Path(result.name)
-    for to in FORMATS:
+    formats = FORMATS if "dram" in result.tables else set(FORMATS) - set(DRAM_FORMATS)
+    for to in formats:
         export(place, to, default_place(place, to))
 
 
@@ -321,6 +323,7 @@ READERS: dict[str, Reader] = {
     "kernelslist": _kernelslist,
     "tracez": _trace,
     "nvbit": _trace,
+    "memory trace": _trace,
     "macsim": _macsim,
     "table": _trace,
     "facts": _facts,

@@ -19,6 +19,9 @@ FORMAT = "ChampSim trace"
 MARK = "champsim"
 """What the name of such a file has: the content has no mark."""
 
+SUFFIX = ".trace"
+"""How the names of others end, whose content is no text."""
+
 _RECORD = Struct("<16x6Q")
 _STORES = 2
 _BYTES = 8

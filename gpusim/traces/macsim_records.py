@@ -79,7 +79,6 @@ _NVBIT_UNMODELLED = {
     120: "TEX",
     121: "TLD",
     122: "TLD4",
-    123: "TMML",
     124: "TXD",
     126: "SUATOM",
     127: "SULD",

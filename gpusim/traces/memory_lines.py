@@ -1,4 +1,4 @@
-"""Memory traces of one thread as text, a line an access: Ramulator, DRAMsim3, lackey, din."""
+"""Memory traces of one thread as text, a line an access: Ramulator, DRAMsim3, lackey, Pin, din."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINE_BYTES = 64
 """Bytes of a request where a format tells none: what these simulators' requests have."""
 
 WORD_BYTES = 4
-"""Bytes of an access of din, which tells none: a word, as Dinero IV's default."""
+"""Bytes of an access of din and Pin's tool, which tell none: a word, as Dinero IV's default."""
 
 _COMMENTS = ("#", "//", ";", "==", "--")
 
@@ -75,6 +75,11 @@ def _lackey(into: ThreadRecords, parts: Sequence[str]) -> None:
         into.access(address, size, store=True)
 
 
+def _pin(into: ThreadRecords, parts: Sequence[str]) -> None:
+    size = int(parts[2]) if parts[2] else WORD_BYTES
+    into.access(_hex(parts[1]), size, parts[0].upper() == "W")
+
+
 def _din(into: ThreadRecords, parts: Sequence[str]) -> None:
     label, address = parts[0], _hex(parts[1])
     if label == "2":
@@ -118,6 +123,13 @@ DRAMSIM3 = LineFormat(
     "its cycles are not kept",
     "'ADDRESS READ CYCLE' or 'ADDRESS WRITE CYCLE'",
 )
+PINATRACE = LineFormat(
+    "Pin pinatrace",
+    re.compile(rf"\s*{_NUMBER}:\s+([RrWw])\s+({_NUMBER})(?:\s+(\d+)(?:\s.*)?)?\s*"),
+    _pin,
+    _NO_TIMES,
+    "'PC: R ADDRESS', or W",
+)
 DIN = LineFormat(
     "dinero din",
     re.compile(rf"\s*([0-4])\s+({_NUMBER})(?:\s.*)?"),
@@ -133,7 +145,7 @@ BUBBLES = LineFormat(
     "'INSTRUCTIONS READ-ADDRESS [WRITE-ADDRESS]'",
 )
 
-FORMATS = (LACKEY, DRAMSIM3, RAMULATOR, RAMULATOR2, DIN, BUBBLES)
+FORMATS = (LACKEY, PINATRACE, DRAMSIM3, RAMULATOR, RAMULATOR2, DIN, BUBBLES)
 """In the order in which a first line is compared with them."""
 
 
@@ -173,14 +185,17 @@ def read_lines_of(path: object, form: LineFormat, lines: Iterable[Line]) -> Thre
         UserError: a line is wrong; names file and line.
     """
     records = ThreadRecords()
+    matched, read = form.pattern.fullmatch, form.read
     for number, text in lines:
-        if not says_something(text):
-            continue
-        found = form.pattern.fullmatch(text)
+        found = matched(text)
         if not found:
-            raise UserError(f"{path}:{number}: {text[:80]!r}: must be {form.allowed} ({form.name})")
+            if says_something(text):
+                raise UserError(
+                    f"{path}:{number}: {text[:80]!r}: must be {form.allowed} ({form.name})"
+                )
+            continue
         try:
-            form.read(records, found.groups())
+            read(records, found.groups())
         except ValueError as error:
             raise UserError(f"{path}:{number}: {text[:80]!r}: {error}") from error
     return records

@@ -14,16 +14,17 @@ from attrs import define, frozen
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
+from gpusim.core.untrusted import check_unpacked
 from gpusim.core.warp_program import LaneChunk, Op
 from gpusim.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.traces.blocks import WARP_SIZE
 from gpusim.traces.champsim import FORMAT as CHAMPSIM
-from gpusim.traces.champsim import MARK, read_champsim
+from gpusim.traces.champsim import MARK, SUFFIX, read_champsim
 from gpusim.traces.memory_csv import csv_layout, read_csv
 from gpusim.traces.memory_lines import FORMATS, format_of, read_lines_of
 from gpusim.traces.options import TraceOptions
-from gpusim.traces.text import plain_name, plain_stem, read_lines
-from gpusim.traces.thread_records import ThreadRecords
+from gpusim.traces.text import PACKED, Line, plain_name, plain_stem, read_lines
+from gpusim.traces.thread_records import ACCESS_BYTES, ThreadRecords
 from gpusim.traces.unread import Unread
 from gpusim.traces.warps import WarpTrace, chunks_of
 
@@ -33,6 +34,9 @@ MEMORY_FORMATS = (CSV, CHAMPSIM, *(form.name for form in FORMATS))
 """Names of the formats."""
 
 _WARPS_PER_BLOCK = 8
+_LOOK_EVERY = 1 << 14
+"""Lines of a compressed text between two looks at its size."""
+
 _PIECE = 1024
 """Instructions of a block that are made at a time."""
 
@@ -83,7 +87,8 @@ def open_memory_trace(path: Path, begin: bytes, options: TraceOptions) -> TraceF
 
 def _read(path: Path, begin: bytes) -> ReadThread | None:
     unread = Unread()
-    if MARK in path.name.lower():
+    name = plain_name(path).lower()
+    if MARK in name or (b"\0" in begin and name.endswith(SUFFIX)):
         time = "instructions without accesses take their issue slots"
         return ReadThread(CHAMPSIM, read_champsim(path), time, unread)
     if b"\0" in begin:
@@ -91,14 +96,23 @@ def _read(path: Path, begin: bytes) -> ReadThread | None:
     lines = begin.decode("utf-8-sig", "replace").splitlines()
     if len(lines) > 1 and not begin.endswith(b"\n"):
         lines.pop()  # it may go on
-    name = plain_name(path).lower()
     if form := format_of(name, lines):
-        records = read_lines_of(path, form, read_lines(path))
+        records = read_lines_of(path, form, _lines(path))
         return ReadThread(form.name, records, form.time, unread)
     if layout := csv_layout(lines):
-        records = read_csv(path, layout, read_lines(path), unread)
+        records = read_csv(path, layout, _lines(path), unread)
         return ReadThread(CSV, records, "it states no times", unread)
     return None
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    """The lines of a text that is no bomb, neither as it stands nor as accesses in memory."""
+    size = 0
+    for number, text in read_lines(path):
+        size += len(text) + ACCESS_BYTES
+        if path.suffix in PACKED and number % _LOOK_EVERY == 0:
+            check_unpacked(path, size)
+        yield number, text
 
 
 def _notice(read: ReadThread, options: TraceOptions) -> str:

@@ -6,7 +6,7 @@ from enum import Enum
 
 from gpusim.core.errors import nearest
 from gpusim.core.warp_program import Op
-from gpusim.traces.sass_unmodelled import CONTROLS_CACHES
+from gpusim.traces.sass_unmodelled import UNMODELLED
 
 
 class Space(Enum):
@@ -24,10 +24,13 @@ MEMORY_OPCODES: dict[str, tuple[Space, Op]] = {
     "LDGMC": (Space.GLOBAL, Op.LOAD),
     "LDGSTS": (Space.GLOBAL, Op.LOAD),
     "STG": (Space.GLOBAL, Op.STORE),
+    "STGMC": (Space.GLOBAL, Op.STORE),
+    "USTGR": (Space.GLOBAL, Op.STORE),
     "ATOMG": (Space.GLOBAL, Op.ATOMIC),
     "RED": (Space.GLOBAL, Op.REDUCE),
     "REDG": (Space.GLOBAL, Op.REDUCE),
     "REDGMC": (Space.GLOBAL, Op.REDUCE),
+    "UREDGR": (Space.GLOBAL, Op.REDUCE),
     "TEX": (Space.GLOBAL, Op.LOAD),
     "TLD": (Space.GLOBAL, Op.LOAD),
     "TLD4": (Space.GLOBAL, Op.LOAD),
@@ -72,7 +75,7 @@ A UBLKCP from shared to global memory (``.G.S``) stores, see `bulk_op`.
 LOOP_MARKS = frozenset({"REPLAY_START", "REPLAY_END"})
 """Lines with which tracers mark loops that wait for a copy in bulk; they are no instructions."""
 
-NO_DATA = frozenset({*CONTROLS_CACHES, "LDC", "LDCU", "ULDC"})
+NO_DATA = frozenset({"QSPC", *UNMODELLED}).difference(MEMORY_OPCODES, BULK_OPCODES)
 """Base opcodes that may come with an address, but move no data of these spaces."""
 
 _MATRICES = frozenset({"LDSM", "STSM"})

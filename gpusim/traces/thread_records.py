@@ -9,7 +9,7 @@ from attrs import define, field
 from gpusim.core.untrusted import afford
 from gpusim.traces.application import ADDRESS_BITS, MOST_ACCESS_BYTES
 
-_BYTES = 32
+ACCESS_BYTES = 32
 """Memory that one access takes."""
 
 _LOOK_EVERY = 1 << 16
@@ -56,7 +56,7 @@ class ThreadRecords:
         if not 0 <= warp < 1 << 31:
             raise ValueError(f"warp {warp}; allowed: 0 to {(1 << 31) - 1}")
         if len(self.address) % _LOOK_EVERY == 0:
-            afford(2 * _BYTES * len(self.address), f"{len(self.address)} accesses of a trace")
+            afford(2 * ACCESS_BYTES * len(self.address), f"{len(self.address)} accesses of a trace")
         self.address.append(address)
         self.size.append(size)
         self.store.append(store)

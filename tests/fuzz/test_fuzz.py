@@ -11,7 +11,17 @@ from experiments.fuzz.corpus import KINDS, corpus
 from experiments.fuzz.readers import READERS
 
 SEED = 23
-CHEAP = ("events", "graph", "traceg", "kernelslist", "nvbit", "claims", "folder", "sweep")
+CHEAP = (
+    "events",
+    "graph",
+    "traceg",
+    "kernelslist",
+    "nvbit",
+    "memory trace",
+    "claims",
+    "folder",
+    "sweep",
+)
 CASES = 2_000
 
 

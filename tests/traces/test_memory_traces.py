@@ -64,6 +64,11 @@ RAMULATOR = [line("LOAD", A), line("STORE", B), line("LOAD", C)]
             "2 400000\n0 7fff0000\n1 7fff0040 extra\n",
             [("COMPUTE", 1, []), ("LOAD", 4, [0x7FFF0000]), ("STORE", 4, [0x7FFF0040])],
         ),
+        (
+            "pinatrace.out",
+            f"0x401000: R {A:#x}\n0x401004: W {B:#x} 8 0x1\n#eof\n",
+            [("LOAD", 4, [A]), ("STORE", 8, [B])],
+        ),
         ("d.txt", "0 7fff0000\n2 4004d0\n", [("LOAD", 4, [0x7FFF0000]), ("COMPUTE", 1, [])]),
     ],
 )
@@ -78,7 +83,7 @@ def test_champsim(tmp_path, ending):
         struct.pack("<Q8x2Q4Q", 0x400004, 0, 0, 0, 0, 0, 0),
         struct.pack("<Q8x2Q4Q", 0x400008, B, 0, A, C, 0, 0),
     ]
-    path = tmp_path / f"x.champsimtrace{ending}"
+    path = tmp_path / f"x.{'trace' if ending == '.gz' else 'champsimtrace'}{ending}"
     write_bytes(path, b"".join(records))
     assert told(path) == [
         [
