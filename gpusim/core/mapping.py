@@ -59,6 +59,10 @@ class Mapping:
         """The frame of one of its pages."""
         return self.pfn + tag - self.tag
 
+    def last_frame(self, tag: int) -> int:
+        """The last frame of what an entry for one of its pages holds: the frame of that page."""
+        return self.frame(tag)
+
     def __repr__(self) -> str:
         size = "" if self.pages == 1 else f" of {self.pages} pages"
         only = "" if self.writable else ", read only"

@@ -17,7 +17,7 @@ from gpusim.core.user_code import is_unknown
 from gpusim.files.structure import Problem, attributes_of
 from gpusim.files.toml_document import Key
 from gpusim.hardware.dram import ChannelUse, build_dram
-from gpusim.hardware.tlb import ArrayOfSets, FillPolicy, TlbArray, make_array
+from gpusim.hardware.tlb import FillPolicy, TlbArray, make_array, takes_sets
 from gpusim.machine.declared import signature
 from gpusim.machine.mock_site import SOME_FRAMES, SOME_PAGE, trial_site
 from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
@@ -153,13 +153,13 @@ def _check_tlb(own: Collection[str], key: Key, tlb: TlbConfig, sms: int) -> Iter
     yield from _check_replaces(key, tlb, array)
     if tlb.ideal or tlb.entries < 1 or tlb.ways < 1:
         return
-    if array.by_block_slot and sms > 1:
+    if array.by_block_slot and not array.tells_sms_apart and sms > 1:
         yield Problem(
             (*key, "array"),
             f"{tlb.array.policy!r} is indexed by block slots, which are the same on each of the "
             f'{sms} SMs of a TLB with scope = "{tlb.scope}"; allowed: one SM a TLB',
         )
-    if tlb.sets.policy != "plain" and not issubclass(array, ArrayOfSets):
+    if tlb.sets.policy != "plain" and not takes_sets(array):
         yield Problem(
             (*key, "sets"), f"of no effect: the array {tlb.array.policy!r} is not made of sets"
         )

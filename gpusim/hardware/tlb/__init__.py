@@ -11,7 +11,7 @@ from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_l
 from gpusim.hardware.tlb.hashed import HashedArray
 from gpusim.hardware.tlb.ideal import IdealArray
 from gpusim.hardware.tlb.level import TlbCounters, TlbLevel
-from gpusim.hardware.tlb.make import make_array
+from gpusim.hardware.tlb.make import make_array, takes_sets
 from gpusim.hardware.tlb.mask_tokens import MaskTokens
 from gpusim.hardware.tlb.prefetch_distance import DistancePrefetcher
 from gpusim.hardware.tlb.prefetch_next import NextPagePrefetcher
@@ -64,4 +64,5 @@ __all__ = [
     "VictimBuffer",
     "forward_table_level",
     "make_array",
+    "takes_sets",
 ]

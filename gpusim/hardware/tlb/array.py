@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from attrs import fields, frozen
 from mypy_extensions import mypyc_attr
@@ -14,14 +14,22 @@ from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot
 from gpusim.core.structures import Dimensions, Storage
 
+SLOT_BITS: Final = 16
+"""Bits of a block slot of one SM."""
+
+
+def slot_of(sm: int, slot: int) -> int:
+    """The slot of a block for an array that several SMs share; `sm`: its number among them."""
+    return sm << SLOT_BITS | slot
+
 
 @frozen
 class ArrayTraits:
     """Facts of a TLB array that never change; the machine reads them once (`TlbArray.traits`).
 
     Attributes:
-        by_block_slot: it is indexed by block slots, so it cannot serve several SMs, whose slots
-            have the same numbers.
+        by_block_slot: it is indexed by block slots; where several SMs share it, the number of the
+            SM among them stands above the `SLOT_BITS` low bits of a slot.
         fills_every_slot: a translation that several blocks wait for is inserted for each of them,
             not only for the one that asked first.
         most_spaces: how many address spaces it can serve; 0: any number.
@@ -51,7 +59,7 @@ class TlbArray(Policy):
     A page is named by its *tag*, ``asid << ASID_SHIFT | vpn`` (`gpusim.core.mapping`), in the
     smallest pages of the machine.  An array gives back the very `Mapping` that it was given for a
     page, or that `Signals.mapping` returns for it; anything else ends the run.  `slot` is the
-    hardware slot of the thread block that asks, which some arrays index by.
+    hardware slot of the thread block that asks, which some arrays index by (`slot_of`).
 
     What `ArrayTraits` has, an array states as attributes of these names, of its class or of the
     object.
@@ -59,6 +67,8 @@ class TlbArray(Policy):
     Attributes:
         extra_cycles: what the last lookup took beyond the level's latency; it also holds the
             port for so long, except for `pipelined_cycles`.
+        tells_sms_apart: an array by block slots can serve several SMs: it takes slots as `slot_of`
+            makes them.
         pipelined_cycles: how many of these are further stages of the pipeline, which the next
             lookup need not wait for.
         replaces: entries go as ``tlb.NAME.replacement`` says, for which the array asks the policy
@@ -69,6 +79,7 @@ class TlbArray(Policy):
     extra_cycles: int = 0
     pipelined_cycles: int = 0
     by_block_slot: ClassVar[bool] = False
+    tells_sms_apart: ClassVar[bool] = False
     fills_every_slot: bool = False
     most_spaces: int = 0
     replaces: ClassVar[bool] = False

@@ -39,7 +39,8 @@ class BaseDeltaSet:
 
     The first translation after a reset sets the base.  Each one that does not match it counts
     `rebase` down; at zero the compressed translations are forgotten, and the next insertion sets
-    the base anew.
+    the base anew.  An entry with sub-entries matches if all its frames do, and sets no base unless
+    they agree with each other.
 
     Attributes:
         plain: uncompressed translations, by tag.
@@ -73,10 +74,11 @@ class BaseDeltaSet:
         counters = self._kind.compression
         self.remove(entry.tag)
         base = self._base(entry.tag, entry.pfn)
-        if self.base is None:
+        one = entry.last_pfn >> self._kind.delta_pfn_bits == base[1]
+        if self.base is None and one:
             self.base = base
             self.left = self._kind.rebase
-        if base == self.base:
+        if one and base == self.base:
             counters.compressed_inserts += 1
             if self._kind.restore:
                 self.left = self._kind.rebase
@@ -190,6 +192,7 @@ class BaseDeltaSets(SetKind):
         parts = (self.plain_ways, self.compressed_ways * _PER_WAY)
         super().__init__(config, *(ways for ways in parts if ways))
         self.rebase = rebase
+        self._frames = config.sub_entries
         self.delta_vpn_bits = delta_vpn_bits
         self.delta_pfn_bits = delta_pfn_bits
         self.delta_mask = (1 << delta_vpn_bits) - 1
@@ -203,10 +206,10 @@ class BaseDeltaSets(SetKind):
 
     def storage(self, page_bits: int, frame_bits: int) -> Sequence[Storage]:
         """A compressed way is as wide as a plain one, so that either kind can be made of it."""
-        plain = {"page": page_bits, "frame": frame_bits}
+        plain = {"page": page_bits, "frame": frame_bits * self._frames}
         compressed = {
             "pages": _PER_WAY * self.delta_vpn_bits,
-            "frames": _PER_WAY * self.delta_pfn_bits,
+            "frames": _PER_WAY * self.delta_pfn_bits * self._frames,
         }
         spare = sum(plain.values()) - sum(compressed.values())
         base = {

@@ -32,7 +32,7 @@ from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage, StageSite
 from gpusim.core.states import State
 from gpusim.files.units import Hertz
-from gpusim.hardware.tlb.array import TlbArray, stated_cycles
+from gpusim.hardware.tlb.array import TlbArray, slot_of, stated_cycles
 from gpusim.hardware.tlb.fill import FillPolicy
 
 _PREFETCH: Final = int(Purpose.PREFETCH)
@@ -181,6 +181,8 @@ class TlbLevel(Stage, FirstTlb):
         self.array = array
         self.traits = array.traits()
         self._fills_every_slot = self.traits.fills_every_slot
+        self._sms = _numbered(site.sms) if self.traits.by_block_slot else {}
+        """By SM, its number among those of an array by block slots that several share."""
         self._states_cycles = self.traits.states_cycles
         self.fill_policy = fill_policy
         self._spilled: list[dict[int, Mapping]] | None = None
@@ -247,9 +249,15 @@ class TlbLevel(Stage, FirstTlb):
         self._used += 1
         return True
 
+    def _slot(self, requester: Requester) -> int:
+        """The slot of a block, for the array."""
+        if not self._sms:
+            return requester.slot
+        return slot_of(self._sms[requester.sm], requester.slot)
+
     def lookup(self, tag: int, requester: Requester) -> Mapping | None:
         """What covers the page, or None (then call `miss`); a hit is counted here."""
-        mapping = self.array.lookup(tag, requester.slot)
+        mapping = self.array.lookup(tag, self._slot(requester))
         if self.fill_policy is not None:
             if mapping is None:
                 mapping = self.fill_policy.find(tag, requester)
@@ -348,7 +356,7 @@ class TlbLevel(Stage, FirstTlb):
                 self._shot_down[tag] = now
 
     def warm(self, tag: int, requester: Requester) -> Mapping:
-        mapping = self.array.lookup(tag, requester.slot)
+        mapping = self.array.lookup(tag, self._slot(requester))
         policy = self.fill_policy
         if mapping is None and policy is not None:
             mapping = policy.find(tag, requester)
@@ -357,7 +365,7 @@ class TlbLevel(Stage, FirstTlb):
         assert self.warm_below is not None
         below = self.warm_below.warm(tag, requester)
         if policy is None or policy.admits(tag, below, (requester,), self.env._now):
-            self.array.insert(tag, below, requester.slot)
+            self.array.insert(tag, below, self._slot(requester))
             if self._spilled:
                 self._tell_evicted()
         return below
@@ -409,7 +417,7 @@ class TlbLevel(Stage, FirstTlb):
 
     def _look_for_prefetch(self, translation: Translation) -> Mapping | None:
         """Look up a page for a prefetch: counted apart, and without effect on `fill_policy`."""
-        mapping = self.array.lookup(translation.tag, translation.slot)
+        mapping = self.array.lookup(translation.tag, self._slot(translation))
         if mapping is not None:
             counters = self.prefetches[translation.app]
             counters.lookups += 1
@@ -497,9 +505,9 @@ class TlbLevel(Stage, FirstTlb):
             if not self.fill_policy.admits(tag, mapping, wanted, self.env._now):
                 return 0
         if not self._fills_every_slot:
-            evicted = self.array.insert(tag, mapping, translation.slot)
+            evicted = self.array.insert(tag, mapping, self._slot(translation))
         else:
-            slots = dict.fromkeys(_requester(waiter).slot for waiter in waiters)
+            slots = dict.fromkeys(self._slot(_requester(waiter)) for waiter in waiters)
             evicted = sum(self.array.insert(tag, mapping, slot) for slot in slots)
         if self._spilled:
             self._tell_evicted()
@@ -551,6 +559,11 @@ class TlbLevel(Stage, FirstTlb):
     def shared_counters(self) -> Iterator[object]:
         yield from self.array.counters()
         yield TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
+
+
+def _numbered(sms: Sequence[int]) -> dict[int, int]:
+    """The numbers of SMs that share a TLB; none, if it is one SM's."""
+    return {sm: number for number, sm in enumerate(sms)} if len(sms) > 1 else {}
 
 
 def _requester(waiter: Traveller) -> Requester:

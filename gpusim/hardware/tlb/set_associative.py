@@ -25,17 +25,13 @@ class ArrayOfSets(TlbArray):
     """What arrays of sets share, whatever chooses among the sets and whatever a set holds.
 
     Args:
-        config: its shape and kind of sets; an entry maps one page.
+        config: its shape and kind of sets; an entry maps one page, or a `Range` of them.
         indexed: whether low bits of the page number choose the set.
     """
 
     replaces = True
 
     def __init__(self, config: TlbConfig, *, indexed: bool) -> None:
-        if config.sub_entries != 1:
-            raise OptionError(
-                "sub_entries", 'must be 1 in an array of sets; a "sub-entry" array has more'
-            )
         count = config.entries // config.ways
         kind: SetKind = make_policy(Slot.TLB_SET, config.sets, config)
         self._kind = kind
@@ -75,6 +71,8 @@ class SetAssociativeArray(ArrayOfSets):
         super().__init__(config, indexed=True)
         self._mask = len(self._sets) - 1
         self._entries = config.entries
+        self._of_ranges = config.sub_entries > 1
+        """A range knows its frames by itself, whatever its name in here is."""
         self._replacement = self._kind.replacement
         self._plain = [one.entries for one in self._sets if isinstance(one, PlainSet)]
         """Entries of the sets, which have these numbers for the replacement policy, too."""
@@ -84,8 +82,8 @@ class SetAssociativeArray(ArrayOfSets):
     def traits(self) -> ArrayTraits:
         stated = super().traits()
         if not self._plain:
-            return stated
-        return evolve(stated, large_pages="whole", hashable=True, spills=True)
+            return evolve(stated, hashable=self._of_ranges)
+        return evolve(stated, large_pages="whole", hashable=True, spills=not self._of_ranges)
 
     def reach(self) -> int | None:
         return self._entries if self._plain and not self._large else None

@@ -37,8 +37,13 @@ class Entry:
 
     @property
     def pfn(self) -> int:
-        """The frame of the page."""
+        """The frame of the page; of a range of pages, the lowest one."""
         return self.mapping.frame(self.tag)
+
+    @property
+    def last_pfn(self) -> int:
+        """The same, of a range of pages the highest one."""
+        return self.mapping.last_frame(self.tag)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -192,12 +197,14 @@ class PlainSets(SetKind):
     def __init__(self, config: TlbConfig) -> None:
         super().__init__(config)
         self._ways = config.ways
+        self._frames = config.sub_entries
 
     def make(self, index_bits: int) -> TlbSet:
         return PlainSet(self._ways, self.replacement)
 
     def storage(self, page_bits: int, frame_bits: int) -> Sequence[Storage]:
-        return [Storage("entries", self._ways, {"page": page_bits, "frame": frame_bits})]
+        fields = {"page": page_bits, "frame": frame_bits * self._frames}
+        return [Storage("entries", self._ways, fields)]
 
 
 register_policy(Slot.TLB_SET, "plain", PlainSets)

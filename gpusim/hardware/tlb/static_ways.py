@@ -13,10 +13,11 @@ from gpusim.core.errors import OptionError, UserError
 from gpusim.core.even_split import split_ways
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.registry import Slot, make_policy, register_policy
+from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, stated_cycles
+from gpusim.hardware.tlb.make import make_array
 
 EQUAL: Final = "equal"
 
@@ -79,8 +80,7 @@ class StaticWaysArray(TlbArray):
             part.flush()
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        whole: TlbArray = make_policy(Slot.TLB_ARRAY, self._policy, self._config)
-        return whole.storage(dimensions)
+        return make_array(self._of(self._config)).storage(dimensions)
 
     def counters_of(self, asid: int) -> tuple[object, ...]:
         part = self._parts[asid]
@@ -90,7 +90,11 @@ class StaticWaysArray(TlbArray):
         """An array for each application, with its number of `ways` of every set."""
         sets = self._config.entries // self._config.ways
         parts = [attrs.evolve(self._config, entries=sets * one, ways=one) for one in ways]
-        return [make_policy(Slot.TLB_ARRAY, self._policy, part) for part in parts]
+        return [make_array(self._of(part)) for part in parts]
+
+    def _of(self, config: TlbConfig) -> TlbConfig:
+        """A TLB of the array that the parts are, without what the level puts around all."""
+        return attrs.evolve(config, array=self._policy, hash=None, victims=None)
 
 
 register_policy(Slot.TLB_ARRAY, "static-ways", StaticWaysArray)

@@ -13,6 +13,7 @@ from gpusim.core.errors import one_of
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
+from gpusim.hardware.tlb.array import slot_of
 from gpusim.hardware.tlb.set_associative import ArrayOfSets
 from gpusim.hardware.tlb.sets import Entry
 
@@ -34,6 +35,8 @@ def owned_sets(block: int, blocks: int, sets: int) -> range:
 class TbPartitionedArray(ArrayOfSets):
     """The slot of a block, not the page, decides in which sets a translation may be.
 
+    Where several SMs share it, sets are dealt out to the blocks of all of them, SM by SM.
+
     A lookup searches the sets of its block one after another, each for the latency of the level.
     A translation goes to the first of them with an empty way, else each set names the entry that
     its replacement policy would evict, and the one unused for longest goes [our choice].  Entries
@@ -51,6 +54,7 @@ class TbPartitionedArray(ArrayOfSets):
     """
 
     by_block_slot = True
+    tells_sms_apart = True
 
     def __init__(
         self,
@@ -69,20 +73,39 @@ class TbPartitionedArray(ArrayOfSets):
         self._stages = self.pipelined_cycles
         self._flush_on_kernel = flush_on_kernel
         self._uses = 0
-        self._own: list[range] = []
-        self._searched: list[Sequence[int]] = []
+        self._blocks_of: dict[int, int] = {}
+        """By number of an SM that has begun a kernel: how many of its slots are in use."""
+        self._own: dict[int, range] = {}
+        self._searched: dict[int, Sequence[int]] = {}
         """By slot: the sets that a lookup searches, in that order."""
         self.partition = PartitionCounters()
         self.begin_kernel(1)
 
     def attach(self, signals: Signals) -> None:
         super().attach(signals)
-        signals.listen("kernel.begin", lambda _sm, blocks, _cycle: self.begin_kernel(blocks))
+        numbers = {sm: number for number, sm in enumerate(signals.sms)}
+        signals.listen(
+            "kernel.begin", lambda sm, blocks, _cycle: self.begin_kernel(blocks, numbers[sm])
+        )
 
-    def begin_kernel(self, blocks: int) -> None:
-        """The SM is empty and starts a kernel of which it holds the slots ``0 .. blocks - 1``."""
-        self._own = [owned_sets(block, blocks, len(self._sets)) for block in range(blocks)]
-        self._searched = list(self._own)
+    def begin_kernel(self, blocks: int, sm: int = 0) -> None:
+        """An SM is empty and starts a kernel of which it holds the slots ``0 .. blocks - 1``.
+
+        Args:
+            blocks: how many.
+            sm: its number among the SMs that share the TLB.
+        """
+        self._blocks_of[sm] = blocks
+        slots = [
+            slot_of(one, slot)
+            for one in sorted(self._blocks_of)
+            for slot in range(self._blocks_of[one])
+        ]
+        self._own = {
+            slot: owned_sets(number, len(slots), len(self._sets))
+            for number, slot in enumerate(slots)
+        }
+        self._searched = dict(self._own)
         if self._flush_on_kernel:
             self.flush()
 

@@ -13,6 +13,7 @@ from gpusim.core.errors import one_of
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
+from gpusim.hardware.tlb.array import SLOT_BITS, slot_of
 from gpusim.hardware.tlb.sets import Entry
 from gpusim.hardware.tlb.tb_partitioned import TbPartitionedArray
 
@@ -64,12 +65,11 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         self._stale_is_empty = empty_rule == "stale"
         self._union = shared_alloc == "union"
         self._wrap = wrap
-        self._next: list[range] = []
-        self._running: list[int] = []
+        self._next: dict[int, range] = {}
+        self._running: dict[int, int] = {}
         """By slot: a number of its block that no block had before."""
         self._blocks = 0
-        self.flags: list[bool] = []
-        """By slot: whether its block shares the sets of its neighbour."""
+        self._flags: dict[int, bool] = {}
         self.sharing = SharingCounters()
         super().__init__(
             config,
@@ -81,20 +81,32 @@ class TbPartitionedSharedArray(TbPartitionedArray):
 
     def attach(self, signals: Signals) -> None:
         super().attach(signals)
-        signals.listen("block.end", lambda _sm, slot, _cycle: self.end_block(slot))
+        numbers = {sm: number for number, sm in enumerate(signals.sms)}
+        signals.listen(
+            "block.end", lambda sm, slot, _cycle: self.end_block(slot_of(numbers[sm], slot))
+        )
 
-    def begin_kernel(self, blocks: int) -> None:
-        super().begin_kernel(blocks)
-        self._next = [self._after(own) for own in self._own]
-        self._running = [self._number_block() for _ in self._own]
-        self.flags = [False] * blocks
+    @property
+    def flags(self) -> list[bool]:
+        """By block: whether it shares the sets of its neighbour."""
+        return list(self._flags.values())
+
+    def begin_kernel(self, blocks: int, sm: int = 0) -> None:
+        super().begin_kernel(blocks, sm)
+        self._next = {slot: self._after(own) for slot, own in self._own.items()}
+        running = self._running
+        self._running = {
+            slot: self._number_block() if slot >> SLOT_BITS == sm else running[slot]
+            for slot in self._own
+        }
+        self._flags = dict.fromkeys(self._own, False)
 
     def end_block(self, slot: int) -> None:
         """The block in a slot has ended, all its accesses answered."""
         self._running[slot] = self._number_block()
         own = self._own[slot]
-        for other, shared in enumerate(self._next):
-            if self.flags[other] and (other == slot or shared == own):
+        for other, shared in self._next.items():
+            if self._flags[other] and (other == slot or shared == own):
                 self._set_flag(other, raised=False)
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
@@ -114,14 +126,14 @@ class TbPartitionedSharedArray(TbPartitionedArray):
             first = 0
         if first in own:
             return _NOBODY
-        return next(sets for sets in self._own if first in sets)
+        return next(sets for sets in self._own.values() if first in sets)
 
     def _number_block(self) -> int:
         self._blocks += 1
         return self._blocks
 
     def _set_flag(self, slot: int, *, raised: bool) -> None:
-        self.flags[slot] = raised
+        self._flags[slot] = raised
         own = self._own[slot]
         self._searched[slot] = (*own, *self._next[slot]) if raised else own
         self.sharing.flags_raised += raised
@@ -148,7 +160,7 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         lost = self._move(victim, adjacent.start, slot)
         if lost is None:
             return 1
-        if foreign and not self.flags[slot]:
+        if foreign and not self._flags[slot]:
             self._set_flag(slot, raised=True)
         return lost
 
@@ -170,7 +182,7 @@ class TbPartitionedSharedArray(TbPartitionedArray):
 
     def _is_empty(self, entry: Entry) -> bool:
         """Whether the way of an entry counts as empty."""
-        return self._stale_is_empty and entry.block not in self._running
+        return self._stale_is_empty and entry.block not in self._running.values()
 
 
 register_policy(Slot.TLB_ARRAY, "tb-partitioned-shared", TbPartitionedSharedArray)
