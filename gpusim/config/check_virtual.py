@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpusim.config.schema import FBT_LEVEL, SUB_PAGE, FbtConfig, GpuConfig
+from gpusim.config.schema import FBT_LEVEL, FbtConfig, GpuConfig
 from gpusim.files.structure import Problem
 
 AFTER_L2 = "after-l2"
@@ -25,11 +25,6 @@ def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(
             ("l1", "translation"),
             f'must be "{AFTER_L2}": with physical L2 caches, the table [fbt] is of no effect',
-        )
-    if fbt.second_level and fbt.large_pages == "sub-pages" and config.memory.page > SUB_PAGE:
-        yield Problem(
-            ("fbt", "second_level"),
-            'must be false with large_pages = "sub-pages": whole pages have no entries then',
         )
     for name, tlb in config.tlb.items():
         if tlb.scope != "gpu":
@@ -58,15 +53,12 @@ def _check_caches(config: GpuConfig) -> Iterator[Problem]:
         )
     if config.l2.bypass.policy != "never":
         yield Problem(("l2", "bypass"), 'must be "never": no page walk reads a virtual L2 cache')
-    if config.l2.hash is not None:
-        yield Problem(
-            ("l2", "hash"), 'must be "none": a hash would part the names of a line among banks'
-        )
-    lines = SUB_PAGE // max(config.l2.line, 1)
-    if config.l2.banks >= 1 and lines % config.l2.banks:
+    lines = config.memory.page // max(config.l2.line, 1)
+    if config.l2.banks > lines:
         yield Problem(
             ("l2", "banks"),
-            f"must divide the {lines} lines of a page, so that all its names meet in one bank",
+            f"must be at most the {lines} lines of a page: the names of a line agree in nothing "
+            "else, and have to meet in one bank",
         )
 
 

@@ -354,11 +354,19 @@ def by_near_line(
     return link_of
 
 
-def by_virtual_line(links: int) -> Callable[[MemoryRequest], int]:
-    """Virtual lines go to the links in turn."""
+def by_line_of_page(
+    lines_shift: int, bank_of: Callable[[int], int]
+) -> Callable[[MemoryRequest], int]:
+    """By the number of a line within its page, in which all virtual names of the line agree.
+
+    Args:
+        lines_shift: lines of a page of memory, as a power of two.
+        bank_of: the link of such a number.
+    """
+    mask = (1 << lines_shift) - 1
 
     def link_of(request: MemoryRequest) -> int:
-        return request.vline % links
+        return bank_of(request.vline & mask)
 
     return link_of
 

@@ -16,6 +16,7 @@ from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage
+from gpusim.core.structures import bits_for
 from gpusim.hardware.cache import (
     BankSite,
     CacheBypass,
@@ -39,10 +40,10 @@ from gpusim.hardware.crossbar import (
     NetworkSite,
     Ways,
     by_line,
+    by_line_of_page,
     by_near_line,
     by_return,
     by_sm,
-    by_virtual_line,
     reply_bytes,
     request_bytes,
     request_bytes_beside_covered,
@@ -92,10 +93,10 @@ class MemorySystem:
         self.channels, to_dram = self._build_channels()
         channel = beyond(to_dram)
         config = domain.config
-        self.fbt = build_fbt(env, config, table, apps, channel)
+        self.hashing = _bank_hash(config.l2)
+        self.fbt = build_fbt(env, config, table, apps, channel, self._number_of_bank)
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
-        self.hashing = _bank_hash(config.l2)
         entry = 0 if config.l2.entry is None else config.l2.entry.cycles(config.clock)
         there = domain.partitions.ways_there(sms, domain.banks)
         self.requests = Network(
@@ -176,14 +177,15 @@ class MemorySystem:
         """Which link of the crossbar the requests of SMs take."""
         l2, partitions = self.domain.config.l2, self.domain.partitions
         if self.fbt is not None:
-            return by_virtual_line(l2.banks)
+            lines = self.domain.config.memory.page // l2.line
+            return by_line_of_page(bits_for(lines), self._number_of_bank)
         if l2.copies is None:
             return self._home_of()
         return by_near_line(self._home_of(), partitions.of_sm, l2.banks // l2.partitions)
 
     def _number_of_bank(self, line: int) -> int:
-        hashing = self.hashing
-        return line % len(self.banks) if hashing is None else hashing.part(line)
+        hashing, banks = self.hashing, self.domain.config.l2.banks
+        return line % banks if hashing is None else hashing.part(line)
 
     def bank_of(self, line: int) -> L2Bank:
         """The bank that a physical line belongs to."""

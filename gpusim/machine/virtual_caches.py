@@ -21,6 +21,7 @@ def build_fbt(
     page_table: PageTable,
     apps: int,
     channel: Callable[[int], Port[MemoryRequest]],
+    bank_of: Callable[[int], int],
 ) -> Fbt | None:
     """The table, if a machine has one; messages to L1 caches go through the crossbar, too."""
     fbt, clock = config.fbt, config.clock
@@ -36,6 +37,7 @@ def build_fbt(
         page_lines_shift(fbt, page, line),
         page.bit_length() - line.bit_length(),
         line,
+        bank_of,
         fbt.trip.cycles(clock) + crossbar,
         State.TLB,
         State.TLB + len(config.tlb),

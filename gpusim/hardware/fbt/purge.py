@@ -119,6 +119,7 @@ class Purges:
         self._table = table
         self._lines_shift = site.lines_shift
         self._line_bytes = site.line_bytes
+        self._home = site.home
         self._trip = site.trip
         self._l1_trip = site.l1_trip
         self._timers = timers
@@ -211,16 +212,15 @@ class Purges:
 
     def _lines(self, page: Page, probed: int | None) -> dict[int, list[int] | None]:
         """Lines to invalidate by bank; None: all of the page, if it only counts them."""
-        banks = len(self.banks)
         vector = self._table.vector
         if probed is None and page.lines and not vector:
-            return dict.fromkeys(range(banks))
+            return dict.fromkeys(range(len(self.banks)))
         numbers = range(vector) if probed is None else (probed,)
         found: dict[int, list[int] | None] = {}
         for number in numbers:
             if self._table.may_hold(page, number):
                 line = line_in_page(page.leading, number, self._lines_shift)
-                lines = found.setdefault(number % banks, [])
+                lines = found.setdefault(self._home(line), [])
                 assert lines is not None
                 lines.append(line)
         return found

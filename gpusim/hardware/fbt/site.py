@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import frozen
 
 from gpusim.config.schema import FbtConfig
@@ -21,6 +23,7 @@ class FbtSite:
         lines_shift: lines of one of its pages, as a power of two.
         page_lines_shift: lines of a page of memory, as a power of two.
         line_bytes: bytes of a line.
+        bank_of: number of the L2 bank of a line, by its number within a page of memory.
         l1_trip: cycles of a message to an L1 cache, and of its answer.
         tlb_state, fbt_state: states of a warp whose translation is at the TLBs, and at the table.
     """
@@ -32,9 +35,14 @@ class FbtSite:
     lines_shift: int
     page_lines_shift: int
     line_bytes: int
+    bank_of: Callable[[int], int]
     l1_trip: int
     tlb_state: int
     fbt_state: int
+
+    def home(self, line: int) -> int:
+        """Number of the bank of a line under any of its names, which agree within their pages."""
+        return self.bank_of(line & (1 << self.page_lines_shift) - 1)
 
     @property
     def trip(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gpusim.config.schema import SUB_PAGE, FbtConfig, GpuConfig
+from gpusim.core.request import page_of_line
 from gpusim.core.structures import Dimensions, Storage, bits_for
 
 COUNTER_BITS: Final = 15
@@ -51,10 +52,14 @@ class ForwardBackwardTable:
     Args:
         entries, ways: shape of each of the two tables.
         vector: lines of a page whose presence is kept in a bit vector; 0: they are only counted.
+        sub_shift: entries to a page of memory, as a power of two.
     """
 
-    def __init__(self, entries: int, ways: int, vector: int) -> None:
+    def __init__(self, entries: int, ways: int, vector: int, sub_shift: int = 0) -> None:
         self.ways = ways
+        self._sub_shift = sub_shift
+        self._by_page: dict[int, list[Page]] = {}
+        """By tagged page of memory, the entries that are cached under its name."""
         self.vector = vector
         self._mask = entries // ways - 1
         self._backward: list[dict[int, Page]] = [{} for _ in range(entries // ways)]
@@ -82,6 +87,10 @@ class ForwardBackwardTable:
         """The page that is cached under this name, if any."""
         return self._forward[tag & self._mask].get(tag)
 
+    def any_in(self, tag: int) -> bool:
+        """Whether an entry that is not locked is cached under the name of a page of memory."""
+        return any(not one.locked for one in self._by_page.get(tag, ()))
+
     def in_the_way(self, frame: int, leading: int) -> Page | None:
         """The page that has to go before a new one fits in; None if it fits.
 
@@ -104,12 +113,17 @@ class ForwardBackwardTable:
         page = Page(frame, leading, writable)
         self._backward[frame & self._mask][frame] = page
         self._forward[leading & self._mask][leading] = page
+        self._by_page.setdefault(page_of_line(leading, self._sub_shift), []).append(page)
         return page
 
     def remove(self, page: Page) -> None:
         """Forget a page."""
         del self._backward[page.frame & self._mask][page.frame]
         del self._forward[page.leading & self._mask][page.leading]
+        whole = page_of_line(page.leading, self._sub_shift)
+        self._by_page[whole].remove(page)
+        if not self._by_page[whole]:
+            del self._by_page[whole]
 
     def line_filled(self, page: Page, line: int) -> None:
         """Line number `line` of a page is in the L2 cache."""
@@ -160,4 +174,5 @@ def make_table(fbt: FbtConfig, config: GpuConfig) -> ForwardBackwardTable:
     """The table of a machine; pages above 4 KiB have no bit vectors."""
     lines = 1 << page_lines_shift(fbt, config.memory.page, config.l2.line)
     vector = lines if lines * config.l2.line <= SUB_PAGE else 0
-    return ForwardBackwardTable(fbt.entries, fbt.ways, vector)
+    parts = bits_for(config.memory.page // config.l2.line // lines)
+    return ForwardBackwardTable(fbt.entries, fbt.ways, vector, parts)

@@ -70,6 +70,7 @@ class Fbt(Component):
         self._line_mask = (1 << site.lines_shift) - 1
         self._sub_shift = site.page_lines_shift - site.lines_shift
         self._line_bytes = site.line_bytes
+        self._home = site.home
         self._permissions = permissions
         self._fbt_state = site.fbt_state
         self._banks: Sequence[VirtualBank] = ()
@@ -188,7 +189,7 @@ class Fbt(Component):
         request.writable = writable
         request.cached_writable = page.writable
         stores = request.stores and writable
-        bank = self._banks[request.line % len(self._banks)]
+        bank = self._banks[self._home(request.line)]
         if page.leading == name:
             counters.leading += 1
             bank.grants.send(request, self.latency)
@@ -258,9 +259,12 @@ class Fbt(Component):
     # -- pages that may be used (again) ----------------------------------------------------------
 
     def cached_under(self, tag: int) -> Mapping | None:
-        """What covers a page whose lines are cached under its own name, or None."""
-        page = self.table.forward(tag)
-        return None if page is None or page.locked else self._permissions.find(tag)
+        """What covers a page whose lines are cached under its own name, or None.
+
+        Where entries map sub-pages, which agree in their translation, any of them will do [our
+        choice: hardware would find them by the number of the page].
+        """
+        return self._permissions.find(tag) if self.table.any_in(tag) else None
 
     def _released(self, page: Page) -> None:
         """Let the misses that waited for a page look it up again."""

@@ -102,6 +102,7 @@ def machines(draw: Any) -> GpuConfig:
             "size": Bytes(draw(st.sampled_from([8, 64])) * 128),
             "ways": draw(st.sampled_from([1, 2])),
             "banks": draw(st.sampled_from([1, 2, 4])),
+            "hash": draw(st.sampled_from([None, None, "xor", "random"])),
             "mshrs": draw(some),
             "mshr_merge": draw(some),
             "ports": draw(few),
@@ -132,7 +133,7 @@ def machines(draw: Any) -> GpuConfig:
         latency=cycles(draw(st.sampled_from([1, 5]))),
         trip=cycles(draw(st.sampled_from([0, 1, 10]))),
         large_pages="counter" if counters else "sub-pages",
-        second_level=draw(st.booleans()) and (counters or config.memory.page == 4096),
+        second_level=draw(st.booleans()),
         remapping=draw(st.sampled_from([None, remapping, remapping])),
     )
     tokens = PolicyConfig(
