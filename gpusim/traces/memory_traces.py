@@ -102,6 +102,11 @@ def _read(path: Path, begin: bytes) -> ReadThread | None:
     if layout := csv_layout(lines):
         records = read_csv(path, layout, _lines(path), unread)
         return ReadThread(CSV, records, "it states no times", unread)
+    if name.endswith((".csv", ".tsv")):
+        raise UserError(
+            f"{path}: no column has addresses: name one of them 'address' in the first line, and "
+            "perhaps others 'is_write', 'size' and 'warp'"
+        )
     return None
 
 

@@ -87,7 +87,7 @@ def open_kernel(path: Path, needs: LaunchNeeds) -> TraceFile:
 
 
 def _listed(path: Path, number: int, command: str) -> Path:
-    """The file of a kernel that a line of a list names; its folder is that of the list.
+    """The file of a kernel that a line of a list names, or one of its name beside the list.
 
     Raises:
         UserError: there is no such file, or it is none of a kernel.
@@ -98,9 +98,10 @@ def _listed(path: Path, number: int, command: str) -> Path:
             f"{path}:{number}: {command[:80]}: must end in .traceg, .traceg.xz, .traceg.gz, "
             ".traceg.zst or .tracez"
         )
-    if not is_file(kernel):
+    moved = path.parent / kernel.name
+    if not is_file(kernel) and not is_file(moved):
         raise UserError(f"{path}:{number}: there is no file {kernel}")
-    return kernel
+    return kernel if is_file(kernel) else moved
 
 
 def _told(kernels: Sequence[KernelHeader], unread: Unread) -> Unread:

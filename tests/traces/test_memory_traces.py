@@ -202,7 +202,8 @@ def test_a_run_says_how_it_was_read(tmp_path):
         ("a.csv", "addr,rw\n1,R\nzz,R\n", r"a\.csv:3: 'zz,R': address 'zz'"),
         ("a.csv", "rw,addr\nR\n", r"a\.csv:2: 'R': too few columns"),
         ("l.txt", "I 10,4\n", "has no access"),
-        ("a.csv", "one,two\n1,2\n", "is no trace that gpusim knows"),
+        ("a.csv", "one,two\n1,2\n", "no column has addresses: name one of them 'address'"),
+        ("a.txt", "lorem ipsum\n", "is no trace that gpusim knows"),
     ],
 )
 def test_damages(tmp_path, name, text, message):

@@ -90,6 +90,12 @@ def test_a_list_has_any_name(tmp_path, name, begin):
     assert [one.name for one in application.launches()] == ["toy"]
 
 
+def test_a_list_that_was_moved_with_its_kernels(tmp_path):
+    kernel(tmp_path / "kernel-1.traceg", nregs="8")
+    path = write(tmp_path / "kernelslist.g", "/where/it/was/kernel-1.traceg\n")
+    assert [one.name for one in open_trace(path).applications[0].launches()] == ["toy"]
+
+
 def test_a_folder_with_a_list_of_another_name(tmp_path):
     kernel(tmp_path / "kernel-1.traceg", nregs="8")
     write(tmp_path / "kernelslist_ctx_0x55aa.g", "./kernel-1.traceg\n")
