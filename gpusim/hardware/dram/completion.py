@@ -17,7 +17,8 @@ class Completion:
     Args:
         channel: which served it.
         waiting: the request, as it waited there.
-        issued, finished: core cycles, see below.
+        issued: core cycle of its first command.
+        finished: core cycle in which its data ends.
         whole_bytes: bytes that each request of the channel moves; 0: those of its sectors.
 
     Attributes:
