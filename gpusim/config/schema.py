@@ -148,6 +148,10 @@ CUT = ("entries", "ways", "ports", "mshrs", "queue", "victims")
 """What each slice has a part of then; sets stay as many."""
 
 
+XOR_SLICES = "xor-slices"
+"""Hash of a TLB of two slices, of which the parity of the page number chooses one."""
+
+
 @frozen
 class TlbConfig:
     """One TLB level; levels are listed from the SM outward.
@@ -170,8 +174,9 @@ class TlbConfig:
         trip: latency of the way to it from the level before.
         array: TLB array policy: in which set a translation may be.
         sets: TLB set policy: what a set of an array of sets can hold.
-        hash: ``"xor"``: all bits of the page number, folded, choose the set; None (``"none"`` in a
-            model): the lowest ones do.
+        hash: ``"xor"``: all bits of the page number, folded, choose the set; ``"xor-slices"``: so
+            in each of two slices, between which their parity chooses; None (``"none"`` in a
+            model): the lowest bits do.
         victims: entries of a victim buffer behind the array; None (``"none"``): there is none.
         fill: TLB fill policy: which translations that come back may go into the array.
         replacement: replacement policy: which entry of a set goes.
@@ -191,7 +196,7 @@ class TlbConfig:
     trip: Duration = cycles(0)
     array: PolicyConfig = policy_of(Slot.TLB_ARRAY, "set-associative")
     sets: PolicyConfig = policy_of(Slot.TLB_SET, "plain")
-    hash: str | None = choice_of(XOR, default=None)
+    hash: str | None = choice_of(XOR, XOR_SLICES, default=None)
     victims: int | None = None
     fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
     replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.schema import XOR_SLICES, TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.structures import bits_for
@@ -23,12 +23,18 @@ class HashedArray(ArrayAround):
     [our choice], as to an array without a hash.  Of pages larger than the smallest, fewer bits
     are mixed [our choice: sizes side by side are looked up by one name].
 
+    With ``"xor-slices"``, there are two slices of half of the sets.  The fold of so many bits
+    fewer chooses the set of a slice, and the parity of all bits the slice, as in an A100's L3 TLB.
+    Taken by the letter, that parity is the parity of the fold, too: each set is in use in one of
+    the slices only.
+
     Args:
         array: whose sets are the low bits of the page number.
         config: the TLB.
 
     Raises:
-        OptionError: the array chooses its sets in another way, or has one set only.
+        OptionError: the array chooses its sets in another way, or has one set only; pages larger
+            than the smallest are in two slices.
     """
 
     def __init__(self, array: TlbArray, config: TlbConfig) -> None:
@@ -44,6 +50,11 @@ class HashedArray(ArrayAround):
         self._shift = bits_for(config.sub_entries)
         self._bits = bits_for(config.entries // config.ways)
         self._mask = (1 << self._bits) - 1
+        self._sliced = config.hash == XOR_SLICES
+        if self._sliced and self.inside.large_pages == "whole":
+            raise OptionError(
+                "hash", f"must not be {XOR_SLICES!r}: the slices would part a large page"
+            )
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         return self._look_inside(self._renamed(tag), slot)
@@ -56,9 +67,27 @@ class HashedArray(ArrayAround):
 
     def _renamed(self, tag: int) -> int:
         """The name of a page inside: the low bits of its base are the index of its set."""
+        if self._sliced:
+            return self._in_slice(tag)
         above = (tag & VPN_MASK) >> self._shift + self._bits
         fold = 0
         while above:
             fold ^= above
             above >>= self._bits
         return tag ^ (fold & self._mask) << self._shift
+
+    def _in_slice(self, tag: int) -> int:
+        """The name of a page inside an array of two slices: slice and set stand below its base."""
+        page = tag & VPN_MASK
+        base, inside = page >> self._shift, page & (1 << self._shift) - 1
+        bits = self._bits - 1
+        fold, above, parity = 0, base, 0
+        while above:
+            fold ^= above & (1 << bits) - 1
+            above >>= bits
+        rest = fold
+        while rest:
+            parity ^= rest & 1
+            rest >>= 1
+        index = parity << bits | fold
+        return tag & ~VPN_MASK | (base << self._bits | index) << self._shift | inside

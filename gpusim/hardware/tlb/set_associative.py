@@ -81,9 +81,11 @@ class SetAssociativeArray(ArrayOfSets):
 
     def traits(self) -> ArrayTraits:
         stated = super().traits()
+        if self._of_ranges:
+            return evolve(stated, hashable=True)
         if not self._plain:
-            return evolve(stated, hashable=self._of_ranges)
-        return evolve(stated, large_pages="whole", hashable=True, spills=not self._of_ranges)
+            return stated
+        return evolve(stated, large_pages="whole", hashable=True, spills=True)
 
     def reach(self) -> int | None:
         return self._entries if self._plain and not self._large else None

@@ -52,6 +52,46 @@ def _page(asid: int, low: int, middle: int, high: int) -> int:
 tags = st.builds(_page, st.integers(0, 1), st.integers(0, 12), st.integers(0, 3), st.integers(0, 2))
 
 
+def test_two_slices_are_those_of_an_a100() -> None:
+    """TunneLs Table 1: set index bit *i* is the XOR of VA bits 25 + i, 33 + i and 41 + i.
+
+    So many of the ranges k << 8 | k are in set 0, whose slice is 0, as it has ways; one more is
+    not.  Of 9 bits, they would be in sets of their own.
+    """
+    config = gpusim.load_model("a100").config.tlb["L3"]
+    array = make_array(config)
+    bases = [k << 8 | k for k in range(config.ways + 1)]
+    others = [(k << 8 | k) ^ 1 for k in range(config.ways)]  # set 1, slice 1
+    kept = {base << 4: Mapping(base << 4, base) for base in (*others, *bases)}
+    assert sum(array.insert(tag, one, 0) for tag, one in kept.items()) == 1
+    found = {tag: array.lookup(tag, 0) for tag in kept}
+    assert found == {**kept, bases[0] << 4: None}
+    assert array.invalidate(bases[1] << 4)
+    assert not array.invalidate(bases[1] << 4)
+    one_more = attrs.evolve(config, hash="xor")
+    assert sum(make_array(one_more).insert(tag, one, 0) for tag, one in kept.items()) == 0
+
+
+def test_slices_would_part_a_large_page() -> None:
+    config = TlbConfig("sm", 8, 2, hash="xor-slices")
+    with pytest.raises(UserError, match="the slices would part a large page"):
+        make_array(config)
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.integers(0, 1 << 30), min_size=1, max_size=40, unique=True))
+def test_slices_by_naive_parities(bases: list[int]) -> None:
+    """Sets of one way: the last range of each slice and set is there, and no other one."""
+    config = TlbConfig("sm", 32, 1, sub_entries=4, array=DENSE, hash="xor-slices")
+    array, last = make_array(config), {}
+    for base in bases:
+        bits = f"{base:032b}"[::-1]
+        index = tuple(bits[i::4].count("1") % 2 for i in range(4))
+        last[bits.count("1") % 2, index] = base
+        array.insert(base << 2, Mapping(base << 2, 1), 0)
+    assert {base for base in bases if array.lookup(base << 2, 0)} == set(last.values())
+
+
 @st.composite
 def calls(draw: Any) -> list[tuple[str, int]]:
     """On so few pages, far from each other, that they meet in some sets."""
