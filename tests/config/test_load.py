@@ -235,7 +235,6 @@ def test_what_is_not_cut_has_no_key(model):
         ({"tlb.L1.entries": 0}, ["tlb.L1.entries", "1 or more"]),
         ({"tlb.L1.ports": 0}, ["tlb.L1.ports", "1 or more"]),
         ({"tlb.L1.sub_entries": 3, "tlb.L1.array": "sub-entry"}, ["sub_entries = 3", "power"]),
-        ({"tlb.L1.sub_entries": 4}, ["tlb.L1.sub_entries", "sub-entry"]),
         ({"tlb.L1.scope": "cpu"}, ["tlb.L1.scope = 'cpu'", "sm, tpc, gpc, slices, instance, gpu"]),
         ({"tlb.L1.scope": "gpu", "tlb.L2.scope": "sm"}, ["tlb.L2.scope = 'sm'", "as wide", "L1"]),
         ({"memory.page": "8KiB"}, ["memory.page = '8KiB'", "4KiB, 64KiB, 2MiB"]),
