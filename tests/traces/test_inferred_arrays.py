@@ -69,6 +69,20 @@ def test_addresses_in_memory():
     assert given.summary["cycles"] == inferred.summary["cycles"]
 
 
+@pytest.mark.parametrize("variant", ["zero-copy", "access-counters"])
+def test_local_memory_is_the_devices_own(tmp_path, variant):
+    lines = [
+        f"0000 ffffffff 1 R4 LDG.E 1 R2 4 1 {BASE:#x} 4 0",
+        "0010 ffffffff 0 STL 2 R1 R4 4 1 0xfffff0 0 0",
+        "0020 ffffffff 1 R5 LDL 1 R1 4 1 0xfffff0 0 0",
+        EXIT,
+    ]
+    path = write(tmp_path / "k.traceg", header() + block([lines]))
+    result = run(gpusim.load_workload(str(path)), variant)
+    assert result.summary["faults"] == 0
+    assert "inferred 1 from what it touches, 4096 bytes" in result.warnings[0]
+
+
 def test_nothing_is_inferred_where_no_page_comes_on_demand():
     addresses = BASE + 4 * np.arange(32).reshape(1, 1, 32)
     assert not gpusim.simulate(gpusim.load_model("tiny"), addresses).warnings

@@ -14,6 +14,8 @@ from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
 
 _SMALL_SHIFT: Final = 12
 """The tree is that of 4 KiB pages, whatever sizes are mapped in it."""
+USER_BITS: Final = 47
+"""Virtual addresses of users' arrays have this many bits; those above are the device's own."""
 _REACH_BITS: Final = 9
 """Usable bits of a page number for each level: what tables of 8-byte entries reach."""
 _SIZES = (0, 4, 9)
@@ -116,10 +118,14 @@ class PageTable:
     def look(self, asid: int, vpn: int) -> PagePath:
         """What the walk of a page reads; `NOWHERE` for a page that demand paging has not brought.
 
+        What lies above the addresses of users (local memory, code, constants) is the device's own,
+        and not paged.
+
         Raises:
             UserError: it lies beyond the tree, or physical memory is full.
         """
-        if not self.on_demand or asid << ASID_SHIFT | vpn in self._paths:
+        own = vpn >> (USER_BITS - self.page_shift) > 0
+        if own or not self.on_demand or asid << ASID_SHIFT | vpn in self._paths:
             return self.walk(asid, vpn)
         entries, prefixes = self._trace(asid, vpn, self._unit)
         return PagePath(entries, prefixes, NOWHERE)
