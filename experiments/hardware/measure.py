@@ -312,6 +312,26 @@ def camping(model: LoadedModel, point: Point) -> float:
     return run.moved / run.seconds / 1e9
 
 
+def stride_passes(model: LoadedModel, point: Point, **elements: object) -> float:
+    """Cycles of a warp's load that hits the L1 cache, of lanes ``point.footprint`` elements apart.
+
+    The more rounds of two that a block goes, the more it takes: lines are fetched in the first.
+    """
+    rounds, loads = (8, 24), 8 * 1024 // 32
+    elements = elements or {"stride": point.footprint}
+    ends = []
+    for number in rounds:
+        settings = {**elements, "word": point.stride, "rounds": number}
+        with _run(model, "strides", settings) as result:
+            ends.append(_working(model, result, "strides"))
+    return (ends[1] - ends[0]) / ((rounds[1] - rounds[0]) * loads)
+
+
+def row_passes(model: LoadedModel, point: Point) -> float:
+    """The same of lanes in rows of ``point.footprint`` neighbours."""
+    return stride_passes(model, point, width=point.footprint)
+
+
 TESTS: dict[str, Callable[[LoadedModel, Point], float]] = {
     "latency": latency,
     "tlb": tlb_latency,
@@ -322,6 +342,8 @@ TESTS: dict[str, Callable[[LoadedModel, Point], float]] = {
     "launch": launch_cost,
     "atomics": atomic_rate,
     "camping": camping,
+    "strides": stride_passes,
+    "rows": row_passes,
 }
 """How each test measures."""
 
@@ -331,6 +353,8 @@ UNITS = {
     TLB_STEPS: "cycles",
     "launch": "cycles",
     "atomics": "additions a cycle",
+    "strides": "cycles",
+    "rows": "cycles",
 }
 """Units of the tests whose unit is not GB/s."""
 
@@ -338,5 +362,7 @@ PARAMETERS = {
     "launch": "blocks",
     "atomics": "words",
     "camping": "stride in bytes",
+    "strides": "stride in elements",
+    "rows": "elements of a row",
 }
 """What is varied in the tests that do not vary a footprint."""

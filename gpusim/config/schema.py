@@ -103,6 +103,11 @@ class L1Config:
         hash: ``"xor"``: all bits of the line number, folded, choose the set; None (``"none"`` in a
             model): its lowest ones.
         replacement: replacement policy: which line of a set goes.
+        tag_banks: lines of one instruction that may be looked up in a cycle, each in its own bank,
+            a power of two: an instruction passes the cache in as many cycles as its lanes need, by
+            the banks of their words and lines and by `width`.  0: the load/store unit starts
+            `sm.lsu_width` transactions at once, a line each, whatever their lanes ask for.
+        width: bytes that registers take from the cache in a cycle, with `tag_banks`.
     """
 
     size: Bytes
@@ -120,6 +125,8 @@ class L1Config:
     allocate: str = later(choice_of("on-fill", "on-miss"))
     hash: str | None = choice_of(XOR, default=None)
     replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
+    tag_banks: int = later(0)
+    width: Bytes = later(Bytes(128))
 
     @property
     def sets(self) -> int:

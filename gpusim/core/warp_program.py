@@ -30,7 +30,8 @@ class Op(IntEnum):
     REDUCE = 4
     """Atomic without a return value, posted like a store: transactions."""
     SHARED = 5
-    """Shared-memory access: the argument is the number of conflict-free passes (1 is best)."""
+    """Shared-memory access: the argument is the number of conflict-free passes (1 is best), and
+    perhaps what they would be at least (`LEAST_SHIFT`)."""
     BARRIER = 6
     """Wait for all warps of the block: the argument is 0."""
     WAIT = 7
@@ -70,6 +71,13 @@ _NO_INSTRUCTION: Final = frozenset(map(int, NO_INSTRUCTION))
 _INSTRUCTIONS = np.ones(256, dtype=np.int64)
 _INSTRUCTIONS[list(NO_INSTRUCTION)] = 0
 """By `Op`, the instructions of one that is no arithmetic."""
+
+LEAST_SHIFT: Final = 16
+"""Passes through banks tell, this far above their number, what it would be without conflicts; 0
+there: one."""
+
+PASSES: Final = (1 << LEAST_SHIFT) - 1
+"""All passes that an access can have."""
 
 SECTOR_BYTES: Final = 32
 """The grain of transactions: what a lane of an instruction does not cross."""
@@ -144,17 +152,25 @@ class Segment:
             many as its argument says.
         sectors: for each of them, the bit mask of the 32-byte sectors it touches; of stores also
             those that it covers (`COVERED_SHIFT`).
+        passes: by operation, those of a memory operation through the L1 cache (`LEAST_SHIFT`);
+            empty where transactions pass it one at a time.
     """
 
-    __slots__ = ("args", "kinds", "lines", "sectors")
+    __slots__ = ("args", "kinds", "lines", "passes", "sectors")
 
     def __init__(
-        self, kinds: list[int], args: list[int], lines: list[int], sectors: list[int]
+        self,
+        kinds: list[int],
+        args: list[int],
+        lines: list[int],
+        sectors: list[int],
+        passes: list[int],
     ) -> None:
         self.kinds = kinds
         self.args = args
         self.lines = lines
         self.sectors = sectors
+        self.passes = passes
 
     def instructions(self) -> int:
         """Warp instructions, as an SM counts them when it issues them."""

@@ -18,7 +18,7 @@ from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.hardware.dram.sectors import SectorBursts, SectoredQueues
 from gpusim.hardware.dram.waiting import Waiting
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.machine.load import load_model
 from tests.examples import examples
 from tests.machine.bench import Run, change
@@ -125,7 +125,7 @@ def stores(draw: Any) -> LaneChunk:
 
 @given(stores(), st.sampled_from([32, 64, 128, 256]))
 def test_masks_are_the_bytes_of_lanes(chunk: LaneChunk, line: int) -> None:
-    for warp, segment in enumerate(coalesce(chunk, line, covered=True, byte_masks=True)):
+    for warp, segment in enumerate(coalesce(chunk, Coalescing(line, covered=True, byte_masks=True))):
         told = iter(zip(segment.lines, segment.sectors, strict=True))
         for operation, transactions in enumerate(segment.args):
             size = int(chunk.size[operation])

@@ -8,7 +8,7 @@ import pytest
 
 from gpusim.core.pieces import part_of
 from gpusim.core.warp_program import LaneChunk, execute_in_step
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.programs.kernel import Kernel
 from gpusim.programs.kernel_function import KernelLaunch
 from gpusim.workloads.sampling import SampledLaunch
@@ -29,7 +29,7 @@ def streams(chunks: Iterable[LaneChunk], warps: int) -> list[Warp]:
     """What each warp does: operations, arguments, lines, sectors."""
     found: list[Warp] = [([], [], [], []) for _ in range(warps)]
     for chunk in chunks:
-        for all_of, some in zip(found, coalesce(chunk, 128, covered=True), strict=True):
+        for all_of, some in zip(found, coalesce(chunk, Coalescing(128, covered=True)), strict=True):
             for values, more in zip(
                 all_of, (some.kinds, some.args, some.lines, some.sectors), strict=True
             ):

@@ -10,7 +10,7 @@ import pytest
 
 from gpusim import load_model, load_workload, simulate
 from gpusim.core.warp_program import SIDE_OPS, Op
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.traces.application import TraceLaunch
 from gpusim.traces.code_lines import CODE_BASE, CodePath
 from gpusim.traces.open_trace import open_trace
@@ -53,7 +53,7 @@ def told(launch: TraceLaunch, kinds: frozenset[int] = ALL) -> list[tuple[str, An
     """What the first warp of the first block does, with lines of 64 bytes."""
     found: list[tuple[str, Any]] = []
     for chunk in launch.run_block_beside(0, launch.warp_size, kinds):
-        segment = coalesce(chunk, 64)[0]
+        segment = coalesce(chunk, Coalescing(64))[0]
         at = 0
         for kind, arg in zip(segment.kinds, segment.args, strict=True):
             if kind in ADDRESSED:

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from gpusim import load_model, load_workload, simulate
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import MEMORY_OPS, Op
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.hardware.sm.recorded_placement import RecordedPlacement
 from gpusim.traces.application import TraceFile, TraceLaunch
 from gpusim.traces.table import open_table
@@ -56,7 +56,7 @@ def programs(launch: TraceLaunch, block: int) -> list[Program]:
     """What the warps of a block do, seen through the coalescer, with lines of 64 bytes."""
     found: list[Program] = [[] for _ in range(launch.warps_per_block)]
     for chunk in launch.run_block(block, launch.warp_size):
-        for program, segment in zip(found, coalesce(chunk, 64), strict=True):
+        for program, segment in zip(found, coalesce(chunk, Coalescing(64)), strict=True):
             at = 0
             for kind, arg in zip(segment.kinds, segment.args, strict=True):
                 if kind in MEMORY_OPS:

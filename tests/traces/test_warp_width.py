@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpusim import load_model, load_workload, simulate
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.traces.open_trace import open_trace
 from gpusim.traces.recorder import record_trace
 from gpusim.traces.warp_width import rewarp, told_of_width
@@ -80,7 +80,7 @@ class Oracle:
 
 
 def transactions(chunks: Sequence[LaneChunk]) -> int:
-    return sum(len(segment.lines) for chunk in chunks for segment in coalesce(chunk, LINE))
+    return sum(len(segment.lines) for chunk in chunks for segment in coalesce(chunk, Coalescing(LINE)))
 
 
 @st.composite
@@ -210,7 +210,7 @@ def test_wavefronts_on_32_lanes(tmp_path: Path, model: str) -> None:
         for launch in application.launches()
         for number in range(launch.blocks)
         for chunk in launch.run_block(number, config.sm.warp_size)
-        for segment in coalesce(chunk, config.l1.line)
+        for segment in coalesce(chunk, Coalescing.of(config))
     )
     with simulate(load_model(model), load_workload(str(path))) as run:
         assert run.summary["transactions"] == expected

@@ -41,7 +41,8 @@ class SideAccess(WarpAccess):
         sequence: int,
         now: int,
     ) -> None:
-        super().__init__(unit.lsu, warp, _LOAD, lines, sectors, 0, len(lines), sequence, now)
+        super().__init__(unit.lsu, warp, _LOAD, sequence, now)
+        self.take(lines, sectors, 0, len(lines))
         self.home = home
         self.sm = home.index
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
+from gpusim.config.schema import GpuConfig
 from gpusim.core.request import Kind
 from gpusim.core.warp_program import (
     COVERED_SHIFT,
@@ -19,6 +21,7 @@ from gpusim.core.warp_program import (
     Segment,
 )
 from gpusim.hardware.sm.byte_masks import add_byte_masks
+from gpusim.hardware.sm.l1_passes import L1Passes
 
 IS_MEMORY = np.zeros(256, dtype=bool)
 IS_MEMORY[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
@@ -39,9 +42,34 @@ _WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
 """All bytes of a sector, a bit each."""
 
 
-def coalesce(
-    chunk: LaneChunk, line_bytes: int, covered: bool = False, byte_masks: bool = False
-) -> list[Segment]:
+@frozen
+class Coalescing:
+    """What the transactions of a machine are like.
+
+    Attributes:
+        line_bytes: line size of the L1 cache, 32 to 256.
+        covered: whether stores also state which sectors they write in whole (`COVERED_SHIFT`).
+        byte_masks: and which bytes of other sectors they write (`BYTES_SHIFT`).
+        passes: how an instruction passes through the L1 cache; None: a transaction at a time.
+    """
+
+    line_bytes: int
+    covered: bool = False
+    byte_masks: bool = False
+    passes: L1Passes | None = None
+
+    @classmethod
+    def of(cls, config: GpuConfig) -> Coalescing:
+        """That of a machine."""
+        return cls(
+            int(config.l1.line),
+            config.knows_covered,
+            config.l2.byte_masks is True,
+            L1Passes.of(config.l1),
+        )
+
+
+def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
     """One segment per warp.
 
     The lanes of one instruction that touch one line share a transaction; transactions are in the
@@ -49,28 +77,34 @@ def coalesce(
 
     Args:
         chunk: instructions of all warps of a block.
-        line_bytes: line size of the L1 cache, 32 to 256.
-        covered: whether stores also state which sectors they write in whole (`COVERED_SHIFT`).
-        byte_masks: and which bytes of other sectors they write (`BYTES_SHIFT`).
+        coalescing: what transactions are like.
     """
-    whole = lanes_that_cover(chunk) if covered else None
+    line_bytes = coalescing.line_bytes
+    whole = lanes_that_cover(chunk) if coalescing.covered else None
+    memory = IS_MEMORY[chunk.kind]
     counts, found_lines, found_sectors = _transactions(chunk.address, line_bytes, whole)
     args = np.tile(chunk.arg, (len(counts), 1))
-    args[:, IS_MEMORY[chunk.kind]] = counts
+    args[:, memory] = counts
+    passes = None
+    if coalescing.passes is not None:
+        passes = np.zeros_like(args)
+        passes[:, memory] = coalescing.passes.of_chunk(chunk, counts, found_lines)
     lines, sectors = found_lines.tolist(), found_sectors.tolist()
-    if byte_masks:
-        stores = chunk.kind[IS_MEMORY[chunk.kind]] == STORE
+    if coalescing.byte_masks:
+        stores = chunk.kind[memory] == STORE
         add_byte_masks(chunk, stores, line_bytes, counts, lines, sectors)
     segments = []
     first = 0
-    for active, own, number in zip(chunk.active.T, args, counts.sum(axis=1).tolist(), strict=True):
+    for warp, number in enumerate(counts.sum(axis=1).tolist()):
         last = first + number
+        active = chunk.active[:, warp]
         segments.append(
             Segment(
                 chunk.kind[active].tolist(),
-                own[active].tolist(),
+                args[warp][active].tolist(),
                 lines[first:last],
                 sectors[first:last],
+                [] if passes is None else passes[warp][active].tolist(),
             )
         )
         first = last

@@ -24,6 +24,18 @@ class SmCounters:
     issue_cycles: int = count("cycles of issue ports taken", "cycles")
     blocks: int = count("thread blocks that ended here")
     warps: int = count("warps that ended here")
+    l1_passes: int = count(
+        "cycles of the L1 cache that memory instructions take, by their lanes", "cycles", later=True
+    )
+    l1_conflicts: int = count(
+        "of these, because lanes ask one bank for several words or lines", "cycles", later=True
+    )
+    shared_passes: int = count(
+        "cycles of shared memory that its accesses take", "cycles", later=True
+    )
+    shared_conflicts: int = count(
+        "of these, because lanes ask one bank for several words", "cycles", later=True
+    )
 
 
 declare_metrics(

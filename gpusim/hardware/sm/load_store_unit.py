@@ -11,7 +11,7 @@ from gpusim.core.interfaces import FirstCache, FirstTlb, Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES, LaneChunk, Segment
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.lsu_interfaces import Owner
 from gpusim.hardware.sm.translation_point import TRANSLATION_POINTS
@@ -29,7 +29,8 @@ _REDUCE: Final = int(Kind.REDUCE)
 class LoadStoreUnit(Answerable):
     """Starts `lsu_width` transactions at once, in order; a stalled one stalls those behind it.
 
-    It can start others after `lsu_interval` cycles.  Its **translation point** takes each of them
+    It can start others after `lsu_interval` cycles.  Before an L1 cache with tag banks it takes one
+    instruction after the other, each for as many cycles as its lanes need (`L1Passes`).  Its **translation point** takes each of them
     through the first TLB and the L1 cache.  Requests that have to be tried again go before new
     transactions.  Posted transactions (stores and reductions) need a store credit, which comes back
     with their acknowledgement.
@@ -72,7 +73,7 @@ class LoadStoreUnit(Answerable):
         self._sm = sm
         self._replies = replies
         self._credits = config.sm.store_credits
-        self._width = config.sm.lsu_width
+        self._width = config.l1.tag_banks or config.sm.lsu_width
         self._rest = config.sm.lsu_interval if config.sm.lsu_interval > 1 else 0
         self._rests_until = 0
         """When it may start transactions again."""
@@ -81,10 +82,8 @@ class LoadStoreUnit(Answerable):
         self._wake = self.process.wake
         self.stall = RecordedStall(env, self._wake, _LSU)
         self.history = self.stall.history
-        self._line_bits = config.l1.line.bit_length() - 1
-        self._knows_covered = config.knows_covered
+        self._coalescing = Coalescing.of(config)
         self._grain = SECTOR_BYTES if config.knows_sectors else int(config.l1.line)
-        self._byte_masks = config.l2.byte_masks is True
         self._stores_late = config.stores_late
         self.point = TRANSLATION_POINTS[config.l1.translation](self, config, tlb, l1, out)
         self._retry = self.point.retry
@@ -140,7 +139,7 @@ class LoadStoreUnit(Answerable):
                 del retry[0]
             elif accesses:
                 access = accesses[0]
-                if access.issued == now:
+                if access.issued == now or (access.passes and not access.may_start(now)):
                     return True
                 kind = access.kind
                 posted = kind == _STORE or kind == _REDUCE
@@ -156,6 +155,8 @@ class LoadStoreUnit(Answerable):
                     del accesses[0]
                     self.full = False
                     self._sm.lsu_has_room()
+                    if access.passes:
+                        break
             self._rests_until = now + self._rest
         return bool(retry or accesses)
 
@@ -191,11 +192,14 @@ class LoadStoreUnit(Answerable):
 
     def touched(self, chunk: LaneChunk, blocks: int) -> Touched:
         """What `blocks` blocks of equal size access, side by side, in a piece."""
-        return touched_by(chunk, 1 << self._line_bits, self._grain, self._knows_covered, blocks)
+        coalescing = self._coalescing
+        return touched_by(
+            chunk, coalescing.line_bytes, self._grain, coalescing.covered, blocks
+        )
 
     def coalesced(self, chunk: LaneChunk) -> list[Segment]:
         """A piece of a block by warps, as a block that is timed has it."""
-        return coalesce(chunk, 1 << self._line_bits, self._knows_covered, self._byte_masks)
+        return coalesce(chunk, self._coalescing)
 
     # -- reports ---------------------------------------------------------------------------------
 

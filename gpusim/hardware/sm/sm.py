@@ -12,12 +12,12 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law
-from gpusim.core.request import Trailed
+from gpusim.core.request import Kind, Trailed
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
-from gpusim.core.warp_program import Op, Segment
+from gpusim.core.warp_program import LEAST_SHIFT, PASSES, SIDE_OPS, Op, Segment
 from gpusim.hardware.sm.auxiliary_unit import SideUnit
-from gpusim.hardware.sm.coalescer import KIND_OF_OP
+from gpusim.hardware.sm.coalescer import KIND_OF_OP, Coalescing
 from gpusim.hardware.sm.counters import LAWS, SmCounters
 from gpusim.hardware.sm.issue_port import IssuePort
 from gpusim.hardware.sm.ledger import WAITING, Ledger
@@ -27,14 +27,16 @@ from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.sm.warp import STALLED, Block, Life, Warp, WarpAccess
 
 # Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.
+_LOAD: Final = int(Kind.LOAD)
+_ATOMIC: Final = int(Kind.ATOMIC)
 _COMPUTE: Final = int(Op.COMPUTE)
-_LOAD: Final = int(Op.LOAD)
-_ATOMIC: Final = int(Op.ATOMIC)
 _SHARED: Final = int(Op.SHARED)
 _BARRIER: Final = int(Op.BARRIER)
 _WAIT: Final = int(Op.WAIT)
 _PACE: Final = int(Op.PACE)
 _FETCH: Final = int(Op.FETCH)
+_KIND_OF_OP: Final[dict[int, int]] = dict.fromkeys(map(int, SIDE_OPS.values()), _LOAD) | KIND_OF_OP
+"""What an operation is that goes to the L1 cache: side operations have no cache of their own."""
 _ISSUING: Final = int(State.ISSUING)
 _READY: Final = int(State.READY)
 _LSU: Final = int(State.LSU)
@@ -88,9 +90,7 @@ class Sm(Component, Home):
         self.resident = 0
         self._config = config.sm
         self._max_loads = config.sm.max_loads
-        self._line_bytes = int(config.l1.line)
-        self._knows_covered = config.knows_covered
-        self._byte_masks = config.l2.byte_masks is True
+        self._coalescing = Coalescing.of(config)
         self._posts = config.sm.block_end == "sent"
         self._keeps_lines = config.l1.at_launch == "keep"
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
@@ -140,13 +140,7 @@ class Sm(Component, Home):
 
     def _open(self, block: Block, now: int) -> None:
         """A block arrives: its warps are ready in this cycle."""
-        block.open(
-            self._config.warp_size,
-            self._line_bytes,
-            self._knows_covered,
-            self._byte_masks,
-            frozenset(self.sides),
-        )
+        block.open(self._config.warp_size, self._coalescing, frozenset(self.sides))
         if self.on_block.listeners:
             self.on_block(self.index, block.slot, block.app, now)
         for index, slot in enumerate(block.warp_slots):
@@ -174,12 +168,12 @@ class Sm(Component, Home):
         now = yield STALLED
         while (segment := warp.block.next_segment(warp.index)) is not None:
             started = 0
-            lines, sectors, args = segment.lines, segment.sectors, segment.args
+            args = segment.args
             for place, kind in enumerate(segment.kinds):
                 arg = args[place]
                 if kind >= _WAIT:
                     if kind > _PACE:
-                        now = yield from self._beside(warp, kind, segment, started, arg, now)
+                        now = yield from self._beside(warp, segment, place, started, now)
                         started += arg
                     elif self._held(warp, kind, arg, now):
                         now = yield STALLED
@@ -192,10 +186,9 @@ class Sm(Component, Home):
                 elif kind == _SHARED or kind == _BARRIER:
                     now = yield self._leave(warp, port, kind, arg, now)
                 else:
-                    end = started + arg
-                    while not self._access(warp, kind, lines, sectors, started, end, now):
+                    while not self._access(warp, segment, place, started, now):
                         now = yield STALLED
-                    started = end
+                    started += arg
                     now = yield self._issue_cycles
         if warp.outstanding or (warp.stores and not self._posts):
             ledger.enter(warp, WAITING, now)
@@ -204,22 +197,23 @@ class Sm(Component, Home):
         self._retire(warp, now)
 
     def _beside(
-        self, warp: Warp, kind: int, segment: Segment, first: int, count: int, now: int
+        self, warp: Warp, segment: Segment, place: int, first: int, now: int
     ) -> Generator[int, int, int]:
         """Issue an access to a side cache, and wait for it if it is a fetch of code.
 
         Without that cache a program is not asked for such an operation; if it states one
         nevertheless, data come through the L1 cache, and code is there.
         """
-        last = first + count
-        lines, sectors = segment.lines[first:last], segment.sectors[first:last]
+        kind, count = segment.kinds[place], segment.args[place]
         unit = self.sides.get(kind)
         if not count or (unit is None and kind == _FETCH):
             return now
         if unit is None:
-            while not self._access(warp, _LOAD, lines, sectors, 0, count, now):
+            while not self._access(warp, segment, place, first, now):
                 now = yield STALLED
             return (yield self._issue_cycles)
+        last = first + count
+        lines, sectors = segment.lines[first:last], segment.sectors[first:last]
         while unit.lsu.full:
             self.ledger.enter(warp, _LSU, now)
             unit.wait_for_room(self, warp)
@@ -248,21 +242,14 @@ class Sm(Component, Home):
             self._timers.send(warp, due - now)
         return due > now
 
-    def _access(
-        self,
-        warp: Warp,
-        kind: int,
-        lines: list[int],
-        sectors: list[int],
-        first: int,
-        end: int,
-        now: int,
-    ) -> bool:
+    def _access(self, warp: Warp, segment: Segment, place: int, first: int, now: int) -> bool:
         """Hand a memory instruction to the load/store unit; False if the warp has to wait.
 
-        Its transactions are those of `lines` and `sectors` from number `first` up to `end`.
+        It is operation number `place` of a piece of the warp's program; its transactions are those
+        from number `first` on.
         """
         lsu = self.lsu
+        kind = _KIND_OF_OP[segment.kinds[place]]
         if self._holds_loads and kind == _LOAD and self._held_back(warp, now):
             return False
         if lsu.full:
@@ -277,10 +264,17 @@ class Sm(Component, Home):
                 return False
             sequence = warp.issued
             warp.issued += 1
-        access = WarpAccess(lsu, warp, KIND_OF_OP[kind], lines, sectors, first, end, sequence, now)
+        access = WarpAccess(lsu, warp, kind, sequence, now)
+        count = segment.args[place]
+        access.take(segment.lines, segment.sectors, first, first + count)
         counters = self._count_issue(warp, now)
         counters.memory_instructions += 1
-        counters.transactions += end - first
+        counters.transactions += count
+        if segment.passes:
+            passes = segment.passes[place]
+            access.passes = passes & PASSES
+            counters.l1_passes += passes & PASSES
+            counters.l1_conflicts += (passes & PASSES) - (passes >> LEAST_SHIFT)
         if answered:
             counters.loads += 1
             warp.outstanding[sequence] = access
@@ -324,7 +318,11 @@ class Sm(Component, Home):
 
     def _shared(self, warp: Warp, port: IssuePort, passes: int, now: int) -> int:
         """A shared-memory access: `passes` cycles of the one port, then the latency."""
-        self._count_issue(warp, now).shared_instructions += 1
+        counters = self._count_issue(warp, now)
+        counters.shared_instructions += 1
+        least, passes = passes >> LEAST_SHIFT, passes & PASSES
+        counters.shared_passes += passes
+        counters.shared_conflicts += passes - (least or 1)
         start = max(now + self._issue_cycles, self._shared_free)
         self._shared_free = start + passes
         self._timers.send(warp, start + passes - 1 + self._shared_latency - now)

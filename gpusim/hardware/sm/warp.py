@@ -12,7 +12,7 @@ from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
 from gpusim.core.states import State
 from gpusim.core.warp_program import LaneChunk, Launch, Segment, execute_block
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.hardware.sm.history import History
 from gpusim.hardware.sm.schedulers import Schedulable
 
@@ -94,33 +94,22 @@ class Block:
         self.at_barrier: list[Warp] = []
         self._cut = False
         self._chunks: Iterator[LaneChunk] = iter(())
-        self._line_bytes = 0
-        self._covered = False
-        self._byte_masks = False
+        self._coalescing: Coalescing | None = None
         self._segments: list[list[Segment]] = [[] for _ in warp_slots]
         self._in_hand: list[Segment | None] = [None for _ in warp_slots]
         """The piece that each warp issues now."""
 
     def open(
-        self,
-        warp_size: int,
-        line_bytes: int,
-        covered: bool = False,
-        byte_masks: bool = False,
-        beside: frozenset[int] = frozenset(),
+        self, warp_size: int, coalescing: Coalescing, beside: frozenset[int] = frozenset()
     ) -> None:
         """Start to execute the block, piece by piece, as its warps ask for operations.
 
         Args:
             warp_size: lanes of a warp.
-            line_bytes: lines of the L1 cache.
-            covered: whether stores state which sectors they write in whole.
-            byte_masks: and which bytes of others.
+            coalescing: what its transactions are like.
             beside: operations for which its SM has a side cache.
         """
-        self._covered = covered
-        self._byte_masks = byte_masks
-        self._line_bytes = line_bytes
+        self._coalescing = coalescing
         if not self._cut:
             self._chunks = execute_block(self.launch, self.index, warp_size, beside)
 
@@ -141,7 +130,7 @@ class Block:
             what is yet to be executed, and what has been and no warp has begun, by warp; None: the
             block itself has not begun.
         """
-        if not self._line_bytes:
+        if self._coalescing is None:
             self._cut = True
             return None
         rest = self._chunks, self._segments
@@ -163,7 +152,8 @@ class Block:
                 return None
             self.pieces += 1
             self.rows += len(chunk.kind)
-            found = coalesce(chunk, self._line_bytes, self._covered, self._byte_masks)
+            assert self._coalescing is not None
+            found = coalesce(chunk, self._coalescing)
             for queue, segment in zip(self._segments, found, strict=True):
                 if segment.kinds:
                     queue.append(segment)
@@ -289,21 +279,26 @@ class WarpAccess(Access):
 
     Attributes:
         lines, sectors: of the transactions of a piece of the warp's program; its own are those
-            from `next`, the first that the load/store unit has not started, up to `end`.
+            from `first` up to `end`.
+        next: of these, the first that the load/store unit has not started.
         remaining: number of transactions that are not answered.
         issued: cycle in which it was issued.
         sequence: number among the warp's loads and atomics (-1 for stores).
         hit_at, hit_until: cycles in which the last transaction that hit did so and has its data.
         cause: the transaction that finished last; None if it simply hit.
         sm, slot, warp_slot: its SM, and block slot and warp slot there.
+        passes: cycles in which it passes the L1 cache; 0: a transaction takes one.
+        began: cycle of the first of them; -1: it has not begun.
     """
 
     __slots__ = (
         "app",
         "asid",
         "asid_tag",
+        "began",
         "cause",
         "end",
+        "first",
         "hit_at",
         "hit_until",
         "issued",
@@ -311,6 +306,7 @@ class WarpAccess(Access):
         "lines",
         "lsu",
         "next",
+        "passes",
         "remaining",
         "sectors",
         "sequence",
@@ -320,18 +316,7 @@ class WarpAccess(Access):
         "warp_slot",
     )
 
-    def __init__(
-        self,
-        lsu: Answerable,
-        warp: Warp,
-        kind: int,
-        lines: list[int],
-        sectors: list[int],
-        first: int,
-        end: int,
-        sequence: int,
-        now: int,
-    ) -> None:
+    def __init__(self, lsu: Answerable, warp: Warp, kind: int, sequence: int, now: int) -> None:
         block = warp.block
         self.lsu = lsu
         self.warp = warp
@@ -342,16 +327,28 @@ class WarpAccess(Access):
         self.slot = block.slot
         self.sm = lsu.index
         self.warp_slot = warp.warp_slot
-        self.lines = lines
-        self.sectors = sectors
         self.sequence = sequence
         self.issued = now
-        self.next = first
-        self.end = end
-        self.remaining = end - first
         self.hit_at = 0
         self.hit_until = 0
+        self.passes = 0
+        self.began = -1
         self.cause: Traveller | None = None
+
+    def take(self, lines: list[int], sectors: list[int], first: int, end: int) -> None:
+        """Its transactions: those of a piece of the warp's program from `first` up to `end`."""
+        self.lines = lines
+        self.sectors = sectors
+        self.first = self.next = first
+        self.end = end
+        self.remaining = end - first
+
+    def may_start(self, now: int) -> bool:
+        """Whether the next transaction may start in this cycle, as its passes go on evenly."""
+        if self.began < 0:
+            self.began = now
+        count = self.end - self.first
+        return self.next - self.first < (now - self.began + 1) * count // self.passes
 
     def finished_by(self, history: History) -> Traveller:
         """The transaction that finished last, for its trail; `history` is the unit's."""

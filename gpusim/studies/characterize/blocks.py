@@ -9,7 +9,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import MEMORY_OPS, NO_INSTRUCTION, Launch, Op
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 
 _MEMORY_KINDS = tuple(sorted(MEMORY_OPS))
 _NOT_ONE = (Op.COMPUTE, *NO_INSTRUCTION)
@@ -67,7 +67,7 @@ def run_block(launch: Launch, block: int, geometry: Geometry) -> BlockAccesses:
     args: list[list[int]] = [[] for _ in range(warps)]
     lines: list[list[int]] = [[] for _ in range(warps)]
     for chunk in launch.run_block(block, geometry.warp_size):
-        for warp, segment in enumerate(coalesce(chunk, geometry.line_bytes)):
+        for warp, segment in enumerate(coalesce(chunk, Coalescing(geometry.line_bytes))):
             kinds[warp] += segment.kinds
             args[warp] += segment.args
             lines[warp] += segment.lines

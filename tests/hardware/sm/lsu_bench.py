@@ -197,11 +197,8 @@ class Bench:
 
     def issue(self, cycle: int, *lines: int, kind: Kind = Kind.LOAD) -> None:
         """The SM hands over a memory instruction with these lines, which starts one cycle later."""
-        asked = [*lines]
-        sectors, number = [1] * len(asked), len(self.issued)
-        access = WarpAccess(
-            self.unit, self.warp, int(kind), asked, sectors, 0, len(asked), number, cycle
-        )
+        access = WarpAccess(self.unit, self.warp, int(kind), len(self.issued), cycle)
+        access.take([*lines], [1] * len(lines), 0, len(lines))
         self.issued.append(access)
         at(self.env, cycle, lambda: self.unit.accept(access))
 

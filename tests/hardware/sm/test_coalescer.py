@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, SIDE_OPS, LaneChunk, Op
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from tests.examples import examples
 
 LINES = [32, 64, 128, 256]
@@ -22,7 +22,7 @@ Lists = tuple[list[int], list[int], list[int], list[int]]
 
 
 def coalesced(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[Lists]:
-    segments = coalesce(chunk, line_bytes, covered)
+    segments = coalesce(chunk, Coalescing(line_bytes, covered))
     return [(one.kinds, one.args, one.lines, one.sectors) for one in segments]
 
 
@@ -113,7 +113,7 @@ def load(*addresses: int) -> LaneChunk:
 
 @pytest.mark.parametrize(("line_bytes", "lines"), [(32, 4), (64, 2), (128, 1), (256, 1)])
 def test_a_unit_stride_warp(line_bytes: int, lines: int) -> None:
-    (segment,) = coalesce(load(*range(1024, 1024 + 128, 4)), line_bytes)
+    (segment,) = coalesce(load(*range(1024, 1024 + 128, 4)), Coalescing(line_bytes))
     assert segment.args == [lines]
     assert segment.lines == [1024 // line_bytes + i for i in range(lines)]
     assert sum(mask.bit_count() for mask in segment.sectors) == 4
@@ -134,6 +134,6 @@ def test_a_chunk_without_a_memory_operation_needs_no_lanes() -> None:
 
 
 def test_transactions_are_in_the_order_of_their_lowest_lanes() -> None:
-    (segment,) = coalesce(load(INACTIVE, 512, 0, 520, 256, 0, 640 + 32), 128)
+    (segment,) = coalesce(load(INACTIVE, 512, 0, 520, 256, 0, 640 + 32), Coalescing(128))
     assert segment.lines == [4, 0, 2, 5]
     assert segment.sectors == [1, 1, 1, 2]

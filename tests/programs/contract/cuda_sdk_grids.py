@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.ndimage
 
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.programs.cuda_sdk.convolution_separable import PASSES
 from gpusim.programs.cuda_sdk.fdtd3d import PADDING
 from tests.programs.contract.entries import (
@@ -102,7 +102,7 @@ def either_filter_has_two_transactions_an_access() -> None:
     for launch in program.launches():
         for block in range(launch.blocks):
             for chunk in launch.run_block(block, 32):
-                for segment in coalesce(chunk, 128):
+                for segment in coalesce(chunk, Coalescing(128)):
                     accesses = zip(segment.kinds, segment.args, strict=True)
                     assert {count for kind, count in accesses if kind in (1, 2)} == {2}
 

@@ -1,0 +1,92 @@
+"""Passes of memory instructions through an L1 cache that serves lanes.
+
+An instruction passes the L1 cache in as many cycles as the slowest of three parts needs:
+
+- its **data banks**: 32 of a word each, as in shared memory, of which the L1 cache is a part;
+- its **tag banks**: lines of one instruction that lie in different tag banks are looked up in one
+  cycle; a line's bank is its number, folded (so that the lines of any power-of-two stride spread);
+- its **width**: the bytes that registers take a cycle.
+
+With four tag banks these three give the cycles of a warp's load at all 65 strides and 7 block
+widths that gpu-benches (gpu-strides) measured on an A40, and at 16 and 7 on an H200, 2 % off in
+the mean and 12 % at most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from gpusim.config.schema import L1Config
+from gpusim.core.bank_conflicts import WORD_BYTES, bank_passes
+from gpusim.core.warp_program import INACTIVE, LEAST_SHIFT, PASSES, LaneChunk
+
+_NUMBER_BITS = 64
+
+
+@frozen
+class L1Passes:
+    """The banks of an L1 cache.
+
+    Attributes:
+        tag_banks: lines that can be looked up in a cycle, a power of two.
+        width: bytes that registers take a cycle.
+    """
+
+    tag_banks: int
+    width: int
+
+    @classmethod
+    def of(cls, config: L1Config) -> L1Passes | None:
+        """The banks of a cache; None: transactions pass it one at a time."""
+        return cls(config.tag_banks, int(config.width)) if config.tag_banks else None
+
+    def of_chunk(
+        self, chunk: LaneChunk, counts: NDArray[np.int64], lines: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Passes of the memory operations of a chunk, with the least ones (`LEAST_SHIFT`).
+
+        Args:
+            chunk: the operations, m of them.
+            counts: (warps, m) transactions of each.
+            lines: their lines, ordered by warp, then operation.
+
+        Returns:
+            (warps, m).
+        """
+        active = (chunk.address != INACTIVE).sum(axis=2).T
+        bytes_asked = active * np.maximum(chunk.size, WORD_BYTES)
+        least = np.maximum(-(-bytes_asked // self.width), active > 0)
+        passes = np.maximum(least, self._by_tags(counts, lines))
+        several = np.flatnonzero((counts > 1).any(axis=0) | (chunk.size > WORD_BYTES))
+        for size in np.unique(chunk.size[several]).tolist():
+            rows = several[chunk.size[several] == size]
+            found = bank_passes(chunk.address[rows].reshape(-1, chunk.address.shape[2]), size)
+            banks = found.reshape(len(rows), -1).T
+            passes[:, rows] = np.maximum(passes[:, rows], banks)
+        return np.minimum(passes, PASSES) | least << LEAST_SHIFT
+
+    def _by_tags(
+        self, counts: NDArray[np.int64], lines: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The most lines of each operation that lie in one tag bank."""
+        operation = np.repeat(np.arange(counts.size), counts.ravel())
+        bank = operation * self.tag_banks + _folded(lines, self.tag_banks)
+        asked = np.bincount(bank, minlength=counts.size * self.tag_banks)
+        return asked.reshape(*counts.shape, self.tag_banks).max(axis=2)
+
+
+def _folded(lines: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
+    """Line numbers, cut into groups of bits as wide as a part number, which are XORed."""
+    bits = parts.bit_length() - 1
+    if not bits:
+        return np.zeros_like(lines)
+    folded = lines.copy()
+    shift = bits
+    while shift < _NUMBER_BITS // 2:
+        shift *= 2
+    while shift >= bits:
+        folded ^= folded >> shift
+        shift //= 2
+    return folded & parts - 1
