@@ -35,7 +35,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTORS
-from gpusim.hardware.sm.coalescer import coalesce
+from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.runs.tenants import assign_sms
@@ -132,7 +132,7 @@ def asked_sectors(model: LoadedModel, workload: Workload) -> int:
         for launch in spec.start().launches()
         for block in range(launch.blocks)
         for chunk in launch.run_block(block, config.sm.warp_size)
-        for segment in coalesce(chunk, int(config.l1.line))
+        for segment in coalesce(chunk, Coalescing(int(config.l1.line)))
         for mask in segment.sectors
     )
 

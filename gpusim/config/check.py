@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gpusim.config.auxiliary import GROUPS
 from gpusim.config.check_auxiliary import check_sides
+from gpusim.config.check_lanes import check_lanes
 from gpusim.config.check_paging import check_paging
 from gpusim.config.check_stages import check_stages
 from gpusim.config.check_unified import check_unified
@@ -37,6 +38,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from check_choices(config)
     yield from _check_sm(config)
     yield from _check_l1(config.l1)
+    yield from check_lanes(config)
     yield from check_unified(config)
     yield from _check_tlbs(config)
     yield from check_stages(config)
@@ -85,10 +87,6 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(("sm", "simd_lanes"), f"must divide sm.warp_size, {sm.warp_size}")
     if sm.max_threads < sm.warp_size:
         yield Problem(("sm", "max_threads"), f"must hold one warp of {sm.warp_size} threads")
-    if config.l1.tag_banks:
-        for key in ("lsu_width", "lsu_interval"):
-            if getattr(sm, key) != 1:
-                yield Problem(("sm", key), "must be 1 with l1.tag_banks: lanes say how many cycles")
     if sm.schedulers > sm.max_warps:
         yield Problem(("sm", "schedulers"), f"must be at most sm.max_warps, {sm.max_warps}")
 
@@ -96,10 +94,6 @@ def _check_sm(config: GpuConfig) -> Iterator[Problem]:
 def _check_l1(l1: L1Config) -> Iterator[Problem]:
     yield from _check_cache(l1, ("l1",), banks=1)
     yield from _one_size(l1.sector, _sectors(l1.line), ("l1", "sector"))
-    if l1.tag_banks < 0 or l1.tag_banks & l1.tag_banks - 1:
-        yield Problem(("l1", "tag_banks"), "must be 0 or a power of two")
-    if l1.width < 4:
-        yield Problem(("l1", "width"), "must be at least one word, 4 bytes")
 
 
 def _sectors(line: int) -> Iterable[int]:

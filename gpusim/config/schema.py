@@ -28,6 +28,43 @@ LRU = PolicyConfig("lru")
 
 
 @frozen
+class UnitConfig:
+    """Functional units of one kind, of one warp scheduler.
+
+    Attributes:
+        latency: cycles from the issue of an instruction to that of one that needs its result.
+        interval: cycles of the units that an instruction takes.
+    """
+
+    latency: int
+    interval: int = 1
+
+
+@frozen
+class ArithmeticConfig:
+    """What arithmetic takes, by the units that execute it.
+
+    Attributes:
+        integer: integers, logic, moves, comparisons, control.
+        fp32: single and half precision.
+        fp64: double precision.
+        special: transcendental functions and conversions.
+        tensor: products of matrices.
+    """
+
+    integer: UnitConfig
+    fp32: UnitConfig
+    fp64: UnitConfig
+    special: UnitConfig
+    tensor: UnitConfig
+
+    @property
+    def units(self) -> tuple[UnitConfig, ...]:
+        """By `gpusim.core.warp_program.Unit`."""
+        return (self.integer, self.fp32, self.fp64, self.special, self.tensor)
+
+
+@frozen
 class SmConfig:
     """The streaming multiprocessors.
 
@@ -47,6 +84,9 @@ class SmConfig:
         max_loads: loads of one warp that may be outstanding.
         store_credits: stores of one SM that may be on their way.
         shared_latency: of one conflict-free shared-memory access.
+        shared_loads: whether a warp waits for each of its shared-memory accesses (``"wait"``), or
+            goes on until it needs the value of a load (``"scoreboard"``).
+        arithmetic: what arithmetic takes; None: an issue cycle.
     """
 
     count: int
@@ -67,10 +107,28 @@ class SmConfig:
     max_loads: int = 8
     store_credits: int = 64
     shared_latency: Duration = cycles(24)
+    shared_loads: str = later(choice_of("wait", "scoreboard"))
+    arithmetic: ArithmeticConfig | None = None
 
 
 LINES = (32, 64, 128, 256)
 """Bytes that a line of a cache can have."""
+
+
+@frozen
+class L1BanksConfig:
+    """The banks of an L1 cache, of which each serves one word or line of an instruction a cycle.
+
+    Its data lie in 32 banks of a word each.
+
+    Attributes:
+        tags: lines of one instruction that may be looked up in a cycle, each in its own bank; a
+            power of two.
+        width: bytes that registers take from the cache in a cycle.
+    """
+
+    tags: int
+    width: Bytes
 
 
 @frozen
@@ -103,11 +161,9 @@ class L1Config:
         hash: ``"xor"``: all bits of the line number, folded, choose the set; None (``"none"`` in a
             model): its lowest ones.
         replacement: replacement policy: which line of a set goes.
-        tag_banks: lines of one instruction that may be looked up in a cycle, each in its own bank,
-            a power of two: an instruction passes the cache in as many cycles as its lanes need, by
-            the banks of their words and lines and by `width`.  0: the load/store unit starts
-            `sm.lsu_width` transactions at once, a line each, whatever their lanes ask for.
-        width: bytes that registers take from the cache in a cycle, with `tag_banks`.
+        banks: an instruction passes the cache in as many cycles as its lanes need; None: the
+            load/store unit starts `sm.lsu_width` transactions at once, a line each, whatever their
+            lanes ask for.
     """
 
     size: Bytes
@@ -125,8 +181,7 @@ class L1Config:
     allocate: str = later(choice_of("on-fill", "on-miss"))
     hash: str | None = choice_of(XOR, default=None)
     replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
-    tag_banks: int = later(0)
-    width: Bytes = later(Bytes(128))
+    banks: L1BanksConfig | None = None
 
     @property
     def sets(self) -> int:

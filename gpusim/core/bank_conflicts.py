@@ -44,9 +44,12 @@ def bank_passes(address: Rows, size: int, same_word_shared: bool = True) -> Rows
         apart = ~_may_merge(pairs)
         merged = np.where(apart[..., None], INACTIVE, pairs)
         own = np.where(np.repeat(apart, 2, axis=1)[..., None], parts, INACTIVE)
-        passes = _passes(merged, steps, same_word_shared).sum(axis=1)
-        return passes + _passes(own, steps, same_word_shared).sum(axis=1)
-    return _passes(parts, steps, same_word_shared).sum(axis=1)
+        of_pairs = _passes(merged, steps, same_word_shared)
+        of_own = _passes(own, steps, same_word_shared)
+        passes: Rows = of_pairs.sum(axis=1) + of_own.sum(axis=1)
+        return passes
+    of_parts: Rows = _passes(parts, steps, same_word_shared).sum(axis=1)
+    return of_parts
 
 
 def least_passes(lanes: int, size: int) -> int:
@@ -86,7 +89,8 @@ def _passes(parts: Rows, steps: Rows, same_word_shared: bool) -> Rows:
     hard = np.flatnonzero(span >= BANKS) if same_word_shared else np.flatnonzero(passes)
     if hard.size:
         passes[hard] = _most_words_of_a_bank(rows[hard], steps, same_word_shared)
-    return passes.reshape(n, count)
+    by_part: Rows = passes.reshape(n, count)
+    return by_part
 
 
 def _most_words_of_a_bank(rows: Rows, steps: Rows, same_word_shared: bool) -> Rows:
@@ -99,4 +103,5 @@ def _most_words_of_a_bank(rows: Rows, steps: Rows, same_word_shared: bool) -> Ro
     row, lane = np.nonzero(words != INACTIVE)
     bank = row * BANKS + words[row, lane] % BANKS
     asked = np.bincount(bank, minlength=len(rows) * BANKS).reshape(-1, BANKS)
-    return asked.max(axis=1)
+    most: Rows = asked.max(axis=1)
+    return most

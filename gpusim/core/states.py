@@ -16,7 +16,7 @@ class State(IntEnum):
     ISSUING = 0
     """A memory, barrier or shared-memory instruction takes its issue cycles."""
     COMPUTING = 1
-    """Compute instructions take issue cycles."""
+    """Compute instructions take issue cycles, or their results are not there yet."""
     READY = 2
     """Could issue, but its scheduler chose another warp."""
     LSU = 3

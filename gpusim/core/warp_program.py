@@ -47,9 +47,19 @@ class Op(IntEnum):
     """Load of read-only data, with an address a lane: transactions."""
     FETCH = 12
     """Wait until code is there: the argument is the number of transactions."""
+    SHARED_LOAD = 13
+    """Shared-memory access with a value that is waited for like that of a load: passes, as of
+    SHARED."""
+    SHARED_STORE = 14
+    """Shared-memory access that is not waited for: passes, as of SHARED."""
+    UNITS = 15
+    """The functional units of the arithmetic just issued take *argument* more cycles of the issue
+    port than its instructions do."""
+    DELAY = 16
+    """Wait *argument* cycles until the results of arithmetic just issued are there."""
 
 
-NO_INSTRUCTION = (Op.WAIT, Op.PACE, Op.FETCH)
+NO_INSTRUCTION = (Op.WAIT, Op.PACE, Op.FETCH, Op.UNITS, Op.DELAY)
 """Operations that take no issue cycle, and count as no instruction."""
 
 SIDE_OPS = {
@@ -59,7 +69,45 @@ SIDE_OPS = {
     "instruction": Op.FETCH,
 }
 """What goes to which side cache; a program states these operations only if it is asked for them
-(`LaunchBeside`).  They are the last ones in `Op`."""
+(`LaunchBeside`)."""
+
+SCOREBOARD_OPS = frozenset({Op.SHARED_LOAD, Op.SHARED_STORE})
+"""Shared-memory accesses of SMs that follow them in a scoreboard; stated only if asked for."""
+
+ARITHMETIC_OPS = frozenset({Op.UNITS, Op.DELAY})
+"""What arithmetic costs beside issue cycles; stated only if asked for."""
+
+
+class Unit(IntEnum):
+    """Functional units of an SM, by the instructions that they execute."""
+
+    INTEGER = 0
+    FP32 = 1
+    FP64 = 2
+    SPECIAL = 3
+    """Transcendental functions and conversions."""
+    TENSOR = 4
+
+
+@frozen
+class Asked:
+    """What a machine wants to be told by a program, beside its accesses, arithmetic and barriers.
+
+    Attributes:
+        kinds: operations, of those that a program states only if it is asked for them.
+        latency: by `Unit`, cycles from an instruction's issue to one that needs its result.
+        interval: by `Unit`, cycles of one scheduler's unit that an instruction takes.
+    """
+
+    kinds: frozenset[int] = frozenset()
+    latency: tuple[int, ...] = ()
+    interval: tuple[int, ...] = ()
+
+    def __contains__(self, op: object) -> bool:
+        return op in self.kinds
+
+
+NOTHING_ASKED = Asked()
 
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
 
@@ -230,30 +278,25 @@ class Launch(Protocol):
 class LaunchBeside(Launch, Protocol):
     """A launch that also knows what goes past the L1 cache: scalar loads, constants, its code."""
 
-    def run_block_beside(
-        self, block: int, warp_size: int, kinds: frozenset[int]
-    ) -> Iterator[LaneChunk]:
-        """As `run_block`, with the operations of `kinds`, which are among `SIDE_OPS`.
+    def run_block_beside(self, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
+        """As `run_block`, with the operations that are asked for, as far as the launch knows them.
 
-        Side operations of other kinds are what `run_block` makes of them: nothing, arithmetic, or
-        a load.
+        Those of other kinds are what `run_block` makes of them: nothing, arithmetic, or a load.
         """
 
 
-def execute_block(
-    launch: Launch, block: int, warp_size: int, kinds: frozenset[int]
-) -> Iterator[LaneChunk]:
-    """Execute a thread block, with the operations of `kinds` if its launch knows them.
+def execute_block(launch: Launch, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
+    """Execute a thread block, with the operations that are asked for if its launch knows them.
 
     Args:
         launch: perhaps a `LaunchBeside`.
         block: index of the block.
         warp_size: lanes of a warp.
-        kinds: as in `LaunchBeside.run_block_beside`.
+        asked: as in `LaunchBeside.run_block_beside`.
     """
     known: Any = launch
-    if kinds and hasattr(known, "run_block_beside"):
-        chunks: Iterator[LaneChunk] = known.run_block_beside(block, warp_size, kinds)
+    if asked.kinds and hasattr(known, "run_block_beside"):
+        chunks: Iterator[LaneChunk] = known.run_block_beside(block, warp_size, asked)
         return chunks
     return launch.run_block(block, warp_size)
 

@@ -15,7 +15,7 @@ from typing import Self
 from attrs import define, evolve, field, frozen
 
 from gpusim.core.untrusted import brief, untrusted
-from gpusim.core.warp_program import Buffer, LaneChunk, Launch
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk, Launch
 from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.unread import Unread
 from gpusim.traces.warp_width import rewarp
@@ -114,10 +114,8 @@ class TraceLaunch(ABC):
                 chunks = rewarp(chunks, threads, traced, warp_size, self.by_thread)
             yield from chunks
 
-    def run_block_beside(
-        self, block: int, warp_size: int, kinds: frozenset[int]
-    ) -> Iterator[LaneChunk]:
-        """Execute a block with side operations of `kinds`, as `core.warp_program.LaunchBeside`.
+    def run_block_beside(self, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
+        """Execute a block with what is asked for, as `core.warp_program.LaunchBeside`.
 
         Warps that are split or joined have no side operations.
         """
@@ -125,15 +123,15 @@ class TraceLaunch(ABC):
             yield from self.run_block(block, warp_size)
         else:
             with untrusted(f"kernel {self.name[:80]!r}, block {block}", "cannot be read"):
-                yield from self.chunks(block, kinds)
+                yield from self.chunks(block, asked)
 
     @abstractmethod
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         """The chunks of a block.  Each block is asked for once, in about increasing order.
 
         Args:
             block: its number.
-            kinds: side operations that are asked for, as far as the format tells them.
+            asked: operations that are asked for, as far as the format tells them.
         """
 
 

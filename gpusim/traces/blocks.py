@@ -7,8 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.bank_conflicts import least_passes
 from gpusim.core.untrusted import brief
-from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
+from gpusim.core.warp_program import (
+    INACTIVE,
+    LEAST_SHIFT,
+    NOTHING_ASKED,
+    Asked,
+    LaneChunk,
+    Op,
+)
 from gpusim.traces.application import ADDRESS_BITS, MOST_ACCESS_BYTES, TraceLaunch
 from gpusim.traces.code_lines import CODE_BASE, KERNEL_BYTES, CodePath
 from gpusim.traces.lanes import interleave_local, shared_passes
@@ -31,7 +39,7 @@ class BlockTrace:
     Args:
         launch: of the block.
         number: of the block in the grid.
-        kinds: side operations that are asked for.
+        asked: operations that are asked for.
         code: where the kernel's code lies.
 
     Attributes:
@@ -45,14 +53,14 @@ class BlockTrace:
         self,
         launch: TraceLaunch,
         number: int,
-        kinds: frozenset[int] = frozenset(),
+        asked: Asked = NOTHING_ASKED,
         code: int = CODE_BASE,
     ) -> None:
         room = Room()
         self.number = number
         self.warps = [WarpTrace(room) for _ in range(launch.warps_per_block)]
-        self.kinds = kinds
-        self.follows_code = Op.FETCH in kinds
+        self.asked = asked
+        self.follows_code = Op.FETCH in asked
         self._code = code
         self._paths = [CodePath(warp) for warp in self.warps]
         self.unread = launch.unread
@@ -87,12 +95,23 @@ class BlockTrace:
             raise ValueError(f"an address has more than {ADDRESS_BITS} bits")
         trace = self.warps[warp]
         if space == Space.SHARED:
-            trace.add(Op.SHARED, shared_passes(address, size, op == Op.ATOMIC))
+            passes = shared_passes(address, size, op == Op.ATOMIC)
+            least = least_passes(int(np.count_nonzero(address != INACTIVE)), size)
+            trace.add(
+                self._shared_op(op),
+                passes | (min(least, passes) << LEAST_SHIFT if least > 1 else 0),
+            )
             return
         if space == Space.LOCAL:
             threads = self._first_thread + warp * WARP_SIZE + np.arange(WARP_SIZE)
             address, size = interleave_local(address, size, threads, self._threads)
         trace.access(place, op, address, size)
+
+    def _shared_op(self, op: Op) -> Op:
+        """The operation of a shared-memory access, as it is asked for."""
+        if Op.SHARED_LOAD not in self.asked:
+            return Op.SHARED
+        return Op.SHARED_LOAD if op in (Op.LOAD, Op.ATOMIC) else Op.SHARED_STORE
 
     def constant(self, warp: int, place: int, address: NDArray[np.int64], size: int) -> None:
         """A load of constants, which lie in a memory of their own."""

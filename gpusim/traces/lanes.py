@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.bank_conflicts import bank_passes
 from gpusim.core.warp_program import INACTIVE, SECTOR_BYTES
 
 WINDOW_BYTES = 1 << 24
@@ -18,7 +19,12 @@ LOCAL_REGION = 1 << 47
 """All addresses from here on are local memory."""
 
 _WORD_BYTES = 4
-_BANKS = 32
+
+MATRIX_ROWS = 8
+"""Rows of a matrix that LDSM and STSM move, each with the address of a lane (PTX: ldmatrix)."""
+
+MATRIX_ROW_BYTES = 16
+"""Bytes of one of them."""
 
 Lanes = NDArray[np.int64]
 
@@ -73,21 +79,21 @@ def interleave_local(address: Lanes, size: int, threads: Lanes, total: int) -> t
 
 
 def shared_passes(address: Lanes, size: int, atomic: bool = False) -> int:
-    """Conflict-free passes of a shared-memory access: the most that any of 32 banks is asked for.
-
-    Lanes that ask for one 4-byte word get it together, except in atomics.
+    """Passes of a shared-memory access.
 
     Args:
         address: (lanes,) byte addresses, `INACTIVE` where a lane takes no part; at least one does.
         size: bytes a lane.
         atomic: whether lanes with one word take turns.
     """
-    used = address[address != INACTIVE]
-    steps = np.arange(0, max(size, _WORD_BYTES), _WORD_BYTES)
-    words = (used[:, None] // _WORD_BYTES + steps // _WORD_BYTES).ravel()
-    if not atomic:
-        words = np.unique(words)
-    return int(np.bincount(words % _BANKS).max())
+    return int(bank_passes(address[None], size, not atomic)[0])
+
+
+def matrix_rows(address: Lanes, matrices: int) -> Lanes:
+    """Addresses of the rows that an LDSM or STSM moves: of its first 8 lanes for each matrix."""
+    rows = address.copy()
+    rows[MATRIX_ROWS * matrices :] = INACTIVE
+    return rows
 
 
 def _cut(address: Lanes, steps: Lanes) -> Lanes:

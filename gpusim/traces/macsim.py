@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.untrusted import is_file
-from gpusim.core.warp_program import LaneChunk, Op
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk, Op
 from gpusim.traces.application import (
     TraceApplication,
     TraceFile,
@@ -152,10 +152,10 @@ class MacsimLaunch(TraceLaunch):
     kernel: MacsimKernel
     code: int = CODE_BASE
 
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
-        trace = BlockTrace(self, block, kinds, self.code)
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
+        trace = BlockTrace(self, block, asked, self.code)
         for warp, path in enumerate(self.kernel.files(block)):
-            scoreboard = Scoreboard(trace.warps[warp])
+            scoreboard = Scoreboard(trace.warps[warp], asked)
             for instruction in read_warp(path, self.kernel.kind):
                 try:
                     _note(trace, self.kernel.kind, instruction)
@@ -200,7 +200,7 @@ def _add(trace: BlockTrace, warp: int, scoreboard: Scoreboard, one: Instruction)
         space, op = MEMORY_OPCODES[one.opcode]
         trace.access(warp, record.place, space, op, one.address, one.size)
         scoreboard.access(one.opcode, space, record.destinations, one.filled_bytes)
-    elif one.opcode == "LDC" and one.address is not None and Op.CONSTANT in trace.kinds:
+    elif one.opcode == "LDC" and one.address is not None and Op.CONSTANT in trace.asked:
         trace.constant(warp, record.place, one.address, max(one.size, 1))
         scoreboard.load(record.destinations, one.filled_bytes)
     elif one.opcode in MEMORY_OPCODES:

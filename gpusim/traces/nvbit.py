@@ -15,7 +15,7 @@ from attrs import define
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
-from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
+from gpusim.core.warp_program import INACTIVE, NOTHING_ASKED, Asked, LaneChunk, Op
 from gpusim.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.lanes import WINDOW_BYTES
@@ -88,7 +88,7 @@ class NvbitLaunch(TraceLaunch):
     index: NvbitIndex
     kernel: NvbitKernel
 
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         trace = BlockTrace(self, block)
         for record in self.index.records(self.kernel, block):
             try:

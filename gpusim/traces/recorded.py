@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import untrusted
-from gpusim.core.warp_program import MEMORY_OPS, LaneChunk, Op
+from gpusim.core.warp_program import MEMORY_OPS, NOTHING_ASKED, Asked, LaneChunk, Op
 from gpusim.files.columns import Table
 from gpusim.files.hdf5 import get_text, read_column, read_table
 from gpusim.files.opening import open_hdf5
@@ -146,7 +146,7 @@ class RecordedLaunch(TraceLaunch):
     source: _Source
     first_block: int
 
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         for chunk in self.source.chunks_of(self.first_block + block):
             yield self.source.chunk(chunk, self.warps_per_block)
 

@@ -148,6 +148,14 @@ def width_conflict(opcode: str, told: int) -> bool:
     return bool(stated and told) and stated != told and base_opcode(opcode) not in _MATRICES
 
 
+def matrices(opcode: str) -> int:
+    """Matrices that an LDSM or STSM moves, 1, 2 or 4 (PTX: ldmatrix); 0 of other opcodes."""
+    base, *modifiers = opcode.split(".")
+    if base not in {"LDSM", "STSM"}:
+        return 0
+    return int(modifiers[-1]) if modifiers and modifiers[-1] in {"2", "4"} else 1
+
+
 def is_read_only(opcode: str) -> bool:
     """Whether a load goes through the read-only cache, where there is one."""
     return not {"CI", "CONSTANT"}.isdisjoint(opcode.split(".")[1:])

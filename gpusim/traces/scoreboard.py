@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from gpusim.core.warp_program import Op
+from gpusim.core.warp_program import Asked, Op
+from gpusim.traces.arithmetic import ArithmeticPipeline, unit_of
 from gpusim.traces.sass import MEMORY_OPCODES, Space
 from gpusim.traces.warps import WarpTrace
 
@@ -22,10 +23,13 @@ class Scoreboard:
 
     Args:
         trace: of the warp; gets the waits.
+        asked: by the machine.
     """
 
-    def __init__(self, trace: WarpTrace) -> None:
+    def __init__(self, trace: WarpTrace, asked: Asked) -> None:
         self._trace = trace
+        self._follows_shared = Op.SHARED_LOAD in asked
+        self._arithmetic = ArithmeticPipeline(asked) if Op.DELAY in asked else None
         self._pending: dict[int, int] = {}
         self._uncommitted = -1
         self._groups: list[int] = []
@@ -36,6 +40,17 @@ class Scoreboard:
         if self._pending:
             self._wait(max((self._pending.get(register, -1) for register in registers), default=-1))
 
+    def compute(self, base: str, registers: Sequence[int], destinations: Iterable[int]) -> None:
+        """Arithmetic: one instruction, with what it reads or writes, and what it writes."""
+        self._trace.add(Op.COMPUTE, 1)
+        if self._arithmetic is not None:
+            self._arithmetic.issue(unit_of(base), registers, destinations)
+
+    def settle(self, registers: Iterable[int]) -> None:
+        """Something else than arithmetic is about to issue that names these registers."""
+        if self._arithmetic is not None:
+            self._arithmetic.settle(self._trace, registers)
+
     def access(self, base: str, space: Space, registers: Iterable[int], size: int) -> None:
         """The memory instruction just recorded: what loads from global or local memory is pending.
 
@@ -45,7 +60,9 @@ class Scoreboard:
             registers: its destinations.
             size: bytes a lane.
         """
-        if space == Space.SHARED or MEMORY_OPCODES[base][1] not in {Op.LOAD, Op.ATOMIC}:
+        if space == Space.SHARED and not self._follows_shared:
+            return
+        if MEMORY_OPCODES[base][1] not in {Op.LOAD, Op.ATOMIC}:
             return
         if base == "LDGSTS":
             self.copy()
@@ -90,6 +107,7 @@ class Scoreboard:
         """Wait for the load of this sequence number and all before it; -1: for none."""
         if needed < 0:
             return
+        self.settle(())
         self._trace.add(Op.WAIT, self._trace.loads - 1 - needed)
         self._pending = {
             register: load for register, load in self._pending.items() if load > needed

@@ -11,7 +11,7 @@ from attrs import define
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import is_file, untrusted
-from gpusim.core.warp_program import Buffer, LaneChunk
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
 from gpusim.traces.application import (
     MOST_EMPTY_BLOCKS,
     TraceApplication,
@@ -114,10 +114,10 @@ class TableLaunch(TraceLaunch):
     index: TableIndex
     number: int
 
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         room = Room()
         warps = [WarpTrace(room) for _ in range(self.warps_per_block)]
-        self.index.fill(self.number, block, warps, kinds)
+        self.index.fill(self.number, block, warps, asked)
         return chunks_of(warps)
 
     def recorded_sm(self, block: int) -> int | None:

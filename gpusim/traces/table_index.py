@@ -10,7 +10,7 @@ from attrs import define
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
-from gpusim.core.warp_program import SECTOR_BYTES, Op
+from gpusim.core.warp_program import NOTHING_ASKED, SECTOR_BYTES, Asked, Op
 from gpusim.traces.code_lines import CodePath
 from gpusim.traces.table_columns import (
     PAGES,
@@ -137,24 +137,24 @@ class TableIndex:
         return None if sm < 0 else sm
 
     def fill(
-        self, launch: int, block: int, warps: list[WarpTrace], kinds: frozenset[int] = frozenset()
+        self, launch: int, block: int, warps: list[WarpTrace], asked: Asked = NOTHING_ASKED
     ) -> None:
-        """What the warps of a block did, side operations of some kinds included."""
+        """What the warps of a block did, operations that are asked for included."""
         for wave in self._waves_of(launch, block):
-            self._fill(wave, warps[int(self.waves.number[wave])], kinds)
+            self._fill(wave, warps[int(self.waves.number[wave])], asked)
 
     def _waves_of(self, launch: int, block: int) -> range:
         key = launch << _BLOCK_SHIFT | block
         first, last = np.searchsorted(self.waves.block, (key, key + 1))
         return range(int(first), int(last))
 
-    def _fill(self, wave: int, warp: WarpTrace, kinds: frozenset[int]) -> None:
+    def _fill(self, wave: int, warp: WarpTrace, asked: Asked) -> None:
         """The program of one warp."""
         all_ = self._instructions
         first, last = (int(one) for one in np.searchsorted(all_.wave, (wave, wave + 1)))
         part = slice(first, last)
         lanes, ends = self._lanes(all_.row[part], all_.rows[part])
-        program = self._program(wave, warp, kinds)
+        program = self._program(wave, warp, asked)
         begin = 0
         for index, place, write, wait, barriers, rows, time, end in zip(
             all_.index[part].tolist(),
@@ -176,12 +176,12 @@ class TableIndex:
             begin = end
         program.end(int(self.waves.instructions[wave]))
 
-    def _program(self, wave: int, warp: WarpTrace, kinds: frozenset[int]) -> WaveProgram:
+    def _program(self, wave: int, warp: WarpTrace, asked: Asked) -> WaveProgram:
         """A program to be filled in, with the side operations that are asked for."""
         launch = self.waves.block[wave] >> _BLOCK_SHIFT
-        lead = int(self._beside.lead[launch]) if kinds and self._paced else 0
-        scalars = self._beside.scalars(wave) if Op.SCALAR in kinds else {}
-        code = CodePath(warp) if Op.FETCH in kinds and self._has_code else None
+        lead = int(self._beside.lead[launch]) if asked.kinds and self._paced else 0
+        scalars = self._beside.scalars(wave) if Op.SCALAR in asked else {}
+        code = CodePath(warp) if Op.FETCH in asked and self._has_code else None
         return WaveProgram(warp, self._paced, lead, scalars, code)
 
     @cached_property

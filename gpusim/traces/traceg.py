@@ -12,7 +12,7 @@ from attrs import define, field
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import is_file
-from gpusim.core.warp_program import Buffer, LaneChunk
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
 from gpusim.traces.application import (
     MOST_EMPTY_BLOCKS,
     TraceApplication,
@@ -191,7 +191,7 @@ class TracegLaunch(TraceLaunch):
     def __attrs_post_init__(self) -> None:
         self._blocks = _read_blocks(self.header, self._room)
 
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         while block not in self._passed:
             number, lines = next(self._blocks, (-1, []))
             if number < 0 and not self._found and self.blocks <= MOST_EMPTY_BLOCKS:
@@ -205,7 +205,7 @@ class TracegLaunch(TraceLaunch):
             self._found += 1
         lines = self._passed.pop(block)
         self._room.give_back(sum(map(_room_of, lines)))
-        trace = BlockTrace(self, block, kinds, self.code)
+        trace = BlockTrace(self, block, asked, self.code)
         parse_block(self.header, trace, lines, self._known)
         yield from trace.chunks()
 

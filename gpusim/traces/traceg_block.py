@@ -13,7 +13,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, Op
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.bulk_copies import bulk_copy, lists_lanes
-from gpusim.traces.lanes import WINDOW_BYTES
+from gpusim.traces.lanes import MATRIX_ROW_BYTES, WINDOW_BYTES, matrix_rows
 from gpusim.traces.sass import Space
 from gpusim.traces.sass_unmodelled import CLUSTERS, MULTICAST
 from gpusim.traces.scoreboard import Scoreboard
@@ -66,13 +66,13 @@ class _Parser:
         self.block = block
         self._known = known
         self._follows_code = block.follows_code
-        self._reads_only = Op.READ_ONLY in block.kinds
+        self._reads_only = Op.READ_ONLY in block.asked
         self.missing = 0
         self._header = header
         self._skipped = (4 if header.version < _FIRST_WITHOUT_BLOCK else 0) + header.line_info
         self._seen: set[int] = set()
         self._warp = -1
-        self._scoreboard = Scoreboard(self.block.warps[0])
+        self._scoreboard = Scoreboard(block.warps[0], block.asked)
 
     def line(self, text: str) -> None:
         """Any line."""
@@ -96,7 +96,7 @@ class _Parser:
             raise ValueError(f"must be a warp that did not come yet, of 0 to {warps - 1}")
         self._seen.add(number)
         self._warp = number
-        self._scoreboard = Scoreboard(self.block.warps[number])
+        self._scoreboard = Scoreboard(self.block.warps[number], self.block.asked)
 
     def _instruction(self, fields: list[str]) -> None:
         """Program counter, mask, and the rest of the line."""
@@ -138,9 +138,10 @@ class _Parser:
     def _plain(self, instruction: Instruction, mask: int) -> None:
         """An instruction that accesses no memory; a barrier without lanes is none."""
         if instruction.op == Op.BARRIER and mask:
+            self._scoreboard.settle(())
             self.block.warps[self._warp].add(Op.BARRIER, 0)
             return
-        self.block.warps[self._warp].add(Op.COMPUTE, 1)
+        self._scoreboard.compute(instruction.base, instruction.registers, instruction.destinations)
         self._barrier_in_shared_memory(instruction)
         if instruction.base == "LDGDEPBAR":
             self._scoreboard.commit()
@@ -162,7 +163,12 @@ class _Parser:
         op = instruction.op
         if self._reads_only and instruction.read_only and space == Space.GLOBAL:
             op = Op.READ_ONLY
-        self.block.access(self._warp, place, space, op, address, size)
+        self._scoreboard.settle(instruction.registers)
+        if instruction.matrices:
+            address = matrix_rows(address, instruction.matrices)
+            self.block.access(self._warp, place, space, op, address, MATRIX_ROW_BYTES)
+        else:
+            self.block.access(self._warp, place, space, op, address, size)
         if instruction.bulk and op == Op.LOAD:
             self._scoreboard.copy_in_bulk()
         elif not instruction.bulk:

@@ -16,12 +16,14 @@ from gpusim.traces.sass import (
     base_opcode,
     bulk_op,
     is_read_only,
+    matrices,
     moves_data,
     width_conflict,
 )
 from gpusim.traces.sass_unmodelled import NAMED_BARRIERS, UNMODELLED, WIDTHS, unhonoured
 
 _FIRST_WITH_IMMEDIATES = 5
+_REGISTER_BYTES = 4
 
 Note = tuple[str, str]
 """What a run does not honour: the reason, and the name of what it is."""
@@ -42,6 +44,7 @@ class Instruction:
         bulk: whether it copies in bulk: its addresses are those of pieces, not of lanes.
         op: what a warp does.
         size: bytes that a lane accesses.
+        matrices: that an LDSM or STSM moves; 0: it is none.
         youngest: groups of copies that a DEPBAR does not wait for.
         read_only: whether it loads what no thread changes (LDG.CI, LDG…CONSTANT).
         marks_loop: whether it is no instruction, but a mark around a loop.
@@ -57,6 +60,7 @@ class Instruction:
     space: Space | None = None
     bulk: bool = False
     size: int = 0
+    matrices: int = 0
     youngest: int = 0
     read_only: bool = False
     marks_loop: bool = False
@@ -97,7 +101,8 @@ def decode(text: str, version: int) -> Instruction:
         one.size = width
     elif width > 0 and moves_data(one.base):
         one.space, one.op = MEMORY_OPCODES[one.base]
-        one.size = access_bytes(one.opcode, width)
+        one.matrices = matrices(one.opcode)
+        one.size = _REGISTER_BYTES * one.matrices or access_bytes(one.opcode, width)
         one.read_only = one.base == "LDG" and is_read_only(one.opcode)
     if one.space is not None:
         one.text = " ".join(fields[: last + 1]) + " "

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import file_bytes
-from gpusim.core.warp_program import LaneChunk
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk
 from gpusim.traces.application import MOST_EMPTY_BLOCKS, TraceLaunch
 from gpusim.traces.blocks import BlockTrace
 from gpusim.traces.code_lines import CODE_BASE
@@ -96,7 +96,7 @@ class TracezLaunch(TraceLaunch):
     _index: _Index | None = field(default=None, init=False)
     _known: Known = field(factory=dict, init=False)
 
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         index = self._index = self._index or _read_index(self.header)
         record, line = index.places[block].tolist()
         if record < 0:
@@ -108,7 +108,7 @@ class TracezLaunch(TraceLaunch):
             )
         with _opened(self.header.path) as file:
             lines = _Block(self.header.path, file, index.decompressor).lines(record, line)
-            trace = BlockTrace(self, block, kinds, self.code)
+            trace = BlockTrace(self, block, asked, self.code)
             parse_block(self.header, trace, lines, self._known)
         yield from trace.chunks()
 

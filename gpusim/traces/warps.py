@@ -16,7 +16,7 @@ Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""
 
 
-_WAITED_FOR = frozenset({Op.LOAD, Op.ATOMIC, Op.SCALAR, Op.CONSTANT, Op.READ_ONLY})
+_WAITED_FOR = frozenset({Op.LOAD, Op.ATOMIC, Op.SCALAR, Op.CONSTANT, Op.READ_ONLY, Op.SHARED_LOAD})
 
 
 class Access:
@@ -75,6 +75,7 @@ class WarpTrace:
         else:
             self._room.take(PLAIN_BYTES)
         self.tail.append((op, argument))
+        self.loads += op in _WAITED_FOR
 
     def access(self, place: int, op: Op, address: NDArray[np.int64], size: int) -> None:
         """A memory operation: (lanes,) byte addresses, of which at least one is not `INACTIVE`.

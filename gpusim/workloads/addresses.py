@@ -126,7 +126,7 @@ class AddressLaunch(TraceLaunch):
 
     application: AddressApplication
 
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         own, warps = self.application, self.warps_per_block
         part = own.addresses[block * warps : (block + 1) * warps]
         for begin in range(0, part.shape[1], _STEPS):

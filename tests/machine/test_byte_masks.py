@@ -125,7 +125,9 @@ def stores(draw: Any) -> LaneChunk:
 
 @given(stores(), st.sampled_from([32, 64, 128, 256]))
 def test_masks_are_the_bytes_of_lanes(chunk: LaneChunk, line: int) -> None:
-    for warp, segment in enumerate(coalesce(chunk, Coalescing(line, covered=True, byte_masks=True))):
+    for warp, segment in enumerate(
+        coalesce(chunk, Coalescing(line, covered=True, byte_masks=True))
+    ):
         told = iter(zip(segment.lines, segment.sectors, strict=True))
         for operation, transactions in enumerate(segment.args):
             size = int(chunk.size[operation])

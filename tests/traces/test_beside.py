@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpusim import load_model, load_workload, simulate
-from gpusim.core.warp_program import SIDE_OPS, Op
+from gpusim.core.warp_program import SIDE_OPS, Asked, Op
 from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.traces.application import TraceLaunch
 from gpusim.traces.code_lines import CODE_BASE, CodePath
@@ -52,7 +52,7 @@ TABLE: dict[str, Any] = {
 def told(launch: TraceLaunch, kinds: frozenset[int] = ALL) -> list[tuple[str, Any]]:
     """What the first warp of the first block does, with lines of 64 bytes."""
     found: list[tuple[str, Any]] = []
-    for chunk in launch.run_block_beside(0, launch.warp_size, kinds):
+    for chunk in launch.run_block_beside(0, launch.warp_size, Asked(kinds)):
         segment = coalesce(chunk, Coalescing(64))[0]
         at = 0
         for kind, arg in zip(segment.kinds, segment.args, strict=True):

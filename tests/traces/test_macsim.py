@@ -5,6 +5,7 @@ import pytest
 
 from gpusim import load_model, load_workload, simulate
 from gpusim.core.errors import UserError
+from gpusim.core.warp_program import LEAST_SHIFT
 from gpusim.traces.lanes import LOCAL_BASE
 from gpusim.traces.open_trace import open_trace
 from gpusim.traces.recorder import record_trace
@@ -143,7 +144,7 @@ def test_memories_of_nvbit(tmp_path):
     )
     local = {lane: LOCAL_BASE + (2 * 32 + lane) * 4 for lane in (0, 1)}
     assert found == [
-        ("SHARED", 2, {}),
+        ("SHARED", 2 | 2 << LEAST_SHIFT, {}),
         ("COMPUTE", 2, {}),  # no lane; constants have a memory of their own
         ("BARRIER", 0, {}),
         ("COMPUTE", 2, {}),  # nothing tells what atomics access

@@ -80,7 +80,9 @@ class Oracle:
 
 
 def transactions(chunks: Sequence[LaneChunk]) -> int:
-    return sum(len(segment.lines) for chunk in chunks for segment in coalesce(chunk, Coalescing(LINE)))
+    return sum(
+        len(segment.lines) for chunk in chunks for segment in coalesce(chunk, Coalescing(LINE))
+    )
 
 
 @st.composite

@@ -40,7 +40,7 @@ class L1Passes:
     @classmethod
     def of(cls, config: L1Config) -> L1Passes | None:
         """The banks of a cache; None: transactions pass it one at a time."""
-        return cls(config.tag_banks, int(config.width)) if config.tag_banks else None
+        return None if config.banks is None else cls(config.banks.tags, int(config.banks.width))
 
     def of_chunk(
         self, chunk: LaneChunk, counts: NDArray[np.int64], lines: NDArray[np.int64]
@@ -65,16 +65,16 @@ class L1Passes:
             found = bank_passes(chunk.address[rows].reshape(-1, chunk.address.shape[2]), size)
             banks = found.reshape(len(rows), -1).T
             passes[:, rows] = np.maximum(passes[:, rows], banks)
-        return np.minimum(passes, PASSES) | least << LEAST_SHIFT
+        told: NDArray[np.int64] = np.minimum(passes, PASSES) | least << LEAST_SHIFT
+        return told
 
-    def _by_tags(
-        self, counts: NDArray[np.int64], lines: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _by_tags(self, counts: NDArray[np.int64], lines: NDArray[np.int64]) -> NDArray[np.int64]:
         """The most lines of each operation that lie in one tag bank."""
         operation = np.repeat(np.arange(counts.size), counts.ravel())
         bank = operation * self.tag_banks + _folded(lines, self.tag_banks)
         asked = np.bincount(bank, minlength=counts.size * self.tag_banks)
-        return asked.reshape(*counts.shape, self.tag_banks).max(axis=2)
+        most: NDArray[np.int64] = asked.reshape(*counts.shape, self.tag_banks).max(axis=2)
+        return most
 
 
 def _folded(lines: NDArray[np.int64], parts: int) -> NDArray[np.int64]:

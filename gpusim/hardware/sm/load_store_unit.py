@@ -30,10 +30,11 @@ class LoadStoreUnit(Answerable):
     """Starts `lsu_width` transactions at once, in order; a stalled one stalls those behind it.
 
     It can start others after `lsu_interval` cycles.  Before an L1 cache with tag banks it takes one
-    instruction after the other, each for as many cycles as its lanes need (`L1Passes`).  Its **translation point** takes each of them
-    through the first TLB and the L1 cache.  Requests that have to be tried again go before new
-    transactions.  Posted transactions (stores and reductions) need a store credit, which comes back
-    with their acknowledgement.
+    instruction after the other, for as many cycles as its lanes need (`L1Passes`).
+
+    Its **translation point** takes transactions through the first TLB and the L1 cache.  Requests
+    that have to be tried again go before new transactions.  Posted transactions (stores and
+    reductions) need a store credit, which comes back with their acknowledgement.
 
     Attributes:
         on_request: announces a finished transaction, the cycle in which it was issued, and the
@@ -73,7 +74,7 @@ class LoadStoreUnit(Answerable):
         self._sm = sm
         self._replies = replies
         self._credits = config.sm.store_credits
-        self._width = config.l1.tag_banks or config.sm.lsu_width
+        self._width = config.sm.lsu_width if config.l1.banks is None else config.l1.banks.tags
         self._rest = config.sm.lsu_interval if config.sm.lsu_interval > 1 else 0
         self._rests_until = 0
         """When it may start transactions again."""
@@ -193,9 +194,7 @@ class LoadStoreUnit(Answerable):
     def touched(self, chunk: LaneChunk, blocks: int) -> Touched:
         """What `blocks` blocks of equal size access, side by side, in a piece."""
         coalescing = self._coalescing
-        return touched_by(
-            chunk, coalescing.line_bytes, self._grain, coalescing.covered, blocks
-        )
+        return touched_by(chunk, coalescing.line_bytes, self._grain, coalescing.covered, blocks)
 
     def coalesced(self, chunk: LaneChunk) -> list[Segment]:
         """A piece of a block by warps, as a block that is timed has it."""

@@ -12,10 +12,19 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law
-from gpusim.core.request import Kind, Trailed
+from gpusim.core.request import Kind, Trailed, Traveller
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
-from gpusim.core.warp_program import LEAST_SHIFT, PASSES, SIDE_OPS, Op, Segment
+from gpusim.core.warp_program import (
+    ARITHMETIC_OPS,
+    LEAST_SHIFT,
+    PASSES,
+    SCOREBOARD_OPS,
+    SIDE_OPS,
+    Asked,
+    Op,
+    Segment,
+)
 from gpusim.hardware.sm.auxiliary_unit import SideUnit
 from gpusim.hardware.sm.coalescer import KIND_OF_OP, Coalescing
 from gpusim.hardware.sm.counters import LAWS, SmCounters
@@ -35,9 +44,13 @@ _BARRIER: Final = int(Op.BARRIER)
 _WAIT: Final = int(Op.WAIT)
 _PACE: Final = int(Op.PACE)
 _FETCH: Final = int(Op.FETCH)
+_SHARED_LOAD: Final = int(Op.SHARED_LOAD)
+_UNITS: Final = int(Op.UNITS)
+_DELAY: Final = int(Op.DELAY)
 _KIND_OF_OP: Final[dict[int, int]] = dict.fromkeys(map(int, SIDE_OPS.values()), _LOAD) | KIND_OF_OP
 """What an operation is that goes to the L1 cache: side operations have no cache of their own."""
 _ISSUING: Final = int(State.ISSUING)
+_COMPUTING: Final = int(State.COMPUTING)
 _READY: Final = int(State.READY)
 _LSU: Final = int(State.LSU)
 _SHARED_MEMORY: Final = int(State.SHARED)
@@ -96,6 +109,10 @@ class Sm(Component, Home):
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
         self._shared_latency = config.sm.shared_latency.cycles(config.clock)
         self._shared_free = 0
+        self._shared_flows = config.sm.shared_loads == "scoreboard"
+        self._shared_queue = config.sm.lsu_queue
+        self._shared_done: Port[WarpAccess] = Port(env, f"sm[{index}].shared.done")
+        self._asked: Asked | None = None
         self._age = 0
         self._launched_at = 0
         self._wants_lsu: list[Warp] = []
@@ -110,6 +127,20 @@ class Sm(Component, Home):
         self._holds_loads = any(port.scheduler.holds for port in self.issue_ports)
         self.blocks.connect(self.process)
         self._timers.connect(self.process)
+        self._shared_done.connect(self.process)
+
+    def asked(self) -> Asked:
+        """What it wants to be told of a program."""
+        if self._asked is None:
+            arithmetic = self._config.arithmetic
+            kinds = set(self.sides)
+            kinds.update(map(int, SCOREBOARD_OPS) if self._shared_flows else ())
+            kinds.update(map(int, ARITHMETIC_OPS) if arithmetic is not None else ())
+            units = () if arithmetic is None else arithmetic.units
+            latency = tuple([unit.latency for unit in units])
+            interval = tuple([unit.interval for unit in units])
+            self._asked = Asked(frozenset(kinds), latency, interval)
+        return self._asked
 
     @property
     def counters(self) -> list[SmCounters]:
@@ -120,12 +151,15 @@ class Sm(Component, Home):
 
     def _run(self) -> Generator[int | None, None, None]:
         env, ports, blocks, timers = self.env, self.issue_ports, self.blocks, self._timers
+        loaded = self._shared_done
         while True:
             now = env._now
             while blocks.ready <= now and (block := blocks.take()) is not None:
                 self._open(block, now)
             while timers.ready <= now and (warp := timers.take()) is not None:
                 self._ready(warp, now)
+            while loaded.ready <= now and (access := loaded.take()) is not None:
+                self.complete(access)
             upcoming = NEVER
             for port in ports:
                 if port.free_at <= now:
@@ -136,11 +170,13 @@ class Sm(Component, Home):
                 upcoming = blocks.ready
             if timers.ready < upcoming:
                 upcoming = timers.ready
+            if loaded.ready < upcoming:
+                upcoming = loaded.ready
             yield None if upcoming == NEVER else upcoming - now
 
     def _open(self, block: Block, now: int) -> None:
         """A block arrives: its warps are ready in this cycle."""
-        block.open(self._config.warp_size, self._coalescing, frozenset(self.sides))
+        block.open(self._config.warp_size, self._coalescing, self.asked())
         if self.on_block.listeners:
             self.on_block(self.index, block.slot, block.app, now)
         for index, slot in enumerate(block.warp_slots):
@@ -162,6 +198,8 @@ class Sm(Component, Home):
         """Issue the program of `warp`, wait until all is answered, and end.
 
         A wait of the program, and keeping its pace, is no instruction: it takes no issue cycle.
+        A shared-memory access behind which another one follows is not waited for where these are
+        followed in a scoreboard: both pass one after the other.
         Neither do operations of zero instructions, or in which no lane takes part.
         """
         ledger, port = self.ledger, self.issue_ports[warp.issue_port]
@@ -171,11 +209,11 @@ class Sm(Component, Home):
             args = segment.args
             for place, kind in enumerate(segment.kinds):
                 arg = args[place]
-                if kind >= _WAIT:
-                    if kind > _PACE:
-                        now = yield from self._beside(warp, segment, place, started, now)
-                        started += arg
-                    elif self._held(warp, kind, arg, now):
+                if kind > _PACE:
+                    now = yield from self._asked_for(warp, segment, place, started, now)
+                    started += arg if kind <= _FETCH else 0
+                elif kind >= _WAIT:
+                    if self._held(warp, kind, arg, now):
                         now = yield STALLED
                 elif not arg and kind != _BARRIER:
                     continue
@@ -184,7 +222,7 @@ class Sm(Component, Home):
                     while warp.left:
                         now = yield port.run(warp, now)
                 elif kind == _SHARED or kind == _BARRIER:
-                    now = yield self._leave(warp, port, kind, arg, now)
+                    now = yield self._leave(warp, port, segment, place, now)
                 else:
                     while not self._access(warp, segment, place, started, now):
                         now = yield STALLED
@@ -227,6 +265,47 @@ class Sm(Component, Home):
             now = yield STALLED
         access = unit.load(self, warp, lines, sectors, warp.issued, now)
         self._count_load(warp, access, now)
+        return (yield self._issue_cycles)
+
+    def _asked_for(
+        self, warp: Warp, segment: Segment, place: int, first: int, now: int
+    ) -> Generator[int, int, int]:
+        """An operation that programs state only because this SM has asked for it."""
+        kind, arg = segment.kinds[place], segment.args[place]
+        if kind <= _FETCH:
+            return (yield from self._beside(warp, segment, place, first, now))
+        if kind == _UNITS:
+            return (yield arg) if arg else now
+        if kind != _DELAY:
+            return (yield from self._follow_shared(warp, kind, arg, now))
+        if arg:
+            self.ledger.enter(warp, _COMPUTING, now)
+            self._timers.send(warp, arg)
+            now = yield STALLED
+        return now
+
+    def _follow_shared(self, warp: Warp, kind: int, arg: int, now: int) -> Generator[int, int, int]:
+        """A shared-memory access that the warp does not wait for, or not yet.
+
+        As many passes may be due as the load/store unit queues instructions.
+        """
+        while kind == _SHARED_LOAD and len(warp.outstanding) >= self._max_loads:
+            self._wait_for_oldest(warp, now)
+            now = yield STALLED
+        while (behind := self._shared_free - self._shared_queue - now) > 0:
+            self.ledger.enter(warp, _SHARED_MEMORY, now)
+            self._timers.send(warp, behind)
+            now = yield STALLED
+        end = self._pass_shared(warp, arg, now)
+        if kind == _SHARED_LOAD:
+            access = WarpAccess(self.lsu, warp, _LOAD, warp.issued, now)
+            access.cause = Traveller(
+                warp.app, warp.block.asid, 0, 0, [-1, now, _SHARED_MEMORY, now]
+            )
+            access.cause.origin = self.lsu.history
+            warp.outstanding[warp.issued] = access
+            warp.issued += 1
+            self._shared_done.send(access, end - now)
         return (yield self._issue_cycles)
 
     def _held(self, warp: Warp, kind: int, arg: int, now: int) -> bool:
@@ -310,23 +389,27 @@ class Sm(Component, Home):
         counters.loads += 1
         counters.transactions += access.end
 
-    def _leave(self, warp: Warp, port: IssuePort, kind: int, passes: int, now: int) -> int:
-        """A shared-memory access or a barrier: the warp leaves its port; returns issue cycles."""
-        if kind == _SHARED:
-            return self._shared(warp, port, passes, now)
-        return self._barrier(warp, port, now)
+    def _leave(self, warp: Warp, port: IssuePort, segment: Segment, place: int, now: int) -> int:
+        """A shared-memory access or a barrier, after which the warp waits; returns issue cycles."""
+        kinds = segment.kinds
+        if kinds[place] == _BARRIER:
+            return self._barrier(warp, port, now)
+        end = self._pass_shared(warp, segment.args[place], now)
+        if self._shared_flows and place + 1 < len(kinds) and kinds[place + 1] == _SHARED:
+            return self._issue_cycles
+        self._timers.send(warp, end - now)
+        return self._leave_port(warp, port, _SHARED_MEMORY, now)
 
-    def _shared(self, warp: Warp, port: IssuePort, passes: int, now: int) -> int:
-        """A shared-memory access: `passes` cycles of the one port, then the latency."""
+    def _pass_shared(self, warp: Warp, arg: int, now: int) -> int:
+        """Issue an access to shared memory; the cycle in which it has its data."""
         counters = self._count_issue(warp, now)
+        least, passes = arg >> LEAST_SHIFT, arg & PASSES
         counters.shared_instructions += 1
-        least, passes = passes >> LEAST_SHIFT, passes & PASSES
         counters.shared_passes += passes
         counters.shared_conflicts += passes - (least or 1)
         start = max(now + self._issue_cycles, self._shared_free)
         self._shared_free = start + passes
-        self._timers.send(warp, start + passes - 1 + self._shared_latency - now)
-        return self._leave_port(warp, port, _SHARED_MEMORY, now)
+        return start + passes - 1 + self._shared_latency
 
     def _barrier(self, warp: Warp, port: IssuePort, now: int) -> int:
         self._count_issue(warp, now).barriers += 1

@@ -11,7 +11,14 @@ from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
 from gpusim.core.states import State
-from gpusim.core.warp_program import LaneChunk, Launch, Segment, execute_block
+from gpusim.core.warp_program import (
+    NOTHING_ASKED,
+    Asked,
+    LaneChunk,
+    Launch,
+    Segment,
+    execute_block,
+)
 from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.hardware.sm.history import History
 from gpusim.hardware.sm.schedulers import Schedulable
@@ -99,19 +106,17 @@ class Block:
         self._in_hand: list[Segment | None] = [None for _ in warp_slots]
         """The piece that each warp issues now."""
 
-    def open(
-        self, warp_size: int, coalescing: Coalescing, beside: frozenset[int] = frozenset()
-    ) -> None:
+    def open(self, warp_size: int, coalescing: Coalescing, asked: Asked = NOTHING_ASKED) -> None:
         """Start to execute the block, piece by piece, as its warps ask for operations.
 
         Args:
             warp_size: lanes of a warp.
             coalescing: what its transactions are like.
-            beside: operations for which its SM has a side cache.
+            asked: what its SM wants to be told of its program.
         """
         self._coalescing = coalescing
         if not self._cut:
-            self._chunks = execute_block(self.launch, self.index, warp_size, beside)
+            self._chunks = execute_block(self.launch, self.index, warp_size, asked)
 
     def cut(self) -> None:
         """End here: its warps issue what they have in hand, and nothing after that."""

@@ -16,6 +16,7 @@ KIND_BITS: Final = 3
 """A touch is named by its line number, and below it the `gpusim.core.request.Kind`."""
 
 _PACE: Final = int(Op.PACE)
+_FETCH: Final = int(Op.FETCH)
 
 _KINDS = np.full(256, -1)
 _KINDS[list(KIND_OF_OP)] = list(KIND_OF_OP.values())
@@ -118,7 +119,7 @@ def touched_in(segment: Segment) -> Ints:
             names += [line << KIND_BITS | kind for line in segment.lines[first:last]]
             sectors += segment.sectors[first:last]
             first = last
-        elif op > _PACE:
+        elif _PACE < op <= _FETCH:
             first += count
     return np.array([names, sectors], dtype=np.int64)
 

@@ -7,6 +7,8 @@ from typing import Final
 
 from gpusim.core.pieces import pieces_of
 from gpusim.core.warp_program import (
+    NOTHING_ASKED,
+    Asked,
     LaneChunk,
     Launch,
     Segment,
@@ -58,15 +60,13 @@ class Rest:
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute the `block`-th block that is left, from where it is."""
-        return self.run_block_beside(block, warp_size, frozenset())
+        return self.run_block_beside(block, warp_size, NOTHING_ASKED)
 
-    def run_block_beside(
-        self, block: int, warp_size: int, kinds: frozenset[int]
-    ) -> Iterator[LaneChunk]:
-        """Execute the `block`-th block that is left, with the side operations of `kinds`."""
+    def run_block_beside(self, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
+        """Execute the `block`-th block that is left, with the the operations that are asked for."""
         if block < len(self.begun):
             return self.begun[block].chunks
-        return self.begin(self.next + block - len(self.begun), warp_size, kinds)
+        return self.begin(self.next + block - len(self.begun), warp_size, asked)
 
     def has_been_paused(self, block: int) -> bool:
         """Whether the `block`-th block that is left has been timed and paused."""
@@ -76,12 +76,12 @@ class Rest:
         """What the warps of a block begin with, by warp; empty for a block that has not begun."""
         return self.begun[block].segments if block < len(self.begun) else []
 
-    def begin(self, block: int, warp_size: int, kinds: frozenset[int]) -> Iterator[LaneChunk]:
+    def begin(self, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
         """Execute a block of the whole launch, piece by piece."""
         parts = self.ahead.pop(block, None)
         if parts is not None:
             return parts
-        return _in_pieces(execute_block(self.launch, block, warp_size, kinds))
+        return _in_pieces(execute_block(self.launch, block, warp_size, asked))
 
     def execute_in_step(self, blocks: range, warp_size: int, touched: Toucher) -> None:
         """Let blocks that begin now execute in step, if they can.

@@ -146,8 +146,8 @@ class SkippingScheduler(BlockScheduler):
                 continue
             left = block.pause()
             if left is None:
-                kinds = self._beside(block.sm)
-                chunks = rest.run_block_beside(block.index, self._config.warp_size, kinds)
+                asked = self._sms[block.sm].asked()
+                chunks = rest.run_block_beside(block.index, self._config.warp_size, asked)
                 left = chunks, rest.segments_of(block.index)
             paused.append(self._without_clock(block.sm, block.slot, block.warp_slots, *left))
             self.executed_pieces += block.pieces * len(block.warp_slots)
@@ -253,7 +253,7 @@ class SkippingScheduler(BlockScheduler):
         warp_size = self._config.warp_size
         rest.execute_in_step(range(first, first + len(blocks)), warp_size, self._touched)
         for index, block in enumerate(blocks, first):
-            block.chunks = rest.begin(index, warp_size, self._beside(block.home))
+            block.chunks = rest.begin(index, warp_size, self._sms[block.home].asked())
 
     def _in_turn(self, resident: list[SkippedBlock], shares: list[float]) -> list[SkippedBlock]:
         """The blocks that have a turn now; faster blocks of an SM have more turns."""
@@ -298,10 +298,6 @@ class SkippingScheduler(BlockScheduler):
             assert self._rest is not None
             self._held[block.sm].ends(block, self._turns_of(self._rest), self.env._now)
         super()._free(block)
-
-    def _beside(self, home: int) -> frozenset[int]:
-        """Operations for which an SM has a side cache."""
-        return frozenset(self._sms[home].sides)
 
     def _advance(self, block: SkippedBlock) -> bool:
         """Let a block execute what it is due; False if it had ended."""

@@ -1,0 +1,89 @@
+"""What a warp's arithmetic costs beside issue cycles, by the units that execute it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpusim.core.warp_program import Asked, Op, Unit
+from gpusim.traces.warps import WarpTrace
+
+_UNITS: dict[Unit, str] = {
+    Unit.FP32: "FADD FADD32I FCHK FFMA FFMA32I FMNMX FMUL FMUL32I FSEL FSET FSETP FSWZADD "
+    "HADD2 HADD2_32I HFMA2 HFMA2_32I HMNMX2 HMUL2 HMUL2_32I HSET2 HSETP2 IMAD IMADSP IMUL",
+    Unit.FP64: "DADD DFMA DMNMX DMUL DSET DSETP",
+    Unit.SPECIAL: "BREV F2F F2FP F2I F2IP FLO FRND I2F I2FP I2I I2IP MUFU POPC",
+    Unit.TENSOR: "BGMMA BMMA DMMA HGMMA HMMA IGMMA IMMA OMMA QGMMA QMMA",
+}
+"""Base opcodes of units, integers those of all others; products of integers go with FP32, as on
+Volta and later."""
+
+_CONTROL = (
+    "BMOV BPT BRA BREAK BRX BSSY BSYNC CALL DEPBAR ERRBAR EXIT JMP JMX KILL LDGDEPBAR MEMBAR "
+    "NANOSLEEP NOP RET WARPSYNC YIELD"
+)
+_NO_UNIT = frozenset(_CONTROL.split())
+"""Base opcodes of control, which take their issue cycle alone; so do those of uniform registers."""
+
+UNIT_OF = {name: unit for unit, names in _UNITS.items() for name in names.split()}
+
+
+def unit_of(base: str) -> Unit | None:
+    """The unit of a warp's scheduler that executes an instruction of this base opcode, if any."""
+    if base in _NO_UNIT or base.startswith("U"):
+        return None
+    return UNIT_OF.get(base, Unit.INTEGER)
+
+
+class ArithmeticPipeline:
+    """Arithmetic of one warp, in order, as it would issue alone on its scheduler.
+
+    An instruction issues a cycle after the one before, when the registers that it names are there,
+    and when its unit is free.  `settle` tells the program what that costs beside issue cycles.
+
+    Args:
+        asked: latencies and intervals by unit.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._latency = asked.latency
+        self._interval = asked.interval
+        self._now = 0
+        self._issued = 0
+        self._ready: dict[int, int] = {}
+        self._free = [0] * len(asked.interval)
+        self._busy = [0] * len(asked.interval)
+
+    def issue(
+        self, unit: Unit | None, registers: Iterable[int], destinations: Iterable[int]
+    ) -> None:
+        """An instruction that reads or writes `registers` and writes `destinations`."""
+        at = self._when(registers)
+        if unit is not None:
+            at = max(at, self._free[unit])
+        self._now = at + 1
+        self._issued += 1
+        if unit is None:
+            return
+        self._free[unit] = at + self._interval[unit]
+        self._busy[unit] += self._interval[unit]
+        for register in destinations:
+            self._ready[register] = at + self._latency[unit]
+
+    def settle(self, trace: WarpTrace, registers: Iterable[int]) -> None:
+        """Another instruction comes that needs `registers`: add what it waits for to a program."""
+        now = self._when(registers)
+        units = max(max(self._busy) - self._issued, 0)
+        delay = now - self._issued - units
+        if units:
+            trace.add(Op.UNITS, units)
+        if delay > 0:
+            trace.add(Op.DELAY, delay)
+        self._ready = {register: at - now for register, at in self._ready.items() if at > now}
+        self._free = [max(free - now, 0) for free in self._free]
+        self._busy = [0] * len(self._busy)
+        self._now = self._issued = 0
+
+    def _when(self, registers: Iterable[int]) -> int:
+        """The first cycle in which an instruction that names these can issue."""
+        ready = self._ready
+        return max([self._now, *(ready.get(register, 0) for register in registers)])
