@@ -430,8 +430,9 @@ class L2Config:
         entry: from the network, or the walkers, to a bank's queue: what GPGPU-Sim calls the ROP
             latency; None (``"none"`` in a model): nothing.
         latency: of a hit.
-        mshrs: lines of a bank that may be outstanding.
+        mshrs: lines (or sectors) of a bank that may be outstanding.
         mshr_merge: requests that one MSHR can hold.
+        mshr_grain: what an MSHR follows: a ``"line"``, or a ``"sector"`` of one.
         queue: requests that wait in front of a bank.
         page_table_reads: which page-table reads that wait at a bank are looked up: ``"first"``,
             before the requests of the SMs, or ``"in-order"`` of arrival with them.
@@ -456,6 +457,7 @@ class L2Config:
     latency: Duration = cycles(10)
     mshrs: int = 64
     mshr_merge: int = 64
+    mshr_grain: str = later(choice_of("line", "sector"))
     queue: int = 16
     page_table_reads: str = later(choice_of("first", "in-order"))
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")

@@ -9,7 +9,7 @@ one, asks for (NVIDIA developer forum, shared-memory transactions of 64 and 128 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ WORD_BYTES: Final = 4
 PASS_BYTES: Final = BANKS * WORD_BYTES
 """Bytes of one pass."""
 
-Rows = NDArray[np.int64]
+Rows: TypeAlias = NDArray[np.int64]
 
 
 def bank_passes(address: Rows, size: int, same_word_shared: bool = True) -> Rows:

@@ -24,6 +24,7 @@ from gpusim.hardware.cache.homes import Homes
 from gpusim.hardware.cache.l2_counters import LOOKUPS, L2Counters, SectorCounters
 from gpusim.hardware.cache.lines import Line
 from gpusim.hardware.cache.miss_path import MissPath, Route
+from gpusim.hardware.cache.sector_places import MERGE_LIST, ROOM
 
 if TYPE_CHECKING:
     from gpusim.hardware.cache.l2 import L2Bank
@@ -86,8 +87,13 @@ class DramMisses(MissPath):
         way = self.homes.way(request)
         if fetch and way.full:
             return bank.wait_for(way, request)
+        places = bank.places
+        if places is not None and (full := places.full(line, missing)) != ROOM:
+            return bank.wait_for_fill(request, full == MERGE_LIST)
         if bank.mshrs.admit(line, request) == FULL:
-            return bank.wait_for_fill(request)
+            return bank.wait_for_fill(request, bank.mshrs.holds(line))
+        if places is not None:
+            places.take(line, missing)
         if fetch:
             self._fetch(request, line, fetch, way)
         else:
@@ -110,6 +116,8 @@ class DramMisses(MissPath):
             bank.answer(request, bank.latency)
             return
         bank.mshrs.join(line, request)
+        if bank.places is not None:
+            bank.places.take(line, missing)
         if fetch:
             self._fetch(request, line, fetch, self.channel(request.address))
         self._fetches.wait(line, missing, request, now)
@@ -153,6 +161,8 @@ class DramMisses(MissPath):
         self.homes.came(filled)
         self._keep(line, state, filled.app)
         bank.release(line)
+        if bank.places is not None:
+            bank.places.give_back(line, came)
         if still:
             bank.mshrs.keep(line, still)
         for request in ready:
@@ -195,8 +205,10 @@ class DramMisses(MissPath):
 
     def waiting(self) -> Iterator[str]:
         name, mshrs = self.bank.name, self.bank.mshrs
-        if mshrs:
+        if mshrs and self.bank.places is None:
             yield f"{name}: {len(mshrs)} of {mshrs.capacity} MSHRs wait for DRAM"
+        elif mshrs:
+            yield f"{name}: {self.bank.places} wait for DRAM"
         if self.unsent:
             yield f"{name}: {len(self.unsent)} write-backs wait for DRAM"
 

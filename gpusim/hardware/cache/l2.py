@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
+from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, Port, Probe, Sink, Stall
 from gpusim.core.mshr import Mshrs
@@ -21,6 +22,7 @@ from gpusim.hardware.cache.homes import Crossing
 from gpusim.hardware.cache.l2_counters import L2Counters
 from gpusim.hardware.cache.lines import SECTOR_SHIFT, Lines
 from gpusim.hardware.cache.miss_path import MissPath
+from gpusim.hardware.cache.sector_places import SectorPlaces
 
 _LOAD: Final = int(Kind.LOAD)
 _STORE: Final = int(Kind.STORE)
@@ -46,6 +48,7 @@ class L2Bank(Component):
         lines: the lines that it has.
         misses: the miss path.
         mshrs: misses by the names of their lines.
+        places: MSHRs of sectors; None: there is one for each line.
         latency: of a lookup, in cycles.
     """
 
@@ -67,6 +70,7 @@ class L2Bank(Component):
         self.latency = config.latency.cycles(site.clock)
         self.lines = Lines(config, site.apps, len(site.levels))
         self.mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
+        self.places: SectorPlaces | None = None
         self._levels = site.levels
         self._link = site.link
         self._replies = site.replies
@@ -79,11 +83,22 @@ class L2Bank(Component):
         self._waits_for_fill = False
         self.misses = misses(self)
         self._virtual = self.misses.virtual
+        if config.mshr_grain == "sector":
+            self._follow_sectors(config)
         self._shared = self.misses.shared
         self.laws = self.misses.laws
         self.requests.connect(self.process)
         site.link.connect(self.process)
         self.fills.connect(self.process)
+
+    def _follow_sectors(self, config: L2Config) -> None:
+        """MSHRs are of sectors; one of a virtual line, which comes as a whole, has room for all."""
+        if self._virtual:
+            sectors = config.line // (config.sector or config.line)
+            self.mshrs = Mshrs(config.mshrs, config.mshr_merge * sectors)
+        else:
+            self.places = SectorPlaces(config.mshrs, config.mshr_merge)
+            self.mshrs = Mshrs(NEVER, NEVER)
 
     @property
     def arrays(self) -> dict[int, CacheArray]:
@@ -241,14 +256,26 @@ class L2Bank(Component):
 
     def wait_for(self, way: Sink, request: MemoryRequest) -> bool:
         """The way of a miss is full: look up nothing until it has room.  Returns False."""
-        self.counters[request.app].stalls += 1
+        counters = self.counters[request.app]
+        counters.stalls += 1
+        counters.way_full += 1
         self._stall.active = True
         way.when_free(self._stall)
         return False
 
-    def wait_for_fill(self, request: MemoryRequest) -> bool:
-        """A miss has no place in an MSHR: look up nothing until sectors came.  Returns False."""
-        self.counters[request.app].stalls += 1
+    def wait_for_fill(self, request: MemoryRequest, merges: bool) -> bool:
+        """A miss has no place in an MSHR: look up nothing until sectors came.  Returns False.
+
+        Args:
+            request: the miss.
+            merges: whether what it misses is on its way, and the MSHR of that has no room.
+        """
+        counters = self.counters[request.app]
+        counters.stalls += 1
+        if merges:
+            counters.merge_list_full += 1
+        else:
+            counters.mshrs_full += 1
         self._stall.active = self._waits_for_fill = True
         return False
 

@@ -23,6 +23,11 @@ class L2Counters:
     translation_lookups: int = count("page-table reads among the lookups")
     translation_hits: int = count("page-table reads that found their line")
     stalls: int = count("times that a request had to wait for an MSHR or for DRAM")
+    mshrs_full: int = count("of these, because all MSHRs were taken", later=True)
+    merge_list_full: int = count(
+        "of these, because the MSHR of its line or sector had no room", later=True
+    )
+    way_full: int = count("of these, because the way to DRAM was full", later=True)
 
 
 declare_metrics(

@@ -114,9 +114,9 @@ class TranslatedMisses(MissPath):
         if not merges and entrance.full:
             return bank.wait_for(entrance, request)
         if merges and self._comes_late(request, line, wanted):
-            return bank.wait_for_fill(request)
+            return bank.wait_for_fill(request, merges)
         if mshrs.admit(line, request) == FULL:
-            return bank.wait_for_fill(request)
+            return bank.wait_for_fill(request, merges)
         if merges:
             bank.counters[app].merged += 1
             request.follow(mshrs.first(line), bank.env._now)
