@@ -177,7 +177,7 @@ def _note(trace: BlockTrace, kind: Kind, one: Instruction) -> None:
         if record.code > kind.last:
             trace.unread.note(UNKNOWN, f"opcode {record.code}")
     elif one.address is not None:
-        constant = known == "LDC" and Op.CONSTANT in trace.kinds
+        constant = known == "LDC" and Op.CONSTANT in trace.asked
         for reason in () if constant else unhonoured(known, known in MEMORY_OPCODES):
             trace.unread.note(reason, known)
         if known in MEMORY_OPCODES and record.has_cache_operator:

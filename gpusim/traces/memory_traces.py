@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import check_unpacked
-from gpusim.core.warp_program import LaneChunk, Op
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk, Op
 from gpusim.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.traces.blocks import WARP_SIZE
 from gpusim.traces.champsim import FORMAT as CHAMPSIM
@@ -201,7 +201,7 @@ class ThreadLaunch(TraceLaunch):
     records: ThreadRecords
     steps: Steps
 
-    def chunks(self, block: int, kinds: frozenset[int] = frozenset()) -> Iterator[LaneChunk]:
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         mine = np.flatnonzero(self.steps.warp // self.warps_per_block == block)
         for begin in range(0, len(mine), _PIECE):
             yield from self._piece(mine[begin : begin + _PIECE].tolist())

@@ -11,7 +11,14 @@ from attrs import Attribute, define, field
 from numpy.typing import ArrayLike, NDArray
 
 from gpusim.core.errors import UserError
-from gpusim.core.warp_program import INACTIVE, SECTOR_BYTES, LaneChunk, Op
+from gpusim.core.warp_program import (
+    INACTIVE,
+    NOTHING_ASKED,
+    SECTOR_BYTES,
+    Asked,
+    LaneChunk,
+    Op,
+)
 from gpusim.traces.application import TraceApplication, TraceLaunch
 from gpusim.traces.options import trace_options
 from gpusim.workloads.builder import ApplicationSpec

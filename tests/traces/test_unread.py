@@ -3,6 +3,7 @@
 import pytest
 
 import gpusim
+from gpusim.core.warp_program import LEAST_SHIFT
 from gpusim.traces.open_trace import open_trace
 from gpusim.traces.sass import MEMORY_OPCODES, NO_DATA
 from gpusim.traces.sass_unmodelled import ARITHMETIC, UNMODELLED
@@ -149,7 +150,11 @@ def test_both_records_of_a_copy_to_shared_memory(tmp_path):
         record("0,0,0", 0, opcode, there),
         record("0,0,0", 0, opcode, here),
     )
-    assert told(only, 0)[0] == [("SHARED", 4, {}), ("LOAD", 16, here), ("WAIT", 0, {})]
+    assert told(only, 0)[0] == [
+        ("SHARED", 4 | 4 << LEAST_SHIFT, {}),
+        ("LOAD", 16, here),
+        ("WAIT", 0, {}),
+    ]
 
 
 def test_records_of_mem_trace(tmp_path):

@@ -54,6 +54,22 @@ def words_far_apart(operations: list[Operation]) -> None:
     assert operations[0][2] == [512 * lane % (1 << 17) for lane in LANES]
 
 
+def apart(step: int) -> Any:
+    """Lanes that are `step` elements apart; their eight loads are four elements apart."""
+
+    def check(operations: list[Operation]) -> None:
+        loads = [lanes for op, _, lanes in operations if op == "LOAD"]
+        assert loads[0] == [step * lane for lane in LANES]
+        assert [lanes[0] for lanes in loads] == [0, 4, 8, 12, 20, 16, 24, 28]
+
+    return check
+
+
+def in_rows(operations: list[Operation]) -> None:
+    """Two neighbours, in rows 100 elements apart, from the second row on."""
+    assert operations[0][2] == [lane % 2 + 100 * (lane // 2 + 1) for lane in LANES]
+
+
 def round_and_round(operations: list[Operation]) -> None:
     loads = [lanes for op, _, lanes in operations if op == "LOAD"]
     assert len(loads) == 32
@@ -103,6 +119,7 @@ RUNS = [
         launches=CHASE,
         results=nothing,
     ),
+    Run("strides", {"rounds": 1}, launches=["strides"], arrays=["array"], results=nothing),
 ]
 WARPS = [
     Warp(
@@ -124,6 +141,8 @@ WARPS = [
         {"footprint": 1 << 20, "stride": 4096, "threads": 32},
         operations=words_far_apart,
     ),
+    Warp("strides", {"stride": 3, "rounds": 1}, operations=apart(3)),
+    Warp("strides", {"width": 2, "pitch": 100, "word": 8, "rounds": 1}, operations=in_rows),
     Warp("bandwidth", TOGETHER, operations=round_and_round),
     Warp("bandwidth", TOGETHER, block=2, operations=begins_at(0)),
     *(
