@@ -8,8 +8,9 @@ import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.config.schema import ShootdownConfig
 from gpusim.core.policy import PolicyConfig
-from gpusim.files.units import Bytes
+from gpusim.files.units import Bytes, cycles
 from gpusim.hardware.paging import HEADER_BYTES
 from gpusim.machine import Machine
 from tests.examples import examples
@@ -22,7 +23,7 @@ steps = st.one_of(
     st.builds(load, st.integers(0, PAGES - 1), st.integers(0, 3)),
     st.builds(store, st.integers(0, PAGES - 1)),
     st.just(("wait",)),
-    st.builds(lambda cycles: ("compute", cycles), st.integers(1, 4000)),
+    st.builds(lambda many: ("compute", many), st.integers(1, 4000)),
 )
 scripts = st.lists(st.lists(steps, max_size=12), min_size=1, max_size=3)
 machines = st.fixed_dictionaries(
@@ -35,7 +36,12 @@ machines = st.fixed_dictionaries(
         "batch": st.sampled_from([1, 2, 256]),
         "fault_buffer": st.sampled_from([1, 3, 1024]),
         "arrays": st.sampled_from(["host", "device"]),
-        "sms": st.integers(1, 2),
+        "sms": st.integers(1, 3),
+        "utlb_faults": st.sampled_from([None, 1, 3, 56]),
+        "fault_interval": st.sampled_from([0, 30, 700]).map(cycles),
+        "interrupt": st.sampled_from([0, 500, 20_000]).map(cycles),
+        "transfers": st.sampled_from(["runs", "blocks"]),
+        "shootdown": st.sampled_from([None, ShootdownConfig(cycles(30), cycles(20), cycles(50))]),
     }
 )
 
@@ -62,7 +68,11 @@ class Moved:
 def test_pages_and_bytes(programs: list[Script], keys: dict[str, Any], migration: str) -> None:
     """`run` itself checks the laws of the machine, and that nothing is under way at its end."""
     keys = dict(keys)
-    machine = change(SMALL, sm={"count": keys.pop("sms")})
+    machine = attrs.evolve(
+        change(SMALL, sm={"count": keys.pop("sms")}),
+        sms_per_tpc=2,
+        shootdown=keys.pop("shootdown"),
+    )
     if migration != "fault":
         keys |= {"arrays": "host", "threshold": 2, "capacity": None}
     for slot in ("eviction", "prefetch"):
