@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import attrs
 import pytest
 
+import gpusim
 from gpusim.config.schema import GpuConfig, ShootdownConfig, WalkConfig
 from gpusim.files.units import cycles
 from gpusim.machine import Machine
@@ -101,3 +104,22 @@ def test_the_next_event_waits_for_the_acknowledgement() -> None:
     sent = STARTS + WALK - 100
     assert events(ONE_WALKER, sent, sent + 1).count("walk", "again") == 1
     assert events(SLOW, sent, sent + 1).count("walk", "again") == 2
+
+
+@pytest.mark.long
+def test_a_shootdown_of_a_real_program_costs_the_walks_under_way(tmp_path: Path) -> None:
+    """Eight walkers, and a thousand walks wait for them when everything is shot down.
+
+    Early, eight walks are under way; later, the TLBs have pages, too, that are used again.
+    """
+    atax = gpusim.load_workload("atax", scale="smoke")
+    seen = {}
+    for cycle in (None, 300, 1000):
+        events = tmp_path / "events.jsonl"
+        events.write_text("" if cycle is None else f'{{"at": {cycle}, "event": "shootdown"}}\n')
+        with gpusim.simulate("kepler-uvm", atax, events=events, record=["walks"]) as result:
+            seen[cycle] = result.summary["cycles"], len(result.table("walks"))
+    (calm, walks), (early, again), (late, _) = seen.values()
+    assert again - walks == 8
+    assert 500 <= early - calm <= 2 * 500
+    assert late - calm < 5 * 500, "65,000 if walks that wait were thrown away"
