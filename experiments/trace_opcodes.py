@@ -17,7 +17,6 @@ from gpusim.traces.memory_lines import FORMATS
 from gpusim.traces.sass import BULK_OPCODES, MEMORY_OPCODES
 from gpusim.traces.sass_unmodelled import (
     ARITHMETIC,
-    CACHE_OPERATORS,
     EVICTION_HINTS,
     L2_PREFETCH,
     NAMED_BARRIERS,
@@ -32,7 +31,8 @@ PART = "what-is-read"
 """Name of the generated part of the page."""
 
 _MODIFIERS = {
-    "`….STRONG.GPU`, `.STRONG.SYS`, `.MMIO`, `LDGSTS….BYPASS`": CACHE_OPERATORS,
+    "`….STRONG.GPU`, `.STRONG.SYS`, `.MMIO`, `LDGSTS….BYPASS`": "modelled: L1 is passed by",
+    "`CCTL.IVALL`": "modelled: the L1 cache of the SM is emptied",
     "`.EF`, `.EL`, `.EU`, `.EN`, `.LU`, `.NA`, `.EFL2`, `.ELL2`, `.ENL2`, `.RML2`": EVICTION_HINTS,
     "`.LTC64B`, `.LTC128B`, `.LTC256B`": L2_PREFETCH,
     "`BAR.ARV`, `BAR` with the number of a barrier or of threads": NAMED_BARRIERS,

@@ -159,6 +159,10 @@ class FirstCache:
         """Note a store or an atomic."""
         raise NotImplementedError
 
+    def pass_by(self, request: MemoryRequest) -> None:
+        """Note a load that the L2 cache answers, whatever is here."""
+        raise NotImplementedError
+
     def acknowledged(self, request: MemoryRequest) -> None:
         """A store comes back from the L2 cache."""
         raise NotImplementedError

@@ -136,9 +136,15 @@ class Requester:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Access(Requester):
-    """The warp instruction behind a data request, as the memory system sees it."""
+    """The warp instruction behind a data request, as the memory system sees it.
 
-    __slots__ = ()
+    Attributes:
+        coherent: whether it is a load that the L2 cache answers, whatever the L1 cache holds.
+    """
+
+    __slots__ = ("coherent",)
+
+    coherent: bool
 
     def answered(self, request: MemoryRequest) -> None:
         """Take the answer to one of its requests, in the cycle in which it arrives."""

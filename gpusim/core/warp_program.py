@@ -57,9 +57,14 @@ class Op(IntEnum):
     port than its instructions do."""
     DELAY = 16
     """Wait *argument* cycles until the results of arithmetic just issued are there."""
+    COHERENT_LOAD = 17
+    """Load that the L2 cache answers, whatever the L1 cache holds (PTX: ld.cg, ld.cv, and loads
+    that are strong beyond their SM): transactions."""
+    INVALIDATE = 18
+    """The L1 cache of the SM forgets all lines: the argument is 0."""
 
 
-NO_INSTRUCTION = (Op.WAIT, Op.PACE, Op.FETCH, Op.UNITS, Op.DELAY)
+NO_INSTRUCTION = (Op.WAIT, Op.PACE, Op.FETCH, Op.UNITS, Op.DELAY, Op.INVALIDATE)
 """Operations that take no issue cycle, and count as no instruction."""
 
 SIDE_OPS = {
@@ -109,7 +114,7 @@ class Asked:
 
 NOTHING_ASKED = Asked()
 
-MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE})
+MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE, Op.COHERENT_LOAD})
 
 _COMPUTE: Final = int(Op.COMPUTE)
 _SHARED: Final = int(Op.SHARED)

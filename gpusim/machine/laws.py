@@ -20,9 +20,10 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     beside = "".join(f" + {name}.lookups" for name in _side_caches(machine, but="instruction"))
     yield Law(
         "sm.transactions",
-        f"l1.lookups + l1.stores{beside}",
+        f"l1.lookups + l1.coherent_loads + l1.stores{beside}",
         "transactions",
-        "L1 lookups + stores and atomics" + (" + lookups of side caches" if beside else ""),
+        "L1 lookups + coherent loads + stores and atomics"
+        + (" + lookups of side caches" if beside else ""),
     )
     yield from _translations(machine)
     yield from _data(machine)
@@ -113,9 +114,9 @@ def _data(machine: Machine) -> Iterator[Law]:
     beside = "".join(f" + {name}.misses - {name}.merged" for name in _side_caches(machine))
     yield Law(
         "l2.lookups - l2.translation_lookups",
-        f"l1.misses - l1.merged + l1.stores{again}{beside}",
+        f"l1.misses - l1.merged + l1.coherent_loads + l1.stores{again}{beside}",
         "data lookups of the L2 cache",
-        "L1 misses that were not merged + stores and atomics + loads sent again"
+        "L1 misses that were not merged + coherent loads + stores and atomics + loads sent again"
         + (", and misses of side caches" if beside else ""),
     )
     if machine.fbt is not None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from gpusim.core.warp_program import Op
+
 _LOADS = frozenset({"LDG", "LD", "LDGSTS", "LDGMC"})
 _STORES = frozenset({"STG", "ST"})
 _SCOPES = frozenset({"GPU", "SYS", "VC"})
@@ -50,3 +52,9 @@ def cache_operator(opcode: str) -> CacheOperator:
         if "IV" in told:
             return CacheOperator.INVALIDATE_LINE
     return CacheOperator.DEFAULT
+
+
+def load_op(opcode: str, op: Op) -> Op:
+    """What an access to global memory does, by the `Op` of its base opcode and its modifiers."""
+    bypasses = op == Op.LOAD and cache_operator(opcode) == CacheOperator.BYPASS_L1
+    return Op.COHERENT_LOAD if bypasses else op

@@ -26,8 +26,8 @@ from gpusim.traces.application import (
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.traces.macsim_records import KINDS, Instruction, Kind, read_warp
-from gpusim.traces.sass import MEMORY_OPCODES, moves_data
-from gpusim.traces.sass_unmodelled import CACHE_OPERATORS, NO_ADDRESSES, UNKNOWN, unhonoured
+from gpusim.traces.sass import MEMORY_OPCODES, Space, moves_data
+from gpusim.traces.sass_unmodelled import EVICTION_HINTS, NO_ADDRESSES, UNKNOWN, unhonoured
 from gpusim.traces.scoreboard import Scoreboard
 from gpusim.traces.table_facts import KernelFacts
 from gpusim.traces.text import Line, read_lines
@@ -180,8 +180,8 @@ def _note(trace: BlockTrace, kind: Kind, one: Instruction) -> None:
         constant = known == "LDC" and Op.CONSTANT in trace.asked
         for reason in () if constant else unhonoured(known, known in MEMORY_OPCODES):
             trace.unread.note(reason, known)
-        if known in MEMORY_OPCODES and record.has_cache_operator:
-            trace.unread.note(CACHE_OPERATORS, known)
+        if known in MEMORY_OPCODES and record.is_streaming:
+            trace.unread.note(EVICTION_HINTS, known)
     elif known in MEMORY_OPCODES:
         trace.unread.note(NO_ADDRESSES, known)
     else:
@@ -198,6 +198,8 @@ def _add(trace: BlockTrace, warp: int, scoreboard: Scoreboard, one: Instruction)
         if not one.size:
             raise ValueError("an access of 0 bytes")
         space, op = MEMORY_OPCODES[one.opcode]
+        if op == Op.LOAD and space == Space.GLOBAL and record.passes_l1:
+            op = Op.COHERENT_LOAD
         trace.access(warp, record.place, space, op, one.address, one.size)
         scoreboard.access(one.opcode, space, record.destinations, one.filled_bytes)
     elif one.opcode == "LDC" and one.address is not None and Op.CONSTANT in trace.asked:

@@ -104,8 +104,10 @@ _PTX_UNMODELLED = {
 _NVBIT_LAST, _PTX_LAST = 162, 149
 """VOTE and a store to shared memory: the last that MacSim's own lists name."""
 
-_CACHE_OPERATORS = frozenset({2, 3, 4, 6})
-"""Numbers of ``.cv``, ``.cg``, ``.cs`` and ``.wt``; 0, 1 and 5 are none, ``.ca`` and ``.wb``."""
+_PAST_L1 = frozenset({2, 3})
+"""Numbers of ``.cv`` and ``.cg``; 0, 1, 5 and 6 are none, ``.ca``, ``.wb`` and ``.wt``."""
+_STREAMING = 4
+"""Number of ``.cs``."""
 
 _PTX_STORES = frozenset({147, 148, 149})
 _FROM_ZERO = frozenset({"LDL", "LDS", "LDSM", "STL", "STS", "STSM"})
@@ -146,9 +148,14 @@ class Record:
     operator: int
 
     @property
-    def has_cache_operator(self) -> bool:
-        """Whether it has one that is no default."""
-        return self.operator in _CACHE_OPERATORS
+    def passes_l1(self) -> bool:
+        """Whether it is an access that the L2 cache answers, whatever the L1 cache holds."""
+        return self.operator in _PAST_L1
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether its line is hardly used again."""
+        return self.operator == _STREAMING
 
     @property
     def nvbit_instruction(self) -> tuple[int, ...]:

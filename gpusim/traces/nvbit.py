@@ -18,6 +18,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, NOTHING_ASKED, Asked, LaneChunk, Op
 from gpusim.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
+from gpusim.traces.cache_operators import CacheOperator, cache_operator, load_op
 from gpusim.traces.lanes import WINDOW_BYTES
 from gpusim.traces.nvbit_index import NvbitIndex, NvbitKernel, Record, build_index
 from gpusim.traces.sass import (
@@ -110,6 +111,8 @@ class NvbitLaunch(TraceLaunch):
             self.unread.note(reason, opcode)
         if width_conflict(opcode, told):
             self.unread.note(WIDTHS, opcode)
+        if cache_operator(opcode) == CacheOperator.INVALIDATE_L1:
+            trace.warps[record.warp].add(Op.INVALIDATE, 0)
         if executed:
             size = access_bytes(opcode, told)
             self._access(trace, record, opcode, _addresses(found["lanes"]), size)
@@ -145,7 +148,8 @@ def _what(opcode: str, highest: int) -> tuple[Space, Op]:
         return Space.GLOBAL, bulk_op(opcode)
     if base == "LDGSTS" and highest < WINDOW_BYTES:
         return Space.SHARED, Op.STORE
-    return MEMORY_OPCODES[base]
+    space, op = MEMORY_OPCODES[base]
+    return space, op if space == Space.SHARED else load_op(opcode, op)
 
 
 def _addresses(lanes: str) -> NDArray[np.int64]:

@@ -12,7 +12,6 @@ from gpusim.traces.cache_operators import CacheOperator, cache_operator
 NO_ADDRESSES = "accesses not in the trace, not modelled"
 CONSTANTS = "loads of constants, counted as arithmetic"
 CACHE_CONTROL = "cache control, not modelled"
-CACHE_OPERATORS = "cache operators, not modelled: they access as plain ones do"
 EVICTION_HINTS = "eviction priorities, not modelled"
 L2_PREFETCH = "prefetches to L2 of more than is read, not modelled"
 PREFETCHES = "prefetches, not modelled"
@@ -98,12 +97,12 @@ def unhonoured(opcode: str, accesses: bool) -> tuple[str, ...]:
     if not accesses:
         if base == "BAR" and "ARV" in modifiers:
             return (NAMED_BARRIERS,)
+        if cache_operator(opcode) == CacheOperator.INVALIDATE_L1:
+            return ()
         if base in UNMODELLED:
             return (UNMODELLED[base],)
         return () if base in ARITHMETIC else (UNKNOWN,)
     reasons: tuple[str, ...] = (MBARRIERS,) if base in {"SYNCS", "ARRIVES"} else ()
-    if cache_operator(opcode) != CacheOperator.DEFAULT:
-        reasons += (CACHE_OPERATORS,)
     if not _HINTS.isdisjoint(modifiers):
         reasons += (EVICTION_HINTS,)
     if any(one.startswith("LTC") for one in modifiers):

@@ -143,6 +143,8 @@ class _Parser:
             return
         self._scoreboard.compute(instruction.base, instruction.registers, instruction.destinations)
         self._barrier_in_shared_memory(instruction)
+        if instruction.invalidates and mask:
+            self.block.warps[self._warp].add(Op.INVALIDATE, 0)
         if instruction.base == "LDGDEPBAR":
             self._scoreboard.commit()
         elif instruction.base == "DEPBAR":
@@ -161,7 +163,9 @@ class _Parser:
         if space == Space.GENERIC:
             space = self._space(int(address.max()))
         op = instruction.op
-        if self._reads_only and instruction.read_only and space == Space.GLOBAL:
+        if instruction.coherent and space == Space.GLOBAL:
+            op = Op.COHERENT_LOAD
+        elif self._reads_only and instruction.read_only and space == Space.GLOBAL:
             op = Op.READ_ONLY
         self._scoreboard.settle(instruction.registers)
         if instruction.matrices:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import attr
 
 from gpusim.core.warp_program import Op
+from gpusim.traces.cache_operators import CacheOperator, cache_operator, load_op
 from gpusim.traces.sass import (
     BULK_OPCODES,
     LOOP_MARKS,
@@ -47,6 +48,8 @@ class Instruction:
         matrices: that an LDSM or STSM moves; 0: it is none.
         youngest: groups of copies that a DEPBAR does not wait for.
         read_only: whether it loads what no thread changes (LDG.CI, LDG…CONSTANT).
+        coherent: whether it is a load that the L2 cache answers.
+        invalidates: whether the L1 cache forgets all lines.
         marks_loop: whether it is no instruction, but a mark around a loop.
         notes: what of it is not honoured where at least one lane executes it.
     """
@@ -63,6 +66,8 @@ class Instruction:
     matrices: int = 0
     youngest: int = 0
     read_only: bool = False
+    coherent: bool = False
+    invalidates: bool = False
     marks_loop: bool = False
     notes: tuple[Note, ...] = ()
 
@@ -104,6 +109,8 @@ def decode(text: str, version: int) -> Instruction:
         one.matrices = matrices(one.opcode)
         one.size = _REGISTER_BYTES * one.matrices or access_bytes(one.opcode, width)
         one.read_only = one.base == "LDG" and is_read_only(one.opcode)
+    one.coherent = load_op(one.opcode, one.op) == Op.COHERENT_LOAD
+    one.invalidates = cache_operator(one.opcode) == CacheOperator.INVALIDATE_L1
     if one.space is not None:
         one.text = " ".join(fields[: last + 1]) + " "
     immediates = fields[last + 1 :] if version >= _FIRST_WITH_IMMEDIATES else []

@@ -16,7 +16,17 @@ Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""
 
 
-_WAITED_FOR = frozenset({Op.LOAD, Op.ATOMIC, Op.SCALAR, Op.CONSTANT, Op.READ_ONLY, Op.SHARED_LOAD})
+_WAITED_FOR = frozenset(
+    {
+        Op.LOAD,
+        Op.COHERENT_LOAD,
+        Op.ATOMIC,
+        Op.SCALAR,
+        Op.CONSTANT,
+        Op.READ_ONLY,
+        Op.SHARED_LOAD,
+    }
+)
 
 
 class Access:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from gpusim import load_model, load_workload, simulate
 from gpusim.traces.cache_operators import CacheOperator, cache_operator
+from tests.traces.writing import EXIT, block, header, write
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,43 @@ from gpusim.traces.cache_operators import CacheOperator, cache_operator
 )
 def test_what_an_opcode_asks_of_the_l1_cache(opcode, expected):
     assert cache_operator(opcode) == expected
+
+
+def counted(path, lines: list[str], model: str) -> dict[str, int]:
+    """Counters of the L1 and L2 caches after a run of one warp."""
+    text = [f"{16 * number:04x} {line}" for number, line in enumerate(lines)]
+    write(path, header() + block([[*text, EXIT]]))
+    with simulate(load_model(model), load_workload(str(path))) as run:
+        table = run.counters
+        return {
+            name: int(table[(table.component == part) & (table.counter == counter)].value.sum())
+            for name, part, counter in (
+                ("hits", "l1", "hits"),
+                ("misses", "l1", "misses"),
+                ("coherent", "l1", "coherent_loads"),
+                ("l2", "l2", "lookups"),
+            )
+        }
+
+
+WAITED = "ffffffff 1 R5 IADD3 1 R4 0 0"
+
+
+def load(opcode: str) -> list[str]:
+    """A load of one line by all lanes, and an instruction that needs it."""
+    return [f"ffffffff 1 R4 {opcode} 1 R2 4 1 0x7f1000000000 4 0", WAITED]
+
+
+@pytest.mark.parametrize("model", ["tiny", "kepler-uvm", "a100", "apu-hsa"])
+def test_a_spinning_load_asks_the_l2_cache_each_time(tmp_path, model):
+    plain = counted(tmp_path / "plain.traceg", load("LDG.E") * 20, model)
+    strong = counted(tmp_path / "strong.traceg", load("LDG.E.STRONG.GPU") * 20, model)
+    assert (plain["hits"], plain["misses"], plain["coherent"]) == (19, 1, 0)
+    assert (strong["hits"], strong["misses"], strong["coherent"]) == (0, 0, 20)
+    assert strong["l2"] == plain["l2"] + 19
+
+
+def test_loads_after_an_invalidation_miss(tmp_path):
+    lines = [*load("LDG.E"), *load("LDG.E"), "ffffffff 0 CCTL.IVALL 0 0 0", *load("LDG.E")]
+    found = counted(tmp_path / "k.traceg", lines, "a100")
+    assert (found["hits"], found["misses"]) == (1, 2)

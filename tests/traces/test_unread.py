@@ -51,7 +51,7 @@ def test_with_addresses_they_are_accesses(tmp_path):
     [
         ("f 1 R4 LDC 1 R2 0 0", "1 LDC: loads of constants"),
         ("f 0 MEMBAR.SC.GPU 0 0 0", "1 MEMBAR: memory fences"),
-        ("f 0 CCTL.IVALL 0 0 0", "1 CCTL: cache control"),
+        ("f 0 CCTL.PF2 0 0 0", "1 CCTL: cache control"),
         ("f 0 NANOSLEEP 1 R2 0 0", "1 NANOSLEEP: waits for a time"),
         ("f 0 USETMAXREG.DEALLOC.CTAPOOL 0 0 24", "1 USETMAXREG: registers moved"),
         ("f 0 UCGABAR_ARV 0 0 0", "1 UCGABAR_ARV: clusters of blocks"),
@@ -152,7 +152,7 @@ def test_both_records_of_a_copy_to_shared_memory(tmp_path):
     )
     assert told(only, 0)[0] == [
         ("SHARED", 4 | 4 << LEAST_SHIFT, {}),
-        ("LOAD", 16, here),
+        ("COHERENT_LOAD", 16, here),
         ("WAIT", 0, {}),
     ]
 
@@ -161,14 +161,14 @@ def test_records_of_mem_trace(tmp_path):
     application, (only,) = opened(
         tmp_path / "run.txt",
         launch(),
-        record("0,0,0", 0, "CCTL.IVALL", {0: BASE}),
+        record("0,0,0", 0, "CCTL.IV", {0: BASE}),
         by_thread("0,0,0", 0, "LDG.E.S8", 4, {0: BASE}),
         by_thread("0,0,0", 0, "LDG.E.U8", 1, {0: BASE}),
     )
     unread = Unread()
     only.unread = unread
     assert [size for op, size, _ in told(only, 0)[0] if op == "LOAD"] == [4, 1]
-    assert unread.text().startswith("1 CCTL.IVALL: cache control, not modelled; 1 LDG.E.S8: the")
+    assert unread.text().startswith("1 CCTL.IV: cache control, not modelled; 1 LDG.E.S8: the")
     assert not application.unread
 
 
@@ -184,7 +184,7 @@ def test_records_of_macsim(tmp_path):
         macsim_record(90),  # MEMBAR
         macsim_record(85, mask=1),  # ATOMG, which has no address there
         macsim_record(200),
-        macsim_record(73, address=BASE, operator=3),  # LDG.cg
+        macsim_record(73, address=BASE, operator=4),  # LDG.cs
         macsim_record(36),  # IMAD
     ]
     path = write_kernel(tmp_path / "Kernel0", {0: records})
@@ -194,7 +194,7 @@ def test_records_of_macsim(tmp_path):
         "1 TEX, 1 ATOMG: accesses not in the trace, not modelled; "
         "1 MEMBAR: memory fences, not modelled: they wait for nothing; "
         "1 opcode 200: opcodes that gpusim does not know, counted as arithmetic; "
-        "1 LDG: cache operators, not modelled: they access as plain ones do"
+        "1 LDG: eviction priorities, not modelled"
     )
 
 

@@ -19,6 +19,9 @@ class FirstCacheCounters:
     fills: int = count("answers from the L2 cache that were filled in")
     stores: int = count("stores and atomics that passed through")
     stalls: int = count("times that a miss had to wait for an MSHR")
+    coherent_loads: int = count(
+        "loads that passed by, as they are coherent beyond their SM: no lookups", later=True
+    )
 
 
 @attr.s(auto_attribs=True)

@@ -219,6 +219,10 @@ class L1Cache(Component, FirstCache):
         else:
             self.leading.stored(line)
 
+    def pass_by(self, request: MemoryRequest) -> None:
+        """Note a load that the L2 cache answers, whatever is here; it leaves nothing."""
+        self.counters[request.app].coherent_loads += 1
+
     def acknowledged(self, request: MemoryRequest) -> None:
         """A store comes back; below a virtual L2 cache it has the leading name of its line."""
         if self.leading is not None and (left := self.stores.left(request.sectors)) > 0:

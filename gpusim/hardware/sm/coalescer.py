@@ -28,6 +28,7 @@ IS_MEMORY[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
 """By `Op`, whether a `LaneChunk` has addresses of it."""
 KIND_OF_OP: Final[dict[int, int]] = {
     int(Op.LOAD): int(Kind.LOAD),
+    int(Op.COHERENT_LOAD): int(Kind.LOAD),
     int(Op.STORE): int(Kind.STORE),
     int(Op.ATOMIC): int(Kind.ATOMIC),
     int(Op.REDUCE): int(Kind.REDUCE),

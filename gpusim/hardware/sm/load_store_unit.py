@@ -110,7 +110,7 @@ class LoadStoreUnit(Answerable):
             while replies.ready <= now:
                 reply = replies.take()
                 if reply.kind == _LOAD:
-                    self.l1.fill(reply)
+                    self._filled(reply)
                 else:
                     self._acknowledge(reply)
             while translated.ready <= now and (request := translated.take()) is not None:
@@ -165,6 +165,14 @@ class LoadStoreUnit(Answerable):
         """Go on with a request that has its translation, or whose answer was of no use."""
         self.point.postpone(request, self.env._now)
         self.stall.active = False
+
+    def _filled(self, reply: MemoryRequest) -> None:
+        """A load comes back from the L2 cache, for the L1 cache unless it has passed that by."""
+        access = reply.access
+        if access is not None and access.coherent:
+            access.answered(reply)
+        else:
+            self.l1.fill(reply)
 
     def _acknowledge(self, request: MemoryRequest) -> None:
         """A store or an atomic comes back from the L2 cache."""

@@ -47,6 +47,8 @@ _FETCH: Final = int(Op.FETCH)
 _SHARED_LOAD: Final = int(Op.SHARED_LOAD)
 _UNITS: Final = int(Op.UNITS)
 _DELAY: Final = int(Op.DELAY)
+_COHERENT_LOAD: Final = int(Op.COHERENT_LOAD)
+_INVALIDATE: Final = int(Op.INVALIDATE)
 _KIND_OF_OP: Final[dict[int, int]] = dict.fromkeys(map(int, SIDE_OPS.values()), _LOAD) | KIND_OF_OP
 """What an operation is that goes to the L1 cache: side operations have no cache of their own."""
 _ISSUING: Final = int(State.ISSUING)
@@ -211,7 +213,7 @@ class Sm(Component, Home):
                 arg = args[place]
                 if kind > _PACE:
                     now = yield from self._asked_for(warp, segment, place, started, now)
-                    started += arg if kind <= _FETCH else 0
+                    started += arg if kind <= _FETCH or kind == _COHERENT_LOAD else 0
                 elif kind >= _WAIT:
                     if self._held(warp, kind, arg, now):
                         now = yield STALLED
@@ -270,8 +272,15 @@ class Sm(Component, Home):
     def _asked_for(
         self, warp: Warp, segment: Segment, place: int, first: int, now: int
     ) -> Generator[int, int, int]:
-        """An operation that programs state only because this SM has asked for it."""
+        """An operation of a rare kind, or one that this SM has asked for."""
         kind, arg = segment.kinds[place], segment.args[place]
+        if kind == _COHERENT_LOAD:
+            while not self._access(warp, segment, place, first, now):
+                now = yield STALLED
+            return (yield self._issue_cycles)
+        if kind == _INVALIDATE:
+            self.lsu.l1.clear()
+            return now
         if kind <= _FETCH:
             return (yield from self._beside(warp, segment, place, first, now))
         if kind == _UNITS:
@@ -344,6 +353,7 @@ class Sm(Component, Home):
             sequence = warp.issued
             warp.issued += 1
         access = WarpAccess(lsu, warp, kind, sequence, now)
+        access.coherent = segment.kinds[place] == _COHERENT_LOAD
         count = segment.args[place]
         access.take(segment.lines, segment.sectors, first, first + count)
         counters = self._count_issue(warp, now)

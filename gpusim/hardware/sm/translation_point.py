@@ -31,6 +31,12 @@ _STARTED: Final = 3
 """Where the trail of a request has the cycle in which it first met the TLB."""
 
 
+def _looks(request: MemoryRequest) -> bool:
+    """Whether a request is a load that looks for its line in the L1 cache."""
+    access = request.access
+    return request.kind == _LOAD and not (access is not None and access.coherent)
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TranslationPoint:
     """Where virtual becomes physical; takes transactions through the first TLB and the L1 cache.
@@ -183,6 +189,13 @@ class TranslationPoint:
     def _answered(self, request: MemoryRequest, mapping: Mapping, delay: int) -> bool:
         """The TLB had the page of a request, after `delay`; False if it has to wait."""
 
+    def _pass(self, request: MemoryRequest) -> None:
+        """A store, an atomic or a coherent load passes the L1 cache."""
+        if request.kind == _LOAD:
+            self.l1.pass_by(request)
+        else:
+            self.l1.pass_through(request, request.kind == _STORE)
+
     def _missed(self, requester: Requester | None, line: int) -> None:
         """A load has missed the L1 cache."""
         if self._on_l1_miss.listeners and requester is not None:
@@ -230,7 +243,8 @@ class BeforeL1(TranslationPoint):
             return True
         line = (mapping.delta << self.page_lines_shift) + vline
         latency = self._latency + self.tlb.extra_cycles
-        if access.kind == _LOAD and self.l1.lookup(line, access.sectors[index], access.app):
+        looks = access.kind == _LOAD and not access.coherent
+        if looks and self.l1.lookup(line, access.sectors[index], access.app):
             return self._hit(access, tag, line, now, latency)
         tlb.check(tag, mapping)
         request = self._request(access, tag, now)
@@ -250,7 +264,7 @@ class BeforeL1(TranslationPoint):
             latency = max(latency - (now - request.trail[_STARTED]), 1)
         if request.trail[-2] != _CACHE:
             request.trail += (_CACHE, now)
-        if request.kind == _LOAD and self.l1.lookup(line, request.sectors, request.app):
+        if _looks(request) and self.l1.lookup(line, request.sectors, request.app):
             access = request.access
             assert isinstance(access, WarpAccess)
             return self._hit(access, request.tag, line, now, latency, request)
@@ -264,7 +278,7 @@ class BeforeL1(TranslationPoint):
         """Send on a load that missed, a store or an atomic; False if it has to wait."""
         if self._out.full:
             return self._stall.until_free(self._out, _INTERCONNECT)
-        if request.kind == _LOAD:
+        if _looks(request):
             admission = self.l1.admit(request, line)
             if admission == FULL:
                 return self._stall.until_free(self.l1, _MSHR)
@@ -272,7 +286,7 @@ class BeforeL1(TranslationPoint):
             if admission == MERGED:
                 return True
         else:
-            self.l1.pass_through(request, request.kind == _STORE)
+            self._pass(request)
         return self._send(request, latency)
 
 
@@ -283,15 +297,16 @@ class AfterL1(TranslationPoint):
     virtual_l1 = True
 
     def start(self, access: WarpAccess, now: int) -> bool:
-        l1, kind = self.l1, access.kind
+        l1 = self.l1
         index = access.next
         vline = access.lines[index]
         line = access.asid_tag | vline
         tag = access.asid_tag | vline >> self.page_lines_shift
-        if kind == _LOAD and l1.lookup(line, access.sectors[index], access.app):
+        looks = access.kind == _LOAD and not access.coherent
+        if looks and l1.lookup(line, access.sectors[index], access.app):
             return self._hit(access, tag, line, now, l1.latency)
         request = self._request(access, tag, now)
-        if kind == _LOAD:
+        if looks:
             admission = l1.admit(request, line)
             if admission == FULL:
                 return self._stall.until_free(l1, _MSHR)
@@ -299,7 +314,7 @@ class AfterL1(TranslationPoint):
             if admission == MERGED:
                 return True
         else:
-            l1.pass_through(request, kind == _STORE)
+            self._pass(request)
         if not self._translate(request, l1.latency):
             self.postpone(request, now)
         return True

@@ -338,6 +338,7 @@ class WarpAccess(Access):
         self.hit_until = 0
         self.passes = 0
         self.began = -1
+        self.coherent = False
         self.cause: Traveller | None = None
 
     def take(self, lines: list[int], sectors: list[int], first: int, end: int) -> None:
