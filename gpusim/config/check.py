@@ -47,6 +47,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_l2(config.l2)
     yield from _check_hash(config)
     yield from _check_partitions(config)
+    yield from _check_writes(config)
     yield from _check_memory(config)
     yield from check_paging(config)
     if config.l2.line < config.l1.line or config.l2.line % config.l1.line:
@@ -109,6 +110,16 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
         yield Problem(("l2", "byte_masks"), "needs l2.sector: lines without fetch on a store")
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
+
+
+def _check_writes(config: GpuConfig) -> Iterator[Problem]:
+    """What an L2 cache that writes through cannot be."""
+    if config.l2.writes == "through":
+        key = ("l2", "writes")
+        if config.l2.byte_masks:
+            yield Problem(key, 'must be "back" with l2.byte_masks: they wait in lines')
+        if config.l1.translation == "after-l2":
+            yield Problem(key, 'must be "back" behind virtual names: they wait in lines')
 
 
 def _check_partitions(config: GpuConfig) -> Iterator[Problem]:

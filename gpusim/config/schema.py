@@ -407,7 +407,7 @@ class CrossbarConfig:
 
 @frozen
 class L2Config:
-    """The shared, banked, write-back, write-allocate L2 cache.
+    """The shared, banked, write-allocate L2 cache.
 
     Attributes:
         size: of all banks together.
@@ -434,6 +434,8 @@ class L2Config:
         mshr_merge: requests that one MSHR can hold.
         mshr_grain: what an MSHR follows: a ``"line"``, or a ``"sector"`` of one.
         queue: requests that wait in front of a bank.
+        writes: when DRAM gets what stores and atomics change: ``"back"``: when the line leaves;
+            ``"through"``: at once.
         page_table_reads: which page-table reads that wait at a bank are looked up: ``"first"``,
             before the requests of the SMs, or ``"in-order"`` of arrival with them.
         bypass: cache bypass policy: which page-table reads go past it, straight to DRAM.
@@ -459,6 +461,7 @@ class L2Config:
     mshr_merge: int = 64
     mshr_grain: str = later(choice_of("line", "sector"))
     queue: int = 16
+    writes: str = later(choice_of("back", "through"))
     page_table_reads: str = later(choice_of("first", "in-order"))
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")
     partition: str = choice_of("none", "ways")

@@ -1,8 +1,9 @@
 """The miss path of a physical L2 bank: sectors come from DRAM or from a line's home.
 
-Dirty sectors go back to DRAM.  One MSHR of a line follows all its sectors; a miss fetches those
-that are not on their way for another one.  Where lines are fetched whole, the request that misses
-first is itself what DRAM is asked for; a part of a line is asked for by a request of its own.
+Dirty sectors go back to DRAM, when their line leaves or at once.  One MSHR of a line follows all
+its sectors; a miss fetches those that are not on their way for another one.  Where lines are
+fetched whole, the request that misses first is itself what DRAM is asked for; a part of a line is
+asked for by a request of its own.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class DramMisses(MissPath):
         self.leaving = self.unsent  # fetches always find room
         self.laws = _laws(self.homes, sectored=bank.lines.sectored)
         self._fetches = Fetches()
+        self._through = bank.through
 
     def advance(self, answering: bool) -> int:
         """Write back lines for which there was no room, which needs no answer."""
@@ -71,7 +73,10 @@ class DramMisses(MissPath):
         if request.kind == _STORE and lines.sectored:
             self._store(request, name)
             return
-        lines.arrays[app].mark(name, wanted << DIRTY_SHIFT)
+        if self._through:
+            self._write((name, wanted | wanted << DIRTY_SHIFT), app)
+        else:
+            lines.arrays[app].mark(name, wanted << DIRTY_SHIFT)
         self.homes.changed(name, app)
 
     def miss(self, request: MemoryRequest, line: int, wanted: int, missing: int) -> bool:
@@ -178,20 +183,27 @@ class DramMisses(MissPath):
 
     def _keep(self, line: int, state: int, app: int) -> None:
         """Add to the state of a line; copies of one that is changed are gone."""
-        victim = self.bank.lines.keep(line, state, app)
+        changed = state & DIRTY
+        if changed and self._through:
+            self._write((line, state), app)
+            state &= ~DIRTY
+        victim = self.bank.lines.keep(line, state, app) if state else None
         if victim is not None and victim[1] & DIRTY:
-            self._leave(victim, app)
-        if state & DIRTY:
+            self._write(victim, app)
+        if changed:
             self.homes.changed(line, app)
 
-    def _leave(self, victim: Line, app: int) -> None:
-        """Write back a line; it counts for the application that needed its room."""
+    def _write(self, written: Line, app: int) -> None:
+        """Write what is dirty of a line to DRAM.
+
+        If it has made room for another one, that one's application counts it.
+        """
         bank = self.bank
-        dirty = bank.lines.dirty(victim)
+        dirty = bank.lines.dirty(written)
         bank.counters[app].writebacks += 1
         self.sectors[app].sectors_written_back += (dirty & SECTORS).bit_count()
         trail = [_L2, bank.env._now]
-        address = victim[0] << bank.lines.shift
+        address = written[0] << bank.lines.shift
         self.unsent.append(
             MemoryRequest(_WRITEBACK, app, 0, -1, 0, address, -1, dirty, 0, None, trail)
         )

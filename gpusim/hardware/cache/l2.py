@@ -1,4 +1,4 @@
-"""One bank of the shared L2 cache: write-back, write-allocate, atomics performed in place."""
+"""One bank of the shared L2 cache: write-allocate, atomics performed in place."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class L2Bank(Component):
         mshrs: misses by the names of their lines.
         places: MSHRs of sectors; None: there is one for each line.
         latency: of a lookup, in cycles.
+        through: whether what is written goes to DRAM at once.
     """
 
     path = "l2"
@@ -75,6 +76,7 @@ class L2Bank(Component):
         self._link = site.link
         self._replies = site.replies
         self._ports = config.ports
+        self.through = config.writes == "through"
         self._in_order = config.page_table_reads == "in-order"
         self._left = 0
         """Ports that are still free in this cycle: a bank may be woken several times in one."""
@@ -220,6 +222,8 @@ class L2Bank(Component):
             missing = lines.lacks(name, wanted, app)
         else:
             missing = lines.arrays[app].missing(name, wanted)
+        if self.through and _writes(kind) and len(self.misses.leaving) >= WRITEBACK_BUFFER:
+            return False  # the bank is woken when DRAM has room
         counters = self.counters[app]
         if not missing:
             counters.hits += 1
@@ -323,6 +327,11 @@ class L2Bank(Component):
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app], *self.misses.app_counters(app))
+
+
+def _writes(kind: int) -> bool:
+    """Whether requests of this kind change their line."""
+    return kind != _LOAD and kind != _WALK
 
 
 def _is_asked(request: MemoryRequest) -> bool:

@@ -18,7 +18,7 @@ class L2Counters:
     misses: int = count("requests that did not, merged ones included")
     merged: int = count("misses that waited for one already under way")
     fills: int = count("lines that came back from DRAM")
-    writebacks: int = count("dirty lines sent to DRAM")
+    writebacks: int = count("dirty lines sent to DRAM, or what was written of a line")
     stores: int = count("stores and atomics among the lookups")
     translation_lookups: int = count("page-table reads among the lookups")
     translation_hits: int = count("page-table reads that found their line")
