@@ -74,7 +74,8 @@ class DramConfig:
         mapping: address fields from the highest bits to the lowest: ``row``, ``bank``,
             ``bank-group``, ``pseudo-channel``, ``channel``, ``column``.  ``column:1`` stands for
             the lowest column bit alone, to keep a cache line in one channel:
-            ``"row bank bank-group column channel column:1"``.
+            ``"row bank bank-group column channel column:1"``; ``bank`` and ``bank-group`` may be
+            cut so, too.
         hash: how the channel field is hashed with the address bits above it: None (``"none"`` in a
             model): it is the channel; ``"xor"`` or ``"ipoly"``: see `gpusim.core.interleaving`.
         partition: ``"channels"``: each application that shares the DRAM has an equal part of the

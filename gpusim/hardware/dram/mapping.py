@@ -9,6 +9,8 @@ from gpusim.core.errors import UserError, nearest
 
 _BANK_FIELDS = ("bank", "bank-group", "pseudo-channel")
 FIELDS = ("row", *_BANK_FIELDS, "channel", "column")
+_CUTTABLE = ("column", "bank", "bank-group")
+"""Fields that may be in two places."""
 
 _Cut = tuple[int, int, int]
 """A field in an address: shift, mask, and the place of its lowest bit in what it belongs to."""
@@ -71,6 +73,8 @@ class AddressMapping:
         self._index_cuts: dict[str, list[_Cut]] = {name: [] for name in _BANK_FIELDS}
         position = _bits("burst", config.burst)
         columns = index_bits = 0
+        found: dict[str, int] = {}
+        """Bits of each field of a bank so far."""
         self.contiguous_bytes = 0
         """Aligned blocks of this many bytes lie in one row of one channel."""
         for name, width in reversed(_parse(config.mapping, sizes)):
@@ -84,7 +88,8 @@ class AddressMapping:
                 self._below = position
             else:
                 self._bank_cuts.append((position, mask, index_bits))
-                self._index_cuts[name].append((index_bits, mask, 0))
+                self._index_cuts[name].append((index_bits, mask, found.get(name, 0)))
+                found[name] = width
                 index_bits += width
             if name != "column" and width and not self.contiguous_bytes:
                 self.contiguous_bytes = 1 << position
@@ -159,10 +164,11 @@ def _field_bits(config: DramConfig) -> dict[str, int]:
 def _parse(text: str, sizes: dict[str, int]) -> list[tuple[str, int]]:
     """Fields of a mapping string with their widths, highest first.
 
-    Only the column may come twice: ``column`` for its high bits and ``column:n`` for the n lowest.
+    A column, bank or bank group may come twice: ``column`` for its high bits and, below,
+    ``column:n`` for the n lowest.
     """
     fields: list[tuple[str, int]] = []
-    low = 0
+    low: dict[str, int] = {}
     for word in text.split():
         name, colon, count = word.partition(":")
         if name not in FIELDS:
@@ -170,25 +176,35 @@ def _parse(text: str, sizes: dict[str, int]) -> list[tuple[str, int]]:
                 f"dram.mapping: there is no field {name!r}{nearest(name, FIELDS)}; "
                 f"allowed: {', '.join(FIELDS)}"
             )
-        if not colon:
-            fields.append((name, sizes[name]))
-            continue
-        if name != "column" or not count.isdigit() or int(count) > sizes["column"]:
-            raise UserError(
-                f"dram.mapping: {word!r}: only the column can be cut, "
-                f"from 'column:0' to 'column:{sizes['column']}'"
-            )
-        low = int(count)
-        fields.append(("low column", low))
-    for name in FIELDS:
         times = [found for found, _ in fields].count(name)
-        if times != 1 and not (times == 0 and sizes[name] == 0 and name != "channel"):
-            raise UserError(f"dram.mapping: {text!r} names {name!r} {times} times; allowed: once")
-    order = [name for name, _ in fields if "column" in name]
-    if order not in (["column"], ["column", "low column"]):
-        raise UserError(f"dram.mapping: {text!r}: 'column:{low}' comes once, below 'column'")
-    widths = {"column": sizes["column"] - low}
-    return [("column" if "column" in name else name, widths.get(name, w)) for name, w in fields]
+        if colon:
+            low[name] = _low_bits(word, name, count, sizes)
+            if times != 1 or word in text.split()[: len(fields)]:
+                raise UserError(f"dram.mapping: {text!r}: {word!r} comes once, below {name!r}")
+        elif times:
+            raise UserError(
+                f"dram.mapping: {text!r} names {name!r} {times + 1} times; allowed: once"
+            )
+        fields.append((name, low.get(name, 0)))
+    names = [found for found, _ in fields]
+    for name in FIELDS:
+        if name not in names and (sizes[name] != 0 or name == "channel"):
+            raise UserError(f"dram.mapping: {text!r} names {name!r} 0 times; allowed: once")
+    return [
+        (name, cut if place and name in names[:place] else sizes[name] - low.get(name, 0))
+        for place, (name, cut) in enumerate(fields)
+    ]
+
+
+def _low_bits(word: str, name: str, count: str, sizes: dict[str, int]) -> int:
+    """How many low bits a word such as ``column:2`` names."""
+    if name not in _CUTTABLE:
+        raise UserError(
+            f"dram.mapping: {word!r}: {name} cannot be cut; allowed: {', '.join(_CUTTABLE)}"
+        )
+    if not count.isdigit() or int(count) > sizes[name]:
+        raise UserError(f"dram.mapping: {word!r}: allowed: '{name}:0' to '{name}:{sizes[name]}'")
+    return int(count)
 
 
 def _merged(cuts: list[_Cut]) -> tuple[int, int] | None:

@@ -101,6 +101,29 @@ def test_contiguous_bytes_lie_in_one_row(config: DramConfig, number: int) -> Non
     assert mapping.bank_and_row(first) == mapping.bank_and_row(last)
 
 
+def test_a_bank_group_may_be_in_two_places() -> None:
+    """Accel-Sim's RTX 3070: from bit 5 up CC, B, four of the channel, CCCC, BBB, R…R.
+
+    Its bank groups are the low two of four Bs: bits 7 and 16.
+    """
+    config = evolve(
+        GDDR5,
+        channels=16,
+        burst=32,
+        row=2048,
+        rows=1 << 14,
+        banks=4,
+        bank_groups=4,
+        mapping="row bank bank-group column channel bank-group:1 column:2",
+    )
+    mapping = AddressMapping(config)
+    address = 3 << 19 | 2 << 17 | 1 << 16 | 9 << 12 | 5 << 8 | 1 << 7 | 3 << 5
+    assert mapping.place(address) == Place(5, 0, 3, 2, 3, 9 << 2 | 3)
+    assert mapping.place(1 << 16).bank_group == 2
+    assert mapping.place(1 << 7).bank_group == 1
+    assert mapping.contiguous_bytes == 128
+
+
 @pytest.mark.parametrize("hashing", ["xor", "ipoly"])
 def test_a_hash_moves_channels_only(hashing: str) -> None:
     """GDDR5 of 8 channels: 3 channel bits above 6 bits of a burst, 23 bits above them."""
@@ -122,7 +145,9 @@ def test_a_hash_moves_channels_only(hashing: str) -> None:
         ({"mapping": "row bnak bank-group column channel"}, "did you mean 'bank'"),
         ({"mapping": "row bank bank-group column"}, "names 'channel' 0 times"),
         ({"mapping": "row row bank bank-group column channel"}, "names 'row' 2 times"),
-        ({"mapping": "row bank bank-group channel:1 column"}, "only the column can be cut"),
+        ({"mapping": "row bank bank-group channel:1 column"}, "channel cannot be cut"),
+        ({"mapping": "row bank bank-group column channel bank:1 bank:1"}, "comes once, below"),
+        ({"mapping": "row bank bank bank-group column channel"}, "names 'bank' 2 times"),
         ({"mapping": "row bank bank-group column channel column:9"}, "'column:6'"),
         ({"mapping": "row bank bank-group column:1 channel column"}, "comes once, below"),
         ({"banks": 3}, "dram.banks: 3 is not a power of two"),
