@@ -5,12 +5,14 @@ Two profiles of hypothesis: `quick`, unless told otherwise, and `long`, of which
 asks `tests.examples` for it.
 """
 
+import gc
 import os
 
 import pytest
 from hypothesis import settings
 
 from tests.examples import LONG, QUICK
+from tests.forked_pool import fork_workers
 
 # Of the terminal that tests are started in; readline exports them behind Python's back, and tables
 # of commands that tests start would fold.
@@ -23,6 +25,24 @@ for name, examples in (("quick", QUICK), ("long", LONG)):
         name, max_examples=examples, deadline=None, derandomize=True, print_blob=False
     )
 settings.load_profile("quick")
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what a sweep or a survey does, not of how its workers begin and end."""
+    fork_workers(monkeypatch)
+
+
+YOUNG_OBJECTS = 20_000
+"""As many new objects as Python looks for garbage among; it looks at 700, which takes a sixth of
+the tests' time."""
+
+
+def pytest_collection_finish() -> None:
+    """All tests and modules are there to stay: Python need not look for garbage among them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:

@@ -22,6 +22,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from gpusim.cli.main import main
 main()
 """
+SMALL = ("tiny", "atax", "--scale", "smoke", "--set", "workload.n=64")
 
 
 def run(*arguments, code=0):
@@ -32,7 +33,7 @@ def run(*arguments, code=0):
 
 def test_summary_and_file(tmp_path):
     path = tmp_path / "run.h5"
-    text = run("tiny", "atax", "--scale", "smoke", "--record", "intervals,walks", "-o", str(path))
+    text = run(*SMALL, "--record", "intervals,walks", "-o", str(path))
     with open_result(path) as result:
         assert result.digest in text.stdout
         assert f"{result.summary['cycles']:,}" in text.stdout
@@ -44,9 +45,7 @@ def test_summary_and_file(tmp_path):
 
 
 def test_json_is_one_object():
-    first, second = (
-        json.loads(run("tiny", "atax", "--scale", "smoke", "--json").stdout) for _ in range(2)
-    )
+    first, second = (json.loads(run(*SMALL, "--json").stdout) for _ in range(2))
     assert set(first) >= {"summary", "counters", "digest"}
     assert len(first["digest"]) == 64
     assert first["digest"] == second["digest"]
@@ -55,7 +54,7 @@ def test_json_is_one_object():
 
 def test_settings_reach_model_and_variants_stack():
     def cycles(*arguments):
-        result = run("tiny", "atax", "--scale", "smoke", "--json", *arguments)
+        result = run(*SMALL, "--json", *arguments)
         return json.loads(result.stdout)["summary"]["cycles"]
 
     base = cycles()

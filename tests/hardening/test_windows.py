@@ -1,5 +1,6 @@
 """gpusim where there is only what Windows has (tests/hardening/windows/sitecustomize.py)."""
 
+import json
 import os
 import subprocess
 import sys
@@ -19,14 +20,36 @@ scale = "smoke"
 "tlb.L1.entries" = [8, 16, 32]
 """
 
+SESSION = """
+import json, sys
+from gpusim.cli.main import main
+for sys.argv[1:] in json.loads(sys.argv[1]):
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
+"""Commands one after another, none of which fails."""
+
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks into /proc")
 
 
 def on_windows(folder: Path, *arguments: str, code: int = 0) -> str:
     """A command of gpusim; returns what it printed."""
+    return started(folder, "-m", "gpusim", *arguments, code=code)
+
+
+def session_on_windows(folder: Path, *commands: list[str]) -> str:
+    """Commands of gpusim in one process; returns what they printed."""
+    return started(folder, "-P", "-c", SESSION, json.dumps(commands))
+
+
+def started(folder: Path, *arguments: str, code: int = 0) -> str:
+    """Python where there is only what Windows has; returns what it printed."""
     places = (Path(__file__).parent / "windows", ROOT)
     done = subprocess.run(
-        [sys.executable, "-m", "gpusim", *arguments],
+        [sys.executable, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))},
         capture_output=True,
@@ -53,6 +76,7 @@ def test_what_is_missing_is_missing(tmp_path: Path):
     assert done.stdout == "None\n"
 
 
+@pytest.mark.long
 def test_a_sweep_with_two_jobs(tmp_path: Path):
     (tmp_path / "s.toml").write_text(SWEEP)
     on_windows(tmp_path, "sweep", "s.toml", "-o", "runs", "-j", "2")
@@ -64,12 +88,17 @@ def test_a_sweep_with_two_jobs(tmp_path: Path):
 
 
 def test_a_run_a_checkpoint_and_a_trace(tmp_path: Path):
-    run = ("run", "tiny", "atax", "--scale", "smoke", "--set", "workload.n=32")
-    for _ in range(2):  # the second one over the first one's file
-        on_windows(tmp_path, *run, "-o", "run.h5", "--record", "walks")
-    on_windows(tmp_path, "report", "run.h5", "-o", "report.html")
-    on_windows(tmp_path, "trace", "record", "atax", "--scale", "smoke", "-o", "trace.h5")
-    assert on_windows(tmp_path, "run", "tiny", "trace.h5")
+    small = ["--scale", "smoke", "--set", "workload.n=32"]
+    run = ["run", "tiny", "atax", *small, "-o", "run.h5", "--record", "walks"]
+    printed = session_on_windows(
+        tmp_path,
+        run,
+        run,  # over the file of the first one
+        ["report", "run.h5", "-o", "report.html"],
+        ["trace", "record", "atax", *small, "-o", "trace.h5"],
+        ["run", "tiny", "trace.h5"],
+    )
+    assert printed.count(" cycles") >= 3
     assert gpusim.open_result(tmp_path / "run.h5").summary["cycles"] > 0
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import runpy
 import sys
 from pathlib import Path
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["gpusim.cli.main"])
+from tests.forked_pool import FORKS
 
 
 def forked_command(*arguments: str) -> str:
@@ -19,6 +18,11 @@ def forked_command(*arguments: str) -> str:
 def forked_python(text: str) -> str:
     """What ``python -c text`` prints in the current folder."""
     return _forked(_python, text)
+
+
+def forked_script(path: Path) -> str:
+    """What ``python path`` prints in the current folder."""
+    return _forked(_script, str(path))
 
 
 def _forked(target: object, *arguments: str) -> str:
@@ -50,3 +54,7 @@ def _command(*arguments: str) -> None:
 def _python(text: str) -> None:
     sys.path.insert(0, "")
     exec(compile(text, "block", "exec"), {"__name__": "__main__"})
+
+
+def _script(path: str) -> None:
+    runpy.run_path(path, run_name="__main__")

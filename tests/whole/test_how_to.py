@@ -32,6 +32,7 @@ def test_at_least_twenty_questions_are_answered_by_something_that_runs() -> None
     assert len(found) >= 20
 
 
+@pytest.mark.long
 def test_all_answers_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ran = run_page(PAGE, False, tmp_path)

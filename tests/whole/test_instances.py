@@ -111,6 +111,7 @@ def test_all_mixes_of_star_fit() -> None:
     assert slices == [*[[3, 2, 2]] * 11, *[[2, 2, 2, 1]] * 5, [2, 2, 1, 1, 1], [2, 1, 1, 1, 1, 1]]
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_sweeps_run_each_application_alone_in_its_instance(tmp_path: Path) -> None:
     path = mix(tmp_path, "1g", "1g")
     sweep = Sweep(

@@ -10,6 +10,7 @@ from gpusim.studies.sweep.run import run_sweep
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("forked_workers")
 def test_a_pair_in_windows_stands_beside_its_shifted_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -35,6 +36,7 @@ def test_a_pair_in_windows_stands_beside_its_shifted_runs(
     assert evolve(cycles, estimates=[(value, 0.0, 1e9), (value, low, cycles.least)]).holding == 1
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_program_in_windows_stands_beside_its_truth(tmp_path: Path) -> None:
     case = sampling.Case("triad", "smoke", 12, 300, 150)
     found = sampling.compare(case, run_sweep(case.sweep, tmp_path, jobs=1))

@@ -13,6 +13,7 @@ from gpusim.studies.reproduce import Survey, catalog, claims
 from gpusim.studies.reproduce.surveys import run_survey
 from gpusim.studies.sweep.run import run_sweep
 from gpusim.studies.sweep.spec import Sweep
+from tests.forked_pool import fork_workers
 
 CLAIMS = """
 paper = "mine"
@@ -118,8 +119,10 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ran") / "runs"
     sets: dict[str, list[object]] = {"tlb.L1.entries, tlb.L1.ways": [[2, 2], [64, 4]]}
     sweep = Sweep(models="tiny", workloads=PROGRAMS, scale="smoke", set=sets, name="mine")
-    run_sweep(sweep, folder, jobs=1)
-    run_survey(Survey(model="tiny", workloads=PROGRAMS), "smoke", folder, jobs=1)
+    with pytest.MonkeyPatch.context() as patch:
+        fork_workers(patch)
+        run_sweep(sweep, folder, jobs=1)
+        run_survey(Survey(model="tiny", workloads=PROGRAMS), "smoke", folder, jobs=1)
     return folder
 
 

@@ -169,6 +169,7 @@ def test_a_damaged_characterization_is_made_again(mine, tmp_path):
     assert path.stat().st_size == whole
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_progress_of_characterizations(mine, tmp_path):
     (paper,) = papers()
     _, figure = catalog.figures_of(paper)

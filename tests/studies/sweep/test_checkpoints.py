@@ -7,6 +7,8 @@ import pytest
 import gpusim
 from gpusim.studies.sweep.spec import read_sweep
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SMALL = {"n": 64, "iterations": 2}
 
 SWEEP = """\

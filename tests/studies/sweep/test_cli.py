@@ -20,6 +20,8 @@ from gpusim.cli.main import app
 from gpusim.cli.sweep_view import show, sweep_progress
 from gpusim.studies.sweep.progress import SweepProgress
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SPEC = """
 title = "Small squares"
 models = ["tiny"]

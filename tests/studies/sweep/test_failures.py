@@ -90,6 +90,7 @@ def test_failures_tell_why_and_where(troubled: SweepResults) -> None:
     assert sorted(started.values()) == [1] * 7 + [ATTEMPTS]
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_what_failed_is_run_again_only_if_asked(gate: Gate, folder: Path) -> None:
     sweep = small_sweep(USUAL, "tests.studies.sweep.faulty:Closed", seeds=[0])
     results = run_sweep(sweep, folder, jobs=1)

@@ -22,6 +22,8 @@ from gpusim.studies.sweep.spec import Sweep, read_sweep
 from gpusim.studies.sweep.status import look_ahead
 from gpusim.studies.sweep.worker import Facts, Failure
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SWEEP = Sweep(
     name="pair",
     models="tiny",

@@ -29,6 +29,7 @@ from gpusim.traces.recorder import record_trace
 from tests import ROOT
 from tests.quick import quick
 from tests.traces.writing import EXIT, block, header, write
+from tests.whole.forked import forked_script
 
 
 def key(
@@ -465,19 +466,13 @@ def test_own_code_without_a_source_is_refused(cell: Any) -> None:
         key_of_notebook()
 
 
-def test_classes_of_a_script_count(tmp_path: Path) -> None:
+def test_classes_of_a_script_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     script = tmp_path / "study.py"
 
     def run(text: str) -> str:
         script.write_text(text)
-        return subprocess.run(
-            [sys.executable, str(script)],
-            check=True,
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        ).stdout.strip()
+        return forked_script(script)
 
     text = HELPERS + CLASS.replace("class OfNotebook", "@policy(Slot.TLB_ARRAY, 'mine')\nclass Own")
     text = (

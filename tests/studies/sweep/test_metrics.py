@@ -16,6 +16,8 @@ from gpusim.studies.sweep.results import open_sweep
 from gpusim.studies.sweep.spec import Sweep
 from tests.studies.sweep.made_up import make_up
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 PAIR = "mask/NW_LPS"
 SPLITS = Sweep(
     name="splits",

@@ -18,6 +18,8 @@ from gpusim.studies.sweep.spec_check import SweepError
 from gpusim.views.plots import PlotError, pair_matrix
 from tests.studies.sweep.sweeping import write_spec
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SWEEP = Sweep(
     name="pairs",
     models="tiny",

@@ -17,6 +17,8 @@ from gpusim.studies.sweep.results import SweepResults, open_sweep
 from gpusim.studies.sweep.spec import Sweep
 from tests.studies.sweep.made_up import make_up
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SWEEP = Sweep(
     name="grid",
     models="tiny",

@@ -20,6 +20,8 @@ from gpusim.studies.sweep.status import SweepStatus, look_ahead, sweep_status
 from gpusim.studies.sweep.worker import Failure
 from tests.studies.sweep.made_up import make_up
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SWEEP = Sweep(
     name="sizes", models="tiny", workloads="nw", scale="smoke", set={"workload.n": [32, 48, 64]}
 )

@@ -28,6 +28,7 @@ def script():
     return module
 
 
+@pytest.mark.long
 def test_the_gallery_is_drawn(script, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "PROGRAMS", ("bfs", "nw"))
     monkeypatch.setattr(script, "DESIGNS", dict([*script.DESIGNS.items()][:2]))
