@@ -53,7 +53,9 @@ def open_result(path: str | os.PathLike[str]) -> Result:
 class Result:
     """One run.  Tables are read when they are asked for; damaged ones raise `UserError`.
 
-    Use it as a context manager, or `close` it.
+    Use it as a context manager, or `close` it.  It may be copied, pickled, and returned by a worker
+    process: one in memory travels as its bytes, one of a file as the file's path, which is opened
+    again when something is read.
 
     Attributes:
         name: its path, for messages.
@@ -66,6 +68,10 @@ class Result:
         self.digest = source.digest
         self.schema = source.schema
         self._source = source
+
+    def __reduce__(self) -> tuple[type[Result], tuple[Source]]:
+        """What was read is not copied: a copy reads it anew."""
+        return Result, (self._source,)
 
     def __enter__(self) -> Result:
         return self

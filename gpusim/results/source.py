@@ -30,6 +30,9 @@ _TABLES = ("summary", "counters", "applications", "launches", "config/origins")
 class Source:
     """A result in HDF5.  Whatever is damaged raises `UserError` when it is read.
 
+    It may be pickled and copied: one in memory as its bytes, a file as its absolute path.  The copy
+    opens its file when something is first read of it.
+
     Attributes:
         name: its path, for messages.
         schema: version of the schema that it has.
@@ -41,7 +44,8 @@ class Source:
 
     def __init__(self, file: h5py.File, name: str) -> None:
         self.name = name
-        self._file = file
+        self._file: h5py.File | None = file
+        self._copied: bytes | Path | None = None
         self._checked: set[str] = set()
         with self.reading():
             if get_text(file, "format") != FORMAT:
@@ -54,9 +58,39 @@ class Source:
                 )
             self.digest = get_text(file, "digest")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy needs.
+
+        Raises:
+            ValueError: the file is closed.
+        """
+        copied = _to_copy(self._opened()) if self._copied is None else self._copied
+        facts = {"name": self.name, "schema": self.schema, "digest": self.digest}
+        return {**facts, "copied": copied}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.name, self.schema, self.digest = state["name"], state["schema"], state["digest"]
+        self._file, self._copied, self._checked = None, state["copied"], set()
+
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        self._copied = None
+        if self._file is not None:
+            self._file.close()
+
+    def _opened(self) -> h5py.File:
+        """The file, of a copy from when it is first asked for.
+
+        Raises:
+            ValueError: it is closed.
+            UserError: the file that a copy is of is gone, or is another result now.
+        """
+        if self._copied is not None:
+            self._file = _open_copied(self._copied, self.digest)
+            self._copied = None
+        if not self._file:
+            raise ValueError(f"{self.name} is closed")
+        return self._file
 
     @contextmanager
     def reading(self) -> Iterator[h5py.File]:
@@ -66,10 +100,9 @@ class Source:
             UserError: the file is damaged.
             ValueError: it is closed.
         """
-        if not self._file:
-            raise ValueError(f"{self.name} is closed")
+        file = self._opened()
         with untrusted(self.name):
-            yield self._file
+            yield file
 
     def has(self, group: str) -> bool:
         """Whether it has a group, or a column of one, which older files may lack."""
@@ -110,7 +143,7 @@ class Source:
         """A table's columns must be as long as each other; looked at once."""
         if group in self._checked or not (group in _TABLES or group.startswith("tables/")):
             return
-        columns = [one for one in self._file[group].values() if is_column(one)]
+        columns = [one for one in self._opened()[group].values() if is_column(one)]
         lengths = {one.shape[:1] for one in columns}
         if len(lengths) != 1 or () in lengths:
             raise ValueError(f"the columns of {group!r} are not of one length")
@@ -142,3 +175,32 @@ def open_source(path: Path) -> Source:
 def _looks_like_hdf5(path: Path) -> bool:
     with path.open("rb") as stream:
         return stream.read(8) == b"\x89HDF\r\n\x1a\n"
+
+
+def _to_copy(file: h5py.File) -> bytes | Path:
+    """What a copy of an open file is opened from: its bytes if it is in memory, else its path."""
+    if file.driver != "core":
+        return Path(file.filename).absolute()
+    file.flush()
+    return bytes(file.id.get_file_image())
+
+
+def _open_copied(copied: bytes | Path, digest: str) -> h5py.File:
+    """Open what a copy of a result was made of.
+
+    Raises:
+        UserError: the file is gone, damaged, or holds a result of another digest.
+    """
+    if isinstance(copied, bytes):
+        return h5py.File(h5py.h5f.open_file_image(copied))
+    if not copied.exists():
+        raise UserError(
+            f"{copied} is gone: a result of a file is copied, and sent to another process, as its "
+            "path; keep the file, or let the result stay in memory (no output)"
+        )
+    with untrusted(copied):
+        file = open_hdf5(copied)
+        if get_text(file, "digest") == digest:
+            return file
+        file.close()
+    raise UserError(f"{copied} is another result than when this one was copied")
