@@ -158,8 +158,8 @@ class Metric:
         description: for the eye; ``{}`` as in the name.
         formula: how it is made.
         paths: where its counters are.
-        later: whether a counter of its formula came after digests were defined
-            (`gpusim.core.counters.count`).
+        later: whether it, or a counter of its formula (`gpusim.core.counters.count`), came after
+            digests were defined.
     """
 
     name: str
@@ -187,7 +187,7 @@ def declare_metrics(counters: type, *metrics: Metric) -> None:
         for one in metric.formula.sums:
             check_counted(f"the headline number {metric.name!r}", one, (counters,))
     _DECLARED[counters] = tuple(
-        evolve(metric, later=_is_later(metric, counters)) for metric in metrics
+        evolve(metric, later=metric.later or _is_later(metric, counters)) for metric in metrics
     )
 
 

@@ -116,6 +116,7 @@ declare_metrics(
     Passes,
     Metric("old_passes", "1", "passes", Total("passes")),
     Metric("new_conflicts", "1", "conflicts by pass", Ratio("conflicts", "passes")),
+    Metric("passes_again", "1", "passes, told later", Total("passes"), later=True),
 )
 
 
@@ -123,7 +124,7 @@ def test_counters_that_came_later_do_not_count(run: RunData) -> None:
     passes, conflicts = counter_rows("sm", 0, "atax", Passes(passes=8, conflicts=2))
     metrics = place_metrics([("sm", "sm", Passes)])
     scope = Scope(Tally([passes, conflicts]), 10, 1)
-    old, new = (
+    old, new, again = (
         SummaryValue(one.name, one.value(scope), one.unit, one.description, one.later)
         for one in metrics
     )
@@ -136,7 +137,7 @@ def test_counters_that_came_later_do_not_count(run: RunData) -> None:
             evolve(run, counters=[*run.counters, *rows], summary=[*run.summary, *numbers])
         )
 
-    assert with_these(conflicts, new) == digest(run)
+    assert with_these(conflicts, new, again) == digest(run)
     assert with_these(passes, conflicts, old, new) == with_these(passes, old)
     assert len({digest(run), with_these(passes), with_these(old)}) == 3
 

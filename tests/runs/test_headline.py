@@ -130,10 +130,11 @@ def test_walks() -> None:
 
 def test_caches() -> None:
     found = numbers(
-        rows("l1", lookups=10, hits=5)
+        rows("l1", lookups=10, hits=5, merged=2)
         + rows("l2", lookups=50, hits=30, translation_lookups=10, translation_hits=9)
     )
     assert found["l1_hit_rate"] == 0.5
+    assert found["l1_hit_rate_with_merged"] == 0.7
     assert found["l2_hit_rate"] == 0.6
     assert found["l2_translation_hit_rate"] == 0.9
     assert found["l2_data_hit_rate"] == 21 / 40

@@ -10,7 +10,12 @@ from gpusim.core.metrics import FRACTION, Metric, Ratio, Total, declare_metrics
 
 @attr.s(auto_attribs=True)
 class FirstCacheCounters:
-    """What one cache next to SMs did for one application; hits + misses = lookups."""
+    """What one cache next to SMs did for one application; hits + misses = lookups.
+
+    Two hit rates are made of it.  `hits` by `lookups` are the loads that need not wait for the L2
+    cache.  Profilers of GPUs also count a load as a hit whose line is under way, as it causes no
+    request of its own: that is (`hits` + `merged`) by `lookups`.
+    """
 
     lookups: int = count("loads that looked for their line, each counted once")
     hits: int = count("loads that found all their sectors")
@@ -30,7 +35,15 @@ class L1Counters(FirstCacheCounters):
 
 
 declare_metrics(
-    L1Counters, Metric("l1_hit_rate", FRACTION, "L1 cache hit rate", Ratio("hits", "lookups"))
+    L1Counters,
+    Metric("l1_hit_rate", FRACTION, "L1 cache hit rate", Ratio("hits", "lookups")),
+    Metric(
+        "l1_hit_rate_with_merged",
+        FRACTION,
+        "L1 cache hit rate, misses merged with one under way as hits",
+        Ratio("hits + merged", "lookups"),
+        later=True,
+    ),
 )
 
 
@@ -43,4 +56,11 @@ declare_metrics(
     SideCounters,
     Metric("{}_lookups", "1", "{} cache lookups", Total("lookups")),
     Metric("{}_hit_rate", FRACTION, "{} cache hit rate", Ratio("hits", "lookups")),
+    Metric(
+        "{}_hit_rate_with_merged",
+        FRACTION,
+        "{} cache hit rate, misses merged with one under way as hits",
+        Ratio("hits + merged", "lookups"),
+        later=True,
+    ),
 )
