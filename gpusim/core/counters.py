@@ -33,6 +33,11 @@ def falling(counters: Any) -> frozenset[str]:
     )
 
 
+def is_largest(counter: str) -> bool:
+    """Whether a counter keeps a largest value, by its name: it is no sum of what came."""
+    return counter.startswith("most_")
+
+
 @frozen
 class CounterRow:
     """One counter of one component for one application, as results store it.

@@ -12,7 +12,7 @@ from math import fsum
 
 from attrs import evolve, field, fields_dict, frozen
 
-from gpusim.core.counters import ratio
+from gpusim.core.counters import is_largest, ratio
 from gpusim.core.tally import Sum, Tally, check_counted, sum_of
 
 Number = int | float | None
@@ -172,6 +172,12 @@ class Metric:
     def value(self, scope: Scope) -> Number:
         """The number."""
         return self.formula.value(self.paths, scope)
+
+
+def made_of_largest(metric: Metric) -> bool:
+    """Whether a number is a largest value of a whole run, which parts of it do not add up to."""
+    terms = [term for one in metric.formula.sums for term in one.terms]
+    return isinstance(metric.formula, Most) or any(is_largest(term.counter) for term in terms)
 
 
 _DECLARED: dict[type, tuple[Metric, ...]] = {}

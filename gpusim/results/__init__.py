@@ -8,7 +8,10 @@ from gpusim.results.repeated_runs import bands
 from gpusim.results.result import Result, open_result
 from gpusim.results.run_data import (
     ApplicationFacts,
+    ByLaunch,
+    KernelFacts,
     LaunchFacts,
+    NumberFacts,
     Provenance,
     RunData,
     SummaryValue,
@@ -21,9 +24,12 @@ __all__ = [
     "RECORDS",
     "SCHEMA_VERSION",
     "ApplicationFacts",
+    "ByLaunch",
     "Comparison",
+    "KernelFacts",
     "LaunchFacts",
     "Life",
+    "NumberFacts",
     "Provenance",
     "Result",
     "Results",

@@ -126,8 +126,40 @@ LAUNCHES = Table(
         Column("begin", "i8", "cycle", "cycle in which it began"),
         Column("end", "i8", "cycle", "cycle in which its last block had ended"),
         Column("blocks", "i8", "1", "thread blocks"),
+        Column(
+            "work_begin",
+            "i8",
+            "cycle",
+            "cycle of its first block: after what a launch takes; older files lack it",
+        ),
     ),
 )
+
+KERNELS = Table(
+    "Kernels, in the order of their first launches; older files do not have them.",
+    (
+        _text("app", "application"),
+        _text("kernel", "name of the kernel"),
+        Column("launches", "u4", "1", "launches"),
+        Column("blocks", "i8", "1", "thread blocks of all its launches"),
+    ),
+)
+
+LAUNCH_NUMBERS = Table(
+    "Headline numbers of launches and kernels; older files do not have them.",
+    (
+        _text("name", "of the number"),
+        _text("unit", "its unit"),
+        _text("description", "what it is"),
+        Column("whole", "u1", "1", "1 where its values are counts, read back as ints"),
+    ),
+)
+
+OF_LAUNCHES = Column(
+    "of_launches", "f8", "", "(launch, number): values; not a number where one does not exist"
+)
+
+OF_KERNELS = Column("of_kernels", "f8", "", "(kernel, number): values, of all launches together")
 
 STOPS = Table(
     "Rules by which applications were to be stopped; there only if the run had some.",

@@ -119,6 +119,7 @@ def _frames(result: Result) -> Iterator[tuple[str, Iterator[pd.DataFrame]]]:
         "counters": result.counters,
         "stalls": result.stalls,
         "launches": result.launches,
+        "kernels": result.kernels,
         "applications": applications,
     }
     for name, frame in small.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -58,19 +59,21 @@ def headline_rows(result: Result) -> HeadlineTable:
         apps[app] = None
         if name not in in_stalls:
             descriptions.setdefault(name, description)
+    return HeadlineTable(tuple(apps), in_sections(descriptions), descriptions)
+
+
+def in_sections(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names of headline numbers, without those of applications, by part of a table."""
     sections: dict[str, list[str]] = {}
-    for name in descriptions:
-        sections.setdefault(_section_of(name), []).append(name)
-    return HeadlineTable(tuple(apps), sections, descriptions)
+    for name in names:
+        section = next((one for start, one in _SECTIONS.items() if name.startswith(start)), "")
+        sections.setdefault(section or "program", []).append(name)
+    return sections
 
 
 def full_name(app: str, name: str) -> str:
     """The name of an application's headline number; that of the whole run for application ""."""
     return f"{app}/{name}" if app else name
-
-
-def _section_of(name: str) -> str:
-    return next((part for prefix, part in _SECTIONS.items() if name.startswith(prefix)), "program")
 
 
 def format_quantity(value: float, unit: str) -> tuple[str, str]:

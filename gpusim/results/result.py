@@ -19,13 +19,13 @@ from gpusim.results.datasets import (
     APPLICATIONS,
     COUNTERS,
     ESTIMATES,
-    LAUNCHES,
     PROVENANCE,
     STOPS,
     WALL,
     WINDOWS,
 )
 from gpusim.results.inconsistent_file import misread
+from gpusim.results.launch_tables import kernel_frame, launch_frame, number_facts
 from gpusim.results.run_data import Provenance, WallClock
 from gpusim.results.source import Source, open_source
 from gpusim.results.views import find_view
@@ -167,8 +167,26 @@ class Result:
 
     @property
     def launches(self) -> pd.DataFrame:
-        """Kernel launches: app, launch, kernel, begin, end, blocks."""
-        return self._frame("launches", LAUNCHES)
+        """Kernel launches: app, launch, kernel, begin, end, blocks, work_begin, headline numbers.
+
+        `work_begin` is the cycle of the first block, after what a launch takes; the numbers, from
+        `cycles` on, are of what the application counted from then to `end`, NaN where one does not
+        exist.  Files of earlier versions have neither.
+        """
+        return launch_frame(self._source)
+
+    @property
+    def kernels(self) -> pd.DataFrame:
+        """Kernels: app, kernel, launches, blocks, headline numbers of all their launches together.
+
+        Counts are sums over the launches, rates are made of such sums.
+        """
+        return kernel_frame(self._source)
+
+    @cached_property
+    def launch_numbers(self) -> dict[str, tuple[str, str]]:
+        """Unit and description of each headline number of launches; empty in older files."""
+        return number_facts(self._source)
 
     @property
     def stops(self) -> pd.DataFrame:

@@ -118,6 +118,7 @@ class LaunchFacts:
         kernel: name of the kernel.
         begin, end: cycle in which it began, and in which its last block had ended.
         blocks: thread blocks.
+        work_begin: cycle from which on blocks were placed: `begin` and what a launch takes.
     """
 
     app: str
@@ -126,6 +127,44 @@ class LaunchFacts:
     begin: int
     end: int
     blocks: int
+    work_begin: int = Factory(lambda launch: launch.begin, takes_self=True)
+
+
+@frozen
+class KernelFacts:
+    """All launches of one kernel.  Fields as in `gpusim.results.datasets.KERNELS`."""
+
+    app: str
+    kernel: str
+    launches: int
+    blocks: int
+
+
+@frozen
+class NumberFacts:
+    """A number of launches.  Fields as in `gpusim.results.datasets.LAUNCH_NUMBERS`."""
+
+    name: str
+    unit: str
+    description: str
+    whole: bool
+
+
+@frozen(eq=False)
+class ByLaunch:
+    """Headline numbers of what was counted while launches ran; not a number: it does not exist.
+
+    Attributes:
+        numbers: what the columns are.
+        of_launches: (launches, numbers), in the order of `RunData.launches`.
+        kernels: in the order of their first launches.
+        of_kernels: (kernels, numbers), of all launches of each together.
+    """
+
+    numbers: Sequence[NumberFacts]
+    of_launches: NDArray[np.float64]
+    kernels: Sequence[KernelFacts]
+    of_kernels: NDArray[np.float64]
 
 
 @frozen
@@ -173,6 +212,7 @@ class RunData:
         stops: what became of the stop rules, if there were any.
         estimates: where numbers are estimated, what is known of each headline number.
         windows: what they were estimated from.
+        by_launch: headline numbers of launches and kernels; None: they were not made.
     """
 
     provenance: Provenance
@@ -191,6 +231,7 @@ class RunData:
     stops: Sequence[Stop] = ()
     estimates: Sequence[EstimateFacts] = ()
     windows: Sequence[WindowFacts] = ()
+    by_launch: ByLaunch | None = None
 
     @state_sums.validator
     def _check_shape(self, _: Attribute[Any], sums: NDArray[np.int64]) -> None:

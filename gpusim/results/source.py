@@ -23,7 +23,7 @@ from gpusim.files.hdf5 import (
 from gpusim.files.opening import open_hdf5
 from gpusim.results.datasets import FORMAT, SCHEMA_VERSION
 
-_TABLES = ("summary", "counters", "applications", "launches", "config/origins")
+_TABLES = ("summary", "counters", "applications", "launches", "kernels", "config/origins")
 """Groups whose columns have a row for the same things; so have event tables."""
 
 

@@ -74,6 +74,20 @@ def _headline(
     yield SummaryValue("cycles", cycles, "cycles", "length of the run")
     yield SummaryValue("core_clock", hertz, "Hz", "core clock, the unit of cycles")
     yield SummaryValue("time", cycles / hertz, "s", "simulated time")
+    yield from counted_numbers(metrics, scope, sums, states)
+
+
+def counted_numbers(
+    metrics: Sequence[Metric], scope: Scope, sums: NDArray[np.int64], states: Mapping[str, str]
+) -> Iterator[SummaryValue]:
+    """The headline numbers that are made of counters, and those of the states of warps.
+
+    Args:
+        metrics: what the components of the machine declare.
+        scope: what they are made of.
+        sums: (states,) warp-cycles.
+        states: names of the states, with the family of each.
+    """
     scope = _with_instructions(scope, metrics)
     for metric in metrics:
         number, _ = _evaluate(metric, scope)

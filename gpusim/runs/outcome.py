@@ -11,7 +11,7 @@ from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.load import LoadedModel
 from gpusim.core.stop import Stop
 from gpusim.core.version import __version__
-from gpusim.hardware.sm.block_scheduler import BlockScheduler
+from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
 from gpusim.machine import Machine
 from gpusim.results.run_data import (
     ApplicationFacts,
@@ -22,6 +22,7 @@ from gpusim.results.run_data import (
 )
 from gpusim.runs.checkpoint import Replay
 from gpusim.runs.headline import StateSums, broken_formulas, headline
+from gpusim.runs.launch_numbers import LaunchNumbers
 from gpusim.runs.options import RunOptions
 from gpusim.runs.skipping import SkipFirst, skip_warnings
 from gpusim.runs.warnings import warnings_of
@@ -53,6 +54,7 @@ def run_data(
     ended: Ended,
     stops: Sequence[Stop],
     pace: SkipFirst | MeasuringPace | Replay | None,
+    numbers: LaunchNumbers,
 ) -> RunData:
     """The facts of a run whose machine has drained.
 
@@ -61,6 +63,7 @@ def run_data(
         ended: what was run.
         stops: what became of the rules by which applications are stopped.
         pace: what was executed without a clock; None: nothing.
+        numbers: what was counted while launches ran.
     """
     counters = list(machine.first_run_rows())
     apps = range(len(machine.tenants))
@@ -69,6 +72,7 @@ def run_data(
     applications = _applications(machine)
     cycles = max(application.end for application in applications)
     model, workload = ended.model, ended.workload
+    records = _records(machine)
     return RunData(
         provenance=_provenance(ended, stops, pace),
         config_toml=model.to_toml(),
@@ -86,7 +90,7 @@ def run_data(
         states=machine.states,
         state_sums=sums,
         applications=applications,
-        launches=_launches(machine),
+        launches=[_launch(machine, record) for record in records],
         wall=WallClock.since(ended.started),
         warnings=[
             *map(str, stops),
@@ -98,6 +102,7 @@ def run_data(
         ],
         families=machine.families,
         stops=stops,
+        by_launch=numbers.by_launch([(record.app, record.index) for record in records]),
     )
 
 
@@ -160,18 +165,19 @@ def _first_warps(machine: Machine, scheduler: BlockScheduler) -> int:
     return first_run.warps if first_run else scheduler.warps_launched
 
 
-def _launches(machine: Machine) -> list[LaunchFacts]:
+def _records(machine: Machine) -> list[LaunchRecord]:
     """All launches, in the order in which they began."""
-    launches = [
-        LaunchFacts(
-            app=machine.names[record.app],
-            launch=record.index,
-            kernel=record.kernel,
-            begin=record.begin,
-            end=record.end,
-            blocks=record.blocks,
-        )
-        for scheduler in machine.schedulers
-        for record in scheduler.records
-    ]
-    return sorted(launches, key=lambda launch: (launch.begin, launch.app))
+    records = [record for scheduler in machine.schedulers for record in scheduler.records]
+    return sorted(records, key=lambda record: (record.begin, machine.names[record.app]))
+
+
+def _launch(machine: Machine, record: LaunchRecord) -> LaunchFacts:
+    return LaunchFacts(
+        app=machine.names[record.app],
+        launch=record.index,
+        kernel=record.kernel,
+        begin=record.begin,
+        end=record.end,
+        blocks=record.blocks,
+        work_begin=record.work_begin,
+    )

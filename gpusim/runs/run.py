@@ -17,6 +17,7 @@ from gpusim.results.result import Result
 from gpusim.runs.checkpoint import Replay
 from gpusim.runs.checkpoint.matching import replay_of
 from gpusim.runs.conservation import check_conservation, check_windows
+from gpusim.runs.launch_numbers import LaunchNumbers
 from gpusim.runs.listening import listen
 from gpusim.runs.monitor import Progress, every, now_and_then
 from gpusim.runs.monitor import sample as progress_of
@@ -110,6 +111,7 @@ class Run:
         ):
             pace = self._pace()
             machine = self._machine(pace)
+            numbers = LaunchNumbers(machine)
             finish = listen(machine, Recorder(writer, options.record))
             self._start_onlookers(machine, lines)
             stopping = Stopping(machine, parse_rules(options.until, machine.names))
@@ -123,6 +125,7 @@ class Run:
                 Ended(self.model, self.workload, options, self.observers.command_line, started),
                 stopping.stops(),
                 pace,
+                numbers,
             )
             return writer.finish(
                 sampled(data, machine, pace) if isinstance(pace, MeasuringPace) else data

@@ -41,7 +41,11 @@ from gpusim.results.datasets import (
     ESTIMATES,
     EVENTS,
     FORMAT,
+    KERNELS,
+    LAUNCH_NUMBERS,
     LAUNCHES,
+    OF_KERNELS,
+    OF_LAUNCHES,
     ORIGINS,
     PROVENANCE,
     SCHEMA_VERSION,
@@ -59,7 +63,7 @@ from gpusim.results.datasets import (
 )
 from gpusim.results.digest import digest
 from gpusim.results.result import Result, open_result
-from gpusim.results.run_data import Provenance, RunData, WallClock
+from gpusim.results.run_data import ByLaunch, Provenance, RunData, WallClock
 from gpusim.results.source import Source
 
 
@@ -243,6 +247,8 @@ def _write_run(file: h5py.File, run: RunData) -> None:
     shared = write_column(group, APPLICATION_SMS, sms)
     name_axes(shared, [group[ENTRY], add_dimension(group, "sm", sms.shape[1])])
     _write_rows(file.create_group("launches"), LAUNCHES, run.launches)
+    if run.by_launch is not None:
+        _write_by_launch(file, run.by_launch)
     if run.stops:
         _write_rows(file.create_group("stops"), STOPS, run.stops)
     if run.windows:
@@ -250,6 +256,18 @@ def _write_run(file: h5py.File, run: RunData) -> None:
         _write_rows(file.create_group("windows"), WINDOWS, run.windows)
     write_table(file.create_group("warnings"), WARNINGS, {"text": run.warnings})
     _write_record(file.create_group("wall"), WALL, run.wall)
+
+
+def _write_by_launch(file: h5py.File, told: ByLaunch) -> None:
+    _write_rows(file.create_group("kernels"), KERNELS, told.kernels)
+    group = file.create_group("launch_numbers")
+    _write_rows(group, LAUNCH_NUMBERS, told.numbers)
+    for column, what, values in (
+        (OF_LAUNCHES, "launch", told.of_launches),
+        (OF_KERNELS, "kernel", told.of_kernels),
+    ):
+        axes = [add_dimension(group, what, len(values)), group[ENTRY]]
+        name_axes(write_column(group, column, values), axes)
 
 
 def _write_stalls(group: h5py.Group, run: RunData) -> None:

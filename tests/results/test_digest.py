@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.field_facts import later_keys
+from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import (
     GpuConfig,
     L1Config,
@@ -94,6 +95,7 @@ def test_later_keys_are_those_of_the_schema_at_their_defaults() -> None:
         walk,
         L2Config(Bytes(1), 1),
         GDDR5,
+        paging=PagingConfig(),
     )
     keys = dict(later_keys(GpuConfig, without=SIDE_CACHES))
     assert {"sm.block_start", "tlb.*.merging", "walk.cache.replacement"} < keys.keys()

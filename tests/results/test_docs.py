@@ -25,7 +25,11 @@ from gpusim.results.datasets import (
     COUNTERS,
     ESTIMATES,
     EVENTS,
+    KERNELS,
+    LAUNCH_NUMBERS,
     LAUNCHES,
+    OF_KERNELS,
+    OF_LAUNCHES,
     ORIGINS,
     PROVENANCE,
     RECORDS,
@@ -58,6 +62,10 @@ GROUPS = {
     "stalls": Table("Where the cycles of all warps went.", (STATES, STATE_FAMILIES, STATE_SUMS)),
     "applications": Table(APPLICATIONS.description, (*APPLICATIONS.columns, APPLICATION_SMS)),
     "launches": LAUNCHES,
+    "kernels": KERNELS,
+    "launch_numbers": Table(
+        LAUNCH_NUMBERS.description, (*LAUNCH_NUMBERS.columns, OF_LAUNCHES, OF_KERNELS)
+    ),
     "stops": STOPS,
     "estimates": ESTIMATES,
     "windows": WINDOWS,

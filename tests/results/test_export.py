@@ -41,6 +41,7 @@ def test_tables(path: Path, result: Result, tmp_path: Path, to: str) -> None:
         "counters",
         "stalls",
         "launches",
+        "kernels",
         "applications",
         "intervals",
         "walks",
@@ -54,6 +55,9 @@ def test_tables(path: Path, result: Result, tmp_path: Path, to: str) -> None:
     assert set(files["intervals"].app) == {"atax"}
     assert files["walks"].finished.tolist() == result.table("walks").finished.tolist()
     assert files["applications"].sms.tolist() == ["0 1"]
+    for name, own in (("launches", result.launches), ("kernels", result.kernels)):
+        assert list(files[name].columns) == list(own.columns)
+        assert files[name].tlb_L1_hit_rate.tolist() == pytest.approx(own.tlb_L1_hit_rate.tolist())
 
 
 def test_numbers_as_json(path: Path, result: Result, tmp_path: Path) -> None:

@@ -50,7 +50,13 @@ def test_stalls_have_names_on_all_axes(path: Path, result: Result, engine: str) 
 
 def test_every_group_opens(path: Path, result: Result, engine: str) -> None:
     groups = ["provenance", "wall", "config", "workload", "summary", "counters", "applications"]
-    groups += ["launches", "warnings", *(f"tables/{name}" for name in result.tables)]
+    groups += [
+        "launches",
+        "kernels",
+        "launch_numbers",
+        "warnings",
+        *(f"tables/{name}" for name in result.tables),
+    ]
     for group in groups:
         with xr.open_dataset(path, group=group, engine=engine) as found:
             assert not any(str(name).startswith("phony") for name in found.sizes), group

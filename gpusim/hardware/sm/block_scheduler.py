@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import SmConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import EventLoop, Port
+from gpusim.core.engine import EventLoop, Port, Probe
 from gpusim.core.errors import UserError
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
@@ -75,7 +75,17 @@ register_policy(Slot.BLOCK_SCHEDULER, "round-robin", RoundRobinPlacement)
 
 @define
 class LaunchRecord:
-    """What became of one launch."""
+    """What became of one launch.
+
+    Attributes:
+        app: index of the application.
+        index: number of the launch within it.
+        kernel: its name.
+        blocks: that were placed.
+        begin: cycle of the launch.
+        end: cycle in which its last block had ended.
+        work_begin: cycle from which on blocks were placed: `begin` and what a launch takes.
+    """
 
     app: int
     index: int
@@ -83,6 +93,7 @@ class LaunchRecord:
     blocks: int
     begin: int
     end: int
+    work_begin: int
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -99,6 +110,10 @@ class BlockScheduler(Component):
         dispatch: warps that are started a cycle; None: one block a cycle.
         first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
         run_ended: called when a run has ended; returns the launches to run next, if any.
+
+    Attributes:
+        on_work_begin: a launch of the first run, before its first block is placed.
+        on_end: a launch of the first run that is over; of a run that is cut short, the last one.
     """
 
     path = "blocks"
@@ -127,6 +142,8 @@ class BlockScheduler(Component):
         self.warps_known = 0
         """Warps of all launches so far."""
         self.finished_at = -1
+        self.on_work_begin: Probe[[LaunchRecord]] = Probe()
+        self.on_end: Probe[[LaunchRecord]] = Probe()
         self._config = config
         self._placement = placement
         self._first_warp = first_warp
@@ -153,8 +170,9 @@ class BlockScheduler(Component):
     def end_first_run(self) -> None:
         """The first run ends in this cycle for `records` and `finished_at`; it is still going."""
         now = self.env._now
-        if self._under_way is not None:
-            self.records.append(evolve(self._under_way, end=now))
+        record = self._under_way
+        if record is not None:
+            self._keep(evolve(record, end=now, work_begin=min(record.work_begin, now)))
         self.finished_at = now
 
     def cut(self) -> None:
@@ -185,13 +203,15 @@ class BlockScheduler(Component):
                 return
             blocks = self._check(launch)
             begin = self.env._now
-            record = LaunchRecord(self.app, index, launch.name, 0, begin, begin)
+            record = LaunchRecord(self.app, index, launch.name, 0, begin, begin, begin)
             self._under_way = record
             warps = self._rooms[0].warps_of(launch)
             self.warps_known += warps * launch.blocks
-            due = begin + self._before(launch)
-            while (left := due - self.env._now) > 0:
+            record.work_begin = begin + self._before(launch)
+            while (left := record.work_begin - self.env._now) > 0:
                 yield left
+            if self.finished_at < 0 and self.on_work_begin.listeners:
+                self.on_work_begin(record)
             for sm in self._sms:
                 sm.begin_kernel(blocks, blocks * launch.shared_bytes)
             yield from self._run_launch(launch, record)
@@ -200,7 +220,13 @@ class BlockScheduler(Component):
             self._under_way = None
             if self.finished_at < 0:
                 record.end = self.env._now
-                self.records.append(record)
+                self._keep(record)
+
+    def _keep(self, record: LaunchRecord) -> None:
+        """A launch of the first run is over."""
+        self.records.append(record)
+        if self.on_end.listeners:
+            self.on_end(record)
 
     def _before(self, launch: Launch) -> int:
         """Cycles between a launch and its first block."""

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
 from gpusim.config.schema import GpuConfig
-from gpusim.core.counters import CounterRow
+from gpusim.core.counters import CounterRow, is_largest
 from gpusim.core.errors import UserError
-from gpusim.core.metrics import INSTRUCTIONS, Metric, Most
+from gpusim.core.metrics import INSTRUCTIONS, made_of_largest
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.machine import Machine
 from gpusim.results.run_data import ApplicationFacts, RunData, SummaryValue, WindowFacts
@@ -120,7 +120,7 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
     rows = list(machine.counter_rows())
     owners = np.array([names.index(row.app) if row.app else -1 for row in rows])
     shares = _shares(windows, [[span.whole for span in window.spans] for window in windows], owners)
-    largest = np.array([_is_largest(row.name) for row in rows])
+    largest = np.array([is_largest(row.name) for row in rows])
     families = dict(zip(run.states, run.families, strict=True))
 
     def whole(shares: Shares) -> Whole:
@@ -144,7 +144,7 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
 
     found = whole(shares)
     drift = _told_of_short_windows(pace, machine.config) or _told_of_drift(machine)
-    maxima = {metric.name for metric in machine.metrics if _made_of_largest(metric)}
+    maxima = {metric.name for metric in machine.metrics if made_of_largest(metric)}
     return evolve(
         run,
         summary=numbers(shares),
@@ -212,16 +212,6 @@ def _halves_of(window: Window) -> tuple[list[Snapshot], list[Snapshot]] | None:
 def _applications(run: RunData, whole: Whole) -> list[ApplicationFacts]:
     ends = whole.cycles.tolist()
     return [evolve(one, end=end) for one, end in zip(run.applications, ends, strict=True)]
-
-
-def _is_largest(counter: str) -> bool:
-    """Whether a counter keeps a largest value."""
-    return counter.startswith("most_")
-
-
-def _made_of_largest(metric: Metric) -> bool:
-    terms = (term for one in metric.formula.sums for term in one.terms)
-    return isinstance(metric.formula, Most) or any(_is_largest(term.counter) for term in terms)
 
 
 def _facts(windows: Sequence[Window], names: Sequence[str]) -> Iterator[WindowFacts]:

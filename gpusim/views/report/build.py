@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from gpusim.files.whole_files import whole_file
 from gpusim.results.inconsistent_file import misread
 from gpusim.views.report.counters import counter_tables
-from gpusim.views.report.events import kernel_table, launch_table, page_table, walk_table
+from gpusim.views.report.events import page_table, walk_table
 from gpusim.views.report.headline import answer, headline_table, tiles
+from gpusim.views.report.launches import kernel_numbers, kernel_table, launch_table
 from gpusim.views.report.machine import machine_facts
 from gpusim.views.report.picture import missing_records, timeline_picture
 from gpusim.views.report.stalls import stall_bars, stall_table
@@ -74,6 +75,7 @@ def _rendered(result: Result, template: Template) -> str:
         walks=walk_table(result),
         headline=headline_table(result),
         kernels=kernel_table(result),
+        kernel_numbers=kernel_numbers(result),
         launches=launch_table(result),
         facts=machine_facts(result.config_toml),
         config=result.config_toml,

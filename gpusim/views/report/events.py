@@ -1,4 +1,4 @@
-"""Tables of recorded events: pages, walks; and of kernel launches."""
+"""Tables of recorded events: pages and walks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 PAGES = 20
 WALKS = 20
-LAUNCHES = 200
 """Rows that the tables have at most."""
 
 
@@ -91,57 +90,6 @@ def walk_table(result: Result) -> Table | None:
         ),
         plain(rows),
         rest_note(len(rows), result.tables["walks"], "walks") if rows else "There were none.",
-    )
-
-
-def kernel_table(result: Result) -> Table:
-    """Kernels, those first that took longest in all."""
-    launches = result.launches.assign(cycles=lambda frame: frame.end - frame.begin)
-    kernels = launches.groupby(["app", "kernel"], sort=False).agg(
-        launches=("launch", "size"),
-        blocks=("blocks", "sum"),
-        cycles=("cycles", "sum"),
-        mean=("cycles", "mean"),
-        longest=("cycles", "max"),
-    )
-    kernels = kernels.sort_values("cycles", ascending=False, kind="stable").reset_index()
-    rows: list[Row] = [
-        (
-            kernel["kernel"],
-            kernel["app"],
-            *(whole(kernel[name]) for name in ("launches", "blocks", "cycles", "mean", "longest")),
-        )
-        for kernel in kernels.to_dict("records")
-    ]
-    return Table(
-        "Kernels",
-        ("kernel", "application"),
-        ("launches", "thread blocks", "cycles in all", "mean cycles", "longest"),
-        plain(rows),
-    )
-
-
-def launch_table(result: Result) -> Table:
-    """The first kernel launches."""
-    launches = result.launches.head(LAUNCHES)
-    rows: list[Row] = [
-        (
-            launch["kernel"],
-            launch["app"],
-            str(launch["launch"]),
-            whole(launch["begin"]),
-            whole(launch["end"]),
-            whole(launch["end"] - launch["begin"]),
-            whole(launch["blocks"]),
-        )
-        for launch in launches.to_dict("records")
-    ]
-    return Table(
-        "Launches, as they began",
-        ("kernel", "application"),
-        ("number", "first cycle", "end", "cycles", "thread blocks"),
-        plain(rows),
-        rest_note(len(rows), len(result.launches), "launches"),
     )
 
 

@@ -189,12 +189,34 @@ def test_kernels_and_launches(result: Result, page: Element) -> None:
     launches = result.launches
     _, *body = table(page, "Kernels")
     assert sum(as_int(row[2]) for row in body) == len(launches)
-    assert sum(as_int(row[4]) for row in body) == (launches.end - launches.begin).sum()
+    assert sum(as_int(row[4]) for row in body) == launches.cycles.sum()
     _, *body = folded(page, "Launches")
-    assert [[row[0], row[1], *map(as_int, row[2:])] for row in body] == [
-        [one.kernel, one.app, one.launch, one.begin, one.end, one.end - one.begin, one.blocks]
+    assert [[row[0], row[1], *map(as_int, row[2:7])] for row in body] == [
+        [one.kernel, one.app, one.launch, one.work_begin, one.end, one.cycles, one.blocks]
         for one in launches.itertuples()
     ]
+
+
+def test_headline_numbers_of_kernels_and_launches(result: Result, page: Element) -> None:
+    header, *body = folded(page, "Launches")
+    for row, launch in zip(body, result.launches.to_dict("records"), strict=True):
+        told = dict(zip(header, row, strict=True))
+        assert told["L1 TLB hits"] == percent_of(launch["tlb_L1_hit_rate"])
+        assert as_int(told["page walks"]) == launch["walks"]
+    header, *body = table(page, "Kernels")
+    kernels = result.kernels.set_index(["app", "kernel"])
+    for row in body:
+        told = dict(zip(header, row, strict=True))
+        kernel = kernels.loc[(told["application"], told["kernel"])]
+        assert told["L2 TLB hits"] == percent_of(kernel.tlb_L2_hit_rate)
+        assert as_int(told["launches"]) == kernel.launches
+    _, *rows = folded(page, "All headline numbers by kernel")
+    walks = next(row[1:] for row in rows if row[0] == "page walks")
+    assert sum(map(as_int, walks)) == kernels.walks.sum()
+
+
+def percent_of(share: float) -> str:
+    return "–" if math.isnan(share) else f"{share * 100:.1f} %"
 
 
 def test_counters_add_up(result: Result, page: Element) -> None:
