@@ -11,7 +11,16 @@ from attrs import evolve
 
 from gpusim.core.counters import CounterRow
 from gpusim.core.states import State, families, state_names
-from gpusim.results import ApplicationFacts, LaunchFacts, Provenance, RunData, WallClock
+from gpusim.results import (
+    ApplicationFacts,
+    ByLaunch,
+    KernelFacts,
+    LaunchFacts,
+    NumberFacts,
+    Provenance,
+    RunData,
+    WallClock,
+)
 from gpusim.runs.headline import StateSums, headline
 from tests.results.placed import metrics_of_rows
 
@@ -78,8 +87,17 @@ def make_run(**changes: Any) -> RunData:
         state_sums=make_sums(),
         applications=applications,
         launches=(
-            LaunchFacts("atax", 0, "atax_kernel1", 0, 400, 4),
-            LaunchFacts("atax", 1, "atax_kernel2", 400, 1000, 4),
+            LaunchFacts("atax", 0, "atax_kernel1", 0, 400, 4, work_begin=10),
+            LaunchFacts("atax", 1, "atax_kernel2", 400, 1000, 4, work_begin=410),
+        ),
+        by_launch=ByLaunch(
+            (
+                NumberFacts("cycles", "cycles", "length", whole=True),
+                NumberFacts("l1_hit_rate", "fraction", "L1 cache hit rate", whole=False),
+            ),
+            np.array([[390, 0.5], [590, np.nan]]),
+            (KernelFacts("atax", "atax_kernel1", 1, 4), KernelFacts("atax", "atax_kernel2", 1, 4)),
+            np.array([[390, 0.5], [590, np.nan]]),
         ),
         wall=WallClock(1.5, "2024-05-01T12:00:00+00:00", "host", "Linux", 2),
     )

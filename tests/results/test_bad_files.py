@@ -40,7 +40,9 @@ def read_all(path: Path) -> list[Any]:
             result.summary_descriptions,
             result.stall_sums.to_dict(),
             result.counters.to_dict(),
-            result.launches.to_dict(),
+            result.launches.fillna(-1).to_dict(),
+            result.kernels.fillna(-1).to_dict(),
+            result.launch_numbers,
             result.applications.to_dict(),
             {name: result.table(name).to_dict() for name in result.tables},
         ]
@@ -91,6 +93,15 @@ def test_missing_parts(path: Path, part: str) -> None:
     with h5py.File(path, "r+") as file:
         del file[part]
     with pytest.raises(UserError, match=r"run\.h5 is damaged: .*"):
+        read_all(path)
+
+
+@pytest.mark.parametrize("part", ["of_launches", "of_kernels"])
+def test_numbers_of_other_launches(path: Path, part: str) -> None:
+    with h5py.File(path, "r+") as file:
+        del file[f"launch_numbers/{part}"]
+        file[f"launch_numbers/{part}"] = [[1.0, 2.0]]
+    with pytest.raises(UserError, match=rf"{part} is not of 2 by 2 numbers"):
         read_all(path)
 
 

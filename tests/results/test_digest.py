@@ -67,6 +67,10 @@ SAME: dict[str, Callable[[RunData], dict[str, Any]]] = {
     "order of keys": lambda _: {
         "config_toml": '[tlb.L1]\nscope = "sm"\nentries = 64\n[sm]\ncount = 2\n'
     },
+    "numbers of launches": lambda _: {"by_launch": None},
+    "what a launch takes": lambda run: {
+        "launches": [evolve(one, work_begin=one.begin) for one in run.launches]
+    },
     "byte order": lambda run: {"state_sums": run.state_sums.astype(">i8")},
     "later keys that are not used": lambda run: {
         "config_toml": run.config_toml.replace("entries", 'replacement = "lru"\nentries')

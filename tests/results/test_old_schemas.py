@@ -29,6 +29,7 @@ from gpusim.results import (
     open_results,
     slowest_requests,
 )
+from gpusim.views.report import html_report
 
 DATA = Path(__file__).parent / "data"
 FILES = {"schema-1": 1, "schema-1-workload": 1, "schema-2": 2}
@@ -95,6 +96,12 @@ def test_numbers(old: Result) -> None:
         "tlb_L2",
     ]
     assert old.launches.kernel.tolist() == ["atax_kernel1", "atax_kernel2"]
+    columns = ["app", "launch", "kernel", "begin", "end", "blocks"]
+    assert old.launches.columns.tolist() == columns, "numbers of launches came later"
+    assert old.kernels.columns.tolist() == ["app", "kernel", "launches", "blocks"]
+    assert old.kernels.launches.tolist() == [1, 1]
+    assert old.launch_numbers == {}
+    assert "All headline numbers by kernel" not in html_report(old)
     assert old.applications.to_dict("records") == [
         {
             "name": "atax",

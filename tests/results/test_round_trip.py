@@ -91,7 +91,7 @@ def test_runs_in_memory_do_not_meet(run: RunData) -> None:
 
 
 def test_empty_run(run: RunData, tmp_path: Path) -> None:
-    bare = evolve(run, origins={}, summary=(), counters=(), launches=())
+    bare = evolve(run, origins={}, summary=(), counters=(), launches=(), by_launch=None)
     with ResultWriter(tmp_path / "bare.h5") as writer, writer.finish(bare) as result:
         assert result.summary == {}
         assert len(result.counters) == len(result.launches) == 0
@@ -129,7 +129,8 @@ def test_every_dataset_tells_unit_and_meaning(run: RunData, tmp_path: Path) -> N
                 return  # the name of an axis: nothing is stored
             seen.append(name)
             assert "long_name" in item.attrs
-            mixed = item.name.endswith("/value")  # a unit in each row
+            mixed = item.name.endswith(("/value", "/of_launches", "/of_kernels"))
+            # A unit in each row, or of each number, is a column of its own.
             assert ("units" in item.attrs) == (item.dtype.kind != "S" and not mixed)
             assert all(len(axis) == 1 for axis in item.dims) or item.is_scale
             assert item.compression == "gzip"
@@ -184,6 +185,23 @@ def test_unknown_tables_and_columns(run: RunData) -> None:
         result.table("walk")
     with pytest.raises(UserError, match="no column of walks 'vpm'; did you mean 'vpn'"):
         result.table("walks", columns=["vpm"])
+
+
+def test_launches_and_kernels_have_their_numbers(result: Result) -> None:
+    launches = result.launches
+    assert launches.work_begin.tolist() == [10, 410]
+    assert launches.cycles.tolist() == [390, 590]
+    assert launches.cycles.dtype == np.int64
+    assert launches.l1_hit_rate.tolist() == [0.5, pytest.approx(math.nan, nan_ok=True)]
+    assert result.kernels.to_dict("records")[0] == {
+        "app": "atax",
+        "kernel": "atax_kernel1",
+        "launches": 1,
+        "blocks": 4,
+        "cycles": 390,
+        "l1_hit_rate": 0.5,
+    }
+    assert result.launch_numbers["l1_hit_rate"] == ("fraction", "L1 cache hit rate")
 
 
 def test_a_closed_result_says_so(run: RunData, tmp_path: Path) -> None:

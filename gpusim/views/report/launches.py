@@ -29,7 +29,7 @@ _SHOWN = {
     "l1_hit_rate": "L1 hits",
     "l2_hit_rate": "L2 hits",
     "walks": "page walks",
-    "share_translation": "share of translation",
+    "share_translation": "translation",
 }
 """Patterns of the numbers that stand in the rows of kernels and launches, and their headings."""
 
