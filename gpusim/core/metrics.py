@@ -129,6 +129,15 @@ class Ratio(_Pair):
 
 
 @frozen
+class RatioIfCounted(_Pair):
+    """One sum by another one, for a part that is 0 only where the machine does not count it."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        part = _total(paths, self.part, scope)
+        return ratio(part, _total(paths, self.whole, scope)) if part else None
+
+
+@frozen
 class MeanRatio(_Pair):
     """The mean of the ratios of the instances that have one."""
 

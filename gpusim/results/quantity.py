@@ -19,6 +19,7 @@ _SECTIONS = {
     "concurrent_walks": "translation",
     "l1_": "caches",
     "l2_": "caches",
+    "shared_": "caches",
     "fbt_": "caches",
     "probes_": "caches",
     "dram_": "DRAM",

@@ -140,6 +140,20 @@ def test_caches() -> None:
     assert found["l2_data_hit_rate"] == 21 / 40
 
 
+def test_passes_by_lanes() -> None:
+    found = numbers(
+        rows("sm", 0, memory_instructions=8, l1_passes=20, l1_conflicts=5)
+        + rows("sm", 1, memory_instructions=2, l1_passes=5, l1_conflicts=0)
+        + rows("sm", 0, shared_passes=12, shared_conflicts=9)
+    )
+    assert found["l1_passes_per_instruction"] == 2.5
+    assert found["l1_conflict_share"] == 0.2
+    assert found["shared_conflict_share"] == 0.75
+    without = numbers(rows("sm", memory_instructions=8, l1_passes=0, l1_conflicts=0))
+    assert "l1_passes_per_instruction" not in without
+    assert "l1_conflict_share" not in without
+
+
 def test_page_table_reads_by_level() -> None:
     found = numbers(
         rows("page_table/level1", l2_lookups=10, l2_hits=9, l2_bypassed=0)

@@ -6,7 +6,16 @@ import attr
 
 from gpusim.core.counters import count
 from gpusim.core.law import Law, laws_of
-from gpusim.core.metrics import INSTRUCTIONS, Metric, PerCycle, Ratio, Total, declare_metrics
+from gpusim.core.metrics import (
+    FRACTION,
+    INSTRUCTIONS,
+    Metric,
+    PerCycle,
+    Ratio,
+    RatioIfCounted,
+    Total,
+    declare_metrics,
+)
 
 
 @attr.s(auto_attribs=True)
@@ -54,6 +63,24 @@ declare_metrics(
         "1",
         "transactions a memory instruction",
         Ratio("transactions", "memory_instructions"),
+    ),
+    Metric(
+        "l1_passes_per_instruction",
+        "cycles",
+        "passes of the L1 cache that a memory instruction takes, by its lanes",
+        RatioIfCounted("l1_passes", "memory_instructions"),
+    ),
+    Metric(
+        "l1_conflict_share",
+        FRACTION,
+        "part of the L1 cache's passes that are conflicts of lanes",
+        Ratio("l1_conflicts", "l1_passes"),
+    ),
+    Metric(
+        "shared_conflict_share",
+        FRACTION,
+        "part of shared memory's passes that are conflicts of lanes",
+        Ratio("shared_conflicts", "shared_passes"),
     ),
 )
 
