@@ -226,7 +226,7 @@ class Sm(Component, Home):
                 elif kind == _SHARED or kind == _BARRIER:
                     now = yield self._leave(warp, port, segment, place, now)
                 else:
-                    while not self._access(warp, segment, place, started, now):
+                    while not self._access(warp, segment, kind, place, started, now):
                         now = yield STALLED
                     started += arg
                     now = yield self._issue_cycles
@@ -249,7 +249,7 @@ class Sm(Component, Home):
         if not count or (unit is None and kind == _FETCH):
             return now
         if unit is None:
-            while not self._access(warp, segment, place, first, now):
+            while not self._access(warp, segment, kind, place, first, now):
                 now = yield STALLED
             return (yield self._issue_cycles)
         last = first + count
@@ -275,7 +275,7 @@ class Sm(Component, Home):
         """An operation of a rare kind, or one that this SM has asked for."""
         kind, arg = segment.kinds[place], segment.args[place]
         if kind == _COHERENT_LOAD:
-            while not self._access(warp, segment, place, first, now):
+            while not self._access(warp, segment, kind, place, first, now):
                 now = yield STALLED
             return (yield self._issue_cycles)
         if kind == _INVALIDATE:
@@ -330,14 +330,17 @@ class Sm(Component, Home):
             self._timers.send(warp, due - now)
         return due > now
 
-    def _access(self, warp: Warp, segment: Segment, place: int, first: int, now: int) -> bool:
+    def _access(
+        self, warp: Warp, segment: Segment, op: int, place: int, first: int, now: int
+    ) -> bool:
         """Hand a memory instruction to the load/store unit; False if the warp has to wait.
 
-        It is operation number `place` of a piece of the warp's program; its transactions are those
-        from number `first` on.
+        It is operation number `place`, `op`, of a piece of the warp's program; its transactions are
+        those from number `first` on.  While the warp waits, its block may be cut: the piece has no
+        kinds of operations any more, and the warp still issues the one that it has in hand.
         """
         lsu = self.lsu
-        kind = _KIND_OF_OP[segment.kinds[place]]
+        kind = _KIND_OF_OP[op]
         if self._holds_loads and kind == _LOAD and self._held_back(warp, now):
             return False
         if lsu.full:
@@ -353,7 +356,7 @@ class Sm(Component, Home):
             sequence = warp.issued
             warp.issued += 1
         access = WarpAccess(lsu, warp, kind, sequence, now)
-        access.coherent = segment.kinds[place] == _COHERENT_LOAD
+        access.coherent = op == _COHERENT_LOAD
         count = segment.args[place]
         access.take(segment.lines, segment.sectors, first, first + count)
         counters = self._count_issue(warp, now)
