@@ -434,6 +434,9 @@ class L2Config:
         mshr_merge: requests that one MSHR can hold.
         mshr_grain: what an MSHR follows: a ``"line"``, or a ``"sector"`` of one.
         queue: requests that wait in front of a bank.
+        atomic_interval: cycles in which a bank changes a word once; the lanes of an atomic that
+            change one word take turns, and the bank looks up nothing else meanwhile.  None
+            (``"none"`` in a model): an atomic takes a lookup, whatever its lanes do.
         writes: when DRAM gets what stores and atomics change: ``"back"``: when the line leaves;
             ``"through"``: at once.
         page_table_reads: which page-table reads that wait at a bank are looked up: ``"first"``,
@@ -461,6 +464,7 @@ class L2Config:
     mshr_merge: int = 64
     mshr_grain: str = later(choice_of("line", "sector"))
     queue: int = 16
+    atomic_interval: int | None = None
     writes: str = later(choice_of("back", "through"))
     page_table_reads: str = later(choice_of("first", "in-order"))
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")

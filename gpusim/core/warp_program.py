@@ -144,7 +144,7 @@ SECTORS: Final = (1 << COVERED_SHIFT) - 1
 
 BYTES_SHIFT: Final = 2 * COVERED_SHIFT
 """Above these, stores tell the bytes that they write in other sectors, a bit each, if the L2 cache
-keeps byte masks."""
+keeps byte masks; atomics tell the most lanes that change one word, if the L2 cache takes turns."""
 
 INACTIVE: Final = -1
 """The address of a lane that takes no part in an instruction."""

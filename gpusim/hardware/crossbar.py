@@ -301,20 +301,13 @@ def request_bytes(request: MemoryRequest) -> int:
     """Bytes of a packet towards the L2 cache."""
     if request.kind == _LOAD or request.kind == _WALK:
         return _HEADER_BYTES
-    return SECTOR_BYTES * request.sectors.bit_count()
-
-
-def request_bytes_beside_covered(request: MemoryRequest) -> int:
-    """Bytes of a packet towards the L2 cache, where stores also have a mask of covered sectors."""
-    if request.kind == _LOAD or request.kind == _WALK:
-        return _HEADER_BYTES
     return SECTOR_BYTES * (request.sectors & SECTORS).bit_count()
 
 
 def reply_bytes(request: MemoryRequest) -> int:
     """Bytes of a packet back to an SM."""
     if request.kind == _LOAD or request.kind == _ATOMIC:
-        return SECTOR_BYTES * request.sectors.bit_count()
+        return SECTOR_BYTES * (request.sectors & SECTORS).bit_count()
     return _HEADER_BYTES
 
 

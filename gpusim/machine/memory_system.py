@@ -46,7 +46,6 @@ from gpusim.hardware.crossbar import (
     by_sm,
     reply_bytes,
     request_bytes,
-    request_bytes_beside_covered,
 )
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import Route, route
@@ -103,7 +102,7 @@ class MemorySystem:
             self._network_site("requests"),
             Ways(len(sms), banks, more=entry, longer=there),
             self._link_of(),
-            request_bytes_beside_covered if config.knows_covered else request_bytes,
+            request_bytes,
         )
         back = domain.partitions.ways_back(sms, domain.banks)
         ahead = config.l2.latency.cycles(config.clock)

@@ -14,7 +14,7 @@ from gpusim.core.mshr import Mshrs
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.signals import Signals
 from gpusim.core.states import State
-from gpusim.core.warp_program import SECTORS
+from gpusim.core.warp_program import BYTES_SHIFT, SECTORS
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.bank_site import BankSite
 from gpusim.hardware.cache.dram_misses import WRITEBACK_BUFFER
@@ -27,6 +27,8 @@ from gpusim.hardware.cache.sector_places import SectorPlaces
 _LOAD: Final = int(Kind.LOAD)
 _STORE: Final = int(Kind.STORE)
 _WALK: Final = int(Kind.WALK)
+_ATOMIC: Final = int(Kind.ATOMIC)
+_REDUCE: Final = int(Kind.REDUCE)
 _L2: Final = int(State.L2)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 
@@ -76,6 +78,9 @@ class L2Bank(Component):
         self._link = site.link
         self._replies = site.replies
         self._ports = config.ports
+        self._atomic_interval = config.atomic_interval or 0
+        self._changes_until = 0
+        """When the atomic has changed its words that keeps the bank from other lookups."""
         self.through = config.writes == "through"
         self._in_order = config.page_table_reads == "in-order"
         self._left = 0
@@ -154,6 +159,8 @@ class L2Bank(Component):
         """Start this cycle's lookups; returns when there may be more (`NEVER`: a wake-up comes)."""
         walks, link = self.requests, self._link
         now = self.env._now
+        if self._changes_until > now:
+            return self._changes_until
         if self._in_order and walks.ready <= now:
             return self._look_up_in_order(now)
         while self._left and walks.ready <= now:
@@ -235,11 +242,22 @@ class L2Bank(Component):
         else:
             return False
         counters.lookups += 1
+        if self._atomic_interval and _is_atomic(kind):
+            self._take_turns(request, counters)
         if kind != _LOAD:
             self._count_kind(request, counters, not missing)
         if self.on_lookup.listeners:
             self.on_lookup(request.depth, app, not missing, self.env._now)
         return True
+
+    def _take_turns(self, request: MemoryRequest, counters: L2Counters) -> None:
+        """The lanes of an atomic change their words, one lane of a word at a time."""
+        turns = request.sectors >> BYTES_SHIFT
+        busy = turns * self._atomic_interval - 1
+        if busy > 0:
+            self._left = 1  # of which this lookup takes one
+            self._changes_until = self.env._now + 1 + busy
+            counters.atomic_cycles += busy
 
     def _count_kind(self, request: MemoryRequest, counters: L2Counters, hit: bool) -> None:
         """Count a lookup that is not a plain load."""
@@ -332,6 +350,11 @@ class L2Bank(Component):
 def _writes(kind: int) -> bool:
     """Whether requests of this kind change their line."""
     return kind != _LOAD and kind != _WALK
+
+
+def _is_atomic(kind: int) -> bool:
+    """Whether requests of this kind are atomics."""
+    return kind == _ATOMIC or kind == _REDUCE
 
 
 def _is_asked(request: MemoryRequest) -> bool:

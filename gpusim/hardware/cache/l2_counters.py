@@ -27,6 +27,11 @@ class L2Counters:
     merge_list_full: int = count(
         "of these, because the MSHR of its line or sector had no room", later=True
     )
+    atomic_cycles: int = count(
+        "cycles in which lanes of atomics took turns at a word, and nothing else was looked up",
+        "cycles",
+        later=True,
+    )
     way_full: int = count("of these, because the way to DRAM was full", later=True)
 
 

@@ -20,6 +20,7 @@ from gpusim.core.warp_program import (
     Op,
     Segment,
 )
+from gpusim.hardware.sm.atomic_turns import add_turns
 from gpusim.hardware.sm.byte_masks import add_byte_masks
 from gpusim.hardware.sm.l1_passes import L1Passes
 
@@ -34,6 +35,8 @@ KIND_OF_OP: Final[dict[int, int]] = {
     int(Op.REDUCE): int(Kind.REDUCE),
 }
 """Kinds travel as plain ints: to compare members of an enum costs several times as much."""
+
+_ATOMICS = (int(Op.ATOMIC), int(Op.REDUCE))
 
 STORE: Final = int(Op.STORE)
 """Arrays are compared with an int: numpy asks the member of an enum first what it is."""
@@ -51,12 +54,14 @@ class Coalescing:
         line_bytes: line size of the L1 cache, 32 to 256.
         covered: whether stores also state which sectors they write in whole (`COVERED_SHIFT`).
         byte_masks: and which bytes of other sectors they write (`BYTES_SHIFT`).
+        atomic_turns: whether atomics state the most lanes that change one word (`BYTES_SHIFT`).
         passes: how an instruction passes through the L1 cache; None: a transaction at a time.
     """
 
     line_bytes: int
     covered: bool = False
     byte_masks: bool = False
+    atomic_turns: bool = False
     passes: L1Passes | None = None
 
     @classmethod
@@ -66,6 +71,7 @@ class Coalescing:
             int(config.l1.line),
             config.knows_covered,
             config.l2.byte_masks is True,
+            config.l2.atomic_interval is not None,
             L1Passes.of(config.l1),
         )
 
@@ -94,6 +100,9 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
     if coalescing.byte_masks:
         stores = chunk.kind[memory] == STORE
         add_byte_masks(chunk, stores, line_bytes, counts, lines, sectors)
+    if coalescing.atomic_turns:
+        atomics = np.isin(chunk.kind[memory], _ATOMICS)
+        add_turns(chunk, atomics, line_bytes, counts, (lines, sectors))
     segments = []
     first = 0
     for warp, number in enumerate(counts.sum(axis=1).tolist()):
