@@ -101,7 +101,6 @@ REFUSED = [
         | {"scalar.tlb.entries": 8, "scalar.tlb.ways": 8},
         "nothing is translated at an SM",
     ),
-    ("apu-hsa+vc", {"l2.hash": "xor"}, "a hash would part the names of a line among banks"),
 ]
 
 

@@ -33,7 +33,7 @@ BREAKS: dict[str, Break] = {
     "l2: fills = 3, but misses that were not merged = 2": lambda m: more(
         m.systems[0].banks[0].counters[0], "fills"
     ),
-    "transactions = 3, but L1 lookups + stores and atomics = 2": lambda m: more(
+    "transactions = 3, but L1 lookups + coherent loads + stores and atomics = 2": lambda m: more(
         m.sms[0].counters[0], "transactions"
     ),
     "DRAM writes = 1, but L2 write-backs = 0": lambda m: more(
