@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
+from typing import ClassVar
 
 from attrs import evolve, field, fields_dict, frozen
 
@@ -43,7 +44,13 @@ class Scope:
 
 
 class Formula(ABC):
-    """How a number is made of counters."""
+    """How a number is made of counters.
+
+    Attributes:
+        pooled: whether it takes all instances together, so that their sums are all that it needs.
+    """
+
+    pooled: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -70,6 +77,8 @@ class _Single(Formula):
 class Total(_Single):
     """A sum over all instances."""
 
+    pooled = True
+
     def value(self, paths: Sequence[str], scope: Scope) -> Number:
         return _total(paths, self.counters, scope)
 
@@ -77,6 +86,8 @@ class Total(_Single):
 @frozen
 class PerCycle(_Single):
     """A sum over all instances by the cycles of the run: a rate, or a mean over time."""
+
+    pooled = True
 
     def value(self, paths: Sequence[str], scope: Scope) -> Number:
         return ratio(_total(paths, self.counters, scope), scope.cycles)
@@ -86,6 +97,8 @@ class PerCycle(_Single):
 class GigabytesPerSecond(_Single):
     """Counters of bytes, by the simulated time."""
 
+    pooled = True
+
     def value(self, paths: Sequence[str], scope: Scope) -> Number:
         moved = _total(paths, self.counters, scope)
         return ratio(moved, scope.cycles, scope.core_hertz / 1e9)
@@ -94,6 +107,8 @@ class GigabytesPerSecond(_Single):
 @frozen
 class PerKiloInstruction(_Single):
     """By a thousand warp instructions."""
+
+    pooled = True
 
     def value(self, paths: Sequence[str], scope: Scope) -> Number:
         return ratio(_total(paths, self.counters, scope), scope.instructions, 1000)
@@ -124,6 +139,8 @@ class _Pair(Formula):
 class Ratio(_Pair):
     """One sum by another one, over all instances together."""
 
+    pooled = True
+
     def value(self, paths: Sequence[str], scope: Scope) -> Number:
         return ratio(_total(paths, self.part, scope), _total(paths, self.whole, scope))
 
@@ -131,6 +148,8 @@ class Ratio(_Pair):
 @frozen
 class RatioIfCounted(_Pair):
     """One sum by another one, for a part that is 0 only where the machine does not count it."""
+
+    pooled = True
 
     def value(self, paths: Sequence[str], scope: Scope) -> Number:
         part = _total(paths, self.part, scope)

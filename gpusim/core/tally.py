@@ -88,12 +88,6 @@ class Tally:
         """Add to a counter of an instance of `path`."""
         self._values[path, counter][instance] += value
 
-    def add_all(self, other: Tally, factor: int = 1) -> None:
-        """Add what another one has, `factor` times: -1 leaves what was counted since then."""
-        for (path, counter), values in other._values.items():
-            for instance, value in values.items():
-                self.add(path, counter, instance, factor * value)
-
     def total(self, path: str, wanted: Sum) -> int | None:
         """A sum over all instances of `path`; None where one of its counters does not exist."""
         total = 0

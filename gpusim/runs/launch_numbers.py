@@ -8,24 +8,18 @@ GPU, only the application's own counters count, as for its numbers of the whole 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from attrs import define, fields_dict, frozen
+from attrs import define, frozen
 from numpy.typing import NDArray
 
-from gpusim.core.component import Component, stated_place
-from gpusim.core.metrics import Metric, Scope, made_of_largest
-from gpusim.core.tally import Tally
+from gpusim.core.metrics import Scope, made_of_largest
 from gpusim.hardware.sm.block_scheduler import LaunchRecord
 from gpusim.machine import Machine
 from gpusim.results.run_data import ByLaunch, KernelFacts, NumberFacts, SummaryValue
+from gpusim.runs.counter_reader import CounterReader
 from gpusim.runs.headline import counted_numbers
-
-_Getter = tuple[tuple[str, ...], Callable[[Any], tuple[int, ...]]]
-"""Names of counters, and what reads them of an object."""
 
 _LENGTH = (
     SummaryValue("cycles", 0, "cycles", "from the first block that could be placed to the end"),
@@ -39,13 +33,21 @@ class _Amount:
 
     Attributes:
         cycles: the moment, or how many lie between.
-        tally: the counters of which headline numbers are made.
+        counters: those of which headline numbers are made, as `CounterReader` has read them.
         states: (states,) warp-cycles.
     """
 
     cycles: int
-    tally: Tally
+    counters: NDArray[np.int64]
     states: NDArray[np.int64]
+
+    def plus(self, other: _Amount, factor: int = 1) -> _Amount:
+        """With another one together; -1 takes it away, and leaves what was counted since."""
+        return _Amount(
+            self.cycles + factor * other.cycles,
+            self.counters + factor * other.counters,
+            self.states + factor * other.states,
+        )
 
 
 @define(eq=False)
@@ -67,7 +69,7 @@ class LaunchNumbers:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._metrics = [one for one in machine.metrics if not made_of_largest(one)]
-        self._counters = _CounterReader(machine, self._metrics)
+        self._counters = CounterReader(machine, self._metrics)
         self._begun: dict[int, _Amount] = {}
         self._kernels: dict[tuple[int, str], _Kernel] = {}
         self._rows: dict[tuple[int, int], dict[str, int | float]] = {}
@@ -82,7 +84,7 @@ class LaunchNumbers:
         Args:
             order: of the launches: application and number.
         """
-        kernels = [self._numbers(one.amount) for one in self._kernels.values()]
+        kernels = [self._numbers(app, one.amount) for (app, _), one in self._kernels.items()]
         rows = [self._rows[launch] for launch in order]
         facts = [
             NumberFacts(
@@ -114,16 +116,16 @@ class LaunchNumbers:
         self._begun[record.app] = self._now(record.app)
 
     def _ends(self, record: LaunchRecord) -> None:
-        amount, before = self._now(record.app), self._begun.pop(record.app, None)
-        amount = _plus(amount, amount if before is None else before, -1)
-        self._rows[record.app, record.index] = self._numbers(amount)
+        now, before = self._now(record.app), self._begun.pop(record.app, None)
+        amount = now.plus(now if before is None else before, -1)
+        self._rows[record.app, record.index] = self._numbers(record.app, amount)
         kernel = self._kernels.get((record.app, record.kernel))
         if kernel is None:
             self._kernels[record.app, record.kernel] = _Kernel(1, record.blocks, amount)
             return
         kernel.launches += 1
         kernel.blocks += record.blocks
-        kernel.amount = _plus(kernel.amount, amount)
+        kernel.amount = kernel.amount.plus(amount)
 
     def _now(self, app: int) -> _Amount:
         """What an application has counted up to this cycle."""
@@ -131,82 +133,16 @@ class LaunchNumbers:
         states = np.array([sm.ledger.sums[app] for sm in machine.sms], np.int64).sum(axis=0)
         return _Amount(machine.env.now, self._counters.read(app), states)
 
-    def _numbers(self, amount: _Amount) -> dict[str, int | float]:
-        """The headline numbers of an amount."""
+    def _numbers(self, app: int, amount: _Amount) -> dict[str, int | float]:
+        """The headline numbers of what an application has counted."""
         machine, hertz = self._machine, self._machine.config.clock
-        scope = Scope(amount.tally, amount.cycles, hertz)
+        scope = Scope(self._counters.tally(app, amount.counters), amount.cycles, hertz)
         states = dict(zip(machine.states, machine.families, strict=True))
         numbers: dict[str, int | float] = {"cycles": amount.cycles, "time": amount.cycles / hertz}
         for value in counted_numbers(self._metrics, scope, amount.states, states):
             self._facts.setdefault(value.name, value)
             numbers[value.name] = value.value
         return numbers
-
-
-class _CounterReader:
-    """Reads the counters of which headline numbers are made.
-
-    Args:
-        machine: whose.
-        metrics: the numbers.
-    """
-
-    def __init__(self, machine: Machine, metrics: Sequence[Metric]) -> None:
-        self._shared = len(machine.tenants) == 1
-        self._machine = machine
-        self._wanted: dict[str, set[str]] = {}
-        for path, counter in _counters_of(metrics):
-            self._wanted.setdefault(path, set()).add(counter)
-        self._getters: dict[tuple[str, type], _Getter] = {}
-
-    def read(self, app: int) -> Tally:
-        """Those of an application; those of none, too, if it is the only one."""
-        tally = Tally(())
-        for component in self._machine.components():
-            path, instance = stated_place(component)
-            if path not in self._wanted:
-                continue
-            for counters in self._counted_by(component, app):
-                names, get = self._getter(path, type(counters))
-                for name, value in zip(names, get(counters), strict=True):
-                    tally.add(path, name, instance, value)
-        return tally
-
-    def _counted_by(self, component: Component, app: int) -> Iterator[object]:
-        yield from component.app_counters(app)
-        if self._shared:
-            yield from component.shared_counters()
-
-    def _getter(self, path: str, cls: type) -> _Getter:
-        """Which counters of a class are read, and how: as a tuple."""
-        found = self._getters.get((path, cls))
-        if found is None:
-            names = tuple(name for name in fields_dict(cls) if name in self._wanted[path])
-            found = self._getters[path, cls] = names, _tuple_getter(names)
-        return found
-
-
-def _tuple_getter(names: Sequence[str]) -> Callable[[Any], tuple[int, ...]]:
-    """Gets attributes as a tuple, however many there are."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda counters: tuple(getattr(counters, name) for name in names)
-
-
-def _counters_of(metrics: Sequence[Metric]) -> Iterator[tuple[str, str]]:
-    """Paths and names of the counters that numbers are made of."""
-    for metric in metrics:
-        for term in (term for one in metric.formula.sums for term in one.terms):
-            for path in (term.path,) if term.path else metric.paths:
-                yield path, term.counter
-
-
-def _plus(one: _Amount, other: _Amount, factor: int = 1) -> _Amount:
-    """Two amounts together; with -1, what was counted between two moments."""
-    tally = Tally(())
-    tally.add_all(one.tally)
-    tally.add_all(other.tally, factor)
-    return _Amount(one.cycles + factor * other.cycles, tally, one.states + factor * other.states)
 
 
 def _matrix(

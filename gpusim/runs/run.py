@@ -111,9 +111,9 @@ class Run:
         ):
             pace = self._pace()
             machine = self._machine(pace)
-            numbers = LaunchNumbers(machine)
             finish = listen(machine, Recorder(writer, options.record))
             self._start_onlookers(machine, lines)
+            numbers = LaunchNumbers(machine)
             stopping = Stopping(machine, parse_rules(options.until, machine.names))
             run_machine(machine)
             if isinstance(pace, MeasuringPace):

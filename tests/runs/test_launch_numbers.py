@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import attr
 import pytest
 
 import gpusim
+from gpusim.core.component import Component
+from gpusim.core.counters import count
+from gpusim.core.metrics import Metric, Total, declare_metrics
+from gpusim.machine import Machine
 from gpusim.results import Result
 from tests.traces.writing import EXIT, block, header, write
 
@@ -112,6 +117,35 @@ def test_digests_are_those_without_them(result: Result, program: str) -> None:
     watched = gpusim.simulate(model, gpusim.load_workload(program), record=["requests", "walks"])
     assert watched.digest == result.digest
     assert watched.launches.equals(result.launches)
+
+
+@attr.s(auto_attribs=True)
+class EchoCounters:
+    """What a part of a user's own counts."""
+
+    instructions: int = count("instructions that it has seen")
+
+
+declare_metrics(EchoCounters, Metric("echoed", "1", "instructions seen", Total("instructions")))
+
+
+class Echo(Component):
+    """Sees what all SMs have issued."""
+
+    path = name = "echo"
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def app_counters(self, app: int) -> list[object]:
+        issued = sum(sm.counters[app].instructions for sm in self._machine.sms)
+        return [EchoCounters(issued)]
+
+
+def test_a_part_that_a_user_adds_has_numbers_too(program: str) -> None:
+    result = gpusim.simulate("tiny", program, attach=lambda machine: machine.add(Echo(machine)))
+    assert result.launches.echoed.tolist() == [2 * LOADS + 1] * 3
+    assert result.kernels.echoed.tolist() == [2 * (2 * LOADS + 1), 2 * LOADS + 1]
 
 
 def test_applications_beside_each_other_have_their_own(tmp_path: Path) -> None:
