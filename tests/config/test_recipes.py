@@ -92,7 +92,7 @@ def test_some_machine_takes_every_recipe(name):
     assert any(taken(model, name) for model in MODELS)
 
 
-@pytest.mark.parametrize("model", quick(MODELS, "tiny", "a100-mig"))
+@pytest.mark.parametrize("model", quick(MODELS, "tiny"))
 def test_a_recipe_changes_what_it_says_and_nothing_else(model):
     base = plain(model)
     for name in RECIPES:

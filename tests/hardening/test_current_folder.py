@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.quick import quick
-
 ROOT = Path(__file__).parents[2]
 
 SWEEP = """
@@ -22,6 +20,8 @@ scale = "smoke"
 "workload.n" = [32]
 "tlb.L1.entries" = [8, 16]
 """
+pytestmark = pytest.mark.long
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LIBRARIES = {re.split(r"[<>=]", each)[0].replace("-", "_") for each in PROJECT["dependencies"]}
 EARLY = {
@@ -85,22 +85,19 @@ def gpusim(here: Path, started: str, *arguments: str, script: str = SCRIPT) -> N
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("started", quick(["script", "module"], "module"))
+@pytest.mark.parametrize("started", ["script", "module"])
 def test_no_process_of_a_sweep_runs_it(here: Path, started: str):
     gpusim(here, started, "sweep", "s.toml", "-o", "runs", "-j", "2")
 
 
-@pytest.mark.long
 def test_no_process_of_a_reproduction_runs_it(here: Path):
     gpusim(here, "script", "reproduce", "orch.fig6", "--scale", "smoke", "-j", "2")
 
 
-@pytest.mark.long
 def test_no_process_that_a_study_starts_runs_it(here: Path):
     gpusim(here, "script", "study", "kill-storm", "--runs", "2", "--kills", "0")
 
 
-@pytest.mark.long
 def test_own_code_there_runs_where_it_is_allowed(here: Path):
     """Last of all: what Python and the libraries have is theirs."""
     for file in here.glob("*.py"):
@@ -111,6 +108,5 @@ def test_own_code_there_runs_where_it_is_allowed(here: Path):
     gpusim(here, "module", "sweep", "s.toml", "-o", "runs", "-j", "2", "--allow-code")
 
 
-@pytest.mark.long
 def test_workers_that_a_script_starts_elsewhere_do_not_run_it(here: Path):
     gpusim(here, "script", script=FROM_PYTHON)

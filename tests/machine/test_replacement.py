@@ -56,7 +56,7 @@ def scene(config: Any) -> Run:
     return Run(config, *scripts)
 
 
-@pytest.mark.parametrize("name", [*POLICIES, OWN])
+@pytest.mark.parametrize("name", quick([*POLICIES, OWN], "lru", "srrip", OWN))
 @pytest.mark.parametrize("place", PLACES)
 def test_each_policy_in_each_place_conserves_and_repeats(place: str, name: str) -> None:
     config = change(

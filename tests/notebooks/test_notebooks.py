@@ -19,15 +19,7 @@ CLEAN = runpy.run_path(str(FOLDER / "clean.py"))
 HANGS = 900
 """Seconds after which a cell is given up."""
 
-LONG = {path.stem for path in NOTEBOOKS[1:]}
-"""All but the first: each starts a kernel, and most of them run many simulations."""
-
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-each_to_run = pytest.mark.parametrize(
-    "path",
-    [pytest.param(one, marks=[pytest.mark.long] * (one.stem in LONG)) for one in NOTEBOOKS],
-    ids=lambda path: path.stem,
-)
 
 
 def read(path: Path) -> NotebookNode:
@@ -66,7 +58,8 @@ def own_jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own_jupyter")
-@each_to_run
+@pytest.mark.long
+@each_notebook
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     notebook, folder = read(path), tmp_path / "work"
     folder.mkdir()

@@ -83,7 +83,19 @@ def check_results(run: Run, before: Arrays, after: Arrays) -> None:
             np.testing.assert_array_equal(after[name], expected)
 
 
-@pytest.mark.parametrize("run", entries("RUNS"), ids=str)
+RUNS: list[Run] = entries("RUNS")
+FIRST = {run.program: run for run in reversed(RUNS)}
+"""Of each program; its other runs are long."""
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        run if run is FIRST[run.program] else pytest.param(run, marks=pytest.mark.long)
+        for run in RUNS
+    ],
+    ids=str,
+)
 def test_a_run(run: Run) -> None:
     check(run)
 
@@ -151,7 +163,7 @@ def test_what_else_is_known_of_a_program(check: Callable[[], None]) -> None:
 
 def test_every_shipped_program_is_in_the_table() -> None:
     shipped = set(program_names()) - set(own_program_names())
-    assert shipped == {run.program for run in entries("RUNS")}
+    assert shipped == set(FIRST)
     assert {name for table in TABLES for name in table.IN_STEP} <= shipped
 
 

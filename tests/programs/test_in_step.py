@@ -14,6 +14,7 @@ from gpusim.programs.kernel_function import KernelLaunch
 from gpusim.workloads.sampling import SampledLaunch
 from gpusim.workloads.workload import load_workload
 from tests.programs.test_contract import TABLES
+from tests.quick import quick
 
 WARP = 32
 PROGRAMS = {name: values for table in TABLES for name, values in table.IN_STEP.items()}
@@ -79,7 +80,7 @@ def compare(application: Any, kernel: Kernel | KernelLaunch) -> None:
     after.restore()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", quick(PROGRAMS, *[*PROGRAMS][::3]))
 def test_in_step_and_one_by_one_are_the_same(name: str) -> None:
     (spec,) = load_workload(name, "smoke", overrides=PROGRAMS[name]).applications
     application = spec.start()

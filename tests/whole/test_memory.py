@@ -8,7 +8,13 @@ import tracemalloc
 import pytest
 
 from gpusim.core.engine.environment import Environment
+from tests.quick import quick
 from tests.whole.running import run
+
+MACHINES = [
+    *("tiny", "a100", "a100-mig", "v100"),
+    *("maxwell-mask mask", "apu-hsa vc-opt", "apu-hsa l1-vc-32"),
+]
 
 
 def peak_bytes(workload: str, **parameters: object) -> int:
@@ -35,7 +41,7 @@ def test_longer_warps() -> None:
 
 @pytest.mark.parametrize(
     "machine",
-    ["tiny", "a100", "a100-mig", "v100", "maxwell-mask mask", "apu-hsa vc-opt", "apu-hsa l1-vc-32"],
+    quick(MACHINES, "tiny", "apu-hsa vc-opt"),
 )
 def test_a_machine_that_has_run_is_gone(machine: str) -> None:
     model, *variants = machine.split()

@@ -26,7 +26,6 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
-from tests.quick import quick
 from tests.whole.forked import forked_command, forked_python
 from tests.whole.running import command
 
@@ -128,7 +127,8 @@ def run_page(page: str, long: bool, folder: Path) -> int:
     return ran
 
 
-@pytest.mark.parametrize("page", quick(PAGES, "guide.md"))
+@pytest.mark.long
+@pytest.mark.parametrize("page", PAGES)
 def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_page(page, False, tmp_path) >= 3, f"{page} has no more examples"

@@ -10,6 +10,7 @@ from gpusim.config.recipe import recipe_names
 from gpusim.files.shipped import data_names
 from gpusim.machine.load import load_model
 from tests import ROOT
+from tests.quick import quick
 
 PAGE = ROOT / "docs" / "reference" / "recipes.md"
 PAIRS = [(recipe, model) for recipe in recipe_names() for model in data_names("models")]
@@ -34,7 +35,7 @@ def told_of(recipe: str, model: str) -> str:
     return row.split("|")[models.index(model)].strip()
 
 
-@pytest.mark.parametrize("model", ["a100-mig", "kepler-uvm"])
+@pytest.mark.parametrize("model", quick(["a100-mig", "kepler-uvm"], "kepler-uvm"))
 def test_what_runs_on_a_model_runs_in_the_table(model: str) -> None:
     for recipe in recipe_names():
         refused = isinstance(load(model, recipe), Outcome)

@@ -17,7 +17,7 @@ from tests.whole.running import run
 
 
 @pytest.mark.parametrize("width", quick([80, 120], 80))
-@pytest.mark.parametrize("model", data_names("models"))
+@pytest.mark.parametrize("model", quick(data_names("models"), "tiny", "a100-mig", "apu-hsa"))
 def test_nothing_is_cut_off(model: str, width: int) -> None:
     result = run(model, "bfs", parameters={"graph.vertices": 128})
     words = " ".join(printed(result, width).replace("│", " ").split())

@@ -18,6 +18,7 @@ from gpusim.runs.warming import prepare_warming
 from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, _largest_by_chance, whole_of
 from gpusim.runs.windows.plan import parse_sample
 from gpusim.workloads.library import find_workload, workload_names
+from tests.quick import quick
 from tests.whole.running import command, run
 from tests.whole.test_skipping import arrays
 
@@ -226,7 +227,7 @@ class Interrupting(Pace):
                 scheduler.pause()
 
 
-@pytest.mark.parametrize("program", ["bfs", "scan"])
+@pytest.mark.parametrize("program", quick(["bfs", "scan"], "bfs"))
 @pytest.mark.parametrize("every", [37, 500])
 def test_a_run_that_is_paused_again_and_again_issues_what_one_does_that_is_not(
     program: str, every: int
@@ -275,7 +276,12 @@ def test_a_sampled_run() -> None:
             PLAN.replace("60", "80"),
             "what is skipped does not let them",
         ),
-        ({"n": 2048, "iterations": 48}, LONGER, "live through several windows"),
+        pytest.param(
+            {"n": 2048, "iterations": 48},
+            LONGER,
+            "live through several windows",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_warps_or_blocks_that_come_apart_leave_no_interval(
@@ -315,7 +321,7 @@ workload = "2dconv"
 """
 
 
-@pytest.mark.parametrize("plan", [CYCLES, PLAN])
+@pytest.mark.parametrize("plan", quick([CYCLES, PLAN], PLAN))
 def test_pairs(plan: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "pair.toml"
     path.write_text(PAIR)
