@@ -57,6 +57,7 @@ def words(template: str, output: str, **names: object) -> list[str]:
     return template.format(config=CONFIG, output=output, **names).split()[1:]
 
 
+@pytest.mark.long
 def test_the_commands_of_the_rules_make_the_table(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

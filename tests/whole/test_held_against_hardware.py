@@ -159,6 +159,7 @@ def test_a_tlb_ends_where_its_entries_do() -> None:
     assert behind > inside
 
 
+@pytest.mark.long
 def test_what_costs_a_launch_and_what_camps() -> None:
     assert measure("tiny", Point("launch", 1)) > 1
     neighbours = measure("tiny", Point("camping", 128))

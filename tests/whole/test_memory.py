@@ -27,6 +27,7 @@ def peak_bytes(workload: str, **parameters: object) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.long
 def test_more_launches() -> None:
     run("tiny", "pagerank").close()  # modules are imported, caches are warm
     assert peak_bytes("pagerank", iterations=4) < 1.1 * peak_bytes("pagerank", iterations=1)

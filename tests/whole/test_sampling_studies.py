@@ -36,6 +36,7 @@ def test_a_pair_in_windows_stands_beside_its_shifted_runs(
     assert evolve(cycles, estimates=[(value, 0.0, 1e9), (value, low, cycles.least)]).holding == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("forked_workers")
 def test_a_program_in_windows_stands_beside_its_truth(tmp_path: Path) -> None:
     case = sampling.Case("triad", "smoke", 12, 300, 150)

@@ -43,6 +43,7 @@ def test_virtual_caches_are_watched_alike() -> None:
     assert (lives.structure == 2).sum() == counted(result, "l2", "fills")
 
 
+@pytest.mark.long
 def test_what_a_fill_does_to_those_who_share() -> None:
     tiny = {"tlb.L2.entries": "7", "tlb.L2.ways": "7", "tlb.L3.entries": "4", "tlb.L3.ways": "4"}
     model = gpusim.load_model("a100-mig", ["eighth", "star"], tiny)

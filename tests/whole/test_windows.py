@@ -353,6 +353,7 @@ def test_the_second_program_may_have_its_first_window_in_its_second_run(tmp_path
 LAUNCHES: dict[str, object] = {"graph.vertices": 400, "iterations": 6}
 
 
+@pytest.mark.long
 def test_all_launches_are_the_whole_run_and_some_of_them_nearly() -> None:
     whole = run("tiny", "pagerank", parameters=LAUNCHES)
     count = len(whole.launches)

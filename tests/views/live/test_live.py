@@ -198,6 +198,7 @@ def sweeps(tmp_path: Path) -> Iterator[Sweeps]:
     found.server.close()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 def test_a_sweep_is_stepped_with_real_clicks(sweeps: Sweeps, tmp_path: Path) -> None:
     with browser(tmp_path) as page:
