@@ -50,6 +50,7 @@ def test_info_counts(kernel):
     assert one["without_active_lane"] == {"global": 2, "local": 0, "shared": 0}
     assert one["global"] == {
         "loads": 2,
+        "coherent_loads": 0,
         "stores": 0,
         "atomics": 0,
         "reduces": 0,

@@ -166,17 +166,6 @@ def test_own_counters_are_in_the_tree() -> None:
 @pytest.mark.parametrize(
     ("model", "settings", "words"),
     [
-        (
-            "a100-mig",
-            {"tlb.L1.array": "tb-partitioned"},
-            ["tlb.L1.array = 'tb-partitioned'", "block slots", "2 SMs", 'scope = "tpc"'],
-        ),
-        ("kepler-uvm", {"tlb.L2.array": "tb-partitioned-shared"}, ["tlb.L2.array", "16 SMs"]),
-        (
-            "a100-mig",
-            {"tlb.L2.sets": "base-delta"},
-            ["tlb.L2.sets = 'base-delta'", "of no effect", "'sub-entry'"],
-        ),
         ("kepler-uvm", {"tlb.L2.array": "cluster", "tlb.L2.sets": "base-delta"}, ["of no effect"]),
         ("tiny", {"tlb.L1.sets": "base-dela"}, ["tlb.L1.sets", "did you mean 'base-delta'"]),
         (
@@ -206,11 +195,6 @@ def test_own_counters_are_in_the_tree() -> None:
             "tiny",
             {"tlb.L1.array": {"policy": "tb-partitioned", "parallel_compare": 1}},
             ["tlb.L1.array.parallel_compare", "of type bool"],
-        ),
-        (
-            "tiny",
-            {"tlb.L1.array": "tb-partitioned", "tlb.L1.sub_entries": 2},
-            ["tlb.L1.sub_entries = 2", "must be 1"],
         ),
         (
             "tiny",
