@@ -22,11 +22,20 @@ from rich.table import Table
 
 from experiments.hardware.gpus import GPUS
 from experiments.hardware.held import Held, median_error, read_points
-from experiments.hardware.measure import PARAMETERS, TESTS, TLB_STEPS, Point, measure, model_of
+from experiments.hardware.measure import (
+    LINE,
+    PARAMETERS,
+    TESTS,
+    TLB_STEPS,
+    Point,
+    measure,
+    model_of,
+)
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import wanted
 from experiments.hardware.programs import MODEL, PROGRAMS, beside_hardware, run_program
 from experiments.hardware.reference import Measured, read_curves
+from experiments.hardware.stride_curves import POINTWISE, WORDS, read_stride_curves
 from experiments.hardware.tlb_steps import TlbStep, read_tlb_steps
 from gpusim.core.errors import UserError, nearest
 from gpusim.studies.scripts import FOLDER
@@ -43,6 +52,8 @@ GRIDS: dict[str, list[int]] = {
     "launch": [1, 64, 1024],
     "atomics": [1, 32, 1024, 65536],
     "camping": [128, 256, 1024, 4096, 16384],
+    "strides": [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 32, 33],
+    "rows": [1, 2, 4, 8, 16, 32],
 }
 """What is measured without a reference."""
 
@@ -61,9 +72,11 @@ def points_of(
     for test in tests:
         mine = [curve for curve in curves if curve.test == test]
         for one in mine:
-            found.update(Point(test, x, one.stride, one.variant) for x in wanted(one.curve))
+            places = [x for x, _ in one.curve] if test in POINTWISE else wanted(one.curve)
+            found.update(Point(test, x, one.stride, one.variant) for x in places)
         if not mine:
-            found.update(Point(test, x) for x in GRIDS.get(test, ()))
+            stride = WORDS["float"] if test in POINTWISE else LINE
+            found.update(Point(test, x, stride) for x in GRIDS.get(test, ()))
     return sorted(
         (one for one in found if _affordable(one, memory)),
         key=lambda one: (one.test, one.variant, one.stride, one.footprint),
@@ -77,9 +90,16 @@ def _affordable(point: Point, memory: int) -> bool:
     return point.footprint <= min(memory if point.test == TLB_STEPS else memory // 2, largest)
 
 
+def _curves(reference: Path | None, model: str) -> list[Measured]:
+    """All measured curves of the GPUs that a model stands for."""
+    if reference is None:
+        return []
+    return [*read_curves(reference, model), *read_stride_curves(reference, model)]
+
+
 def hold(model: str, tests: list[str], reference: Path | None, jobs: int) -> Held:
     """Run a model's measurements, each in a process of a pool."""
-    curves = read_curves(reference, model) if reference else []
+    curves = _curves(reference, model)
     stepwise = not {"tlb", TLB_STEPS}.isdisjoint(tests)
     steps = read_tlb_steps(reference, model) if reference and stepwise else []
     points = points_of(tests, curves, int(model_of(model).config.memory.size), steps)
@@ -96,7 +116,7 @@ def hold_again(model: str, tests: list[str], reference: Path | None, folder: Pat
     Raises:
         UserError: there is none, or it is not what this writes.
     """
-    curves = read_curves(reference, model) if reference else []
+    curves = _curves(reference, model)
     steps = read_tlb_steps(reference, model) if reference else []
     taken = {
         point: value

@@ -12,6 +12,7 @@ from attrs import field, frozen
 from experiments.hardware.measure import TLB_STEPS, UNITS, Point
 from experiments.hardware.plateaus import Comparison, Curve, compare
 from experiments.hardware.reference import Measured
+from experiments.hardware.stride_curves import POINTWISE
 from experiments.hardware.tlb_steps import TlbStep
 from gpusim.core.errors import UserError
 
@@ -49,8 +50,14 @@ class Held:
         return sorted({(point.test, point.stride, point.variant) for point in self.taken})
 
     def comparisons(self) -> Iterator[tuple[str, str, Comparison]]:
-        """All that was measured beside ours: GPU, test, plateau or step."""
+        """All that was measured beside ours: GPU, test, plateau, step or point."""
         for one in self.curves:
+            if one.test in POINTWISE:
+                own = dict(self.own(one.test, one.stride, one.variant))
+                for x, value in one.curve:
+                    if x in own:
+                        yield one.gpu, one.name, Comparison("point", x, x, value, own[x])
+                continue
             for found in compare(one.curve, dict(self.own(one.test, one.stride, one.variant))):
                 yield one.gpu, one.name, found
         for step in self.steps:
@@ -60,7 +67,7 @@ class Held:
                 yield step.gpu, f"{step.level} TLB", found
 
     def table(self) -> pd.DataFrame:
-        """A row a plateau or step."""
+        """A row a plateau, step or point."""
         rows = [
             {
                 "gpu": gpu,

@@ -41,6 +41,10 @@ STREAM_GENERATIONS, WRITE_GENERATIONS = 8, 32
 WARM_OF_L2 = 1.25
 
 
+LINE = 128
+"""Bytes from node to node of a chase, if nothing else is said."""
+
+
 @frozen
 class Point:
     """A measurement to take, or one taken: `value` in the unit of its test.
@@ -48,13 +52,13 @@ class Point:
     Attributes:
         test: one of `TESTS`.
         footprint: bytes of all arrays; what else is varied, where nothing has a footprint.
-        stride: bytes from one node of a chase to the next.
+        stride: bytes from one node of a chase to the next, or of a word.
         variant: of the model; empty: the model itself.
     """
 
     test: str
     footprint: int
-    stride: int = 128
+    stride: int = LINE
     variant: str = ""
 
 

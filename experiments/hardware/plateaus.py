@@ -84,8 +84,8 @@ class Comparison:
     """A plateau, or a step, measured and simulated.
 
     Attributes:
-        what: "plateau" or "step".
-        first, last: of the measured plateau, or the plateaus' ends around the step.
+        what: "plateau", "step", or "point" of a curve that has neither.
+        first, last: of the measured plateau, or the plateaus' ends around the step; the point.
         measured, simulated: value of the plateau; footprint of the step, None if there is none.
     """
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from experiments.hardware.__main__ import hold, hold_again, points_of
 from experiments.hardware.gpus import variant_for
-from experiments.hardware.held import median_error
+from experiments.hardware.held import Held, median_error
 from experiments.hardware.measure import TLB_STEPS, Point, measure, model_of
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import Comparison, compare, crossing, plateaus, wanted
 from experiments.hardware.reference import read_curves
+from experiments.hardware.stride_curves import read_stride_curves
 from experiments.hardware.tlb_steps import TlbStep, read_tlb_steps
 from gpusim.core.errors import UserError
 from tests.examples import examples
@@ -180,3 +181,38 @@ def test_wrong_references_are_refused(tmp_path: Path) -> None:
     (tmp_path / "curves" / "latency_vs_footprint.csv").write_text("gpu,value\n")
     with pytest.raises(UserError, match=r"latency_vs_footprint.csv: has no column test"):
         read_curves(tmp_path, "v100")
+
+
+STRIDES = """gpu,type,test,x,pitch,cycles_per_warp_load
+A40,float,stride,1,1,2.00
+A40,float,stride,9,9,3.03
+A40,double,stride,1,1,8.0
+A40,float,block,2,4098,5.1
+H200,float,stride,3,3,1.63
+A40,half,stride,1,1,1.0
+"""
+
+
+def test_curves_by_stride_are_held_point_by_point(tmp_path: Path) -> None:
+    """Of the two cards of the model and the words that loads can have; of other cards, nothing."""
+    (tmp_path / "curves").mkdir()
+    (tmp_path / "curves" / "l1_bandwidth_vs_stride.csv").write_text(STRIDES)
+    curves = read_stride_curves(tmp_path, "rtx3070")
+    assert [(one.test, one.stride, one.variant, one.curve) for one in curves] == [
+        ("strides", 8, "a40", [(1, 8.0)]),
+        ("rows", 4, "a40", [(2, 5.1)]),
+        ("strides", 4, "a40", [(1, 2.0), (9, 3.03)]),
+    ]
+    points = points_of(["strides"], curves[2:], 1 << 33)
+    assert points == [Point("strides", 1, 4, "a40"), Point("strides", 9, 4, "a40")]
+    held = Held("rtx3070", {point: measure("rtx3070", point) for point in points}, curves[2:])
+    errors = {row["from"]: row["error"] for _, row in held.table().iterrows()}
+    assert errors[1] == pytest.approx(0, abs=0.01)
+    assert errors[9] == pytest.approx(0, abs=0.05)
+
+
+def test_a_file_of_strides_without_a_column_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "curves").mkdir()
+    (tmp_path / "curves" / "l1_bandwidth_vs_stride.csv").write_text("gpu,type,test,x\n")
+    with pytest.raises(UserError, match="has no column cycles_per_warp_load; it has gpu, type"):
+        read_stride_curves(tmp_path, "rtx3070")
