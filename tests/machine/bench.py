@@ -20,7 +20,7 @@ from gpusim.config.schema import (
     WalkConfig,
 )
 from gpusim.core.request import MemoryRequest
-from gpusim.core.warp_program import INACTIVE, SIDE_OPS, Buffer, LaneChunk, Launch, Op
+from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, SIDE_OPS, Buffer, LaneChunk, Launch, Op
 from gpusim.files.units import Bytes, Hertz, cycles
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant
@@ -31,7 +31,7 @@ Script = Sequence[tuple[Any, ...]]
 a memory operation gives one address a lane."""
 
 _OPS = {op.name.lower(): op for op in Op}
-_MEMORY = (Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE, *SIDE_OPS.values())
+_MEMORY = (*MEMORY_OPS, *SIDE_OPS.values())
 
 
 @attrs.define

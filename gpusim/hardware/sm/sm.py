@@ -241,8 +241,8 @@ class Sm(Component, Home):
     ) -> Generator[int, int, int]:
         """Issue an access to a side cache, and wait for it if it is a fetch of code.
 
-        Without that cache a program is not asked for such an operation; if it states one
-        nevertheless, data come through the L1 cache, and code is there.
+        A coherent load has no such cache.  Without one a program is not asked for such an
+        operation; if it states one nevertheless, data come through the L1 cache, and code is there.
         """
         kind, count = segment.kinds[place], segment.args[place]
         unit = self.sides.get(kind)
@@ -274,14 +274,10 @@ class Sm(Component, Home):
     ) -> Generator[int, int, int]:
         """An operation of a rare kind, or one that this SM has asked for."""
         kind, arg = segment.kinds[place], segment.args[place]
-        if kind == _COHERENT_LOAD:
-            while not self._access(warp, segment, kind, place, first, now):
-                now = yield STALLED
-            return (yield self._issue_cycles)
         if kind == _INVALIDATE:
             self.lsu.l1.clear()
             return now
-        if kind <= _FETCH:
+        if kind <= _FETCH or kind == _COHERENT_LOAD:
             return (yield from self._beside(warp, segment, place, first, now))
         if kind == _UNITS:
             return (yield arg) if arg else now

@@ -80,6 +80,22 @@ def test_busy_units_do_not() -> None:
     assert seen.of(1) == [("ready", 1, 7), ("computing", 7, 10)]
 
 
+def test_a_coherent_load_takes_the_way_of_a_miss_each_time() -> None:
+    """The second of two loads of a line hits the L1 cache; that of a coherent one does not."""
+    plain = Run(GTO, [("load", 0), ("wait", 0), ("load", 0), ("wait", 0), ("load", 128)])
+    coherent = Run(GTO, [("load", 0), ("wait", 0), ("coherent_load", 0), ("wait", 0)])
+    hit = 4  # TLB and L1 cache side by side
+    assert plain.latencies[1] == 1 + hit
+    assert coherent.latencies[1] > 1 + hit
+    assert coherent.latencies[1] < plain.latencies[0]  # its page is in the TLB, its line in L2
+    assert (coherent.count("l1", "coherent_loads"), coherent.count("l1", "lookups")) == (1, 1)
+
+
+def test_a_coherent_load_without_lanes_is_no_instruction() -> None:
+    run = Run(GTO, [("coherent_load",), ("compute", 1)])
+    assert run.count("sm", "instructions") == 1
+
+
 def test_passes_and_conflicts_are_counted() -> None:
     conflicted = 6 | 4 << LEAST_SHIFT
     run = Run(GTO, [("shared", 3), ("shared", conflicted)])
