@@ -15,6 +15,7 @@ from gpusim.core.warp_program import SIDE_OPS
 from gpusim.hardware.cache import CacheSite, L1Cache
 from gpusim.hardware.crossbar import OwnReturn
 from gpusim.hardware.sm.auxiliary_unit import SideUnit
+from gpusim.hardware.sm.lsu_interfaces import LsuSite
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.machine.domains import Side
@@ -91,19 +92,16 @@ def _build(
     asked = tlb or stages.of(next(iter(config.tlb)), first_sm)
     site = CacheSite(env, side.name, side.index, config.clock, apps)
     cache = L1Cache(site, l1, leading_names(config, system.fbt, apps))
-    unit = SideUnit(
+    place = LsuSite(
         env,
-        side.name,
-        side.index,
         _as_machine(config, side.config, l1),
-        config.l1.line,
-        first_sm,
         asked,
         cache,
         OwnReturn(system.requests.entrances[number], number),
         system.replies.links[number],
-        side.config.ahead if isinstance(side.config, InstructionCacheConfig) else 0,
     )
+    ahead = side.config.ahead if isinstance(side.config, InstructionCacheConfig) else 0
+    unit = SideUnit(place, side.name, side.index, first_sm, config.l1.line, ahead)
     cache.connect(unit.lsu.send_again)
     return SidePath(side, tlb, cache, unit)
 

@@ -21,6 +21,7 @@ from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
 from gpusim.hardware.sm.block_scheduler import BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
+from gpusim.hardware.sm.lsu_interfaces import LsuSite
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
@@ -225,15 +226,8 @@ class Machine:
             out: Sink = system.requests.entrances[own]
             if self.paging is not None:
                 out = self.paging.watched(out)
-            sm.lsu = LoadStoreUnit(
-                env,
-                sm,
-                config,
-                self._stages.of(first, index),
-                l1,
-                out,
-                system.replies.links[own],
-            )
+            tlb, replies = self._stages.of(first, index), system.replies.links[own]
+            sm.lsu = LoadStoreUnit(LsuSite(env, config, tlb, l1, out, replies), sm)
             l1.connect(sm.lsu.send_again)
             self.sms.append(sm)
             self.l1s.append(l1)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import EventLoop, Sink
-from gpusim.core.interfaces import FirstCache, FirstTlb, Inbound
 from gpusim.core.request import Kind
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
-from gpusim.hardware.sm.lsu_interfaces import Home, Owner
+from gpusim.hardware.sm.lsu_interfaces import Home, LsuSite, Owner
 from gpusim.hardware.sm.warp import Warp, WarpAccess
 
 _LOAD: Final = int(Kind.LOAD)
@@ -36,13 +33,10 @@ class SideAccess(WarpAccess):
         unit: SideUnit,
         home: Home,
         warp: Warp,
-        lines: list[int],
-        sectors: list[int],
         sequence: int,
         now: int,
     ) -> None:
         super().__init__(unit.lsu, warp, _LOAD, sequence, now)
-        self.take(lines, sectors, 0, len(lines))
         self.home = home
         self.sm = home.index
 
@@ -55,34 +49,23 @@ class SideUnit(Component, Owner):
     loads as its program says.
 
     Args:
-        name, path, instance: see `Component`.
-        config: the machine, with the side cache and its ports in the place of the L1 cache and
-            the load/store unit.
-        l1_line: bytes of a line of the L1 cache.
+        site: where it stands.
+        path, instance: see `Component`.
         sm: number of the first SM that it serves.
+        l1_line: bytes of a line of the L1 cache.
         ahead: lines of code that are fetched in advance.
     """
 
     def __init__(
-        self,
-        env: EventLoop,
-        path: str,
-        instance: int,
-        config: GpuConfig,
-        l1_line: int,
-        sm: int,
-        tlb: FirstTlb,
-        cache: FirstCache,
-        out: Sink,
-        replies: Inbound,
-        ahead: int = 0,
+        self, site: LsuSite, path: str, instance: int, sm: int, l1_line: int, ahead: int = 0
     ) -> None:
+        config = site.config
         self.name = f"{path}[{instance}].unit"
         self.path = path
         self.instance = instance
         self.index = sm
-        self.lsu = LoadStoreUnit(env, self, config, tlb, cache, out, replies, self.name)
-        self.cache = cache
+        self.lsu = LoadStoreUnit(site, self, self.name)
+        self.cache = site.l1
         self.keeps_lines = config.l1.at_launch == "keep"
         self._waiting: list[tuple[Home, Warp]] = []
         self._lines = l1_line // config.l1.line
@@ -100,7 +83,8 @@ class SideUnit(Component, Owner):
         """Queue a load, whose sender has asked ``lsu.full``."""
         if self._lines > 1:
             lines, sectors = self._cut(lines, sectors)
-        access = SideAccess(self, home, warp, lines, sectors, sequence, now)
+        access = SideAccess(self, home, warp, sequence, now)
+        access.take(lines, sectors, 0, len(lines))
         self.lsu.accept(access)
         return access
 
@@ -114,7 +98,9 @@ class SideUnit(Component, Owner):
         if ahead > 0 and not self.lsu.full:
             following = list(range(last + 1, last + 1 + ahead))
             whole = (1 << self._sectors) - 1
-            self.lsu.accept(SideAccess(self, home, warp, following, [whole] * ahead, _AHEAD, now))
+            access = SideAccess(self, home, warp, _AHEAD, now)
+            access.take(following, [whole] * ahead, 0, ahead)
+            self.lsu.accept(access)
 
     def _cut(self, lines: list[int], sectors: list[int]) -> tuple[list[int], list[int]]:
         """Lines of the L1 cache as lines of this one, and their sectors."""

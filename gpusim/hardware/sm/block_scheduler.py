@@ -20,7 +20,7 @@ from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
-from gpusim.hardware.sm.warp import Block
+from gpusim.hardware.sm.warp import Block, Seat
 
 Fits = Callable[[int], bool]
 """Whether a block of the launch fits on an SM now."""
@@ -272,9 +272,8 @@ class BlockScheduler(Component):
         count = len(warp_slots)
         first = self._first_warp(count)
         self.warps_launched += count
-        block = Block(
-            launch, index, self.app, self.asid, block_slot, warp_slots, first, chosen, self.ended
-        )
+        seat = Seat(self.app, self.asid, block_slot, warp_slots, first, chosen)
+        block = Block(launch, index, seat, self.ended)
         self._begins(block)
         self._resident[block] = None
         self._sms[chosen].blocks.send(block)

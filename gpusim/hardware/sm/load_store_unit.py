@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Final
 
-from gpusim.config.schema import GpuConfig
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
-from gpusim.core.interfaces import FirstCache, FirstTlb, Inbound
+from gpusim.core.engine import NEVER, Port, Probe
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES, LaneChunk, Segment
 from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.hardware.sm.history import RecordedStall
-from gpusim.hardware.sm.lsu_interfaces import Owner
+from gpusim.hardware.sm.lsu_interfaces import LsuSite, Owner
 from gpusim.hardware.sm.translation_point import TRANSLATION_POINTS
 from gpusim.hardware.sm.untimed.accesses import Touched, touched_by
 from gpusim.hardware.sm.warp import Answerable, WarpAccess
@@ -49,21 +47,12 @@ class LoadStoreUnit(Answerable):
         history: what it was stalled by while others waited in its queue.
     """
 
-    def __init__(
-        self,
-        env: EventLoop,
-        sm: Owner,
-        config: GpuConfig,
-        tlb: FirstTlb,
-        l1: FirstCache,
-        out: Sink,
-        replies: Inbound,
-        name: str | None = None,
-    ) -> None:
+    def __init__(self, site: LsuSite, sm: Owner, name: str | None = None) -> None:
+        env, config, replies = site.env, site.config, site.replies
         self.env = env
         self.index = sm.index
         self.name = name or f"sm[{sm.index}].lsu"
-        self.l1 = l1
+        self.l1 = site.l1
         self.depth = config.sm.lsu_queue
         self.full = False
         self.credits = config.sm.store_credits
@@ -86,7 +75,9 @@ class LoadStoreUnit(Answerable):
         self._coalescing = Coalescing.of(config)
         self._grain = SECTOR_BYTES if config.knows_sectors else int(config.l1.line)
         self._stores_late = config.stores_late
-        self.point = TRANSLATION_POINTS[config.l1.translation](self, config, tlb, l1, out)
+        self.point = TRANSLATION_POINTS[config.l1.translation](
+            self, config, site.tlb, site.l1, site.out
+        )
         self._retry = self.point.retry
         for port in (self.point.translated, self.done, replies):
             port.connect(self.process)

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from attrs import frozen
 from mypy_extensions import mypyc_attr, trait
 
-from gpusim.core.engine import EventLoop, Port, Probe
+from gpusim.config.schema import GpuConfig
+from gpusim.core.engine import EventLoop, Port, Probe, Sink
+from gpusim.core.interfaces import FirstCache, FirstTlb, Inbound
 from gpusim.core.request import MemoryRequest, Trailed
 from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.warp import Warp, WarpAccess
+
+
+@frozen(eq=False)
+class LsuSite:
+    """Where a load/store unit stands in a machine.
+
+    Attributes:
+        env: the environment.
+        config: the machine; behind a side cache that and its ports stand in the place of the L1
+            cache and the load/store unit.
+        tlb, l1: the first TLB, and the L1 cache or side cache.
+        out, replies: its ways to the L2 cache and back.
+    """
+
+    env: EventLoop
+    config: GpuConfig
+    tlb: FirstTlb
+    l1: FirstCache
+    out: Sink
+    replies: Inbound
 
 
 @trait

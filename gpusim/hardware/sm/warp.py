@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Final
 
+from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import Port
@@ -51,6 +52,26 @@ Life = Generator[int, int, None]
 STALLED: Final = 0
 
 
+@frozen(eq=False)
+class Seat:
+    """The place of a thread block in a machine.
+
+    Attributes:
+        app, asid: application and address space.
+        slot: block slot on the SM, reused when it has ended.
+        warp_slots: warp slots that its warps take.
+        first_warp: number of its first warp, counted over the GPU.
+        sm: position of its SM among those of the application.
+    """
+
+    app: int
+    asid: int
+    slot: int
+    warp_slots: list[int]
+    first_warp: int
+    sm: int
+
+
 class Block:
     """A thread block on an SM.
 
@@ -71,26 +92,15 @@ class Block:
         rows: instructions in them.
     """
 
-    def __init__(
-        self,
-        launch: Launch,
-        index: int,
-        app: int,
-        asid: int,
-        slot: int,
-        warp_slots: list[int],
-        first_warp: int,
-        sm: int,
-        ended: Port[Block],
-    ) -> None:
+    def __init__(self, launch: Launch, index: int, seat: Seat, ended: Port[Block]) -> None:
         self.launch = launch
         self.index = index
-        self.app = app
-        self.asid = asid
-        self.slot = slot
-        self.warp_slots = warp_slots
-        self.first_warp = first_warp
-        self.sm = sm
+        self.app = seat.app
+        self.asid = seat.asid
+        self.slot = seat.slot
+        self.warp_slots = warp_slots = seat.warp_slots
+        self.first_warp = seat.first_warp
+        self.sm = seat.sm
         self.ended = ended
         self.live = len(warp_slots)
         self.posted = 0
@@ -197,18 +207,16 @@ class SkippedBlock(Requester):
 
     def __init__(
         self,
-        app: int,
+        seat: Seat,
         sm: int,
-        home: int,
-        slot: int,
-        warp_slots: list[int],
         chunks: Iterator[LaneChunk],
         segments: list[list[Segment]],
     ) -> None:
-        self.app = app
-        self.home = home
+        warp_slots = seat.warp_slots
+        self.app = seat.app
+        self.home = seat.sm
         self.sm = sm
-        self.slot = slot
+        self.slot = seat.slot
         self.warp_slots = warp_slots
         self.warp_slot = warp_slots[0]
         self.chunks = chunks

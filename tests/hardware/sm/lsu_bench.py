@@ -15,8 +15,9 @@ from gpusim.core.mshr import FULL, MERGED, NEW, Admission
 from gpusim.core.request import Kind, MemoryRequest, Requester
 from gpusim.hardware.cache import L1Cache
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
+from gpusim.hardware.sm.lsu_interfaces import LsuSite
 from gpusim.hardware.sm.sm import Sm
-from gpusim.hardware.sm.warp import Block, Warp, WarpAccess
+from gpusim.hardware.sm.warp import Block, Seat, Warp, WarpAccess
 from gpusim.hardware.tlb import TlbLevel
 from tests.hardware.mocks import MockBelow, MockLink, MockPages, at
 from tests.machine.bench import SMALL, ScriptedLaunch, change
@@ -189,9 +190,11 @@ class Bench:
         )
         config = change(SMALL, sm=sm, l1={"translation": translation})
         out = self.crossbar.port
-        self.unit = LoadStoreUnit(env, self.sm, config, self.tlb, self.l1, out, self.replies)
+        self.unit = LoadStoreUnit(
+            LsuSite(env, config, self.tlb, self.l1, out, self.replies), self.sm
+        )
         ended: Port[Block] = Port(env, "ended")
-        block = Block(ScriptedLaunch([[()]]), 0, 0, 0, 0, [0], 0, 0, ended)
+        block = Block(ScriptedLaunch([[()]]), 0, Seat(0, 0, 0, [0], 0, 0), ended)
         self.warp = Warp(0, block, 0, 0, 0, 0)
         self.issued: list[WarpAccess] = []
 

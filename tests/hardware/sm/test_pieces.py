@@ -10,7 +10,7 @@ from attrs import define
 from gpusim.core.engine import Environment, Port
 from gpusim.core.warp_program import LaneChunk, Op
 from gpusim.hardware.sm.coalescer import Coalescing
-from gpusim.hardware.sm.warp import Block
+from gpusim.hardware.sm.warp import Block, Seat
 
 WARPS, PIECES = 2, 3
 
@@ -41,7 +41,7 @@ class Computing:
 def test_no_piece_before_a_warp_asks_for_it() -> None:
     launch = Computing()
     ended: Port[Block] = Port(Environment(), "ended")
-    block = Block(launch, 0, 0, 0, 0, list(range(WARPS)), 0, 0, ended)
+    block = Block(launch, 0, Seat(0, 0, 0, list(range(WARPS)), 0, 0), ended)
     block.open(32, Coalescing(128))
     assert launch.made == 0
     for piece in range(1, PIECES + 1):

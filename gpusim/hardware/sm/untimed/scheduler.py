@@ -21,7 +21,7 @@ from gpusim.hardware.sm.untimed.in_step import next_part
 from gpusim.hardware.sm.untimed.last_touches import LastTouches
 from gpusim.hardware.sm.untimed.partial_launch import PIECE_ROWS, Rest
 from gpusim.hardware.sm.untimed.warm_up import Passage
-from gpusim.hardware.sm.warp import Block, SkippedBlock
+from gpusim.hardware.sm.warp import Block, Seat, SkippedBlock
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -283,7 +283,8 @@ class SkippingScheduler(BlockScheduler):
         segments: list[list[Segment]],
     ) -> SkippedBlock:
         sm = self._sms[home].index
-        return SkippedBlock(self.app, sm, home, slot, warp_slots, chunks, segments)
+        seat = Seat(self.app, self.asid, slot, warp_slots, 0, home)
+        return SkippedBlock(seat, sm, chunks, segments)
 
     def _begins(self, block: Block) -> None:
         """Warps that were at different places still are."""

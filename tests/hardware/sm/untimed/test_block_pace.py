@@ -14,7 +14,7 @@ from gpusim.core.warp_program import Buffer, LaneChunk, Op
 from gpusim.hardware.sm.untimed.block_pace import LEAST_TIMES, Beside, Turns
 from gpusim.hardware.sm.untimed.partial_launch import PIECE_ROWS, Rest
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
-from gpusim.hardware.sm.warp import Block, SkippedBlock
+from gpusim.hardware.sm.warp import Block, Seat, SkippedBlock
 from gpusim.machine import Machine, Tenant
 from gpusim.runs.run import run_machine
 from gpusim.runs.skipping import SkipFirst
@@ -106,7 +106,7 @@ def test_times_in_which_nothing_was_done_tell_nothing() -> None:
 def test_a_block_has_a_higher_rank_when_an_older_one_has_ended() -> None:
     env = EventLoop()
     ended: Port[Block] = Port(env, "ended")
-    blocks = [Block(None, n, 0, 0, n, [n], n, 0, ended) for n in range(3)]  # type: ignore[arg-type]
+    blocks = [Block(None, n, Seat(0, 0, n, [n], n, 0), ended) for n in range(3)]  # type: ignore[arg-type]
     turns, beside = Turns(1), Beside()
     for _ in range(LEAST_TIMES):
         for block in blocks:

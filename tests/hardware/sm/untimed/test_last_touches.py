@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpusim.hardware.sm.untimed import last_touches
 from gpusim.hardware.sm.untimed.accesses import KIND_BITS
 from gpusim.hardware.sm.untimed.last_touches import SLOT_BITS, LastTouches, last_of, pairs
-from gpusim.hardware.sm.warp import SkippedBlock
+from gpusim.hardware.sm.warp import Seat, SkippedBlock
 
 PAGE_SHIFT = 2
 
@@ -23,7 +23,7 @@ Piece = tuple[int, int, list[Touch]]
 
 
 def block(home: int, slot: int) -> SkippedBlock:
-    return SkippedBlock(0, home, home, slot, [0], iter(()), [])
+    return SkippedBlock(Seat(0, 0, slot, [0], 0, home), home, iter(()), [])
 
 
 @st.composite
