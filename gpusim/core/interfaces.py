@@ -51,24 +51,15 @@ class Behind:
         raise NotImplementedError
 
     def warm_lines(
-        self,
-        lines: list[int],
-        first: int,
-        end: int,
-        shift: int,
-        sectors: list[int],
-        kinds: list[int],
-        app: int,
+        self, lines: list[int], sectors: list[int], kinds: list[int], shift: int, app: int
     ) -> None:
         """Bring lines into the caches on their way, one after the other: untimed and uncounted.
 
         Args:
             lines: physical line numbers of the asking cache.
-            first: index in `lines` of the first access.
-            end: index in `lines` after the last access.
-            shift: binary logarithm of the line size in bytes.
             sectors: of each line, its 32-byte sectors, a bit each, as in `MemoryRequest`.
             kinds: of each line, a `Kind`.
+            shift: binary logarithm of the line size in bytes.
             app: index of the application.
         """
         raise NotImplementedError

@@ -18,7 +18,7 @@ from gpusim.core.states import FAMILIES, TLB_PREFIX, families, state_names
 from gpusim.core.warp_program import Application
 from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache
 from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
-from gpusim.hardware.sm.block_scheduler import BlockScheduler
+from gpusim.hardware.sm.block_scheduler import ApplicationSite, BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.lsu_interfaces import LsuSite
@@ -243,18 +243,10 @@ class Machine:
         for app, tenant in enumerate(self.tenants):
             placement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
             placement.attach(board.at(tenant.sms))
-            scheduler = self._kind_of_scheduler(
-                self.env,
-                app,
-                app,
-                tenant.application,
-                self.config.sm,
-                placement,
-                self._number_warps,
-                self._run_ended,
-                self.config.launch_overhead.cycles(self.config.clock),
-                self.config.dispatch,
+            site = ApplicationSite(
+                app, app, tenant.application, self._number_warps, self._run_ended
             )
+            scheduler = self._kind_of_scheduler(self.env, self.config, site, placement)
             if isinstance(scheduler, SkippingScheduler) and self._pace is not None:
                 scheduler.pace = self._pace
             scheduler.start([self.sms[index] for index in tenant.sms])

@@ -12,7 +12,7 @@ from gpusim.core.request import Requester
 from gpusim.core.stage import Stage
 from gpusim.hardware.cache.untimed_l2 import BehindL1
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
-from gpusim.hardware.sm.untimed.warm_up import Passage
+from gpusim.hardware.sm.untimed.warm_up import Passage, PassageSite
 from gpusim.hardware.tlb.level import TlbLevel
 from gpusim.machine.machine import Machine
 from gpusim.machine.memory_system import WalkersOfDomains
@@ -51,14 +51,16 @@ def prepare_warming(machine: Machine) -> None:
         assert isinstance(scheduler, SkippingScheduler)
         points = [machine.sms[sm].lsu.point for sm in tenant.sms]
         scheduler.passage = Passage(
-            scheduler.app,
-            scheduler.asid,
-            points,
-            [_next_tlb(point.tlb) for point in points],
-            behind[id(machine.system_of[tenant.sms[0]])],
-            lambda asid, page: table.walk(asid, page).mapping,
-            by_slot,
-            machine.config.l1.at_launch == "keep",
+            PassageSite(
+                scheduler.app,
+                scheduler.asid,
+                points,
+                [_next_tlb(point.tlb) for point in points],
+                behind[id(machine.system_of[tenant.sms[0]])],
+                lambda asid, page: table.walk(asid, page).mapping,
+                by_slot,
+                machine.config.l1.at_launch == "keep",
+            )
         )
 
 

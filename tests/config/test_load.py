@@ -259,7 +259,10 @@ def test_what_is_not_cut_has_no_key(model):
         ({"block_scheduler": "x"}, ["block_scheduler", "round-robin", "package.module:Class"]),
         (
             {"memory.frames": "first"},
-            ["memory.frames", "contiguous, first-touch, largest-fit, mosaic, region, scattered"],
+            [
+                "memory.frames",
+                "contiguous, first-touch, largest-fit, mosaic, region",
+            ],
         ),
         ({"dram.scheduler": "frfcfs"}, ["dram.scheduler", "did you mean 'fr-fcfs'"]),
         ({"sm.scheduler": 3}, ["sm.scheduler = 3", "name of a policy"]),

@@ -40,7 +40,7 @@ declare_metrics(
     Metric(
         "l1_hit_rate_with_merged",
         FRACTION,
-        "L1 cache hit rate, misses merged with one under way as hits",
+        "L1 cache hit rate, merged misses as hits",
         Ratio("hits + merged", "lookups"),
         later=True,
     ),
@@ -59,7 +59,7 @@ declare_metrics(
     Metric(
         "{}_hit_rate_with_merged",
         FRACTION,
-        "{} cache hit rate, misses merged with one under way as hits",
+        "{} cache hit rate, merged misses as hits",
         Ratio("hits + merged", "lookups"),
         later=True,
     ),

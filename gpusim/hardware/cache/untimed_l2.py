@@ -28,18 +28,11 @@ class BehindL1(Behind):
         self._banks[bank].warm(address, sectors, kind, app)
 
     def warm_lines(
-        self,
-        lines: list[int],
-        first: int,
-        end: int,
-        shift: int,
-        sectors: list[int],
-        kinds: list[int],
-        app: int,
+        self, lines: list[int], sectors: list[int], kinds: list[int], shift: int, app: int
     ) -> None:
         banks, hashing, ours = self._banks, self._hash, self._shift
-        for number in range(first, end):
-            address = lines[number] << shift
+        for number, line in enumerate(lines):
+            address = line << shift
             name = address >> ours
             bank = name % len(banks) if hashing is None else hashing.part(name)
             banks[bank].warm(address, sectors[number], kinds[number], app)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from attrs import define, evolve
+from attrs import define, evolve, frozen
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import SmConfig
+from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import EventLoop, Port, Probe
 from gpusim.core.errors import UserError
@@ -96,6 +96,24 @@ class LaunchRecord:
     work_begin: int
 
 
+@frozen(eq=False)
+class ApplicationSite:
+    """An application in a machine.
+
+    Attributes:
+        app, asid: its index and address space.
+        application: its launches.
+        first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
+        run_ended: called when a run has ended; returns the launches to run next, if any.
+    """
+
+    app: int
+    asid: int
+    application: Application
+    first_warp: Callable[[int], int]
+    run_ended: Callable[[int], Application | None]
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class BlockScheduler(Component):
     """Runs one application: its launches in turn, each when the one before has drained.
@@ -105,11 +123,9 @@ class BlockScheduler(Component):
     ended may be run again; `records` and `finished_at` tell of its first run.
 
     Args:
-        app, asid: index and address space of the application.
-        overhead: cycles between a launch and its first block.
-        dispatch: warps that are started a cycle; None: one block a cycle.
-        first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
-        run_ended: called when a run has ended; returns the launches to run next, if any.
+        config: the machine.
+        site: the application, and what the machine does for it.
+        placement: on which SM a block goes.
 
     Attributes:
         on_work_begin: a launch of the first run, before its first block is placed.
@@ -119,23 +135,13 @@ class BlockScheduler(Component):
     path = "blocks"
 
     def __init__(
-        self,
-        env: EventLoop,
-        app: int,
-        asid: int,
-        application: Application,
-        config: SmConfig,
-        placement: BlockPlacement,
-        first_warp: Callable[[int], int],
-        run_ended: Callable[[int], Application | None],
-        overhead: int = 0,
-        dispatch: int | None = None,
+        self, env: EventLoop, config: GpuConfig, site: ApplicationSite, placement: BlockPlacement
     ) -> None:
         self.env = env
-        self.name = f"blocks[{application.name}]"
-        self.app = self.instance = app
-        self.asid = asid
-        self.application = application
+        self.name = f"blocks[{site.application.name}]"
+        self.app = self.instance = site.app
+        self.asid = site.asid
+        self.application = site.application
         self.ended: Port[Block] = Port(env, self.name, latency=1)
         self.records: list[LaunchRecord] = []
         self.warps_launched = 0
@@ -144,12 +150,12 @@ class BlockScheduler(Component):
         self.finished_at = -1
         self.on_work_begin: Probe[[LaunchRecord]] = Probe()
         self.on_end: Probe[[LaunchRecord]] = Probe()
-        self._config = config
+        self._config = config.sm
         self._placement = placement
-        self._first_warp = first_warp
-        self._run_ended = run_ended
-        self._overhead = overhead
-        self._dispatch = dispatch
+        self._first_warp = site.first_warp
+        self._run_ended = site.run_ended
+        self._overhead = config.launch_overhead.cycles(config.clock)
+        self._dispatch = config.dispatch
         self._stopped = False
         self._under_way: LaunchRecord | None = None
         self._resident: dict[Block, None] = {}

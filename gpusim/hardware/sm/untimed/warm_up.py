@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.interfaces import Behind
@@ -38,10 +39,11 @@ _KINDS: Final = (1 << KIND_BITS) - 1
 _LOAD: Final = int(Kind.LOAD)
 
 
-class Passage:
-    """The TLBs and caches of an application's SMs, and what is behind them.
+@frozen(eq=False)
+class PassageSite:
+    """Where the accesses of an application pass in a machine.
 
-    Args:
+    Attributes:
         app, asid: index and address space of the application.
         points: the way of each SM through its first TLB and L1 cache.
         next_tlbs: of each SM, what is behind its first TLB, by a number.
@@ -51,26 +53,29 @@ class Passage:
         keeps_l1: L1 caches are not emptied at the end of a launch.
     """
 
-    def __init__(
-        self,
-        app: int,
-        asid: int,
-        points: Sequence[TranslationPoint],
-        next_tlbs: Sequence[int],
-        behind: Behind,
-        translate: Translate,
-        by_slot: bool,
-        keeps_l1: bool,
-    ) -> None:
-        self._app = app
-        self._asid = asid
-        self._space = asid << ASID_SHIFT
-        self._translate = translate
-        self._by_slot = by_slot
-        self._keeps_l1 = keeps_l1
-        self._points = list(points)
-        self._next_tlb = np.unique(next_tlbs, return_inverse=True)[1]
-        self._behind = behind
+    app: int
+    asid: int
+    points: Sequence[TranslationPoint]
+    next_tlbs: Sequence[int]
+    behind: Behind
+    translate: Translate
+    by_slot: bool
+    keeps_l1: bool
+
+
+class Passage:
+    """The TLBs and caches of an application's SMs, and what is behind them."""
+
+    def __init__(self, site: PassageSite) -> None:
+        self._app = site.app
+        self._asid = site.asid
+        self._space = site.asid << ASID_SHIFT
+        self._translate = site.translate
+        self._by_slot = site.by_slot
+        self._keeps_l1 = site.keeps_l1
+        self._points = list(site.points)
+        self._next_tlb = np.unique(site.next_tlbs, return_inverse=True)[1]
+        self._behind = site.behind
         self._shift = self._points[0].page_lines_shift
         self._line_shift = self._points[0].line_shift
         self._l1 = self._points[0].l1
@@ -139,11 +144,12 @@ class Passage:
             np.searchsorted(log.at[rows][last], log.page_at[used]).tolist()
         ):
             if before > done:
-                behind.warm_lines(lines, done, before, shift, asked, kind, app)
+                piece = slice(done, before)
+                behind.warm_lines(lines[piece], asked[piece], kind[piece], shift, app)
                 done = before
             seat = seats[number]
             points[seat >> SLOT_BITS].tlb.warm(tags[number], blocks[seat])
-        behind.warm_lines(lines, done, len(lines), shift, asked, kind, app)
+        behind.warm_lines(lines[done:], asked[done:], kind[done:], shift, app)
 
     # -- what can be held --------------------------------------------------------------------------
 
