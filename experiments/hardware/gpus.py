@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 GPUS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "v100": {"": ("V100", "Tesla V100", "GV100")},
-    "a100": {"": ("A100", "NVIDIA A100")},
+    "a100": {"": ("A100", "NVIDIA A100"), "80gb": ("A100-80GB", "A100 80GB", "NVIDIA A100 80GB")},
     "h100": {
         "": ("H100", "NVIDIA H100", "H800"),
         "h200": ("H200", "NVIDIA H200"),
