@@ -98,9 +98,11 @@ def test_a_recipe_changes_what_it_says_and_nothing_else(model):
     for name in RECIPES:
         if (loaded := taken(model, name)) is None:
             continue
-        told = {one.key for one in loaded.values if one.origin.startswith("recipe ")}
-        origins = {f"recipe {one.name}" for one, _ in with_bases(find_recipe(name, Path()))}
-        assert {loaded.origins[key] for key in told} <= origins
+        told = {one.key for one in loaded.values if one.origin.startswith(("recipe ", "variant "))}
+        names = {one.name for one, _ in with_bases(find_recipe(name, Path()))}
+        origins = {f"recipe {one}" for one in names}
+        refined = {f"variant {one}" for one in names}  # by a variant of the model with its name
+        assert {loaded.origins[key] for key in told} <= origins | refined
         after = {one.key: one.value for one in loaded.values}
         changed = {key for key in after if after[key] != base.get(key)}
         if loaded.origins.get("stages") == "follows":  # the list follows the levels

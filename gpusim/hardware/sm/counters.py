@@ -67,19 +67,19 @@ declare_metrics(
     Metric(
         "l1_passes_per_instruction",
         "cycles",
-        "passes of the L1 cache that a memory instruction takes, by its lanes",
+        "L1 cache passes of a memory instruction",
         RatioIfCounted("l1_passes", "memory_instructions"),
     ),
     Metric(
         "l1_conflict_share",
         FRACTION,
-        "part of the L1 cache's passes that are conflicts of lanes",
+        "L1 cache passes that are conflicts",
         Ratio("l1_conflicts", "l1_passes"),
     ),
     Metric(
         "shared_conflict_share",
         FRACTION,
-        "part of shared memory's passes that are conflicts of lanes",
+        "shared-memory passes that are conflicts",
         Ratio("shared_conflicts", "shared_passes"),
     ),
 )
