@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -55,14 +56,24 @@ def read_curves(folder: Path, model: str) -> list[Measured]:
         path = folder / "curves" / file
         if not path.is_file():  # a reference need not have all tests
             continue
-        table = pd.read_csv(path)
-        if missing := [column for column in COLUMNS if column not in table]:
-            has = ", ".join(map(str, table.columns))
-            raise UserError(f"{path}: has no column {missing[0]}; it has {has}")
+        table = read_table(path, COLUMNS)
         for (gpu, *_), rows in table.groupby(["gpu", "test", "stride_bytes"], dropna=False):
             if (variant := variant_for(model, str(gpu))) is not None:
                 found.append(_measured(test, variant, rows))
     return found
+
+
+def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """A CSV file that has these columns.
+
+    Raises:
+        UserError: it lacks one.
+    """
+    table = pd.read_csv(path)
+    if missing := [column for column in columns if column not in table]:
+        has = ", ".join(map(str, table.columns))
+        raise UserError(f"{path}: has no column {missing[0]}; it has {has}")
+    return table
 
 
 def _measured(test: str, variant: str, rows: pd.DataFrame) -> Measured:

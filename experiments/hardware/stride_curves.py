@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
-
 from experiments.hardware.gpus import variant_for
-from experiments.hardware.reference import Measured
-from gpusim.core.errors import UserError
+from experiments.hardware.reference import Measured, read_table
 
 FILE = "l1_bandwidth_vs_stride.csv"
 COLUMNS = ("gpu", "type", "test", "x", "cycles_per_warp_load")
@@ -31,11 +28,8 @@ def read_stride_curves(folder: Path, model: str) -> list[Measured]:
     path = folder / "curves" / FILE
     if not path.is_file():
         return []
-    table = pd.read_csv(path)
-    if missing := [column for column in COLUMNS if column not in table]:
-        raise UserError(f"{path}: has no column {missing[0]}; it has {', '.join(table.columns)}")
     found = []
-    for (gpu, kind, test), rows in table.groupby(["gpu", "type", "test"]):
+    for (gpu, kind, test), rows in read_table(path, COLUMNS).groupby(["gpu", "type", "test"]):
         variant = variant_for(model, str(gpu))
         if variant is None or test not in TESTS or kind not in WORDS:
             continue

@@ -1,4 +1,4 @@
-"""Checks of an SM that serves lanes: banks of its L1 cache, and units of its arithmetic."""
+"""Checks of what serves lanes: banks of L1 caches, MSHRs of sectors, and units of arithmetic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpusim.files.structure import Problem
 
 
 def check_lanes(config: GpuConfig) -> Iterator[Problem]:
-    """What is wrong with `l1.banks` and `sm.arithmetic`."""
+    """What is wrong with `l1.banks`, `l2.mshr_grain` and `sm.arithmetic`."""
     banks = config.l1.banks
     if banks is not None:
         if banks.tags < 1 or banks.tags & banks.tags - 1:
@@ -22,6 +22,10 @@ def check_lanes(config: GpuConfig) -> Iterator[Problem]:
         for key in ("lsu_width", "lsu_interval"):
             if getattr(config.sm, key) != 1:
                 yield Problem(("sm", key), "must be 1 with l1.banks: lanes say how many cycles")
+    l2 = config.l2
+    sectors = l2.line // (l2.sector or l2.line)
+    if l2.mshr_grain == "sector" and l2.mshrs < sectors:
+        yield Problem(("l2", "mshrs"), f"must hold the {sectors} sectors of a line")
     if config.sm.arithmetic is not None:
         for name, unit in asdict(config.sm.arithmetic, recurse=False).items():
             for key in ("latency", "interval"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.bank_conflicts import bank_passes
+from gpusim.core.bank_conflicts import WORD_BYTES, bank_passes
 from gpusim.core.warp_program import INACTIVE, SECTOR_BYTES
 
 WINDOW_BYTES = 1 << 24
@@ -17,8 +17,6 @@ so that no array of a trace overlaps it."""
 
 LOCAL_REGION = 1 << 47
 """All addresses from here on are local memory."""
-
-_WORD_BYTES = 4
 
 MATRIX_ROWS = 8
 """Rows of a matrix that LDSM and STSM move, each with the address of a lane (PTX: ldmatrix)."""
@@ -67,15 +65,15 @@ def interleave_local(address: Lanes, size: int, threads: Lanes, total: int) -> t
     Returns:
         as `split_at_sectors`: lanes that access a word or less.
     """
-    piece = min(size & -size, _WORD_BYTES)
+    piece = min(size & -size, WORD_BYTES)
     offset = (address + WINDOW_BYTES // 2) % WINDOW_BYTES - WINDOW_BYTES // 2
     offset -= offset % piece
     own = _cut(
         np.where(address == INACTIVE, INACTIVE, offset + LOCAL_BASE), np.arange(0, size, piece)
     )
-    word = (own - LOCAL_BASE) // _WORD_BYTES
-    place = (word * total + threads.repeat(len(own) // len(address))) * _WORD_BYTES
-    return np.where(own == INACTIVE, INACTIVE, LOCAL_BASE + place + own % _WORD_BYTES), piece
+    word = (own - LOCAL_BASE) // WORD_BYTES
+    place = (word * total + threads.repeat(len(own) // len(address))) * WORD_BYTES
+    return np.where(own == INACTIVE, INACTIVE, LOCAL_BASE + place + own % WORD_BYTES), piece
 
 
 def shared_passes(address: Lanes, size: int, atomic: bool = False) -> int:

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE
 from gpusim.traces.blocks import WARP_SIZE
+from gpusim.traces.sass import REGISTER_BYTES
 from gpusim.traces.text import DAMAGES, damage
 
 _ADDRESS_BYTES = 8
-_REGISTER_BYTES = 4
 _PTX_REGISTERS = 256
 """Added to PTX's register numbers, so that none of them is R255, the zero of SASS."""
 
@@ -217,7 +217,7 @@ def _read_ptx(path: Path) -> Iterator[Instruction]:
         address = None
         if record.is_load or record.code in _PTX_STORES:
             address = _listed(path, record, opcode, pieces)
-        yield Instruction(record, opcode, address, record.size, _REGISTER_BYTES)
+        yield Instruction(record, opcode, address, record.size, REGISTER_BYTES)
 
 
 def _pieces(path: Path, kind: Kind) -> Iterator[tuple[int, bytes]]:

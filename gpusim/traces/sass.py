@@ -8,6 +8,9 @@ from gpusim.core.errors import nearest
 from gpusim.core.warp_program import Op
 from gpusim.traces.sass_unmodelled import UNMODELLED
 
+REGISTER_BYTES = 4
+"""Bytes of a register of a lane."""
+
 
 class Space(Enum):
     """Memory spaces of memory instructions."""

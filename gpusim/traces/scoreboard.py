@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from gpusim.core.warp_program import Asked, Op
 from gpusim.traces.arithmetic import ArithmeticPipeline, unit_of
-from gpusim.traces.sass import MEMORY_OPCODES, Space
+from gpusim.traces.sass import MEMORY_OPCODES, REGISTER_BYTES, Space
 from gpusim.traces.warps import WarpTrace
 
 ZERO_REGISTER = 255
 """R255 reads as 0 and is never written."""
-
-_REGISTER_BYTES = 4
 
 
 class Scoreboard:
@@ -73,7 +71,7 @@ class Scoreboard:
         """The load or atomic just recorded fills these and, if it is wide, the next ones."""
         for first in registers:
             if first != ZERO_REGISTER:
-                for register in range(first, first + max(size // _REGISTER_BYTES, 1)):
+                for register in range(first, first + max(size // REGISTER_BYTES, 1)):
                     self._pending[register] = self._trace.loads - 1
 
     def copy(self) -> None:

@@ -12,6 +12,7 @@ from gpusim.traces.sass import (
     BULK_OPCODES,
     LOOP_MARKS,
     MEMORY_OPCODES,
+    REGISTER_BYTES,
     Space,
     access_bytes,
     base_opcode,
@@ -24,7 +25,6 @@ from gpusim.traces.sass import (
 from gpusim.traces.sass_unmodelled import NAMED_BARRIERS, UNMODELLED, WIDTHS, unhonoured
 
 _FIRST_WITH_IMMEDIATES = 5
-_REGISTER_BYTES = 4
 
 Note = tuple[str, str]
 """What a run does not honour: the reason, and the name of what it is."""
@@ -107,7 +107,7 @@ def decode(text: str, version: int) -> Instruction:
     elif width > 0 and moves_data(one.base):
         one.space, one.op = MEMORY_OPCODES[one.base]
         one.matrices = matrices(one.opcode)
-        one.size = _REGISTER_BYTES * one.matrices or access_bytes(one.opcode, width)
+        one.size = REGISTER_BYTES * one.matrices or access_bytes(one.opcode, width)
         one.read_only = one.base == "LDG" and is_read_only(one.opcode)
     one.coherent = load_op(one.opcode, one.op) == Op.COHERENT_LOAD
     one.invalidates = cache_operator(one.opcode) == CacheOperator.INVALIDATE_L1

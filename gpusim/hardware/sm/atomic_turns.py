@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.bank_conflicts import WORD_BYTES
 from gpusim.core.warp_program import BYTES_SHIFT, INACTIVE, LaneChunk
-
-_WORD_SHIFT = 2
+from gpusim.hardware.sm.byte_masks import transactions_of
 
 
 def add_turns(
@@ -28,19 +28,12 @@ def add_turns(
             the sectors (`BYTES_SHIFT`).
     """
     lines, sectors = found
-    shift = line_bytes.bit_length() - 1 - _WORD_SHIFT
-    ends = np.cumsum(counts.ravel()).reshape(counts.shape)
-    for operation in np.flatnonzero(is_atomic).tolist():
-        for warp, addresses in enumerate(chunk.address[operation]):
-            count = int(counts[warp, operation])
-            if not count:
-                continue
-            words, lanes = np.unique(
-                addresses[addresses != INACTIVE] >> _WORD_SHIFT, return_counts=True
-            )
-            turns: dict[int, int] = {}
-            for line, number in zip((words >> shift).tolist(), lanes.tolist(), strict=True):
-                turns[line] = max(turns.get(line, 0), number)
-            end = int(ends[warp, operation])
-            for place in range(end - count, end):
-                sectors[place] |= turns[lines[place]] << BYTES_SHIFT
+    line_words = line_bytes // WORD_BYTES
+    for operation, warp, places in transactions_of(is_atomic, counts):
+        address = chunk.address[operation, warp]
+        words, lanes = np.unique(address[address != INACTIVE] // WORD_BYTES, return_counts=True)
+        turns: dict[int, int] = {}
+        for line, number in zip((words // line_words).tolist(), lanes.tolist(), strict=True):
+            turns[line] = max(turns.get(line, 0), number)
+        for place in places:
+            sectors[place] |= turns[lines[place]] << BYTES_SHIFT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,16 +32,26 @@ def add_byte_masks(
             (`BYTES_SHIFT`).
     """
     shift = line_bytes.bit_length() - 1
+    for operation, warp, places in transactions_of(is_store, counts):
+        written = _written(chunk.address[operation, warp], int(chunk.size[operation]), shift)
+        for place in places:
+            sectors[place] |= written.get(lines[place], 0) << BYTES_SHIFT
+
+
+def transactions_of(
+    chosen: NDArray[np.bool_], counts: NDArray[np.int64]
+) -> Iterator[tuple[int, int, range]]:
+    """The transactions of some memory operations: operation, warp, and places among all of them.
+
+    Args:
+        chosen: (m,) which operations.
+        counts: (warps, m) transactions of each, which lie by warp, then operation.
+    """
     ends = np.cumsum(counts.ravel()).reshape(counts.shape)
-    for operation in np.flatnonzero(is_store).tolist():
-        size = int(chunk.size[operation])
-        for warp, addresses in enumerate(chunk.address[operation]):
-            if not counts[warp, operation]:
-                continue
-            written = _written(addresses, size, shift)
+    for operation in np.flatnonzero(chosen).tolist():
+        for warp in np.flatnonzero(counts[:, operation]).tolist():
             end = int(ends[warp, operation])
-            for place in range(end - int(counts[warp, operation]), end):
-                sectors[place] |= written.get(lines[place], 0) << BYTES_SHIFT
+            yield operation, warp, range(end - int(counts[warp, operation]), end)
 
 
 def _written(addresses: NDArray[np.int64], size: int, shift: int) -> dict[int, int]:

@@ -22,11 +22,7 @@ def read_dimacs(lines: Lines, name: str) -> Graph:
     Raises:
         UserError: the file is damaged.
     """
-    kind = lines.first_bytes()
-    known = np.isin(kind, [ord(letter) for letter in "acp\n\r "])
-    if not known.all():
-        line = int(np.argmin(known))
-        raise lines.fail(line, f"{lines.line(line)[:40]!r} must begin with 'a', 'c' or 'p'")
+    kind = _kinds(lines, "acp", "'a', 'c' or 'p'")
     promise = _dimacs_promise(lines, np.flatnonzero(kind == ord("p")))
     lines.blank(np.flatnonzero((kind == ord("c")) | (kind == ord("p"))))
     tokens = Tokens.of(lines)
@@ -48,6 +44,16 @@ def read_dimacs(lines: Lines, name: str) -> Graph:
     vertices = promise[0] if promise else int(max(tail.max(), head.max())) - first + 1
     check_lonely(lines, vertices, len(tail))
     return graph_from_arcs(name, vertices, tail - first, head - first, weight)
+
+
+def _kinds(lines: Lines, letters: str, told: str) -> NDArray[np.uint8]:
+    """The first byte of each line, which must be one of `letters` if the line is not blank."""
+    kind = lines.first_bytes()
+    known = np.isin(kind, [ord(letter) for letter in f"{letters}\n\r "])
+    if not known.all():
+        line = int(np.argmin(known))
+        raise lines.fail(line, f"{lines.line(line)[:40]!r} must begin with {told}")
+    return kind
 
 
 def _dimacs_promise(lines: Lines, which: NDArray[np.int64]) -> tuple[int, int, int] | None:
@@ -72,11 +78,7 @@ def read_colouring(lines: Lines, name: str) -> Graph:
     Raises:
         UserError: the file is damaged.
     """
-    kind = lines.first_bytes()
-    known = np.isin(kind, [ord(letter) for letter in "cpendvx\n\r "])
-    if not known.all():
-        line = int(np.argmin(known))
-        raise lines.fail(line, f"{lines.line(line)[:40]!r} must begin with 'c', 'p' or 'e'")
+    kind = _kinds(lines, "cpendvx", "'c', 'p' or 'e'")
     vertices, edges, place = _colouring_promise(lines, np.flatnonzero(kind == ord("p")))
     lines.blank(np.flatnonzero(kind != ord("e")))
     tokens = per_line(Tokens.of(lines), 3, "e one other")
