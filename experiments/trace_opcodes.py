@@ -30,6 +30,8 @@ from gpusim.traces.traceg_header import KEYS
 PART = "what-is-read"
 """Name of the generated part of the page."""
 
+UNMODELLED_FILE = "gpusim/traces/sass_unmodelled.py"
+
 _MODIFIERS = {
     "`….STRONG.GPU`, `.STRONG.SYS`, `.MMIO`, `LDGSTS….BYPASS`": "modelled: L1 is passed by",
     "`CCTL.IVALL`": "modelled: the L1 cache of the SM is emptied",
@@ -47,9 +49,9 @@ def tables() -> str:
     parts = [
         "**Modelled**, where the trace has addresses:",
         _table(["opcodes", "become"], _modelled()),
-        "**Counted**, and told with their number in the result's warning:",
-        _table(["opcodes and modifiers", "told as"], _counted()),
-        f"**Arithmetic**, of which nothing else is to be honoured: {_names(ARITHMETIC)}.",
+        "**Counted**, with their number in the result's warning:",
+        _table(["opcodes and modifiers", "named as"], _counted()),
+        f"**Arithmetic**: {len(ARITHMETIC)} others (`ARITHMETIC` in `{UNMODELLED_FILE}`).",
         "**Refused**: opcodes with addresses that are neither modelled nor counted (but `QSPC`).",
         "**Numbers of opcodes in MacSim's records** that are more than arithmetic:",
         _table(["kind", "modelled", "counted"], macsim),
@@ -86,8 +88,8 @@ def _counted() -> Iterator[Sequence[str]]:
     for base, reason in UNMODELLED.items():
         reasons.setdefault(reason, []).append(base)
     for reason, bases in reasons.items():
-        names = f"{_names(bases)}, without an address" if reason == NO_ADDRESSES else _names(bases)
-        yield [names, reason]
+        without = "those that access memory, without an address"
+        yield [without if reason == NO_ADDRESSES else _names(bases), reason]
     for what, reason in _MODIFIERS.items():
         yield [what, reason]
 

@@ -161,10 +161,6 @@ def _claims(judgements: Sequence[Judgement]) -> Iterator[str]:
         for claim, verdict in one.headlines()
     ]
     yield from markdown(("paper", "main result", "verdict"), main)
-    yield from ("### Why", "")
-    for one in judgements:
-        if one.paper.why:
-            yield from (f"**{_link(one)}** {one.paper.why.strip()}", "")
 
 
 def _link(one: Judgement) -> str:

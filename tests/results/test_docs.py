@@ -74,7 +74,7 @@ GROUPS = {
 }
 
 
-HEAD = ("dataset", "type", "unit", "what it tells")
+HEAD = ("dataset", "type, unit", "what it tells")
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -87,7 +87,8 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def column_row(column: Column) -> list[str]:
     name = f"`{column.name}`" + (" (list)" if column.many else "")
-    return [name, column.type, column.unit, column.description]
+    unit = f", {column.unit}" if column.unit not in ("", "1") else ""
+    return [name, f"{column.type}{unit}", column.description]
 
 
 def schema_tables() -> str:
@@ -116,7 +117,10 @@ def headline_table() -> str:
     paths = ("tlb/LEVEL", "page_table/levelN")
     declared = metrics_at(*(next((p for p in paths if p.startswith(r)), r) for r in CLASSES))
     values = [*of_every_run[:3], *declared, *of_every_run[3:]]
+    one_state = re.compile(r"share_(?!translation)")
+    values = [value for value in values if not one_state.match(value.name)]
     cells = [[f"`{value.name}`", value.unit, value.description] for value in values]
+    cells.append(["`share_STATE`", "fraction", "share of warp-cycles in a state, such as `walk`"])
     return "\n".join(grid(["name", "unit", "what it is"], cells))
 
 

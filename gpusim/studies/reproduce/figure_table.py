@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +23,17 @@ def write_table(found: Outcome, folder: Path) -> None:
     """Write a figure's table, if it has one, to ``TABLES/ID.csv`` in the folder of the pages."""
     if found.table is None:
         return
+    header = (str(found.table.index.name), *map(str, found.table.columns))
+    write_rows([header, *cells_of(found.table, found.figure.cell)], folder, found.figure.id)
+
+
+def write_rows(rows: Iterable[tuple[str, ...]], folder: Path, name: str) -> None:
+    """Write a table to ``TABLES/NAME.csv`` in the folder of the pages."""
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow((str(found.table.index.name), *map(str, found.table.columns)))
-    writer.writerows(cells_of(found.table, found.figure.cell))
+    csv.writer(stream, lineterminator="\n").writerows(rows)
     tables = folder / TABLES
     tables.mkdir(exist_ok=True)
-    with whole_file(tables / f"{found.figure.id}.csv") as file:
+    with whole_file(tables / f"{name}.csv") as file:
         file.write(stream.getvalue().encode())
 
 

@@ -15,12 +15,12 @@ from gpusim.core.errors import WriteError
 from gpusim.files.whole_files import whole_file
 from gpusim.studies.reproduce.catalog import figures_of
 from gpusim.studies.reproduce.claims import Claim, Paper
-from gpusim.studies.reproduce.figure_table import TABLES, write_table
+from gpusim.studies.reproduce.figure_table import TABLES, write_rows, write_table
 from gpusim.studies.reproduce.first_screen import first_screen
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
 from gpusim.studies.reproduce.sensitivity import Sensitivity
-from gpusim.studies.reproduce.sensitivity_page import sensitivity_part, sources
+from gpusim.studies.reproduce.sensitivity_page import calibration, sensitivity_part, sources
 from gpusim.studies.reproduce.verdict import Measured, Verdict
 
 PICTURES = "pictures"
@@ -66,7 +66,9 @@ def write_page(
     parts |= {one.figure.id: "\n".join(_part(one, kind)) for one in found if one.table is not None}
     if tried is not None:
         name = choices_id(paper)
-        parts[name] = "\n".join(sensitivity_part(paper, *tried, f"{PICTURES}/{name}.{kind}"))
+        write_rows(calibration(tried[0]), folder, name)
+        files = f"{PICTURES}/{name}.{kind}", f"{TABLES}/{name}.csv"
+        parts[name] = "\n".join(sensitivity_part(paper, *tried, *files))
     with whole_file(path) as stream:
         stream.write(page_text(paper, parts).encode())
     return path
@@ -103,8 +105,9 @@ def page_text(paper: Paper, parts: dict[str, str]) -> str:
 
 def _cover(paper: Paper, parts: Mapping[str, str]) -> str:
     """The picture of the figure that the paper is about, as its part shows it."""
-    found = re.search(r"^!\[.*\)$", parts.get(paper.cover, ""), re.MULTILINE)
-    return found[0] if found else ""
+    found = re.search(r"^!\[.*\](\(.*\))$", parts.get(paper.cover, ""), re.MULTILINE)
+    title = next((one.title for one in figures_of(paper) if one.id == paper.cover), "")
+    return f"![{title}]{found[1]}" if found else ""
 
 
 def _folded(summary: str, text: str) -> str:
@@ -153,11 +156,12 @@ def _machines(paper: Paper) -> str:
 def _part(found: Outcome, kind: str) -> Iterator[str]:
     figure = found.figure
     assert found.table is not None
-    yield from (f"## {figure.title}", "", figure.about, "", f"Scale: {found.scale}.", "")
-    yield from (f"![{figure.title}]({PICTURES}/{figure.id}.{kind})", "")
+    yield from (f"## {figure.title}", "")
+    numbers = f"[Numbers]({TABLES}/{figure.id}.csv)"
+    yield from (f"{figure.about} Scale: {found.scale}. {numbers}.", "")
+    yield from (f"![{figure.id}]({PICTURES}/{figure.id}.{kind})", "")
     if found.claims:
         yield from claims_table(found.claims)
-    yield from (f"[The numbers of the figure]({TABLES}/{figure.id}.csv)", "")
 
 
 def claims_table(claims: Iterable[Judged]) -> Iterator[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
+from gpusim.studies.reproduce.choices import Reading
 from gpusim.studies.reproduce.claims import Claim, Paper, Role
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.sensitivity import Sensitivity, Variation, values_of
@@ -31,56 +32,52 @@ def sources(paper: Paper) -> Iterator[str]:
     if not paper.choice:
         return
     yield from ("## What the paper leaves open", "")
-    frozen = f"Choices were frozen in commit `{paper.frozen}`, " if paper.frozen else ""
+    frozen = f"Frozen in commit `{paper.frozen}`" if paper.frozen else "Not frozen yet"
     yield (
-        f"{frozen or 'Choices are not frozen yet: they are '}made by claims of the role "
-        "*calibration* alone. What is taken is in bold. Sources: A, released code or data; B, "
-        "stated by a paper; C, inferred; D, from memory, or our own."
+        f"{frozen}, chosen by *calibration* claims alone. Sources: A, released code or data; "
+        "B, a paper; C, inferred; D, from memory, or our own."
     )
     yield ""
-    rows = [
-        (
-            "" if number else choice.name,
-            "" if number else choice.about,
-            f"**{one.name}**" if one.taken else one.name,
-            f"{one.source} ({one.grade})",
-        )
-        for choice in paper.choice
-        for number, one in enumerate(choice.reading)
-    ]
-    yield from markdown(("choice", "what is open", "reading", "source"), rows)
+    rows = [(one.name, one.about, _read(one.taken), *_others(one.others)) for one in paper.choice]
+    yield from markdown(("choice", "what is open", "taken", "other readings"), rows)
+
+
+def _others(readings: Iterable[Reading]) -> tuple[str]:
+    return ("; ".join(map(_read, readings)),)
+
+
+def _read(reading: Reading) -> str:
+    return f"**{reading.name}**: {reading.source} ({reading.grade})"
 
 
 def sensitivity_part(
-    paper: Paper, sensitivity: Sensitivity, scale: str, picture: str
+    paper: Paper, sensitivity: Sensitivity, scale: str, picture: str, table: str
 ) -> Iterator[str]:
-    """Tables of the calibration and of the main results.
+    """What readings change in the calibration, and what they make of the main results.
 
     Args:
         paper: which it is.
         sensitivity: of its choices.
         scale: of the programs.
         picture: where it is, from the page.
+        table: where the table of the whole calibration is, from the page.
     """
     yield from ("### Calibration", "")
     yield (
-        "Claims about programs and baseline, under what was taken and with one choice read "
-        f"otherwise (scale {scale}; ✓ agrees, ~ same direction, ✗ differs).{_studied(paper)}"
+        f"Scale {scale}; ✓ agrees, ~ same direction, ✗ differs. [Every claim under every "
+        f"reading]({table}).{_studied(paper)}"
     )
     yield ""
-    role, ids = Role.CALIBRATION, sensitivity.ids(Role.CALIBRATION)
-    rows = [(name, *cells(sensitivity, role, name)) for name in ids]
-    agree = [_agreeing(variation, ids) for variation in columns(sensitivity, role)]
-    rows.append(("**agree**", *map(str, agree)))
+    header, *rows = calibration(sensitivity)
     yield from markdown(
-        ("claim", *(variation.name for variation in columns(sensitivity, role))), rows
+        ("claim", "taken", "another verdict under"),
+        [(row[0], row[1], other_verdicts(header, row)) for row in rows[:-1]],
     )
     if main := list(main_results(sensitivity)):
         yield from ("### Sensitivity of the main results", "")
         yield (
-            "One choice at a time; the interval is that of the mean of "
-            f"{1 + len(sensitivity.shifts)} runs, of which all but one have a latency shifted "
-            "that should not matter (95 %, Student's t)."
+            f"One choice at a time; intervals: the mean of {1 + len(sensitivity.shifts)} runs, all "
+            "but one with a latency shifted that should not matter (95 %, Student's t)."
         )
         yield ""
         yield from markdown(
@@ -90,13 +87,35 @@ def sensitivity_part(
         yield from (f"![Main results under each reading]({picture})", "")
 
 
+def calibration(sensitivity: Sensitivity) -> list[tuple[str, ...]]:
+    """Calibration claims by readings: a header, a row a claim, and how many agree."""
+    role, ids = Role.CALIBRATION, sensitivity.ids(Role.CALIBRATION)
+    tried = columns(sensitivity, role)
+    return [
+        ("claim", *(variation.name for variation in tried)),
+        *((name, *cells(sensitivity, role, name)) for name in ids),
+        ("agree", *(str(_agreeing(variation, ids)) for variation in tried)),
+    ]
+
+
+def other_verdicts(header: Sequence[str], row: Sequence[str]) -> str:
+    """Readings under which a claim of `calibration` has another verdict, with their numbers."""
+    _, taken, *others = row
+    different = [
+        f"{name} → {cell}"
+        for name, cell in zip(header[2:], others, strict=True)
+        if cell[-1] not in (taken[-1], _MARKS[Verdict.NOT_MEASURED])
+    ]
+    return "; ".join(different) or "–"
+
+
 def _studied(paper: Paper) -> str:
     if not paper.study.workloads:
         return ""
     names = ", ".join(f"`{name}`" for name in paper.study.workloads)
     return (
-        f" Tried on {names}: numbers are means over these, so that those of the taken reading are "
-        "not the figures' below, and claims about all programs are left out."
+        f" Tried on {names} alone: numbers are means over these, and claims about all programs "
+        "are left out."
     )
 
 

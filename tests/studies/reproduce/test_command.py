@@ -86,7 +86,7 @@ def test_one_claim_as_json(mine, tmp_path):
     assert rest == {"paper": "mine", "claims": []}
     assert (tmp_path / "gpusim-runs" / "gpusim-runs.json").exists()
     page = (tmp_path / "gpusim-pages" / "mine.md").read_text()
-    (link,) = re.findall(r"!\[Fig\. 1\]\((.*)\)", page)
+    (link,) = re.findall(r"!\[mine\.fig1\]\((.*)\)", page)
     picture = tmp_path / "gpusim-pages" / link
     assert picture == tmp_path / figure["picture"]
     assert picture.read_bytes().startswith(b"<?xml")

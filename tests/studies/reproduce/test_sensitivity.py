@@ -16,9 +16,11 @@ from gpusim.studies.reproduce.overlay import Overlay
 from gpusim.studies.reproduce.run import Judged, Outcome
 from gpusim.studies.reproduce.sensitivity import Sensitivity, vary_choices
 from gpusim.studies.reproduce.sensitivity_page import (
+    calibration,
     cells,
     draw_sensitivity,
     main_results,
+    other_verdicts,
     sensitivity_part,
 )
 from gpusim.studies.reproduce.verdict import Measured, judge
@@ -109,13 +111,22 @@ def test_of_some_programs_only_numbers_are_told() -> None:
 
 def test_the_page_and_the_picture(tmp_path: Path) -> None:
     sensitivity = tried()[0]
-    text = "\n".join(sensitivity_part(PAPER, sensitivity, "smoke", "pictures/p.png"))
-    assert "| p.rate | 10 ✓ | 15 ✗ |" in text
-    assert "| **agree** | 1 | 0 |" in text
+    text = "\n".join(sensitivity_part(PAPER, sensitivity, "smoke", "pictures/p.png", "p.csv"))
+    assert "(p.csv)" in text
+    assert "| p.rate | 10 ✓ | c: two → 15 ✗ |" in text
     assert "| gain | 10 | 10 | 12 (10 to 14) | 15 to 15 |" in text
     picture = draw_sensitivity(sensitivity)
     assert picture is not None
     save(picture, tmp_path / "p.png")
+
+
+def test_the_whole_calibration_is_a_table_and_the_page_names_other_verdicts() -> None:
+    header, rate, agree = calibration(tried()[0])
+    assert header == ("claim", "taken", "c: two")
+    assert rate == ("p.rate", "10 ✓", "15 ✗")
+    assert agree == ("agree", "1", "0")
+    assert other_verdicts(header, ("p.rate", "10 ✓", "11 ✓")) == "–"
+    assert other_verdicts(header, ("p.rate", "10 ✓", "–")) == "–"
 
 
 def test_a_panel_each_and_no_empty_one() -> None:
