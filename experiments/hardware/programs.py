@@ -38,6 +38,17 @@ class Program:
     parameters: Mapping[str, object] = field(factory=dict)
 
 
+def _random_graph(vertices: int) -> dict[str, object]:
+    """What Rodinia's generator makes: arcs both ways, 2 to 4 drawn for each vertex."""
+    graph = {"generator": "uniform-random", "vertices": vertices, "arcs": 6 * vertices}
+    return {"graph": graph}
+
+
+def _vectors(elements: int) -> dict[str, object]:
+    """A vector added to another one, an element a thread; a multiplication takes no time here."""
+    return {"elements": elements, "chunk": elements}
+
+
 PROGRAMS = (
     Program("backprop-rodinia-3.1", "65536", "backprop"),
     Program("hotspot-rodinia-3.1", "512_2_2", "hotspot", {"n": 512}),
@@ -49,6 +60,11 @@ PROGRAMS = (
     Program("polybench-atax", "", "atax"),
     Program("polybench-bicg", "", "bicg"),
     Program("parboil-sad", "", "sad"),
+    Program("bfs-rodinia-3.1", "__data_graph4096_txt", "bfs", _random_graph(4096)),
+    Program("bfs-rodinia-3.1", "__data_graph65536_txt", "bfs", _random_graph(65536)),
+    Program("bfs-rodinia-3.1", "__data_graph1MW_6_txt", "bfs", _random_graph(1_000_000)),
+    Program("vectorAdd", "__size_4000000", "triad", _vectors(4_000_000)),
+    Program("vectorAdd", "__size_6000000", "triad", _vectors(6_000_000)),
 )
 """Programs whose inputs are known from their arguments and defaults."""
 

@@ -39,12 +39,6 @@ def _check_names(config: GpuConfig, name: str, cache: SideCacheConfig) -> Iterat
             f'must {word}be "{AFTER_L2}" with l1.translation = "{config.l1.translation}": '
             "an L2 cache names its lines in one way",
         )
-    elif virtual and cache.line != config.l1.line:
-        yield Problem(
-            (name, "line"),
-            f"must be l1.line, {format_bytes(config.l1.line)}: a virtual L2 cache names lines as "
-            "its L1 caches do",
-        )
     elif virtual and cache.tlb is not None:
         yield Problem(
             (name, "tlb"), f'must be none: with "{AFTER_L2}" nothing is translated at an SM'

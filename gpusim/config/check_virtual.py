@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
-from gpusim.config.schema import FBT_LEVEL, FbtConfig, GpuConfig
+from gpusim.config.schema import FBT_LEVEL, SLICES, FbtConfig, GpuConfig
 from gpusim.files.structure import Problem
 
 AFTER_L2 = "after-l2"
+SHARED = ("gpu", "instance", SLICES)
+"""Scopes of TLBs that belong to no SM."""
 
 
 def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
@@ -27,11 +30,11 @@ def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
             f'must be "{AFTER_L2}": with physical L2 caches, the table [fbt] is of no effect',
         )
     for name, tlb in config.tlb.items():
-        if tlb.scope != "gpu":
+        if tlb.scope not in SHARED:
             yield Problem(
                 ("tlb", name, "scope"),
-                'must be "gpu": misses of a virtual L2 cache belong to no SM; a level of the SMs '
-                f'is taken away with tlb.{name} = "none"',
+                f"must be {' or '.join(map(json.dumps, SHARED))}: misses of a virtual L2 cache "
+                f'belong to no SM; a level of the SMs is taken away with tlb.{name} = "none"',
             )
         if name == FBT_LEVEL:
             yield Problem(("tlb", name), "is the name of the forward table; choose another one")
@@ -39,14 +42,10 @@ def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(
             ("walk", "memory"), 'must be "dram": a virtual L2 cache knows no physical addresses'
         )
-    if config.mig is not None:
-        yield Problem(("mig",), "is not allowed: a machine has one table [fbt], which is not cut")
     yield from _check_caches(config)
 
 
 def _check_caches(config: GpuConfig) -> Iterator[Problem]:
-    if config.l1.line != config.l2.line:
-        yield Problem(("l2", "line"), "must be l1.line, so that both caches name lines alike")
     if config.l2.copies is not None:
         yield Problem(
             ("l2", "copies"), "must be none: the table [fbt] knows one place of each line"

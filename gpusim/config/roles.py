@@ -1,4 +1,4 @@
-"""Roles: how a recipe names TLB levels of a machine whose levels it does not know."""
+"""Roles: how a recipe names TLB levels and auxiliary caches of a machine that it does not know."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.layers import NONE, Setting, Tree, find_node, leaves, merge
 from gpusim.config.schema import SLICES, GpuConfig
 from gpusim.core.errors import UserError, nearest
-from gpusim.files.structure import Problem, default_of
+from gpusim.files.structure import Problem, StructureError, default_of
 from gpusim.files.toml_document import Key
 from gpusim.files.units import format_bytes, is_size, parse_bytes
 
 TLB = "tlb"
 """The table whose inner tables a recipe names by role; all others go by their own names."""
+
+AUXILIARY = "auxiliary"
+"""A table of a recipe that stands for the tables of all auxiliary caches that a machine has."""
 
 TIMES = "times"
 """Key of a factor for a machine's own number: ``entries = {times = 2}``."""
@@ -82,12 +86,28 @@ def role_problems(tables: Tree) -> Iterator[Problem]:
             )
     if not isinstance(levels, dict):
         yield Problem((TLB,), "must be tables [tlb.ROLE]")
+    yield from _auxiliary_problems(tables)
     for key, setting in leaves(tables):
         factor = setting.value
         if key[-1] == TIMES and (type(factor) not in (int, float) or factor <= 0):
             yield Problem(key, f"{factor!r}: must be a number above zero")
         if key[-1] == AT_LEAST and type(_whole(factor)) not in (int, float):
             yield Problem(key, f"{factor!r}: must be a number or a size")
+
+
+def _auxiliary_problems(tables: Tree) -> Iterator[Problem]:
+    """Keys that no auxiliary cache has: a machine without any would not find them wrong."""
+    caches = tables.get(AUXILIARY)
+    if caches is None:
+        return
+    if not isinstance(caches, dict):
+        yield Problem((AUXILIARY,), f"must be a table [{AUXILIARY}]")
+        return
+    for key, _ in leaves(caches):
+        try:
+            default_of(GpuConfig, (SIDE_CACHES[0], *key))
+        except StructureError as error:
+            yield from (Problem((AUXILIARY, *key), one.message) for one in error.problems)
 
 
 def levels_of(machine: Tree) -> list[tuple[str, str]]:
@@ -104,7 +124,13 @@ def _scope(level: Tree) -> str:
 
 
 def on_levels(key: Key, machine: Tree) -> list[Key]:
-    """A recipe's key as keys of a machine: one a level that has the role in it."""
+    """A recipe's key as keys of a machine: one a level that has the role in it.
+
+    A key of `AUXILIARY` is one of each auxiliary cache.
+    """
+    if key[0] == AUXILIARY:
+        tables = [name for name in SIDE_CACHES if isinstance(machine.get(name), dict)]
+        return [(name, *key[1:]) for name in tables]
     if key[0] != TLB or len(key) == 1:
         return [key]
     names = ROLES[key[1]].pick(levels_of(machine))

@@ -204,8 +204,11 @@ class MemoryRequest(Traveller):
 class VirtualRequest(MemoryRequest):
     """A transaction among virtual caches, which name lines by address space and virtual line.
 
+    Lines that have names here are those of the L2 cache, which may be longer than the requester's.
+
     Attributes:
         line: its own name of the line.
+        place: 32-byte sectors of the line before the first one that `sectors` is about.
         name: the name under which it looks for the line: its own, or the leading one if its SM
             knows it.
         leading: the name under which the line is cached, another one if its page is a synonym;
@@ -215,7 +218,7 @@ class VirtualRequest(MemoryRequest):
         page: what the forward–backward table knows of that page, while it is used.
     """
 
-    __slots__ = ("cached_writable", "leading", "line", "name", "page", "writable")
+    __slots__ = ("cached_writable", "leading", "line", "name", "page", "place", "writable")
 
     def __init__(
         self,
@@ -233,10 +236,21 @@ class VirtualRequest(MemoryRequest):
     ) -> None:
         super().__init__(kind, app, asid, sm, tag, address, vline, sectors, depth, access, trail)
         self.line = self.name = asid << ASID_SHIFT | vline
+        self.place = 0
         self.leading = -1
         self.writable = True
         self.cached_writable = True
         self.page: object = None
+
+    def lies_in(self, parts_shift: int, sectors: int) -> None:
+        """Name the L2 line of which the requester's line is a part.
+
+        Args:
+            parts_shift: lines of the requester in one of the L2 cache, as a power of two.
+            sectors: 32-byte sectors of a line of the requester.
+        """
+        self.line = self.name = page_of_line(self.line, parts_shift)
+        self.place = (self.vline & (1 << parts_shift) - 1) * sectors
 
     @property
     def stores(self) -> bool:

@@ -17,7 +17,7 @@ from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, Wakeable
 from gpusim.core.interfaces import Inbound
 from gpusim.core.interleaving import Interleaving
-from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
 from gpusim.files.units import Hertz
 
@@ -353,13 +353,14 @@ def by_line_of_page(
     """By the number of a line within its page, in which all virtual names of the line agree.
 
     Args:
-        lines_shift: lines of a page of memory, as a power of two.
+        lines_shift: L2 lines of a page of memory, as a power of two.
         bank_of: the link of such a number.
     """
     mask = (1 << lines_shift) - 1
 
     def link_of(request: MemoryRequest) -> int:
-        return bank_of(request.vline & mask)
+        assert isinstance(request, VirtualRequest)
+        return bank_of(request.line & mask)
 
     return link_of
 

@@ -91,7 +91,7 @@ def _build(
     tlb = None if own is None else stages.beside(side.name, side.index, own, side.sms)
     asked = tlb or stages.of(next(iter(config.tlb)), first_sm)
     site = CacheSite(env, side.name, side.index, config.clock, apps)
-    cache = L1Cache(site, l1, leading_names(config, system.fbt, apps))
+    cache = L1Cache(site, l1, leading_names(config, system.fbt, apps, l1.line))
     place = LsuSite(
         env,
         _as_machine(config, side.config, l1),

@@ -121,7 +121,8 @@ def _fbt_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     """What virtual caches need."""
     if config.fbt is None:
         return
-    yield from _parts("fbt", 1, make_table(config.fbt, config).storage(sizes))
+    tables = 1 if config.mig is None else config.mig.slices
+    yield from _parts("fbt", tables, make_table(config.fbt, config).storage(sizes))
     yield from _leading_names("l1", config.sm.count, config.l1, config.fbt, sizes)
     for name, side in config.side_caches.items():
         yield from _leading_names(name, _instances(config, side), side, config.fbt, sizes)

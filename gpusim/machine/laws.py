@@ -96,7 +96,7 @@ def _translations(machine: Machine) -> Iterator[Law]:
             f"translations that came to {below.path}",
             f"those that {above.path} sent",
         )
-    if machine.fbt is not None:
+    if machine.fbts:
         first = next(iter(machine.tlbs))
         yield Law(
             f"tlb/{first}.lookups",
@@ -119,7 +119,7 @@ def _data(machine: Machine) -> Iterator[Law]:
         "L1 misses that were not merged + coherent loads + stores and atomics + loads sent again"
         + (", and misses of side caches" if beside else ""),
     )
-    if machine.fbt is not None:
+    if machine.fbts:
         claimed = machine.config.l2.sectored
         yield Law(
             "fbt.leading + fbt.synonyms",

@@ -32,7 +32,7 @@ from gpusim.machine.pages import Pages
 from gpusim.machine.paging import Paging, check_pinned
 from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
-from gpusim.machine.virtual_caches import connect_fbt, leading_names
+from gpusim.machine.virtual_caches import connect_fbt, leading_names, shootdowns_of
 
 _TABLE_SHARE, _ROOM = 64, 4
 """Page tables get a 64th of physical memory, or, if they are sparse, 4 times what tables take that
@@ -55,7 +55,7 @@ class Machine:
         systems: the rest of the memory system: one for all SMs, or one for each MIG instance.
         system_of: by SM, its own of them.
         page_table_levels: the levels whose reads go to the L2 cache.
-        fbt: forward–backward table of virtual caches; None: caches are physical.
+        fbts: forward–backward tables of virtual caches, by application; empty: caches are physical.
         schedulers: one block scheduler a tenant.
         first_runs: by index, the first run of each application that may be started again, or was
             stopped.
@@ -92,11 +92,9 @@ class Machine:
         self.sides = build_sides(
             self.env, config, self.systems, self._stages, self.sms, len(tenants)
         )
-        if self.fbt is not None:
-            self.pages.virtual = self.fbt.shootdowns.begin
-            (first,) = next(iter(self.tlbs.values()))
-            caches = (*self.l1s, *(side.cache for side in self.sides))
-            connect_fbt(self.fbt, self.pages.holders, first, self.systems[0].banks, caches)
+        if self.fbts:
+            self.pages.virtual = shootdowns_of(self.fbts)
+            self._connect_fbts()
         self._attach()
         if self.paging is not None:
             self.paging.begin()
@@ -164,7 +162,12 @@ class Machine:
                 number = system.domain.index
                 system.translations = paging.before(system.walkers, number, several)
         self.system_of = {sm: system for system in self.systems for sm in system.domain.sms}
-        self.fbt = self.systems[0].fbt
+        self.fbts = {
+            app: system.fbt
+            for system in self.systems
+            if system.fbt is not None
+            for app in system.domain.apps
+        }
 
     def _build_translation(self) -> None:
         self._stages = TranslationStages(
@@ -173,7 +176,7 @@ class Machine:
             self.system_of,
             self.pages,
             len(self.tenants),
-            self.fbt,
+            self.fbts,
         )
         self.tlbs = self._stages.levels
         if self.paging is not None:
@@ -233,9 +236,20 @@ class Machine:
             self.l1s.append(l1)
 
     def _l1(self, index: int) -> L1Cache:
-        config, apps = self.config, len(self.tenants)
+        config, apps, fbt = self.config, len(self.tenants), self.system_of[index].fbt
         site = CacheSite(self.env, L1_PATH, index, config.clock, apps)
-        return L1Cache(site, config.l1, leading_names(config, self.fbt, apps))
+        return L1Cache(site, config.l1, leading_names(config, fbt, apps, config.l1.line))
+
+    def _connect_fbts(self) -> None:
+        """Introduce the forward–backward table of each system to what lies around it there."""
+        first = next(iter(self.config.tlb))
+        for system in self.systems:
+            sms = system.domain.sms
+            caches = [self.l1s[sm] for sm in sms]
+            caches += [path.cache for path in self.sides if path.side.sms.start in sms]
+            tlb = self._stages.of(first, sms.start)
+            if system.fbt is not None:
+                connect_fbt(system.fbt, self.pages.holders, tlb, system.banks, caches)
 
     def _start_tenants(self) -> None:
         self.schedulers = []
@@ -292,7 +306,7 @@ class Machine:
 
     def _drop(self, mapping: Mapping) -> None:
         """A page is not where it was, or not there any more: no cache keeps lines of it."""
-        if self.fbt is not None:
+        if self.fbts:
             return  # virtual caches have forgotten it with its translation
         shift = self.page_table.page_shift
         for cache in (*self.l1s, *(side.cache for side in self.sides)):

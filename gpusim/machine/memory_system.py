@@ -93,7 +93,7 @@ class MemorySystem:
         channel = beyond(to_dram)
         config = domain.config
         self.hashing = _bank_hash(config.l2)
-        self.fbt = build_fbt(env, config, table, apps, channel, self._number_of_bank)
+        self.fbt = build_fbt(env, domain, table, apps, channel, self._number_of_bank)
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
         entry = 0 if config.l2.entry is None else config.l2.entry.cycles(config.clock)

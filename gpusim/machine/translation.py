@@ -18,6 +18,7 @@ from gpusim.config.schema import (
 )
 from gpusim.core.engine import Environment, Sink
 from gpusim.core.errors import UserError
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage, StageSite
@@ -46,7 +47,7 @@ class TranslationStages:
         system_of: by SM, the memory system behind its TLBs.
         pages: of all address spaces; learns of all stages that hold translations.
         apps: applications.
-        fbt: forward–backward table of virtual caches, if there is one.
+        fbts: forward–backward tables of virtual caches, by application; empty: there is none.
 
     Attributes:
         levels: the TLBs of each level, from the SM outward.
@@ -59,14 +60,14 @@ class TranslationStages:
         system_of: Mapping[int, MemorySystem],
         pages: Pages,
         apps: int,
-        fbt: Fbt | None,
+        fbts: Mapping[int, Fbt],
     ) -> None:
         self._env = env
         self._config = config
         self._system_of = system_of
         self._pages = pages
         self._apps = apps
-        self._fbt = fbt
+        self._fbts = fbts
         self._configs = dict(config.tlb)
         names = list(config.stage_names[:-1])
         if config.fbt is not None and config.fbt.second_level:
@@ -175,8 +176,9 @@ class TranslationStages:
         )
 
     def _array(self, name: str, config: TlbConfig) -> TlbArray:
-        if name == FBT_LEVEL and self._fbt is not None:
-            return ForwardTableArray(self._fbt.cached_under)
+        if name == FBT_LEVEL:
+            fbts = self._fbts
+            return ForwardTableArray(lambda tag: fbts[tag >> ASID_SHIFT].cached_under(tag))
         if config.ideal:
             return IdealArray(lambda asid, vpn: self._pages.table.walk(asid, vpn).mapping)
         in_cycles = evolve(config, latency=cycles(config.latency.cycles(self._config.clock)))

@@ -107,7 +107,7 @@ def play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None, 
         UserError: an event is of no effect on this machine.
     """
     for event in events:
-        if machine.fbt is None and event.event in VIRTUAL_ONLY:
+        if not machine.fbts and event.event in VIRTUAL_ONLY:
             raise UserError(
                 f"{machine.config.name} cannot have the event {event.event!r}: only virtual caches "
                 "follow it, as in a variant with a table [fbt], such as vc of apu-hsa; allowed: "
@@ -139,10 +139,9 @@ def _happen(machine: Machine, event: PageEvent) -> None:
     elif any(_is_away(machine, one) for one in _pages_of(event, table.page_shift)):
         return
     elif event.event == "probe":
-        assert machine.fbt is not None
         offset = event.address & ((1 << table.page_shift) - 1)
         frame = table.translate(event.app, tag & VPN_MASK)
-        machine.fbt.purges.probe(frame << table.page_shift | offset)
+        machine.fbts[event.app].purges.probe(frame << table.page_shift | offset)
     elif event.event == "protect":
         pages.protect(tag, writable=event.writable)
     elif event.event == "synonym":

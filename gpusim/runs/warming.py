@@ -74,7 +74,7 @@ def _refusal(machine: Machine) -> str:
     """What of a machine cannot be kept warm, in words."""
     config = machine.config
     cannot = {
-        "an L2 cache with virtual names (l1.translation = 'after-l2')": machine.fbt is not None,
+        "an L2 cache with virtual names (l1.translation = 'after-l2')": bool(machine.fbts),
         "demand paging ([paging])": machine.paging is not None,
         "partitions that keep copies (l2.copies)": config.l2.copies is not None,
         "byte masks (l2.byte_masks)": config.l2.byte_masks is True,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.layers import leaves
 from gpusim.config.recipe import find_recipe, recipe_names, with_bases
 from gpusim.config.roles import ROLES
@@ -116,12 +117,15 @@ def test_a_recipe_changes_what_it_says_and_nothing_else(model):
 
 @pytest.mark.parametrize("name", ["mask", "scheduling", "vc-opt-remapping"])
 def test_a_recipe_brings_the_same_to_every_machine(name):
-    """MASK's numbers are MASK's on each GPU: only levels have other names."""
+    """MASK's numbers are MASK's on each GPU: only levels have other names.
+
+    Auxiliary caches are apart: a machine has some or none.
+    """
     found = [
         [
             (one.key.rpartition(".")[2], one.value, one.citation)
             for one in loaded.values
-            if one.origin.startswith("recipe ")
+            if one.origin.startswith("recipe ") and one.key.partition(".")[0] not in SIDE_CACHES
         ]
         for loaded in (taken(model, name) for model in MODELS)
         if loaded
@@ -312,6 +316,16 @@ stage.between = "none"
     assert stages(path, "staged", "ideal-tlb", behind) == ("L1", "mine", "between", "walk")
 
 
+def test_auxiliary_caches_that_a_machine_has_get_what_a_recipe_has_for_all(recipe):
+    mine = recipe('auxiliary.latency = "7 cycles"  # our choice: a test\n')
+    own = plain("r9-nano", mine)
+    assert own["scalar.latency"] == own["instruction.latency"] == "7 cycles"
+    assert plain("tiny", mine) == plain("tiny")
+    wrong = recipe('auxiliary.latencies = "7 cycles"  # our choice: a test\n', name="wrong")
+    assert "auxiliary.latencies" in refusal("tiny", wrong)
+    assert "must be a table [auxiliary]" in refusal("tiny", recipe("auxiliary = 1\n", name="one"))
+
+
 # -- what a machine lacks ------------------------------------------------------------------------
 
 
@@ -327,7 +341,7 @@ def test_a_refusal_says_what_the_machine_lacks():
         'a100-mig has walk.cost = "per-level"'
     )
     assert "needs a table [mig] (instances): tiny has none" in refusal("tiny", "private-l3")
-    assert "needs no table [mig]" in refusal("a100-mig", "vc")
+    assert "needs no table [tlb.last.hash]" in refusal("a100", "cluster-tlb")
     assert 'walk.cost = "memory" or "per-level"' in refusal("kepler-uvm", "pwcache")
 
 

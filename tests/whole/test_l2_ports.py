@@ -33,7 +33,7 @@ def test_lookups_in_one_cycle(
     machine = opened_machine(config, [Tenant("gups", spec.start(), sms)], 0)
     (bank,) = machine.systems[0].banks
     found = served(bank)
-    if machine.fbt is not None:
+    if machine.fbts:
         machine.env.start(wake(bank, 1000))
     machine.env.run()
     assert max(found.values()) == ports

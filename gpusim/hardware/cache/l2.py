@@ -219,7 +219,7 @@ class L2Bank(Component):
         if self._virtual:
             assert isinstance(request, VirtualRequest)
             name, line = request.name, request.line
-            wanted = lines.touched[request.sectors & SECTORS]
+            wanted = lines.touched[(request.sectors & SECTORS) << request.place]
         else:
             address = request.address
             name = line = address >> lines.shift

@@ -10,7 +10,7 @@ import attr
 from gpusim.config.schema import RemappingConfig
 from gpusim.core.counters import count
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
-from gpusim.core.request import MemoryRequest, VirtualRequest, page_of_line
+from gpusim.core.request import MemoryRequest, VirtualRequest, line_in_page, page_of_line
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.overtaken import Overtaken
 from gpusim.hardware.cache.remapped_synonyms import RemappedSynonyms
@@ -50,8 +50,9 @@ class LeadingNames:
     new one, and those of the page are not kept: their data may be older than the invalidation.
 
     Args:
-        lines_shift: lines of a page of the forward–backward table, as a power of two.
+        lines_shift: L2 lines of a page of the forward–backward table, as a power of two.
         apps: applications that share the cache.
+        parts_shift: lines of the cache in a line of the L2 cache, as a power of two.
         remapping: loads of known synonyms are renamed; None: they are not.
 
     Attributes:
@@ -60,14 +61,23 @@ class LeadingNames:
     """
 
     def __init__(
-        self, lines_shift: int, apps: int, remapping: RemappingConfig | None = None
+        self,
+        lines_shift: int,
+        apps: int,
+        parts_shift: int = 0,
+        remapping: RemappingConfig | None = None,
     ) -> None:
         self.filter = InvalidationFilter()
         self.invalidations = InvalidationCounters()
         self.synonyms = (
-            None if remapping is None else RemappedSynonyms(remapping, lines_shift, apps)
+            None
+            if remapping is None
+            else RemappedSynonyms(remapping, lines_shift, apps, parts_shift)
         )
-        self._lines_shift = lines_shift
+        self._lines_shift = lines_shift + parts_shift
+        self._l2_lines_shift = lines_shift
+        self._parts_shift = parts_shift
+        self._part_mask = (1 << parts_shift) - 1
         self._loads = Overtaken()
         self._stores = Overtaken()
         self._storing: dict[int, int] = {}
@@ -76,6 +86,14 @@ class LeadingNames:
     def page(self, line: int) -> int:
         """The tagged page of a line, in pages of the forward–backward table."""
         return page_of_line(line, self._lines_shift)
+
+    def _page_of_l2(self, line: int) -> int:
+        """The same of a line of the L2 cache."""
+        return page_of_line(line, self._l2_lines_shift)
+
+    def _part(self, request: MemoryRequest, l2_line: int) -> int:
+        """The line of this cache that is a request's part of a line of the L2 cache."""
+        return line_in_page(l2_line, request.vline & self._part_mask, self._parts_shift)
 
     def came(self, line: int) -> None:
         """A line that was not there is kept."""
@@ -94,14 +112,15 @@ class LeadingNames:
     def arrived(self, filled: MemoryRequest, key: int) -> int:
         """The name under which an answer keeps its line, or `NOT_KEPT`, or `SENT_AGAIN`."""
         assert isinstance(filled, VirtualRequest)
-        loads, leading = self._loads, self.page(filled.leading)
+        loads, leading = self._loads, self._page_of_l2(filled.leading)
         if self.synonyms is not None:
-            page = self.page(filled.line)
+            page = self._page_of_l2(filled.line)
             overtaken = loads.any_of(key, page, leading)
             if not self.synonyms.answered(filled, page, leading, overtaken):
                 loads.forget(key)
                 return SENT_AGAIN
-        name = NOT_KEPT if loads.any_of(key, leading) else filled.leading
+        old = loads.any_of(key, leading)
+        name = NOT_KEPT if old else self._part(filled, filled.leading)
         loads.forget(key)
         return name
 
@@ -114,13 +133,15 @@ class LeadingNames:
     def acknowledged(self, request: MemoryRequest) -> int:
         """The name under which a store leaves something of its line, or `NOT_KEPT`."""
         assert isinstance(request, VirtualRequest)
-        line, stores = request.line, self._stores
-        old = stores.any_of(line, self.page(request.leading))
+        line, stores = self._part(request, request.line), self._stores
+        old = stores.any_of(line, self._page_of_l2(request.leading))
         self._storing[line] -= 1
         if not self._storing[line]:
             del self._storing[line]
             stores.forget(line)
-        return NOT_KEPT if old or not request.writable else request.leading
+        if old or not request.writable:
+            return NOT_KEPT
+        return self._part(request, request.leading)
 
     # -- pages -----------------------------------------------------------------------------------
 

@@ -38,8 +38,9 @@ class RemappedSynonyms:
 
     Args:
         config: the table.
-        lines_shift: lines of a page of the forward–backward table, as a power of two.
+        lines_shift: L2 lines of a page of the forward–backward table, as a power of two.
         apps: applications that share the cache.
+        parts_shift: lines of the cache in a line of the L2 cache, as a power of two.
 
     Attributes:
         table: the synonyms that are known.
@@ -47,20 +48,26 @@ class RemappedSynonyms:
         latency: of a lookup in the table, which every access to the cache meets first.
     """
 
-    def __init__(self, config: RemappingConfig, lines_shift: int, apps: int) -> None:
+    def __init__(
+        self, config: RemappingConfig, lines_shift: int, apps: int, parts_shift: int = 0
+    ) -> None:
         self.latency = config.latency
         self.table = SynonymTable(config.entries)
         self.counters = [RemappingCounters() for _ in range(apps)]
-        self._lines_shift = lines_shift
-        self._line_mask = (1 << lines_shift) - 1
+        self._lines_shift = lines_shift + parts_shift
+        self._l2_lines_shift = lines_shift
 
     def name(self, line: int) -> int:
         """The name under which a line is cached, as far as is known."""
-        page = page_of_line(line, self._lines_shift)
+        return self._name(line, self._lines_shift)
+
+    def _name(self, line: int, lines_shift: int) -> int:
+        """The same of a line of either cache, by how many of them a page has."""
+        page = page_of_line(line, lines_shift)
         leading = self.table.leading(page)
         if leading == page:
             return line
-        return line_in_page(leading, line & self._line_mask, self._lines_shift)
+        return line_in_page(leading, line & (1 << lines_shift) - 1, lines_shift)
 
     def look(self, line: int, sectors: int, array: CacheArray, app: int) -> int:
         """The name under which a load looks for its sectors of a line; counted if it hits."""
@@ -73,7 +80,7 @@ class RemappedSynonyms:
     def missed(self, request: MemoryRequest, *, sent: bool) -> None:
         """A load has missed; if it is sent to the L2 cache, it looks there for the same name."""
         assert isinstance(request, VirtualRequest)
-        name = self.name(request.line)
+        name = self._name(request.line, self._l2_lines_shift)
         self.counters[request.app].renamed += name != request.line
         if sent:
             request.name = name

@@ -20,7 +20,7 @@ from gpusim.core.states import State
 from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, READ_ONLY
 from gpusim.hardware.cache.fetches import Fetches
-from gpusim.hardware.cache.lines import Line
+from gpusim.hardware.cache.lines import SECTOR_SHIFT, Line
 from gpusim.hardware.cache.miss_path import MissPath, Route
 from gpusim.hardware.cache.translator import Invalidation, Translator
 from gpusim.hardware.cache.virtual_l2_counters import (
@@ -158,7 +158,8 @@ class TranslatedMisses(MissPath):
         lines, wanted = self.bank.lines, 0
         for request in waiting:
             if request.kind != _STORE or not lines.sectored:
-                wanted |= lines.touched[request.sectors & SECTORS]
+                assert isinstance(request, VirtualRequest)
+                wanted |= lines.touched[(request.sectors & SECTORS) << request.place]
         return wanted
 
     def _fetch(self, request: VirtualRequest, sectors: int) -> None:
@@ -178,6 +179,7 @@ class TranslatedMisses(MissPath):
                 request.access,
                 [_L2, bank.env._now],
             )
+            bringer.line = request.line
             bringer.leading = request.leading
             bringer.cached_writable = request.cached_writable
             bringer.page = request.page
@@ -225,16 +227,17 @@ class TranslatedMisses(MissPath):
         if not request.writable:
             self.counters[app].permission_faults += 1
             return
-        array, wanted = lines.arrays[app], lines.touched[request.sectors & SECTORS]
+        array = lines.arrays[app]
+        wanted = lines.touched[(request.sectors & SECTORS) << request.place]
         if name != request.line or not array.state(name) & DIRTY:
             self._table.wrote(name, request)
         if not self._claims(request):
             array.mark(name, wanted | wanted << DIRTY_SHIFT)
             return
         self.sectors[app].claimed += lines.lacks(name, wanted, app) != 0
-        victim = lines.keep(
-            name, lines.stored(name, 0, request.sectors, app) | _flags(request), app
-        )
+        begin = request.place << SECTOR_SHIFT
+        stored = lines.stored(name, begin, request.sectors, app) | _flags(request)
+        victim = lines.keep(name, stored, app)
         if victim is not None:
             self._leave(victim, app)
 

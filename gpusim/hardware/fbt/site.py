@@ -26,6 +26,7 @@ class FbtSite:
         bank_of: number of the L2 bank of a line, by its number within a page of memory.
         l1_trip: cycles of a message to an L1 cache, and of its answer.
         tlb_state, fbt_state: states of a warp whose translation is at the TLBs, and at the table.
+        index: which of the tables it is, where MIG instances have one each.
     """
 
     env: EventLoop
@@ -39,6 +40,7 @@ class FbtSite:
     l1_trip: int
     tlb_state: int
     fbt_state: int
+    index: int = 0
 
     def home(self, line: int) -> int:
         """Number of the bank of a line under any of its names, which agree within their pages."""

@@ -59,6 +59,7 @@ class Fbt(Component):
         channel: Callable[[int], Port[MemoryRequest]],
     ) -> None:
         env = self.env = site.env
+        self.instance = site.index
         self.latency = site.config.latency.cycles(site.clock)
         self.trip = site.trip
         self.table = table

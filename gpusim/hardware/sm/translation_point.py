@@ -18,6 +18,7 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED
 from gpusim.core.request import Kind, MemoryRequest, Requester, VirtualRequest
 from gpusim.core.states import State
+from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.sm.lsu_interfaces import StartingUnit
 from gpusim.hardware.sm.warp import WarpAccess
 
@@ -74,6 +75,8 @@ class TranslationPoint:
         self.l1 = l1
         self._out = out
         self.line_shift = config.l1.line.bit_length() - 1
+        self._parts_shift = config.l2.line.bit_length() - 1 - self.line_shift
+        self._line_sectors = config.l1.line // SECTOR_BYTES
         self.page_lines_shift = config.memory.page.bit_length() - 1 - self.line_shift
 
     @abstractmethod
@@ -103,7 +106,7 @@ class TranslationPoint:
         trail = [-1, access.issued, _CACHE, now]
         request: MemoryRequest
         if self.virtual:
-            request = VirtualRequest(
+            named = request = VirtualRequest(
                 access.kind,
                 access.app,
                 access.asid,
@@ -116,6 +119,8 @@ class TranslationPoint:
                 access,
                 trail,
             )
+            if self._parts_shift:
+                named.lies_in(self._parts_shift, self._line_sectors)
         else:
             request = MemoryRequest(
                 access.kind,

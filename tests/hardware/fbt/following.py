@@ -12,7 +12,7 @@ from typing import Any
 
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
-from gpusim.core.request import VirtualRequest, page_of_line
+from gpusim.core.request import VirtualRequest, line_in_page, page_of_line
 from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
 from gpusim.hardware.cache import L1Cache, L2Bank
 from gpusim.hardware.fbt import Fbt
@@ -61,11 +61,11 @@ class Follower:
     """
 
     def __init__(self, machine: Machine) -> None:
-        assert machine.fbt is not None
         self.machine = machine
-        self.fbt: Fbt = machine.fbt
+        self.fbt: Fbt = machine.fbts[0]
         self.line_shift = machine.config.l2.line.bit_length() - 1
         self.page_shift = machine.config.memory.page.bit_length() - 1 - self.line_shift
+        self.parts_shift = self.line_shift - (machine.config.l1.line.bit_length() - 1)
         self.grain = self.fbt.lines_shift
         self.sectors = range(machine.config.l2.line // SECTOR_BYTES)
         self.memory: dict[tuple[int, int], int] = {}
@@ -196,20 +196,25 @@ class Follower:
             if renamed and filled.leading >= 0:
                 self.renamed += 1
                 self.check_frame(filled, copy[0], self.machine.env.now)
-            if l1.array.state(filled.leading):
-                copies[filled.leading] = copy
+            if l1.array.state(self.part(filled)):
+                copies[self.part(filled)] = copy
 
         acknowledged = l1.acknowledged
 
         def follow_acknowledged(stored: VirtualRequest) -> None:
             _, copy = self.answers.pop(id(stored))
             acknowledged(stored)
-            if l1.array.state(stored.leading):
-                copies[stored.leading] = copy
+            if l1.array.state(self.part(stored)):
+                copies[self.part(stored)] = copy
 
         l1.fill = follow_fill  # type: ignore[assignment,method-assign]
         l1.acknowledged = follow_acknowledged  # type: ignore[assignment,method-assign]
         l1.copies = copies  # type: ignore[attr-defined]
+
+    def part(self, request: VirtualRequest) -> int:
+        """The line of an L1 cache under which a request's part of its leading line is kept."""
+        own = request.vline & (1 << self.parts_shift) - 1
+        return line_in_page(request.leading, own, self.parts_shift)
 
     def _note_issue(self, lsu: Any) -> None:
         lookup = lsu.l1.lookup
@@ -221,7 +226,7 @@ class Follower:
                 self.reads += 1
                 name = line if synonyms is None else synonyms.name(line)
                 where, _ = lsu.l1.copies[name]
-                page = page_of_line(line, self.page_shift)
+                page = page_of_line(line, self.page_shift + self.parts_shift)
                 allowed = self._frames(page).since(lsu._accesses[0].issued)  # it starts that one
                 assert where >> self.page_shift in allowed, "an L1 cache hits a stale line"
             return hit
@@ -233,7 +238,7 @@ class Follower:
         allowed = self._frames(request.tag).since(since)
         assert line >> self.page_shift in allowed, "a stale translation"
         mask = (1 << self.page_shift) - 1
-        assert line & mask == request.vline & mask
+        assert line & mask == request.vline >> self.parts_shift & mask
 
     # -- what must hold in every cycle -----------------------------------------------------------
 
@@ -272,7 +277,7 @@ class Follower:
             counts: dict[int, int] = {}
             assert l1.leading is not None
             for line in l1.array.lines():
-                name = page_of_line(line, self.grain)
+                name = page_of_line(line, self.grain + self.parts_shift)
                 counts[name] = counts.get(name, 0) + 1
                 assert table.forward(name) is not None, "an L1 line without its page"
             assert counts == l1.leading.filter._lines

@@ -70,7 +70,7 @@ class _FollowedBank:
         if request.writable:
             follower.version += 1
             follower.l2[request.leading] = line, versions
-            for sector in follower.those(request.sectors & SECTORS):
+            for sector in follower.those((request.sectors & SECTORS) << request.place):
                 versions[sector] = follower.latest[line, sector] = follower.version
 
     def answer(self, request: VirtualRequest, delay: int) -> None:
@@ -78,7 +78,7 @@ class _FollowedBank:
         copy = line, versions = self._copy(request.leading)
         if request.kind == Kind.LOAD:
             follower.reads += 1
-            for sector in follower.those(request.sectors & SECTORS):
+            for sector in follower.those((request.sectors & SECTORS) << request.place):
                 assert self.sectored or sector in versions
                 if sector in versions:  # what came in parts may have left in parts, too
                     latest = follower.latest.get((line, sector), 0)

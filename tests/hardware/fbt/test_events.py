@@ -133,10 +133,9 @@ def test_physical_machines_follow_what_tlbs_do(tmp_path: Path) -> None:
         ({"fbt.entries": 100}, "100 entries in 8 ways: sets must be a power of two"),
         ({"fbt.large_pages": "counters"}, "did you mean 'counter'?"),
         ({"fbt.remapping.entries": 0}, "fbt.remapping.entries = 0: must be 1 or more"),
-        ({"tlb.L2.scope": "sm"}, r'recipe .vc. needs tlb\.shared\.scope = "gpu"'),
+        ({"tlb.L2.scope": "sm"}, r'recipe .vc. needs tlb\.shared\.scope = "gpu" or "instance"'),
         ({"walk.memory": "l2"}, 'must be "dram"'),
         ({"l2.bypass": "translation-aware"}, "no page walk reads a virtual L2 cache"),
-        ({"mig.slices": 2, "mig.instances": "1g 2g"}, r"'vc' needs no table \[mig\]"),
         ({"l2.banks": 64, "l2.size": "4MiB"}, "must be at most the 32 lines of a page"),
     ],
 )

@@ -34,6 +34,12 @@ SECTORS: list[dict[str, Any]] = [
 ]
 """How lines of the L2 cache may be cut."""
 
+LINES = [
+    {"line": Bytes(line), "sector": Bytes(sector)}
+    for line, sector in [(128, 128), (128, 128), (128, 32), (64, 64), (64, 32), (32, 32)]
+]
+"""Lines of an L1 cache, and how they may be cut: wholes of an L2 line, or parts of one."""
+
 PAGES = 10
 Event = tuple[Any, ...]
 """Cycles after the one before, what, and its page and other numbers."""
@@ -92,7 +98,7 @@ def machines(draw: Any) -> GpuConfig:
         l1={
             "size": Bytes(draw(st.sampled_from([4, 16])) * 128),
             "ways": draw(st.sampled_from([1, 2, 4])),
-            "sector": Bytes(draw(st.sampled_from([128, 128, 32]))),
+            **draw(st.sampled_from(LINES)),
             "writes": draw(st.sampled_from(["update", "allocate", "evict"])),
             "allocate": draw(st.sampled_from(["on-fill", "on-miss"])),
             "mshrs": draw(some),
