@@ -1,0 +1,8 @@
+#!/bin/sh
+# Builds all programs into a folder: build.sh FOLDER
+set -e
+cd "$(dirname "$0")"
+mkdir -p "$1"
+for program in arithmetic lanes atomics launch streams chase kernels uvm; do
+    nvcc -O3 -std=c++17 -arch="${ARCH:-sm_90}" -o "$1/$program" "$program.cu"
+done
