@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpusim.cli.options import Json, Model, Settings, Variants, parse_settings
-from gpusim.cli.recipes import show_recipe
-from gpusim.config.load import LoadedModel
-from gpusim.config.recipe import recipe_names
 from gpusim.core.errors import UserError
 from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import Imports, permit
-from gpusim.files.shipped import data_names
-from gpusim.machine.load import load_model
+
+if TYPE_CHECKING:
+    from gpusim.config.load import LoadedModel
 
 
 def show(
@@ -29,6 +27,11 @@ def show(
 
     In place of a model, a shipped recipe: what it changes, what it requires, and its source.
     """
+    from gpusim.cli.recipes import show_recipe
+    from gpusim.config.recipe import recipe_names
+    from gpusim.files.shipped import data_names
+    from gpusim.machine.load import load_model
+
     if toml and as_json:
         raise UserError("--toml and --json: choose one of them")
     if model in recipe_names() and model not in data_names("models"):

@@ -18,8 +18,6 @@ from gpusim.cli.console import stdout_console
 from gpusim.results.quantity import HeadlineTable, format_quantity, full_name, headline_rows
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gpusim.results.result import Result
 
 _BAR_WIDTH = 20
@@ -44,12 +42,11 @@ def print_summary(
     rows = headline_rows(result)
     for table in _fitting(console, lambda apps: _headline(result, rows, apps), rows.apps):
         console.print(table)
-    stalls = result.stalls
-    apps = tuple(dict.fromkeys(stalls.app))
-    if len(apps) == 1:
-        console.print(_stalls(stalls))
+    cycles = result.state_cycles
+    if len(cycles) == 1:
+        console.print(_stalls(*cycles.values()))
     else:
-        for table in _fitting(console, lambda some: _stalls_by_app(stalls, some), apps):
+        for table in _fitting(console, lambda some: _stalls_by_app(cycles, some), tuple(cycles)):
             console.print(table)
     for warning in result.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
@@ -79,7 +76,7 @@ def _headline(result: Result, rows: HeadlineTable, apps: Sequence[str]) -> Table
         heading = _told(app or "all") if several else Text("value")
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("unit", no_wrap=True)
-    if len(result.estimates):
+    if result.intervals:
         table.caption = "in brackets: 95 % intervals of what was sampled; ?: none"
     for names in rows.sections.values():
         for number in names:
@@ -97,7 +94,7 @@ def _amounts(result: Result, names: Sequence[str]) -> tuple[list[str], str]:
     Estimates have their interval behind them, or a ``?`` where it is not known.  Units that differ,
     as those of a short and of a long time do, stand beside the numbers.
     """
-    spans = _intervals(result)
+    spans = result.intervals
     found = [_told_number(result, name, spans) for name in names]
     unit, *others = dict.fromkeys(unit for text, unit in found if text) or [""]
     if others:
@@ -122,38 +119,34 @@ def _told_number(
     return f"{text} ({told})", unit_told
 
 
-def _intervals(result: Result) -> dict[str, tuple[float, float]]:
-    """The interval of each number of a sampled run; empty for others."""
-    found = result.estimates
-    return dict(zip(found.name, zip(found.low, found.high, strict=True), strict=True))
-
-
-def _stalls(stalls: pd.DataFrame) -> Table:
+def _stalls(cycles: Mapping[str, int]) -> Table:
     """Where the cycles of the only application went, with bars."""
     table = _stall_table()
     table.add_column("warp-cycles", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    rows = stalls.sort_values("warp_cycles", ascending=False, kind="stable")
-    for _, state, cycles, share in rows.itertuples(index=False):
-        if cycles:
+    total = sum(cycles.values())
+    for state in sorted(cycles, key=cycles.__getitem__, reverse=True):
+        if cycles[state]:
+            share = cycles[state] / total
             bar = "█" * round(share * _BAR_WIDTH)
-            table.add_row(*map(Text, (str(state), f"{cycles:,}", _percent(share), bar)))
+            table.add_row(*map(Text, (state, f"{cycles[state]:,}", _percent(share), bar)))
     return table
 
 
-def _stalls_by_app(stalls: pd.DataFrame, apps: Sequence[str]) -> Table:
+def _stalls_by_app(cycles: Mapping[str, Mapping[str, int]], apps: Sequence[str]) -> Table:
     """Warp-cycles of some applications and their shares; what took most of all comes first."""
     table = _stall_table()
     for app in apps:
         table.add_column(_told(app), justify="right", no_wrap=True)
         table.add_column("share", justify="right", no_wrap=True)
-    numbers = stalls.set_index(["state", "app"])
-    order = stalls.groupby("state", sort=False).warp_cycles.sum()
-    for state in order.sort_values(ascending=False, kind="stable").index:
-        rows = [numbers.loc[(state, app)] for app in apps]
-        if any(row.warp_cycles for row in rows):
-            amounts = [(f"{int(row.warp_cycles):,}", _percent(row.share)) for row in rows]
+    totals = {app: max(sum(sums.values()), 1) for app, sums in cycles.items()}
+    states = {state: sum(sums[state] for sums in cycles.values()) for state in cycles[apps[0]]}
+    for state in sorted(states, key=states.__getitem__, reverse=True):
+        row = [cycles[app][state] for app in apps]
+        if any(row):
+            shares = (_percent(count / totals[app]) for app, count in zip(apps, row, strict=True))
+            amounts = zip((f"{count:,}" for count in row), shares, strict=True)
             table.add_row(*map(Text, (state, *(text for amount in amounts for text in amount))))
     return table
 

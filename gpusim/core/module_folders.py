@@ -28,6 +28,20 @@ def import_packages_in(package: str) -> None:
             import_all(found.name)
 
 
+def import_named(package: str, name: str) -> bool:
+    """Import the modules of a name in the packages of a package's folder: whether there is any."""
+    found = [
+        module.name
+        for part in _modules_in(package)
+        if part.ispkg
+        for module in _modules_in(part.name)
+        if module.name == f"{part.name}.{name}"
+    ]
+    for module_name in found:
+        importlib.import_module(module_name)
+    return bool(found)
+
+
 def import_from_folder(folder: Path, package: str, name: str) -> ModuleType:
     """A module, or package, that lies in a folder anywhere.
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.core.module_folders import import_packages_in
+from gpusim.core.module_folders import import_named, import_packages_in
 from gpusim.core.registry import same_definition
 from gpusim.core.user_code import load_own
 from gpusim.core.warp_program import Launch
@@ -139,6 +139,8 @@ def find_program(name: str) -> ProgramKind:
     Raises:
         UserError: there is no such program.
     """
+    if import_named("gpusim.programs", name) and name in _PROGRAMS:
+        return _PROGRAMS[name]  # most programs have the name of their module
     names = program_names()
     if name in _PROGRAMS:
         return _PROGRAMS[name]

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from gpusim.core.errors import UserError, nearest
 from gpusim.files.columns import TEXT, Column, Table
 
 FORMAT = "gpusim result"
@@ -429,3 +430,16 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
 
 DRAWN = ("intervals", "walks", "dram", "requests", "tlb")
 """Records of which pictures over time are made."""
+
+
+def check_records(names: Sequence[str]) -> None:
+    """Refuse anything that cannot be recorded.
+
+    Raises:
+        UserError: with the nearest name and all that are allowed.
+    """
+    for name in names:
+        if name not in RECORDS:
+            raise UserError(
+                f"cannot record {name!r}{nearest(name, RECORDS)}; allowed: {', '.join(RECORDS)}"
+            )

@@ -199,6 +199,17 @@ class Result:
         return self._frame_if_any("estimates", ESTIMATES)
 
     @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """The 95 % interval of each number that a sampled run estimates; else empty."""
+        if not self._source.has("estimates"):
+            return {}
+        with self._source.reading():
+            names, *ends = (
+                self._source.column("estimates", end).tolist() for end in ("name", "low", "high")
+            )
+            return dict(zip(names, zip(*ends, strict=True), strict=True))
+
+    @property
     def windows(self) -> pd.DataFrame:
         """A sampled run's windows: window, app, place, launch, cycles, instructions; else empty."""
         return self._frame_if_any("windows", WINDOWS)
@@ -254,11 +265,18 @@ class Result:
 
         rows = [
             (app, state, cycles, cycles / total if total else 0.0)
-            for app, sums in self._stalls_by_app().items()
+            for app, sums in self.state_cycles.items()
             for total in (sum(sums.values()),)
             for state, cycles in sums.items()
         ]
         return pd.DataFrame(rows, columns=["app", "state", "warp_cycles", "share"])
+
+    @property
+    def state_cycles(self) -> dict[str, dict[str, int]]:
+        """Warp-cycles in each state, by the name of the application: `stalls` without shares."""
+        sums = self._state_sums().sum(axis=0).tolist()
+        apps = zip(self._application_names(), sums, strict=True)
+        return {app: dict(zip(self.states, row, strict=True)) for app, row in apps}
 
     # -- recorded events -------------------------------------------------------------------------
 
@@ -346,7 +364,7 @@ class Result:
             "warnings": list(self.warnings),
             "summary": dict(self.summary),
             "units": dict(self.summary_units),
-            "stalls": {app: dict(sums) for app, sums in self._stalls_by_app().items()},
+            "stalls": {app: dict(sums) for app, sums in self.state_cycles.items()},
             "counters": _with_text_keys(self.counter_tree()),
         }
 
@@ -379,11 +397,6 @@ class Result:
 
     def _application_sms(self) -> NDArray[np.uint8]:
         return self._source.column("applications", "sms")
-
-    def _stalls_by_app(self) -> dict[str, dict[str, int]]:
-        sums = self._state_sums().sum(axis=0).tolist()
-        apps = zip(self._application_names(), sums, strict=True)
-        return {app: dict(zip(self.states, row, strict=True)) for app, row in apps}
 
     def _expect(self, what: str, name: str, present: Iterable[str]) -> None:
         if name not in present:

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from attrs.validators import ge, gt, in_, le, optional
 
 from gpusim.runs.run_length import MOST, SCALES
-from gpusim.runs.windows.plan import LAUNCH, LEAST_WINDOWS, ORDERS
+from gpusim.runs.windows.words import LAUNCH, LEAST_WINDOWS, ORDERS
 
 
 @frozen

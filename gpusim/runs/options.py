@@ -10,8 +10,8 @@ from typing import Any
 from attrs import Attribute, evolve, field, fields, frozen
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.results.datasets import check_records
 from gpusim.runs.amounts import Blocks, Instructions, Launches, Windows, rules_as_text
-from gpusim.runs.recorder import check_records
 
 
 @frozen

@@ -5,29 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from gpusim.core.errors import UserError, nearest
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.request import MemoryRequest, resolve_trail
-from gpusim.results.datasets import RECORDS
+from gpusim.results.datasets import RECORDS, check_records
 from gpusim.runs.writer import ResultWriter, TableWriter
 
 if TYPE_CHECKING:
     from gpusim.hardware.dram import Completion
     from gpusim.hardware.sm.warp import WarpAccess
     from gpusim.hardware.walk import Walk
-
-
-def check_records(names: Sequence[str]) -> None:
-    """Refuse anything that cannot be recorded.
-
-    Raises:
-        UserError: with the nearest name and all that are allowed.
-    """
-    for name in names:
-        if name not in RECORDS:
-            raise UserError(
-                f"cannot record {name!r}{nearest(name, RECORDS)}; allowed: {', '.join(RECORDS)}"
-            )
 
 
 class Recorder:

@@ -21,7 +21,6 @@ from gpusim.files.contents import Stamp, content_of, stamps_of
 from gpusim.files.structure import StructureError, structure
 from gpusim.files.toml_document import Key
 from gpusim.programs.catalog import ProgramKind, find_program
-from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.generators import GENERATORS, GraphGenerator, check_size
 from gpusim.programs.graphs.graph import Graph
 from gpusim.workloads.library import Entry, default_name, referenced
@@ -300,6 +299,8 @@ class _ProgramBuilder(ApplicationBuilder):
             entry, _ = self._homes.get("graph", self._home)
             folder = Path() if "graph" in self._overridden else entry.path.parent
             self._inputs.append(folder / value)
+            from gpusim.programs.graphs.files import read_graph
+
             return read_graph(folder / value), value
         if not isinstance(value, Mapping) or not isinstance(value.get("generator"), str):
             raise UserError(

@@ -15,7 +15,8 @@ from gpusim.core.states import State
 from gpusim.hardware.dram import Completion, Waiting
 from gpusim.hardware.walk import Walk
 from gpusim.results import RECORDS, RunData
-from gpusim.runs.recorder import Recorder, check_records
+from gpusim.results.datasets import check_records
+from gpusim.runs.recorder import Recorder
 from gpusim.runs.writer import ResultWriter
 from tests.runs.ended_walks import ended_walk
 

@@ -11,18 +11,7 @@ from attrs import field, frozen
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.runs.run_length import MOST, parse_amount
-
-UNITS = ("cycles", "instructions")
-"""Units of the length of a window that is no whole launch."""
-
-LAUNCH = "launch"
-"""The length of a window that is one, and an order."""
-
-ORDERS = ("program", LAUNCH)
-"""Orders of places: as the program runs, or launches of one signature side by side."""
-
-LEAST_WINDOWS = 2
-MOST_WINDOWS = 100_000
+from gpusim.runs.windows.words import LAUNCH, LEAST_WINDOWS, MOST_WINDOWS, ORDERS, UNITS
 
 Signature = tuple[str, int, int, int]
 """What makes launches alike: the kernel, and numbers of its launch."""

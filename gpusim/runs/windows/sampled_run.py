@@ -22,7 +22,8 @@ from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, Whole, esti
 from gpusim.runs.windows.instruction_windows import WindowPace
 from gpusim.runs.windows.launch_windows import LaunchPace
 from gpusim.runs.windows.measured import MeasuringPace, Snapshot, Window
-from gpusim.runs.windows.plan import LAUNCH, parse_sample
+from gpusim.runs.windows.plan import parse_sample
+from gpusim.runs.windows.words import LAUNCH
 from gpusim.workloads.survey import SurveyedLaunch, survey
 from gpusim.workloads.workload import Workload
 

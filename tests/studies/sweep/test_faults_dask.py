@@ -89,7 +89,7 @@ def cluster(folder: Path, gate: Gate, *options: str, workers: int = 2) -> Iterat
         place = ("--scheduler-file", str(about), "--local-directory", str(folder))
         for _ in range(workers):
             nannies += [start("dask_worker", *place, "--host", "127.0.0.1", *options)]
-        wait_for(about.exists)
+        wait_for(lambda: about.exists() and about.read_text())
         address = json.loads(about.read_text())["address"]
         yield Cluster(address, scheduler, tuple(nannies))
     finally:
