@@ -20,6 +20,30 @@ ALIGNMENT_BYTES = 4096
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
+class _Blank(np.ndarray[Any, np.dtype[Any]]):
+    """Zeros that share one element, and stay zeros whatever is stored in them."""
+
+    @classmethod
+    def of(cls, length: int, dtype: DTypeLike) -> _Blank:
+        return np.broadcast_to(np.zeros((), dtype=dtype), (length,)).view(cls)
+
+    def take(self, indices: Any, *_: Any, **__: Any) -> NDArray[Any]:  # type: ignore[override]
+        return np.zeros(np.shape(indices), dtype=self.dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return np.zeros(found.shape, self.dtype) if isinstance(found, np.ndarray) else found
+
+    def __setitem__(self, _index: Any, _value: Any) -> None:
+        pass
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "at":
+            return None
+        plain = (one.view(np.ndarray) if isinstance(one, _Blank) else one for one in inputs)
+        return getattr(ufunc, method)(*plain, **options)
+
+
 @define(eq=False)
 class DeviceArray(Generic[Scalar]):
     """An array in device memory: its values, and where they lie.
@@ -45,8 +69,11 @@ class DeviceArray(Generic[Scalar]):
 
     def view(self, dtype: DTypeLike) -> DeviceArray[Any]:
         """The same memory with elements of another type; they share their values."""
-        data = self.data.view(dtype)
-        size = data.dtype.itemsize
+        size = np.dtype(dtype).itemsize
+        if isinstance(self.data, _Blank):
+            data: NDArray[Any] = _Blank.of(self.bytes // size, dtype)
+        else:
+            data = self.data.view(dtype)
         return DeviceArray(self.name, data, self.base, size, self.bytes // size)
 
 
@@ -83,11 +110,14 @@ class AddressSpace:
         """
         flat = data.reshape(-1)
         values = flat.copy() if flat.flags.writeable else flat
-        if not flat.size:
-            values = np.zeros(1, dtype=data.dtype)
-        array = DeviceArray(
-            name, values, self._next, element_bytes or data.dtype.itemsize, flat.size
-        )
+        return self._place(name, values, element_bytes or data.dtype.itemsize)
+
+    def _place(self, name: str, values: NDArray[Scalar], element_bytes: int) -> DeviceArray[Scalar]:
+        """Place `values` themselves, of one dimension."""
+        length = values.size
+        if not length:
+            values = np.zeros(1, dtype=values.dtype)
+        array = DeviceArray(name, values, self._next, element_bytes, length)
         pages = max(1, -(-array.bytes // ALIGNMENT_BYTES))
         self._next += pages * ALIGNMENT_BYTES
         self.arrays.append(array)  # type: ignore[arg-type]
@@ -101,8 +131,19 @@ class AddressSpace:
     def zeros(
         self, name: str, length: int, dtype: type[Scalar] | np.dtype[Scalar]
     ) -> DeviceArray[Scalar]:
-        """Place an array of `length` zeros."""
-        return self.allocate(name, np.zeros(length, dtype=dtype))
+        """Place an array of `length` zeros; what is never written takes no memory here."""
+        values = np.zeros(length, dtype=dtype)
+        return self._place(name, values, values.itemsize)
+
+    def blank(
+        self, name: str, length: int, dtype: type[Scalar] | np.dtype[Scalar]
+    ) -> DeviceArray[Scalar]:
+        """Place an array of which the addresses matter alone, as large as a GPU's memory.
+
+        It reads as zeros, forgets what is stored, and takes no memory here.
+        """
+        values = _Blank.of(length, dtype)
+        return self._place(name, values, values.itemsize)
 
     def __getitem__(self, name: str) -> DeviceArray[Any]:
         """The first array of that name, to look at a program's results.

@@ -85,7 +85,7 @@ def test_a_sweep_keeps_its_table(command, tmp_path):
     assert list((tmp_path / "runs" / "claims").iterdir()) == []
 
 
-RUN, REPORT = "run tiny nw --scale smoke", "report run.h5"
+RUN, REPORT = "run tiny nw --scale smoke --seeds 2", "report run.h5"
 OTHERS = ("compare run.h5 run.h5", "reproduce orch.table2 --scale smoke")
 
 

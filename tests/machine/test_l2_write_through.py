@@ -50,7 +50,7 @@ def test_a_line_without_sectors() -> None:
 
 @pytest.mark.parametrize("model", ["tiny", "kepler-uvm", "a100"])
 def test_a_program_writes_at_least_as_much(model: str) -> None:
-    workload = load_workload("atax", "smoke")
+    workload = load_workload("atax", "smoke", overrides={"n": 256, "iterations": 1})
     written = []
     for writes in ("back", "through"):
         with simulate(load_model(model, (), {"l2.writes": writes}), workload) as run:

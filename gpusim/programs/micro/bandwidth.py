@@ -6,13 +6,12 @@ import numpy as np
 from attrs import field, frozen
 from attrs.validators import ge, in_, le
 
-from gpusim.programs.micro.unread import allocate_unread
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
-    DeviceArray,
     Launches,
     Steps,
+    Vectors,
     kernel,
     program,
 )
@@ -35,8 +34,8 @@ class Stream:
         unroll: loads that a thread has under way.
     """
 
-    loaded: list[DeviceArray[np.int8]]
-    stored: list[DeviceArray[np.int8]]
+    loaded: list[Vectors]
+    stored: list[Vectors]
     elements: int
     piece: int
     step: int
@@ -111,16 +110,15 @@ class BandwidthParameters:
 def bandwidth(memory: AddressSpace, parameters: BandwidthParameters, _seed: int) -> Launches:
     """Two launches of one kernel: ``warm``, and ``stream``, whose time tells the bandwidth."""
     loads, stores = OPERATIONS[parameters.operation]
-    size, word = parameters.footprint, parameters.word
-    loaded = [allocate_unread(memory, f"read{i}", size, word) for i in range(loads)]
-    empty = np.zeros(size // word if stores else 0, dtype=np.int8)
-    stored = [memory.allocate("written", empty, word) for _ in range(stores)]
+    elements, word = parameters.footprint // parameters.word, np.dtype((np.void, parameters.word))
+    loaded = [memory.blank(f"read{i}", elements, word) for i in range(loads)]
+    stored = [memory.blank("written", elements, word) for _ in range(stores)]
     of = Stream(
         loaded=loaded,
         stored=stored,
-        elements=size // word,
-        piece=parameters.piece // word,
-        step=parameters.stride // word,
+        elements=elements,
+        piece=parameters.piece // parameters.word,
+        step=parameters.stride // parameters.word,
         unroll=parameters.unroll,
     )
     warm, stream = (

@@ -10,12 +10,11 @@ from attrs.validators import ge, in_, le
 from numpy.typing import NDArray
 
 from gpusim.programs.idioms import strides
-from gpusim.programs.micro.unread import allocate_unread
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
-    DeviceArray,
     Launches,
+    Longs,
     Steps,
     kernel,
     program,
@@ -33,9 +32,7 @@ ORDERS = ("random", "sequential")
 Nodes = NDArray[np.int64]
 
 
-def load_each(
-    k: BlockTracer, nodes: DeviceArray[np.int8], index: Nodes, everywhere: bool = False
-) -> Steps:
+def load_each(k: BlockTracer, nodes: Longs, index: Nodes, everywhere: bool = False) -> Steps:
     """Every thread loads one pointer at a time: of those to load, the first ones first.
 
     Takes `nodes` (the array), `index` (elements to load), `everywhere` (whether each block loads
@@ -48,7 +45,7 @@ def load_each(
         yield
 
 
-def follow(k: BlockTracer, nodes: DeviceArray[np.int8], index: Nodes) -> Steps:
+def follow(k: BlockTracer, nodes: Longs, index: Nodes) -> Steps:
     """One warp, of which some lanes follow a chain of their own: load, wait, load.
 
     Takes `nodes` (the array), `index` ((loads, lanes) elements).
@@ -144,7 +141,7 @@ def chase(memory: AddressSpace, parameters: ChaseParameters, seed: int) -> Launc
     the last two is the time of those loads: what a launch costs, and what is cold in each, is in
     both.  The pointers are not read from memory: the chain is known.
     """
-    nodes = allocate_unread(memory, "nodes", parameters.footprint, NODE)
+    nodes = memory.blank("nodes", parameters.footprint // NODE, np.int64)
     lead, chases = parameters.led, 2 * parameters.led + parameters.loads
     warm = min(parameters.warm, parameters.count)
     chain = _chain(parameters, warm, chases * parameters.lanes, np.random.default_rng(seed))

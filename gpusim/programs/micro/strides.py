@@ -8,13 +8,12 @@ from attrs.validators import ge, in_, le
 from numpy.typing import NDArray
 
 from gpusim.programs.micro.bandwidth import WORDS
-from gpusim.programs.micro.unread import allocate_unread
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
-    DeviceArray,
     Launches,
     Steps,
+    Vectors,
     kernel,
     program,
 )
@@ -29,9 +28,7 @@ _ROWS_APART = 32
 
 
 @kernel("strides", registers=32)
-def load_again(
-    k: BlockTracer, array: DeviceArray[np.int8], first: NDArray[np.int64], rounds: int
-) -> Steps:
+def load_again(k: BlockTracer, array: Vectors, first: NDArray[np.int64], rounds: int) -> Steps:
     """Each thread loads the same eight elements in each round.
 
     Takes `array`, `first` (of each thread, its first element), `rounds`.
@@ -78,6 +75,6 @@ class StridesParameters:
 def strides(memory: AddressSpace, parameters: StridesParameters, _seed: int) -> Launches:
     """One launch of one block."""
     first = parameters.first
-    size = int(first.max() + max(OFFSETS) + 1) * parameters.word
-    array = allocate_unread(memory, "array", size, parameters.word)
+    word = np.dtype((np.void, parameters.word))
+    array = memory.blank("array", int(first.max() + max(OFFSETS) + 1), word)
     yield load_again[1, parameters.threads](array, first, parameters.rounds)
