@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
-from attrs import frozen
+from attrs import asdict, evolve, frozen
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.module_folders import import_named, import_packages_in
@@ -16,6 +16,7 @@ from gpusim.core.user_code import load_own
 from gpusim.core.warp_program import Launch
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
+from gpusim.programs.parameters import parameters_of
 from gpusim.programs.program_function import FunctionProgram
 
 ProgramMaker: TypeAlias = Callable[..., Program | Iterator[Launch]]
@@ -34,12 +35,21 @@ class ProgramKind:
         uses_graph: whether it also takes the parameter ``graph``.
         make: a generator of its launches, which takes its memory, the parameters, the graph if it
             uses one, and the seed; or a `Program` class, which takes them without the memory.
+        by_name: the generator takes each parameter by its name, after the seed.
     """
 
     name: str
     parameters: type
     uses_graph: bool
     make: ProgramMaker
+    by_name: bool = False
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """What a generator takes by place."""
+        parameters = () if self.by_name else ("parameters",)
+        graph = ("graph",) if self.uses_graph else ()
+        return ("memory", *parameters, *graph, "seed")
 
     def start(self, parameters: object, graph: Graph | None, seed: int) -> Program:
         """A fresh application.
@@ -48,7 +58,11 @@ class ProgramKind:
             UserError: a generator yields no launch or places no array, or a function makes no
                 program.
         """
-        arguments = (parameters, graph, seed) if self.uses_graph else (parameters, seed)
+        arguments = (graph, seed) if self.uses_graph else (seed,)
+        if self.by_name:
+            by_name = asdict(parameters, recurse=False)  # type: ignore[arg-type]
+            return FunctionProgram(self.name, self.make, arguments, by_name)
+        arguments = (parameters, *arguments)
         if inspect.isgeneratorfunction(self.make):
             return FunctionProgram(self.name, self.make, arguments)
         made: Any = self.make(*arguments)
@@ -64,13 +78,18 @@ class ProgramKind:
 _PROGRAMS: dict[str, ProgramKind] = {}
 
 
-def program(name: str, parameters: type, uses_graph: bool = False) -> Callable[[Maker], Maker]:
+def program(
+    name: str, parameters: type | None = None, uses_graph: bool = False
+) -> Callable[[Maker], Maker]:
     """Decorator: makes a program known as `name`; see `ProgramKind`.
 
-    A generator function is a program: it takes its memory (`AddressSpace`), an instance of
-    `parameters`, the graph if it uses one, and the seed; it places its arrays, then yields its
-    launches.  After a ``yield`` the launch has drained and its results can be read.  So is a
-    `Program` class, and a function that makes an instance of one.
+    A generator function is a program: it takes its memory (`AddressSpace`), the graph if it uses
+    one, the seed, and its parameters, each with a default (`number` says what is allowed); it
+    places its arrays, then yields its launches.  After a ``yield`` the launch has drained and its
+    results can be read.  It uses a graph if it has an argument of that name.
+
+    Where a frozen attrs class `parameters` is given, an instance of it is the argument after the
+    memory instead.  So are `Program` classes made, and functions that make an instance of one.
 
     What is defined anew, in a notebook's cell that runs again, replaces itself.
 
@@ -80,36 +99,54 @@ def program(name: str, parameters: type, uses_graph: bool = False) -> Callable[[
             memory is no generator function.
     """
 
-    def register(make: Maker) -> Maker:
-        kind = ProgramKind(name, parameters, uses_graph, make)
-        if not same_definition(_PROGRAMS.get(name, kind).make, make):
-            raise ValueError(f"there is already a program named {name!r}")
-        if inspect.isgeneratorfunction(make):
-            _check_arguments(name, make, ARGUMENTS if uses_graph else WITHOUT_GRAPH)
-        elif next(iter(inspect.signature(make).parameters), None) == ARGUMENTS[0]:
-            raise UserError(
-                f"program {name!r} takes its memory, but yields no launch: write yield "
-                "kernel[threads](...), or yield from"
-            )
-        _PROGRAMS[name] = kind
+    def make_known(make: Maker) -> Maker:
+        by_name = parameters is None
+        takes = list(inspect.signature(make).parameters)[1:2]
+        graph = takes == ["graph"] if by_name else uses_graph
+        kind = ProgramKind(name, parameters or object, graph, make, by_name)
+        _check(kind)
+        if by_name:
+            made = parameters_of(name, make, len(kind.given))
+            kind = evolve(kind, parameters=made)
+            make.Parameters = made  # type: ignore[attr-defined]  # where pickle finds it
+        register(kind)
         return make
 
-    return register
+    return make_known
 
 
-ARGUMENTS = ("memory", "parameters", "graph", "seed")
-"""What the generator function of a program takes."""
+def register(kind: ProgramKind) -> None:
+    """Make a program known.
 
-WITHOUT_GRAPH = ("memory", "parameters", "seed")
+    Raises:
+        ValueError: another program has the name.
+    """
+    if not same_definition(_PROGRAMS.get(kind.name, kind).make, kind.make):
+        raise ValueError(f"there is already a program named {kind.name!r}")
+    _PROGRAMS[kind.name] = kind
 
 
-def _check_arguments(name: str, make: Callable[..., object], given: tuple[str, ...]) -> None:
-    try:
-        inspect.signature(make).bind(*given)
-    except TypeError as error:
+def _check(kind: ProgramKind) -> None:
+    """Whether it can be a program at all."""
+    takes = inspect.signature(kind.make)
+    if inspect.isgeneratorfunction(kind.make):
+        try:
+            bind = takes.bind_partial if kind.by_name else takes.bind
+            bind(*kind.given)
+        except TypeError as error:
+            raise UserError(
+                f"program {kind.name!r}: {error}; its function takes {', '.join(kind.given)}"
+            ) from error
+    elif next(iter(takes.parameters), None) == "memory":
         raise UserError(
-            f"program {name!r}: {error}; its function takes {', '.join(given)}"
-        ) from error
+            f"program {kind.name!r} takes its memory, but yields no launch: write yield "
+            "kernel[threads](...), or yield from"
+        )
+    elif kind.by_name:
+        raise UserError(
+            f"program {kind.name!r} is no generator function: name the class of its parameters, "
+            f"@gpusim.program({kind.name!r}, PARAMETERS)"
+        )
 
 
 def program_names() -> tuple[str, ...]:

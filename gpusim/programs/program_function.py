@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from gpusim.core.errors import UserError
@@ -20,11 +21,16 @@ class FunctionProgram(Program):
     """
 
     def __init__(
-        self, name: str, function: Callable[..., Iterator[Launch]], arguments: tuple[Any, ...]
+        self,
+        name: str,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        parameters: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         super().__init__(name)
         self.function = function
-        self._run: Iterator[Launch] | None = self._launches(function(self.memory, *arguments))
+        run = function(self.memory, *arguments, **parameters)
+        self._run: Iterator[Launch] | None = self._launches(run)
         next(self._run)
 
     def launches(self) -> Iterator[Launch]:

@@ -163,6 +163,14 @@ class BlockTracer:
         values[who] = array.data[elements]
         return values
 
+    def fetch(
+        self, array: DeviceArray[Scalar], index: Index, where: Mask | None = None
+    ) -> NDArray[Scalar]:
+        """`load`, then `wait` for all values that are still on their way."""
+        value = self.load(array, index, where)
+        self.wait(0, where)
+        return value
+
     def store(
         self,
         array: DeviceArray[Scalar],

@@ -1,4 +1,7 @@
-"""The one page that an author of a program imports from; see ``docs/programs.md``."""
+"""The one page that an author of a program imports; see ``docs/programs.md``.
+
+The suites write ``from gpusim.programs import writing as gpu``.
+"""
 
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -16,9 +19,20 @@ from gpusim.programs.device import (
     Vectors,
     Words,
 )
+from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.idioms import (
+    FLOAT4,
+    PROLOGUE,
+    rounds,
+    strided_passes,
+    strides,
+    threads_below,
+    tree,
+)
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.kernel_function import KernelFunction, KernelLaunch, kernel
 from gpusim.programs.lane_record import Lanes, Mask
+from gpusim.programs.parameters import choice, number
 from gpusim.programs.tracer import BlockTracer, Shape
 
 Launches: TypeAlias = Iterator[Launch]
@@ -33,7 +47,9 @@ __all__ = [
     "Bytes",
     "DeviceArray",
     "Doubles",
+    "FLOAT4",
     "Floats",
+    "Graph",
     "Ints",
     "Iterator",
     "Kernel",
@@ -44,11 +60,19 @@ __all__ = [
     "Launches",
     "Longs",
     "Mask",
+    "PROLOGUE",
     "Program",
     "Shape",
     "Steps",
     "Vectors",
     "Words",
+    "choice",
     "kernel",
+    "number",
     "program",
+    "rounds",
+    "strided_passes",
+    "strides",
+    "threads_below",
+    "tree",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attrs import frozen
+from attrs import asdict, frozen
 
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.programs.catalog import program_of
-from gpusim.programs.writing import AddressSpace, BlockTracer, Floats, Launch, kernel, program
+from gpusim.programs.graphs.generators import Grid
+from gpusim.programs.writing import (
+    AddressSpace,
+    BlockTracer,
+    Floats,
+    Graph,
+    Launch,
+    kernel,
+    number,
+    program,
+)
 from tests.programs.drain import drain
 from tests.whole.running import command
 
@@ -104,6 +115,67 @@ def test_a_cell_that_is_run_again_replaces_it() -> None:
 
     with pytest.raises(ValueError, match="there is already a program named 'doubling'"):
         program("doubling", Parameters)(other)
+
+
+@program("tripling")
+def tripling(
+    memory: AddressSpace, seed: int, n: int = number(192, 64, multiple=64), rounds: int = 2
+) -> Iterator[Launch]:
+    array = memory.allocate("a", np.full(n, seed, np.float32))
+    for _ in range(rounds):
+        yield double[n](array)
+
+
+def test_parameters_are_those_of_the_function(tmp_path: Path) -> None:
+    kind = program_of(tripling)
+    assert not kind.uses_graph
+    assert asdict(kind.parameters()) == {"n": 192, "rounds": 2}
+    assert pickle.loads(pickle.dumps(kind.parameters(n=64))) == kind.parameters(n=64)
+    workload = gpusim.load_workload("tripling", overrides={"n": 128, "rounds": 1})
+    result = gpusim.simulate("tiny", workload)
+    assert result.summary["memory_instructions"] == 2 * 4
+    sweep = gpusim.Sweep(models="tiny", workloads="tripling", set={"workload.n": [64, 128]})
+    table = gpusim.run_sweep(sweep, tmp_path / "runs", jobs=1).table
+    assert table.memory_instructions.tolist() == [8, 16]
+
+
+def test_a_graph_is_an_argument_of_that_name() -> None:
+    def of_a_graph(memory: AddressSpace, graph: Graph, _seed: int, k: int = 3) -> Iterator[Launch]:
+        yield double[64](memory.zeros("a", 64 * k, np.float32))
+
+    program("of a graph")(of_a_graph)
+    kind = program_of(of_a_graph)
+    assert kind.uses_graph
+    application = kind.start(kind.parameters(k=2), Grid(4, 4).generate(0), 0)
+    assert application.memory["a"].length == 128
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n": 32}, "--set workload.n = 32: 'n' must be >= 64: 32"),
+        ({"n": 96}, "--set workload.n = 96: 'n' must be a multiple of 64: 96"),
+        ({"m": 64}, "--set workload.m: unknown parameter; allowed: n, rounds, sample"),
+        ({"n": "many"}, "--set workload.n = 'many': must be a whole number"),
+    ],
+)
+def test_a_parameter_that_does_not_fit(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        gpusim.load_workload("tripling", overrides=parameters)
+
+
+def test_a_parameter_has_a_default() -> None:
+    def endless(memory: AddressSpace, seed: int, n: int) -> Iterator[Launch]:
+        yield double[64](memory.zeros("a", n, np.float32))
+
+    message = "program 'endless': its parameter 'n' has no default: write n: int = 1024"
+    with pytest.raises(UserError, match=re.escape(message)):
+        program("endless")(endless)
+
+
+def test_a_class_needs_a_class_of_parameters() -> None:
+    with pytest.raises(UserError, match="'late' is no generator function: name the class of its"):
+        program("late")(no_program)
 
 
 def started(function: Any) -> list[str]:

@@ -14,9 +14,9 @@ from gpusim.programs.catalog import program_of
 from gpusim.programs.device import AddressSpace, DeviceArray
 from gpusim.programs.graphs.co_papers import CoPapers
 from gpusim.programs.kernel import Kernel, Program
-from gpusim.programs.pannotia.pagerank import PagerankParameters, pagerank
+from gpusim.programs.pannotia.pagerank import pagerank
 from gpusim.programs.polybench.matrix_vector import MatrixParameters, atax
-from gpusim.programs.rodinia.bfs import BfsParameters, bfs
+from gpusim.programs.rodinia.bfs import bfs
 from gpusim.programs.tracer import LANES_PER_CHUNK, BlockTracer, Shape
 from tests.programs.drain import chunks, same_chunk
 
@@ -213,8 +213,9 @@ def test_two_starts_give_the_same_chunks(warp_size: int) -> None:
 
     def starts() -> Iterator[Program]:
         yield program_of(atax).start(MatrixParameters(n=128), None, 0)
-        yield program_of(bfs).start(BfsParameters(), graph, 0)
-        yield program_of(pagerank).start(PagerankParameters(2), graph, 0)
+        for function, parameters in ((bfs, {}), (pagerank, {"iterations": 2})):
+            kind = program_of(function)
+            yield kind.start(kind.parameters(**parameters), graph, 0)
 
     for one, other in zip(starts(), starts(), strict=True):
         assert one.buffers == other.buffers
@@ -226,7 +227,7 @@ def test_arrays_do_not_overlap() -> None:
     graph = CoPapers(400, 16.0, 64, 32).generate(0)
     for program in (
         program_of(atax).start(MatrixParameters(n=100), None, 0),
-        program_of(bfs).start(BfsParameters(), graph, 0),
+        program_of(bfs).start(program_of(bfs).parameters(), graph, 0),
     ):
         assert all(a.base + a.bytes <= b.base for a, b in pairwise(program.buffers))
 

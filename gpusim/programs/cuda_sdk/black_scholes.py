@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCKS = 480
 BLOCK = 128
@@ -52,10 +41,15 @@ def prices(stock: Values, strike: Values, years: Values) -> tuple[Values, Values
     return call, put
 
 
-@kernel("BlackScholesGPU", registers=32, in_step=True)
+@gpu.kernel("BlackScholesGPU", registers=32, in_step=True)
 def price_options(
-    k: BlockTracer, call: Floats, put: Floats, stock: Floats, strike: Floats, years: Floats
-) -> Steps:
+    k: gpu.BlockTracer,
+    call: gpu.Floats,
+    put: gpu.Floats,
+    stock: gpu.Floats,
+    strike: gpu.Floats,
+    years: gpu.Floats,
+) -> gpu.Steps:
     """480 blocks stride through the options; an option a thread at a time.
 
     The years are used first, for the square root: L years, 9 instructions, L strike, L stock.  The
@@ -64,7 +58,7 @@ def price_options(
     236 million for four million options (ISPASS 2009, Table 1).  Of the last 45, the first 10 need
     the years alone (our choice).
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     for first in range(0, call.length, BLOCKS * BLOCK):
         option = first + k.t
         inside = option < call.length
@@ -81,36 +75,32 @@ def price_options(
         yield
 
 
-@frozen
-class BlackScholesParameters:
-    """Size and length of black_scholes.
-
-    Attributes:
-        options: number of options (the SDK: 4,000,000).
-        iterations: launches, all alike (the SDK: 512).
-    """
-
-    options: int = field(default=4_000_000, validator=[ge(1), le(1 << 28)])
-    iterations: int = field(default=512, validator=ge(1))
-
-
-@program("black_scholes", BlackScholesParameters)
-def black_scholes(memory: AddressSpace, parameters: BlackScholesParameters, seed: int) -> Launches:
+@gpu.program("black_scholes")
+def black_scholes(
+    memory: gpu.AddressSpace,
+    seed: int,
+    options: int = gpu.number(4_000_000, 1, 1 << 28),
+    iterations: int = gpu.number(512),
+) -> gpu.Launches:
     """Prices of options.
 
     Arrays in the order CallResult, PutResult, StockPrice (5 to 30), OptionStrike (1 to 100: where
     the option may be exercised) and OptionYears (0.25 to 10: until it expires), the inputs random.
+
+    Parameters:
+        options: number of options (the SDK: 4,000,000).
+        iterations: launches, all alike (the SDK: 512).
     """
     generator = np.random.default_rng(seed)
 
-    def random_in(name: str, low: float, high: float) -> Floats:
-        values = generator.random(parameters.options, dtype=np.float32)
+    def random_in(name: str, low: float, high: float) -> gpu.Floats:
+        values = generator.random(options, dtype=np.float32)
         return memory.read_only(name, np.float32(low) + np.float32(high - low) * values)
 
-    call = memory.zeros("CallResult", parameters.options, np.float32)
-    put = memory.zeros("PutResult", parameters.options, np.float32)
+    call = memory.zeros("CallResult", options, np.float32)
+    put = memory.zeros("PutResult", options, np.float32)
     stock = random_in("StockPrice", 5, 30)
     strike = random_in("OptionStrike", 1, 100)
     years = random_in("OptionYears", 0.25, 10)
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         yield price_options[BLOCKS, BLOCK](call, put, stock, strike, years)

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs import frozen
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 RADIUS = 8
 TAPS = 2 * RADIUS + 1
@@ -68,20 +55,22 @@ class Lines:
         axes: of (n, block, y, x) of the threads, in the order (n, block, line, place in it).
     """
 
-    before: Lanes
+    before: gpu.Lanes
     step: int
-    has_before: Mask
-    has_after: Mask
+    has_before: gpu.Mask
+    has_after: gpu.Mask
     axes: tuple[int, int, int, int]
 
 
-@kernel(
+@gpu.kernel(
     "convolutionRowsKernel",
     registers=31,
     shared=4 * ROWS_BLOCK[1] * SEGMENTS * ROWS_BLOCK[0],
     in_step=True,
 )
-def filter_rows(k: BlockTracer, source: Floats, result: Floats, width: int, taps: Values) -> Steps:
+def filter_rows(
+    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, width: int, taps: Values
+) -> gpu.Steps:
     """Blocks of 16 x 4 threads, each for 128 columns of 4 rows; results are 16 columns apart.
 
     A warp accesses 64 bytes in each of two rows.  What it does: `_filter`.
@@ -93,15 +82,15 @@ def filter_rows(k: BlockTracer, source: Floats, result: Floats, width: int, taps
     return _filter(k, source, result, lines, taps)
 
 
-@kernel(
+@gpu.kernel(
     "convolutionColumnsKernel",
     registers=32,
     shared=4 * COLUMNS_BLOCK[0] * (SEGMENTS * COLUMNS_BLOCK[1] + 1),
     in_step=True,
 )
 def filter_columns(
-    k: BlockTracer, source: Floats, result: Floats, width: int, taps: Values
-) -> Steps:
+    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, width: int, taps: Values
+) -> gpu.Steps:
     """Blocks of 16 x 8 threads, each for 16 columns of 64 rows; results are 8 rows apart.
 
     Shared memory has a line of 81 words for each column: 80 rows and one of padding.  What a warp
@@ -115,7 +104,9 @@ def filter_columns(
     return _filter(k, source, result, lines, taps)
 
 
-def _filter(k: BlockTracer, source: Floats, result: Floats, lines: Lines, taps: Values) -> Steps:
+def _filter(
+    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, lines: Lines, taps: Values
+) -> gpu.Steps:
     """A filter along rows or columns: eight results a thread, through shared memory.
 
     8 x L, one for each result, then the halo before and after, unless they are outside the image;
@@ -123,7 +114,7 @@ def _filter(k: BlockTracer, source: Floats, result: Floats, lines: Lines, taps: 
     each result 17 shared-memory loads, 17 multiply-adds and S.  The taps are in constant memory,
     without traffic.
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     segments = np.empty((SEGMENTS, k.threads), dtype=np.float32)
     for segment in range(1, SEGMENTS - 1):
         segments[segment] = k.load(source, lines.before + segment * lines.step)
@@ -145,31 +136,24 @@ def _filter(k: BlockTracer, source: Floats, result: Floats, lines: Lines, taps: 
         yield
 
 
-@frozen
-class ConvolutionSeparableParameters:
-    """Size and length of convolution_separable.
-
-    Attributes:
-        width: columns of the image, a multiple of 128 (the SDK: 3072).
-        height: rows of the image, a multiple of 64 (the SDK: 3072).
-        iterations: times that both filters run, all alike (the SDK: a warm-up and 16).
-    """
-
-    width: int = field(default=3072, validator=[ge(1), le(32768), multiple_of(STRIP_WIDTH)])
-    height: int = field(default=3072, validator=[ge(1), le(32768), multiple_of(STRIP_HEIGHT)])
-    iterations: int = field(default=17, validator=ge(1))
-
-
-@program("convolution_separable", ConvolutionSeparableParameters)
+@gpu.program("convolution_separable")
 def convolution_separable(
-    memory: AddressSpace, parameters: ConvolutionSeparableParameters, seed: int
-) -> Launches:
+    memory: gpu.AddressSpace,
+    seed: int,
+    width: int = gpu.number(3072, 1, 32768, multiple=STRIP_WIDTH),
+    height: int = gpu.number(3072, 1, 32768, multiple=STRIP_HEIGHT),
+    iterations: int = gpu.number(17),
+) -> gpu.Launches:
     """Rows of the input are filtered into the buffer, its columns into the output.
 
     Arrays in the order Input, Output, Buffer.  Pixels and taps are whole numbers from 0 to 15;
     beyond the image, pixels count as 0.
+
+    Parameters:
+        width: columns of the image, a multiple of 128 (the SDK: 3072).
+        height: rows of the image, a multiple of 64 (the SDK: 3072).
+        iterations: times that both filters run, all alike (the SDK: a warm-up and 16).
     """
-    width, height = parameters.width, parameters.height
     generator = np.random.default_rng(seed)
     taps = generator.integers(16, size=TAPS).astype(np.float32)
     image = generator.integers(16, size=width * height, dtype=np.uint8).astype(np.float32)
@@ -178,6 +162,6 @@ def convolution_separable(
     buffer = memory.zeros("Buffer", width * height, np.float32)
     rows = width // STRIP_WIDTH, height // ROWS_BLOCK[1]
     columns = width // COLUMNS_BLOCK[0], height // STRIP_HEIGHT
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         yield filter_rows[rows, ROWS_BLOCK](source, buffer, width, taps)
         yield filter_columns[columns, COLUMNS_BLOCK](buffer, output, width, taps)

@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE, strides
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = 256
 SHARED_LOG2 = 11
@@ -33,14 +21,14 @@ def _butterfly(values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
     return [even[0] + odd[0], even[0] - odd[0], even[1] + odd[1], even[1] - odd[1]]
 
 
-def _first_of_four(position: Lanes, stride: int) -> Lanes:
+def _first_of_four(position: gpu.Lanes, stride: int) -> gpu.Lanes:
     """Where the four elements of a butterfly begin; they are `stride` apart."""
     low = position % stride
     return 4 * (position - low) + low
 
 
-@kernel("fwtBatch2Kernel", registers=20, in_step=True)
-def transform_global(k: BlockTracer, data: Floats, points: int) -> None:
+@gpu.kernel("fwtBatch2Kernel", registers=20, in_step=True)
+def transform_global(k: gpu.BlockTracer, data: gpu.Floats, points: int) -> None:
     """Two steps on a batch of transforms of `points` points in global memory, in place.
 
     Four elements a thread; the batch runs along the grid's y.  31 instructions for the thread's
@@ -58,8 +46,8 @@ def transform_global(k: BlockTracer, data: Floats, points: int) -> None:
         k.store(data, place, value)
 
 
-@kernel("fwtBatch1Kernel", registers=15, shared=lambda points: 4 * points, in_step=True)
-def transform_shared(k: BlockTracer, data: Floats, points: int) -> Steps:
+@gpu.kernel("fwtBatch1Kernel", registers=15, shared=lambda points: 4 * points, in_step=True)
+def transform_shared(k: gpu.BlockTracer, data: gpu.Floats, points: int) -> gpu.Steps:
     """All steps of a short transform in shared memory, in place: one transform a block.
 
     4 x L, stored in shared memory; radix-4 steps with strides points / 4, points / 16, ... (4
@@ -69,7 +57,7 @@ def transform_shared(k: BlockTracer, data: Floats, points: int) -> Steps:
     """
     quarter = points // 4
     places = [points * k.bx + k.tid + step * quarter for step in range(4)]
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     values = [k.load(data, place) for place in places]
     k.wait()
     cells = np.stack([value.reshape(k.blocks, quarter) for value in values], axis=1)
@@ -100,15 +88,15 @@ def transform_shared(k: BlockTracer, data: Floats, points: int) -> Steps:
         k.store(data, place, results[:, step].ravel())
 
 
-@kernel("modulateKernel", registers=22, in_step=True)
-def modulate(k: BlockTracer, data: Floats, spectrum: Floats) -> Steps:
+@gpu.kernel("modulateKernel", registers=22, in_step=True)
+def modulate(k: gpu.BlockTracer, data: gpu.Floats, spectrum: gpu.Floats) -> gpu.Steps:
     """The product of two spectra, scaled, in a grid-stride loop: L A, L B, S A.
 
     9 instructions an iteration: two products, two pointers of 64 bits, and the loop's three.
     """
     scale = np.float32(1 / data.length)
-    k.compute(PROLOGUE)
-    for place, where in strides(k.t, data.length, MODULATE_BLOCKS * BLOCK):
+    k.compute(gpu.PROLOGUE)
+    for place, where in gpu.strides(k.t, data.length, MODULATE_BLOCKS * BLOCK):
         a = k.load(data, place, where)
         b = k.load(spectrum, place, where)
         k.wait(0, where)
@@ -117,35 +105,24 @@ def modulate(k: BlockTracer, data: Floats, spectrum: Floats) -> Steps:
         yield
 
 
-@frozen
-class WalshParameters:
-    """Parameters of fast_walsh_transform.
+@gpu.program("fast_walsh_transform")
+def fast_walsh_transform(
+    memory: gpu.AddressSpace,
+    seed: int,
+    log2_data: int = gpu.number(21, SHARED_LOG2, 26),
+    log2_kernel: int = gpu.number(7, 0, "log2_data"),
+) -> gpu.Launches:
+    """Transforms of the data and of the padded kernel, their product, and its transform.
 
-    Attributes:
+    Arrays in the order kernel, data (random values from 0 to 1).
+
+    Parameters:
         log2_data: logarithm of the points (GPGPU-Sim's run lines: 21 and 19; the stock sample:
             23).
         log2_kernel: logarithm of the convolution kernel's length (the sample: 7).
     """
-
-    log2_data: int = field(default=21, validator=[ge(SHARED_LOG2), le(26)])
-    log2_kernel: int = field(default=7, validator=ge(0))
-
-    @log2_kernel.validator
-    def _fits(self, _: object, log2_kernel: int) -> None:
-        if log2_kernel > self.log2_data:
-            raise ValueError(
-                f"'log2_kernel' must be at most log2_data = {self.log2_data}: {log2_kernel}"
-            )
-
-
-@program("fast_walsh_transform", WalshParameters)
-def fast_walsh_transform(memory: AddressSpace, parameters: WalshParameters, seed: int) -> Launches:
-    """Transforms of the data and of the padded kernel, their product, and its transform.
-
-    Arrays in the order kernel, data (random values from 0 to 1).
-    """
     rng = np.random.default_rng(seed)
-    points, length = 1 << parameters.log2_data, 1 << parameters.log2_kernel
+    points, length = 1 << log2_data, 1 << log2_kernel
     padded = np.zeros(points, dtype=np.float32)
     padded[:length] = rng.random(length, dtype=np.float32)
     filtering = memory.allocate("kernel", padded)
@@ -156,7 +133,7 @@ def fast_walsh_transform(memory: AddressSpace, parameters: WalshParameters, seed
     yield from _transform(data)
 
 
-def _transform(data: Floats) -> Launches:
+def _transform(data: gpu.Floats) -> gpu.Launches:
     points, batch = data.length, 1
     while points > 1 << SHARED_LOG2:
         yield transform_global[(points // (4 * BLOCK), batch), BLOCK](data, points)

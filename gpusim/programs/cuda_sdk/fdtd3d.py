@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_, le
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 RADIUS = 4
 WIDTH = 32
@@ -39,11 +28,11 @@ class FdtdParameters:
         block_height: rows of a block, 8 or 16 (the sample: what registers allow, up to 16).
     """
 
-    width: int = field(default=376, validator=[ge(1), le(1024)])
-    height: int = field(default=376, validator=[ge(1), le(1024)])
-    depth: int = field(default=376, validator=[ge(1), le(1024)])
-    steps: int = field(default=5, validator=ge(1))
-    block_height: int = field(default=16, validator=in_((8, 16)))
+    width: int = gpu.number(376, 1, 1024)
+    height: int = gpu.number(376, 1, 1024)
+    depth: int = gpu.number(376, 1, 1024)
+    steps: int = gpu.number(5)
+    block_height: int = gpu.choice(16, (8, 16))
 
 
 def tile_bytes(sizes: FdtdParameters) -> int:
@@ -51,8 +40,10 @@ def tile_bytes(sizes: FdtdParameters) -> int:
     return 4 * (WIDTH + 2 * RADIUS) * (sizes.block_height + 2 * RADIUS)
 
 
-@kernel("FiniteDifferencesKernel", registers=40, shared=tile_bytes, in_step=True)
-def advance(k: BlockTracer, source: Floats, result: Floats, sizes: FdtdParameters) -> Steps:
+@gpu.kernel("FiniteDifferencesKernel", registers=40, shared=tile_bytes, in_step=True)
+def advance(
+    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, sizes: FdtdParameters
+) -> gpu.Steps:
     """One time step: a block marches along z with a tile of columns, 32 along x, by the lanes.
 
     Before the march: 8 loads, a plane apart.  For each plane: L the plane 4 ahead; barrier; the
@@ -85,7 +76,9 @@ def advance(k: BlockTracer, source: Floats, result: Floats, sizes: FdtdParameter
         yield
 
 
-def _load_halo(k: BlockTracer, source: Floats, here: Lanes, pitch: int, readable: Mask) -> None:
+def _load_halo(
+    k: gpu.BlockTracer, source: gpu.Floats, here: gpu.Lanes, pitch: int, readable: gpu.Mask
+) -> None:
     """The rows and columns around the block's tile."""
     rows = readable & (k.ty < RADIUS)
     columns = readable & (k.tx < RADIUS)
@@ -101,7 +94,7 @@ def _load_halo(k: BlockTracer, source: Floats, here: Lanes, pitch: int, readable
 
 
 def _value(
-    data: NDArray[np.float32], here: Lanes, steps: tuple[int, int, int], inside: Mask
+    data: NDArray[np.float32], here: gpu.Lanes, steps: tuple[int, int, int], inside: gpu.Mask
 ) -> NDArray[np.float32]:
     """The weighted sum of each point and its 24 neighbours; 0 outside."""
     at = here[inside]
@@ -115,8 +108,8 @@ def _value(
     return value
 
 
-@program("fdtd3d", FdtdParameters)
-def fdtd3d(memory: AddressSpace, parameters: FdtdParameters, seed: int) -> Launches:
+@gpu.program("fdtd3d", FdtdParameters)
+def fdtd3d(memory: gpu.AddressSpace, parameters: FdtdParameters, seed: int) -> gpu.Launches:
     """Time steps from one volume into the other, in turn.
 
     Both volumes begin with the same random values, halo included, in the order in, out.

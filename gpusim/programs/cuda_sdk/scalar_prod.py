@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE, strides
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCKS = 128
 BLOCK = 256
@@ -30,8 +17,10 @@ LOOP = 7
 branch, as SASS of compute capability 6.1 has them."""
 
 
-@kernel("scalarProdGPU", registers=30, shared=4 * ACCUMULATORS, in_step=True)
-def multiply(k: BlockTracer, a: Floats, b: Floats, c: Floats, elements: int) -> Steps:
+@gpu.kernel("scalarProdGPU", registers=30, shared=4 * ACCUMULATORS, in_step=True)
+def multiply(
+    k: gpu.BlockTracer, a: gpu.Floats, b: gpu.Floats, c: gpu.Floats, elements: int
+) -> gpu.Steps:
     """A pair of vectors a block at a time; 128 blocks stride through the pairs.
 
     Each accumulator sums up every 1024th product: L A[p], L B[p], coalesced, four positions in
@@ -40,9 +29,9 @@ def multiply(k: BlockTracer, a: Floats, b: Floats, c: Floats, elements: int) -> 
     it goes into shared memory.  A tree of ten steps follows, a barrier before each, without bank
     conflicts, and thread 0 stores C[v].
     """
-    k.compute(PROLOGUE)
-    first: Lanes = np.broadcast_to(k.bx, k.threads)
-    for vector, where in strides(first, c.length, BLOCKS):
+    k.compute(gpu.PROLOGUE)
+    first: gpu.Lanes = np.broadcast_to(k.bx, k.threads)
+    for vector, where in gpu.strides(first, c.length, BLOCKS):
         sums = np.zeros((k.blocks, ACCUMULATORS), dtype=np.float32)
         for start in range(0, ACCUMULATORS, BLOCK):
             offsets = range(start, elements, ACCUMULATORS)
@@ -58,7 +47,11 @@ def multiply(k: BlockTracer, a: Floats, b: Floats, c: Floats, elements: int) -> 
 
 
 def _accumulated(
-    k: BlockTracer, pair: tuple[Floats, Floats], start: Lanes, offsets: range, where: Mask
+    k: gpu.BlockTracer,
+    pair: tuple[gpu.Floats, gpu.Floats],
+    start: gpu.Lanes,
+    offsets: range,
+    where: gpu.Mask,
 ) -> NDArray[np.float32]:
     """(threads,) sums of the products of a pair, from `start` on, at `offsets` from each thread."""
     total = np.zeros(k.threads, dtype=np.float32)
@@ -77,7 +70,7 @@ def _accumulated(
     return total
 
 
-def _tree(k: BlockTracer, sums: NDArray[np.float32], where: Mask) -> None:
+def _tree(k: gpu.BlockTracer, sums: NDArray[np.float32], where: gpu.Mask) -> None:
     """Add up each block's sums in its first."""
     stride = ACCUMULATORS // 2
     while stride:
@@ -91,24 +84,21 @@ def _tree(k: BlockTracer, sums: NDArray[np.float32], where: Mask) -> None:
         stride //= 2
 
 
-@frozen
-class ScalarProdParameters:
-    """Size of scalar_prod.
+@gpu.program("scalar_prod")
+def scalar_prod(
+    memory: gpu.AddressSpace,
+    seed: int,
+    vectors: int = gpu.number(256, 1, 1 << 20),
+    elements: int = gpu.number(4096, 1, 1 << 20),
+) -> gpu.Launches:
+    """Scalar products.  Arrays in the order A, B, C; A and B are random in 0..1.
 
-    Attributes:
+    Parameters:
         vectors: pairs of vectors (the SDK: 256).
         elements: of a vector (the SDK: 4096).
     """
-
-    vectors: int = field(default=256, validator=[ge(1), le(1 << 20)])
-    elements: int = field(default=4096, validator=[ge(1), le(1 << 20)])
-
-
-@program("scalar_prod", ScalarProdParameters)
-def scalar_prod(memory: AddressSpace, parameters: ScalarProdParameters, seed: int) -> Launches:
-    """Scalar products.  Arrays in the order A, B, C; A and B are random in 0..1."""
     generator = np.random.default_rng(seed)
-    count = parameters.vectors * parameters.elements
+    count = vectors * elements
     a, b = (memory.allocate(name, generator.random(count, dtype=np.float32)) for name in "AB")
-    c = memory.zeros("C", parameters.vectors, np.float32)
-    yield multiply[BLOCKS, BLOCK](a, b, c, parameters.elements)
+    c = memory.zeros("C", vectors, np.float32)
+    yield multiply[BLOCKS, BLOCK](a, b, c, elements)

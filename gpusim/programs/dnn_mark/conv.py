@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 PATCH_SIDE = 8
 """Positions, and weights, of a block that copies patches, as in MGPUSim."""
@@ -42,18 +30,13 @@ class ConvParameters:
         stride: rows and columns from one output to the next.
     """
 
-    batch: int = field(default=1, validator=ge(1))
-    channels: int = field(default=1, validator=ge(1))
-    side: int = field(default=28, validator=ge(1))
-    filters: int = field(default=3, validator=ge(1))
-    kernel: int = field(default=3, validator=ge(1))
-    padding: int = field(default=0, validator=ge(0))
-    stride: int = field(default=1, validator=ge(1))
-
-    @kernel.validator
-    def _fits(self, _: object, kernel: int) -> None:
-        if kernel > self.side:
-            raise ValueError(f"'kernel' must be at most side = {self.side}: {kernel}")
+    batch: int = gpu.number(1)
+    channels: int = gpu.number(1)
+    side: int = gpu.number(28)
+    filters: int = gpu.number(3)
+    kernel: int = gpu.number(3, most="side")
+    padding: int = gpu.number(0, 0)
+    stride: int = gpu.number(1)
 
     @property
     def out(self) -> int:
@@ -71,8 +54,10 @@ class ConvParameters:
         return self.channels * self.kernel**2
 
 
-@kernel("im2col", registers=32, in_step=True)
-def im2col(k: BlockTracer, images: Floats, patches: Floats, sizes: ConvParameters) -> None:
+@gpu.kernel("im2col", registers=32, in_step=True)
+def im2col(
+    k: gpu.BlockTracer, images: gpu.Floats, patches: gpu.Floats, sizes: ConvParameters
+) -> None:
     """Each output position's patch becomes a column of a matrix: an element a thread.
 
     Blocks of 8 positions by 8 weights, that is of channel, row and column of the filter.  L input,
@@ -93,8 +78,7 @@ def im2col(k: BlockTracer, images: Floats, patches: Floats, sizes: ConvParameter
     element = (image * sizes.channels + channel) * sizes.side + row
     element = element * sizes.side + column
     k.compute(INDEX_INSTRUCTIONS, inside)
-    value = k.load(images, element, real)
-    k.wait(0, real)
+    value = k.fetch(images, element, real)
     k.compute(STORE_INSTRUCTIONS, inside)
     value = np.where(real, value, np.float32(0))
     k.store(patches, weight * sizes.outputs + k.t, value, inside)
@@ -111,21 +95,21 @@ class Product:
         rows, columns, inner: their sizes.
     """
 
-    a: Floats
-    b: Floats
-    c: Floats
-    d: Floats
+    a: gpu.Floats
+    b: gpu.Floats
+    c: gpu.Floats
+    d: gpu.Floats
     rows: int
     columns: int
     inner: int
 
 
 def _tile_product(
-    k: BlockTracer, of: Product, row: Lanes, column: Lanes, start: int
+    k: gpu.BlockTracer, of: Product, row: gpu.Lanes, column: gpu.Lanes, start: int
 ) -> NDArray[np.float32]:
     across, down = start + k.tx, start + k.ty
-    in_a: Mask = (row < of.rows) & (across < of.inner)
-    in_b: Mask = (column < of.columns) & (down < of.inner)
+    in_a: gpu.Mask = (row < of.rows) & (across < of.inner)
+    in_b: gpu.Mask = (column < of.columns) & (down < of.inner)
     a = k.load(of.a, row * of.inner + across, in_a)
     b = k.load(of.b, down * of.columns + column, in_b)
     k.wait()
@@ -141,8 +125,8 @@ def _tile_product(
     return product
 
 
-@kernel("gemm", registers=28, shared=2 * 4 * TILE * TILE, in_step=True)
-def multiply(k: BlockTracer, of: Product) -> Steps:
+@gpu.kernel("gemm", registers=28, shared=2 * 4 * TILE * TILE, in_step=True)
+def multiply(k: gpu.BlockTracer, of: Product) -> gpu.Steps:
     """The product d = a b + c, a tile of 16 x 16 elements a block.
 
     S d = 0; then for each 16 of the inner dimension: L a[row][16 i + x], L b[16 i + y][column] (0
@@ -154,20 +138,19 @@ def multiply(k: BlockTracer, of: Product) -> Steps:
     inside = (row < of.rows) & (column < of.columns)
     element = row * of.columns + column
     total = np.zeros((k.blocks, TILE, TILE), dtype=np.float32)
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     k.store(of.d, element, 0.0, inside)
     for start in range(0, of.inner, TILE):
-        k.compute(PROLOGUE)
+        k.compute(gpu.PROLOGUE)
         total += _tile_product(k, of, row, column, start)
         yield
-    bias = k.load(of.c, element, inside)
-    k.wait(0, inside)
+    bias = k.fetch(of.c, element, inside)
     k.compute(1, inside)
     k.store(of.d, element, total.ravel() + bias, inside)
 
 
-@program("conv", ConvParameters)
-def conv(memory: AddressSpace, parameters: ConvParameters, seed: int) -> Launches:
+@gpu.program("conv", ConvParameters)
+def conv(memory: gpu.AddressSpace, parameters: ConvParameters, seed: int) -> gpu.Launches:
     """The forward pass of a convolutional layer.
 
     DNNMark calls a vendor's library, whose source is not public.  This is the open way of doing it
@@ -178,7 +161,7 @@ def conv(memory: AddressSpace, parameters: ConvParameters, seed: int) -> Launche
     """
     sizes, generator = parameters, np.random.default_rng(seed)
 
-    def values(name: str, count: int, repeat: int = 1) -> Floats:
+    def values(name: str, count: int, repeat: int = 1) -> gpu.Floats:
         found = 2 * generator.random(count, dtype=np.float32) - 1
         return memory.read_only(name, np.repeat(found, repeat))
 

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import threads_below
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = 256
 """As in MGPUSim."""
@@ -38,12 +27,12 @@ class Filter:
         history: (16,) the samples before the signal.
     """
 
-    signal: Floats
-    coefficients: Floats
-    history: Floats
+    signal: gpu.Floats
+    coefficients: gpu.Floats
+    history: gpu.Floats
 
 
-def _product(k: BlockTracer, of: Filter, tap: int, inside: Mask) -> NDArray[np.float32]:
+def _product(k: gpu.BlockTracer, of: Filter, tap: int, inside: gpu.Mask) -> NDArray[np.float32]:
     place = k.t - tap
     here, before = inside & (place >= 0), inside & (place < 0)
     coefficient = k.load(of.coefficients, tap, inside)
@@ -53,8 +42,8 @@ def _product(k: BlockTracer, of: Filter, tap: int, inside: Mask) -> NDArray[np.f
     return coefficient * value
 
 
-@kernel("fir_cuda", registers=28, block=BLOCK, in_step=True)
-def fold(k: BlockTracer, of: Filter, result: Floats, samples: int) -> Steps:
+@gpu.kernel("fir_cuda", registers=28, block=BLOCK, in_step=True)
+def fold(k: gpu.BlockTracer, of: Filter, result: gpu.Floats, samples: int) -> gpu.Steps:
     """A sample a thread: the sum of coefficient[i] times the sample i places before.
 
     For each tap L coeff[i] (the same for all; scalar in GCN3) and L input[t - i], or
@@ -63,7 +52,7 @@ def fold(k: BlockTracer, of: Filter, result: Floats, samples: int) -> Steps:
 
     Takes `result` (as long as the signal, `samples`).
     """
-    inside = threads_below(k, samples, START)
+    inside = gpu.threads_below(k, samples, START)
     total = np.zeros(k.threads, dtype=np.float32)
     for tap in range(TAPS):
         total += _product(k, of, tap, inside)
@@ -74,29 +63,24 @@ def fold(k: BlockTracer, of: Filter, result: Floats, samples: int) -> Steps:
     k.compute(END, inside)
 
 
-@frozen
-class FirParameters:
-    """Size and length of fir.
-
-    Attributes:
-        samples: of a launch; both arrays are so long (the suite: 1024).
-        launches: the signal has ``samples * launches`` samples (the suite: 1024).
-    """
-
-    samples: int = field(default=1024, validator=[ge(TAPS), le(1 << 28)])
-    launches: int = field(default=1024, validator=ge(1))
-
-
-@program("fir", FirParameters)
-def fir(memory: AddressSpace, parameters: FirParameters, seed: int) -> Launches:
+@gpu.program("fir")
+def fir(
+    memory: gpu.AddressSpace,
+    seed: int,
+    samples: int = gpu.number(1024, TAPS, 1 << 28),
+    launches: int = gpu.number(1024),
+) -> gpu.Launches:
     """A filter of 16 taps: the host copies each piece of the signal into `input` and launches.
 
     Arrays in the order input, output, coeff, history.  Signal and coefficients are random in 0..1
     (our choice); before the signal there are zeros.
+
+    Parameters:
+        samples: of a launch; both arrays are so long (the suite: 1024).
+        launches: the signal has ``samples * launches`` samples (the suite: 1024).
     """
-    samples = parameters.samples
     generator = np.random.default_rng(seed)
-    host = generator.random((parameters.launches, samples), dtype=np.float32)
+    host = generator.random((launches, samples), dtype=np.float32)
     signal = memory.zeros("input", samples, np.float32)
     result = memory.zeros("output", samples, np.float32)
     coefficients = memory.allocate("coeff", generator.random(TAPS, dtype=np.float32))

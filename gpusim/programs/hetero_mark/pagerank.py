@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
 
-from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import strides, tree
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Ints,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 WAVEFRONT = 64
 """Threads of a block; with warps of 32 it is two warps."""
 
 
-@kernel("PageRankUpdateGpu", registers=32, shared=4 * WAVEFRONT, in_step=True)
-def multiply_row(k: BlockTracer, row: Ints, col: Ints, val: Floats, x: Floats, y: Floats) -> Steps:
+@gpu.kernel("PageRankUpdateGpu", registers=32, shared=4 * WAVEFRONT, in_step=True)
+def multiply_row(
+    k: gpu.BlockTracer, row: gpu.Ints, col: gpu.Ints, val: gpu.Floats, x: gpu.Floats, y: gpu.Floats
+) -> gpu.Steps:
     """The sum y[r] of val * x[col] over row r, for block r.
 
     All lanes clear y[r] and read the row's bounds; entries are coalesced, x is gathered; partial
@@ -43,20 +32,19 @@ def multiply_row(k: BlockTracer, row: Ints, col: Ints, val: Floats, x: Floats, y
     k.wait()
     sums = np.zeros(k.threads, dtype=np.float32)
     k.shared(1)
-    for entry, where in strides(start + lane, end, WAVEFRONT):
+    for entry, where in gpu.strides(start + lane, end, WAVEFRONT):
         value = k.load(val, entry, where)
         column = k.load(col, entry, where)
         k.wait(0, where)
         k.compute(14, where)
-        rank = k.load(x, column, where)
-        k.wait(0, where)
+        rank = k.fetch(x, column, where)
         k.shared(1, where)
         k.compute(15, where)
         k.shared(1, where)
         sums = np.where(where, sums + value * rank, sums)
         yield
     total = sums.reshape(k.blocks, WAVEFRONT)
-    for adds in tree(k, WAVEFRONT // 2):
+    for adds in gpu.tree(k, WAVEFRONT // 2):
         k.shared(1, adds, times=2)
         k.compute(8, adds)
         k.shared(1, adds)
@@ -71,26 +59,21 @@ def multiply_row(k: BlockTracer, row: Ints, col: Ints, val: Floats, x: Floats, y
     k.store(y, k.bx, before + total[:, 0].repeat(WAVEFRONT), writer)
 
 
-@frozen
-class HeteroMarkPagerankParameters:
-    """Parameters of hetero_mark_pagerank.
-
-    Attributes:
-        iterations: of the power method, one launch each (MGPUSim: 16).
-    """
-
-    iterations: int = field(default=16, validator=ge(1))
-
-
-@program("hetero_mark_pagerank", HeteroMarkPagerankParameters, uses_graph=True)
+@gpu.program("hetero_mark_pagerank")
 def hetero_mark_pagerank(
-    memory: AddressSpace, parameters: HeteroMarkPagerankParameters, graph: Graph, _seed: int
-) -> Launches:
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    _seed: int,
+    iterations: int = gpu.number(16),
+) -> gpu.Launches:
     """The power method without damping: x and y change places after every launch.
 
     Arrays in the order row, col, val, x, y (our choice).  Row r of the matrix has an entry for each
     of the graph's arcs r -> c; the entries of a column add up to 1, and the ranks start at 1 / rows
     (our choices: the suite's are read from a file).
+
+    Parameters:
+        iterations: of the power method, one launch each (MGPUSim: 16).
     """
     rows = graph.vertices
     entries = np.bincount(graph.col, minlength=rows)
@@ -98,6 +81,6 @@ def hetero_mark_pagerank(
     val = memory.allocate("val", (1 / entries[graph.col]).astype(np.float32))
     x = memory.allocate("x", np.full(rows, 1 / rows, dtype=np.float32))
     y = memory.zeros("y", rows, np.float32)
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         yield multiply_row[rows, WAVEFRONT](row, col, val, x, y)
         x, y = y, x

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 COLUMNS, ROWS = 32, 4
 """A block's threads: columns of points, x along the lanes."""
@@ -33,7 +22,7 @@ SIXTH = np.float32(1 / 6)
 PLANE = 57
 """Instructions of a thread and plane beside those of the formula."""
 
-Points = tuple[Lanes, Lanes, Mask]
+Points = tuple[gpu.Lanes, gpu.Lanes, gpu.Mask]
 """Of each thread: an element of the first plane, its place in the blocks' tiles, and whether it has
 one."""
 
@@ -53,14 +42,16 @@ class LpsParameters:
         iterations: launches (the suite: 1).
     """
 
-    width: int = field(default=100, validator=[ge(1), le(1024)])
-    height: int = field(default=100, validator=[ge(1), le(1024)])
-    depth: int = field(default=100, validator=[ge(1), le(1024)])
-    iterations: int = field(default=1, validator=ge(1))
+    width: int = gpu.number(100, 1, 1024)
+    height: int = gpu.number(100, 1, 1024)
+    depth: int = gpu.number(100, 1, 1024)
+    iterations: int = gpu.number(1)
 
 
-@kernel("GPU_laplace3d", registers=21, shared=4 * 3 * TILE[0] * TILE[1], in_step=True)
-def advance(k: BlockTracer, source: Floats, result: Floats, sizes: LpsParameters) -> Steps:
+@gpu.kernel("GPU_laplace3d", registers=21, shared=4 * 3 * TILE[0] * TILE[1], in_step=True)
+def advance(
+    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, sizes: LpsParameters
+) -> gpu.Steps:
     """A block of 32 x 4 threads marches along z with three planes of its tile in shared memory.
 
     The first 76 threads also load a point of the border each: 32 the row before, 32 the row behind,
@@ -103,7 +94,7 @@ def advance(k: BlockTracer, source: Floats, result: Floats, sizes: LpsParameters
         yield
 
 
-def _border(k: BlockTracer, sizes: LpsParameters) -> tuple[Lanes, Lanes, Mask]:
+def _border(k: gpu.BlockTracer, sizes: LpsParameters) -> tuple[gpu.Lanes, gpu.Lanes, gpu.Mask]:
     """Column and row of each thread's border point in the tile, from -1 on, and which have one."""
     rows = k.tid < 2 * COLUMNS
     column = np.where(rows, k.tx, k.tid % 2 * (COLUMNS + 1) - 1)
@@ -113,16 +104,16 @@ def _border(k: BlockTracer, sizes: LpsParameters) -> tuple[Lanes, Lanes, Mask]:
     return column, row, inside & (k.tid < 2 * (COLUMNS + ROWS + 2))
 
 
-def _in_tile(k: BlockTracer, column: Lanes, row: Lanes) -> Lanes:
+def _in_tile(k: gpu.BlockTracer, column: gpu.Lanes, row: gpu.Lanes) -> gpu.Lanes:
     """Where each thread's point is in one plane of all blocks' tiles."""
     rows, columns = TILE
-    place: Lanes = (k.which * rows + row + 1) * columns + column + 1
+    place: gpu.Lanes = (k.which * rows + row + 1) * columns + column + 1
     return place
 
 
 def _load(
-    k: BlockTracer,
-    source: Floats,
+    k: gpu.BlockTracer,
+    source: gpu.Floats,
     points: tuple[Points, ...],
     start: int,
     tiles: NDArray[np.float32],
@@ -144,8 +135,8 @@ def jacobi(tiles: NDArray[np.float32]) -> NDArray[np.float32]:
     return mean
 
 
-@program("lps", LpsParameters)
-def lps(memory: AddressSpace, parameters: LpsParameters, _seed: int) -> Launches:
+@gpu.program("lps", LpsParameters)
+def lps(memory: gpu.AddressSpace, parameters: LpsParameters, _seed: int) -> gpu.Launches:
     """Jacobi steps from one volume into the other, in turn.
 
     Arrays in the order u1, u2; u1 begins with 1 on its surface and 0 inside, as in the suite.

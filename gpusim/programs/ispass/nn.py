@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 IMAGE, FIRST_MAP, SECOND_MAP = 29, 13, 5
 """Sides of an image and of the maps of the first two layers."""
@@ -51,12 +41,14 @@ class Inputs:
         side: of a map of the inputs.
     """
 
-    first: Lanes
+    first: gpu.Lanes
     window: int = 0
     side: int = 1
 
 
-def answer(k: BlockTracer, inputs: Floats, weights: Floats, outputs: Floats, seen: Inputs) -> Steps:
+def answer(
+    k: gpu.BlockTracer, inputs: gpu.Floats, weights: gpu.Floats, outputs: gpu.Floats, seen: Inputs
+) -> gpu.Steps:
     """A layer: a neuron a thread, an image for each `y` of the grid.
 
     L weight 0; for each input: L neuron, L weight, 5 instructions (a multiplication with addition,
@@ -68,8 +60,7 @@ def answer(k: BlockTracer, inputs: Floats, weights: Floats, outputs: Floats, see
     k.compute(SETUP)
     weight = k.bx * (len(seen.first) + 1)
     place = seen.window * (k.ty * seen.side + k.tx) + k.by * (inputs.length // images)
-    bias = k.load(weights, weight)
-    k.wait()
+    bias = k.fetch(weights, weight)
     total: Values = np.zeros(k.threads, dtype=np.float32) + bias
     for number, there in enumerate(seen.first.tolist(), 1):
         value = k.load(inputs, place + there)
@@ -83,36 +74,31 @@ def answer(k: BlockTracer, inputs: Floats, weights: Floats, outputs: Floats, see
 
 
 LAYERS = [
-    kernel(f"execute{number}Layer", registers=16, in_step=True)(answer)
+    gpu.kernel(f"execute{number}Layer", registers=16, in_step=True)(answer)
     for number in ("First", "Second", "Third", "Fourth")
 ]
 
 
-@frozen
-class IspassNnParameters:
-    """Parameters of ispass_nn.
-
-    Attributes:
-        images: digits that are recognised (the suite: 28).
-        maps: of the second layer (the suite: 50).
-        hidden: neurons of the third layer (the suite: 100).
-    """
-
-    images: int = field(default=28, validator=ge(1))
-    maps: int = field(default=50, validator=ge(1))
-    hidden: int = field(default=100, validator=ge(1))
-
-
-@program("ispass_nn", IspassNnParameters)
-def ispass_nn(memory: AddressSpace, parameters: IspassNnParameters, seed: int) -> Launches:
+@gpu.program("ispass_nn")
+def ispass_nn(
+    memory: gpu.AddressSpace,
+    seed: int,
+    images: int = gpu.number(28),
+    maps: int = gpu.number(50),
+    hidden: int = gpu.number(100),
+) -> gpu.Launches:
     """Four launches: two layers of maps, and two in which every neuron sees all before it.
 
     Arrays in the order neurons and weights of layer 1, 2, 3, 4, then the answers.  Images and
     weights are random: from 0 to 1, and from -0.1 to 0.1 (our choice; the suite has a trained
     network).  A block of the last two layers has a single thread, as in the suite.
+
+    Parameters:
+        images: digits that are recognised (the suite: 28).
+        maps: of the second layer (the suite: 50).
+        hidden: neurons of the third layer (the suite: 100).
     """
     rng = np.random.default_rng(seed)
-    images, maps, hidden = parameters.images, parameters.maps, parameters.hidden
     units = [FIRST_MAPS, maps, hidden, DIGITS]  # with weights of their own: a map shares its
     blocks = [FIRST_MAP**2, SECOND_MAP**2, 1, 1]  # neurons of a unit
     second = np.add.outer(_window(FIRST_MAP), np.arange(FIRST_MAPS) * FIRST_MAP**2).ravel()
@@ -137,7 +123,7 @@ def ispass_nn(memory: AddressSpace, parameters: IspassNnParameters, seed: int) -
         )
 
 
-def _window(side: int) -> Lanes:
+def _window(side: int) -> gpu.Lanes:
     """(25,) places of a window's inputs in a map, relative to its first."""
     line = np.arange(WINDOW)
     return np.add.outer(side * line, line).ravel()

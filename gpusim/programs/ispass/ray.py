@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    DeviceArray,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    Words,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = (16, 8, 1)
 BOUNCES = 5
@@ -41,8 +28,8 @@ Reals = NDArray[np.float32]
 COLOUR = np.dtype([("rgba", np.float32, 4)])
 """A colour of the pile: 16 bytes, one access."""
 
-Colours = DeviceArray[np.void]
-Rays = tuple[Vectors, Vectors, Lanes, Reals]
+Colours = gpu.DeviceArray[np.void]
+Rays = tuple[Vectors, Vectors, gpu.Lanes, Reals]
 """Origins and directions, which body each ray meets first, and how far that is."""
 
 
@@ -136,7 +123,7 @@ def nearest(origin: Vectors, direction: Vectors) -> tuple[NDArray[np.int64], Rea
     return which, ways.min(axis=0)
 
 
-def lit(place: Vectors, to_light: Vectors) -> Mask:
+def lit(place: Vectors, to_light: Vectors) -> gpu.Mask:
     """(n,) whether nothing stands between a place and the light."""
     origin = place + to_light * OFFSET
     distance2 = _dot(LIGHT - place, LIGHT - place)
@@ -163,12 +150,14 @@ class RayParameters:
         width, height: of the picture (the suite: 256 x 256).
     """
 
-    width: int = field(default=256, validator=ge(1))
-    height: int = field(default=256, validator=ge(1))
+    width: int = gpu.number(256)
+    height: int = gpu.number(256)
 
 
-@kernel("render", registers=40, in_step=True)
-def render(k: BlockTracer, result: Words, local: Colours, sizes: RayParameters) -> Steps:
+@gpu.kernel("render", registers=40, in_step=True)
+def render(
+    k: gpu.BlockTracer, result: gpu.Words, local: Colours, sizes: RayParameters
+) -> gpu.Steps:
     """One pixel a thread; its ray is followed over at most five surfaces.
 
     S pile five times; S result 0; barrier; for each surface: four bodies from constant memory,
@@ -184,7 +173,7 @@ def render(k: BlockTracer, result: Words, local: Colours, sizes: RayParameters) 
     x, y = k.bx * BLOCK[0] + k.tx, k.by * BLOCK[1] + k.ty
     inside = (x < sizes.width) & (y < sizes.height)
     pixel = y * sizes.width + x
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     pile = np.zeros((BOUNCES, 4, k.threads), dtype=np.float32)
     pile[:, 3] = 1
     for level in range(BOUNCES):
@@ -208,14 +197,13 @@ def render(k: BlockTracer, result: Words, local: Colours, sizes: RayParameters) 
         yield
     _mix(k, local, pile, met)
     _pop(k, local, 0, inside)
-    k.load(result, pixel, inside)
-    k.wait(0, inside)
+    k.fetch(result, pixel, inside)
     k.compute(40, inside)
     k.store(result, pixel, packed(pile[0]), inside)
 
 
 def _surface(
-    k: BlockTracer, local: Colours, pile: Reals, level: int, rays: Rays, where: Mask
+    k: gpu.BlockTracer, local: Colours, pile: Reals, level: int, rays: Rays, where: gpu.Mask
 ) -> tuple[Vectors, Vectors]:
     """The colour of a surface goes to the pile; returns the reflected rays."""
     origin, direction, which, way = rays
@@ -243,7 +231,7 @@ def _surface(
     return place + reflected * OFFSET, reflected
 
 
-def _mix(k: BlockTracer, local: Colours, pile: Reals, met: Lanes) -> None:
+def _mix(k: gpu.BlockTracer, local: Colours, pile: Reals, met: gpu.Lanes) -> None:
     """Each surface shows four fifths of what the next one shows."""
     for level in range(BOUNCES - 1, 0, -1):
         where = met > level
@@ -256,27 +244,27 @@ def _mix(k: BlockTracer, local: Colours, pile: Reals, met: Lanes) -> None:
         _push(k, local, pile, level - 1, where)
 
 
-def _place(k: BlockTracer, level: int) -> Lanes:
+def _place(k: gpu.BlockTracer, level: int) -> gpu.Lanes:
     """Where each thread's colour of a level lies."""
     block = (k.by * k.shape.grid[0] + k.bx) % RESIDENT
-    thread: Lanes = block * k.shape.threads + k.tid
+    thread: gpu.Lanes = block * k.shape.threads + k.tid
     return (thread // WARP * BOUNCES + level) * WARP + thread % WARP
 
 
 def _push(
-    k: BlockTracer, local: Colours, pile: Reals, level: int, where: Mask | None = None
+    k: gpu.BlockTracer, local: Colours, pile: Reals, level: int, where: gpu.Mask | None = None
 ) -> None:
     value = np.empty(k.threads, dtype=COLOUR)
     value["rgba"] = pile[level].T
     k.store(local, _place(k, level), value, where)
 
 
-def _pop(k: BlockTracer, local: Colours, level: int, where: Mask) -> None:
+def _pop(k: gpu.BlockTracer, local: Colours, level: int, where: gpu.Mask) -> None:
     k.load(local, _place(k, level), where)
 
 
-@program("ray", RayParameters)
-def ray(memory: AddressSpace, parameters: RayParameters, _seed: int) -> Launches:
+@gpu.program("ray", RayParameters)
+def ray(memory: gpu.AddressSpace, parameters: RayParameters, _seed: int) -> gpu.Launches:
     """One picture, in one launch.
 
     Scene, view, launch geometry and arrays are those of the public source.  Arrays in the order

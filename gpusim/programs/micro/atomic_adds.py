@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs import frozen
 
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Ints,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 WORD = 4
 
 
-@kernel("add", registers=16, in_step=True)
-def add(k: BlockTracer, words: Ints, cells: int, step: int, times: int, returning: bool) -> Steps:
+@gpu.kernel("add", registers=16, in_step=True)
+def add(
+    k: gpu.BlockTracer, words: gpu.Ints, cells: int, step: int, times: int, returning: bool
+) -> gpu.Steps:
     """Each thread adds 1, several times.
 
     Takes `words` (the array), `cells` (words that are added to), `step` (words from one of them to
@@ -50,16 +42,18 @@ class AtomicAddsParameters:
         returning: whether the old value comes back (ATOM), or not (RED).
     """
 
-    cells: int = field(default=1024, validator=[ge(1), le(1 << 26)])
-    stride: int = field(default=4, validator=[ge(WORD), le(1 << 20), multiple_of(WORD)])
-    blocks: int = field(default=64, validator=[ge(1), le(1 << 20)])
-    threads: int = field(default=256, validator=[ge(1), le(1024)])
-    times: int = field(default=4, validator=[ge(1), le(1 << 20)])
+    cells: int = gpu.number(1024, 1, 1 << 26)
+    stride: int = gpu.number(4, WORD, 1 << 20, multiple=WORD)
+    blocks: int = gpu.number(64, 1, 1 << 20)
+    threads: int = gpu.number(256, 1, 1024)
+    times: int = gpu.number(4, 1, 1 << 20)
     returning: bool = False
 
 
-@program("atomic_adds", AtomicAddsParameters)
-def atomic_adds(memory: AddressSpace, parameters: AtomicAddsParameters, _seed: int) -> Launches:
+@gpu.program("atomic_adds", AtomicAddsParameters)
+def atomic_adds(
+    memory: gpu.AddressSpace, parameters: AtomicAddsParameters, _seed: int
+) -> gpu.Launches:
     """One launch; the words together then hold as many as there were additions."""
     step = parameters.stride // WORD
     words = memory.zeros("words", parameters.cells * step, np.int32)

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_, le
+from attrs import frozen
 
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Launches,
-    Steps,
-    Vectors,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 OPERATIONS = {"read": (1, 0), "write": (0, 1), "scale": (1, 1), "triad": (2, 1)}
 """Arrays that are loaded, and stored."""
@@ -34,15 +25,15 @@ class Stream:
         unroll: loads that a thread has under way.
     """
 
-    loaded: list[Vectors]
-    stored: list[Vectors]
+    loaded: list[gpu.Vectors]
+    stored: list[gpu.Vectors]
     elements: int
     piece: int
     step: int
     unroll: int
 
 
-def go_through(k: BlockTracer, of: Stream, before: int, together: bool) -> Steps:
+def go_through(k: gpu.BlockTracer, of: Stream, before: int, together: bool) -> gpu.Steps:
     """Each block goes through its piece of the arrays, some loads at a time.
 
     Takes `before` (pieces before that of the first block), `together` (whether all blocks go
@@ -82,17 +73,17 @@ class BandwidthParameters:
             0: both are alike.
     """
 
-    footprint: int = field(default=1 << 20, validator=[ge(1024), le(1 << 36)])
-    operation: str = field(default="read", validator=in_(tuple(OPERATIONS)))
-    blocks: int = field(default=64, validator=[ge(1), le(1 << 24)])
-    threads: int = field(default=256, validator=[ge(32), le(1024)])
-    piece: int = field(default=1 << 16, validator=ge(1024))
+    footprint: int = gpu.number(1 << 20, 1024, 1 << 36)
+    operation: str = gpu.choice("read", OPERATIONS)
+    blocks: int = gpu.number(64, 1, 1 << 24)
+    threads: int = gpu.number(256, 32, 1024)
+    piece: int = gpu.number(1 << 16, 1024)
     together: bool = False
-    word: int = field(default=8, validator=in_(WORDS))
-    stride: int = field(default=8, validator=ge(4))
-    unroll: int = field(default=4, validator=[ge(1), le(64)])
-    registers: int = field(default=32, validator=[ge(1), le(255)])
-    warm: int = field(default=0, validator=[ge(0), le(1 << 24)])
+    word: int = gpu.choice(8, WORDS)
+    stride: int = gpu.number(8, 4, multiple="word")
+    unroll: int = gpu.number(4, 1, 64)
+    registers: int = gpu.number(32, 1, 255)
+    warm: int = gpu.number(0, 0, 1 << 24)
 
     @property
     def bytes_a_block(self) -> int:
@@ -100,14 +91,11 @@ class BandwidthParameters:
         rounds = -(-(self.piece // self.word) // self.threads)
         return rounds * self.threads * self.word * sum(OPERATIONS[self.operation])
 
-    @stride.validator
-    def _whole_words(self, _: object, stride: int) -> None:
-        if stride % self.word:
-            raise ValueError(f"'stride' must be a multiple of word = {self.word}: {stride}")
 
-
-@program("bandwidth", BandwidthParameters)
-def bandwidth(memory: AddressSpace, parameters: BandwidthParameters, _seed: int) -> Launches:
+@gpu.program("bandwidth", BandwidthParameters)
+def bandwidth(
+    memory: gpu.AddressSpace, parameters: BandwidthParameters, _seed: int
+) -> gpu.Launches:
     """Two launches of one kernel: ``warm``, and ``stream``, whose time tells the bandwidth."""
     loads, stores = OPERATIONS[parameters.operation]
     elements, word = parameters.footprint // parameters.word, np.dtype((np.void, parameters.word))
@@ -122,7 +110,7 @@ def bandwidth(memory: AddressSpace, parameters: BandwidthParameters, _seed: int)
         unroll=parameters.unroll,
     )
     warm, stream = (
-        kernel(name, registers=parameters.registers, in_step=True)(go_through)
+        gpu.kernel(name, registers=parameters.registers, in_step=True)(go_through)
         for name in ("warm", "stream")
     )
     together, threads = parameters.together, parameters.threads

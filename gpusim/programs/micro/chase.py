@@ -5,20 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_, le
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import strides
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Launches,
-    Longs,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 NODE = 8
 """Bytes of a pointer."""
@@ -32,20 +22,21 @@ ORDERS = ("random", "sequential")
 Nodes = NDArray[np.int64]
 
 
-def load_each(k: BlockTracer, nodes: Longs, index: Nodes, everywhere: bool = False) -> Steps:
+def load_each(
+    k: gpu.BlockTracer, nodes: gpu.Longs, index: Nodes, everywhere: bool = False
+) -> gpu.Steps:
     """Every thread loads one pointer at a time: of those to load, the first ones first.
 
     Takes `nodes` (the array), `index` (elements to load), `everywhere` (whether each block loads
     all of them (else: all threads together, once), so that the TLBs of its SM know them).
     """
     blocks, first = (1, k.tid) if everywhere else (k.shape.blocks, k.t)
-    for place, inside in strides(first, len(index), blocks * k.shape.threads):
-        k.load(nodes, index.take(place, mode="clip"), inside)
-        k.wait(0, inside)
+    for place, inside in gpu.strides(first, len(index), blocks * k.shape.threads):
+        k.fetch(nodes, index.take(place, mode="clip"), inside)
         yield
 
 
-def follow(k: BlockTracer, nodes: Longs, index: Nodes) -> Steps:
+def follow(k: gpu.BlockTracer, nodes: gpu.Longs, index: Nodes) -> gpu.Steps:
     """One warp, of which some lanes follow a chain of their own: load, wait, load.
 
     Takes `nodes` (the array), `index` ((loads, lanes) elements).
@@ -54,15 +45,14 @@ def follow(k: BlockTracer, nodes: Longs, index: Nodes) -> Steps:
     where = k.tid < lanes
     lane = np.minimum(k.tid, lanes - 1)
     for step in index:
-        k.load(nodes, step[lane], where)
-        k.wait(0, where)
+        k.fetch(nodes, step[lane], where)
         yield
 
 
-_warming = partial(kernel, registers=16, block=WARMING, in_step=True)
+_warming = partial(gpu.kernel, registers=16, block=WARMING, in_step=True)
 load_pages, load_nodes = _warming("pages")(load_each), _warming("warm")(load_each)
 
-_chasing = partial(kernel, registers=16, block=WARP)
+_chasing = partial(gpu.kernel, registers=16, block=WARP)
 lead_in, follow_chain = _chasing("lead")(follow), _chasing("chase")(follow)
 
 
@@ -90,18 +80,18 @@ class ChaseParameters:
             one block need not be where the one before it was.
     """
 
-    footprint: int = field(default=1 << 20, validator=[ge(NODE), le(1 << 37)])
-    stride: int = field(default=128, validator=[ge(NODE), le(1 << 30)])
-    skew: int = field(default=0, validator=ge(0))
-    lanes: int = field(default=1, validator=[ge(1), le(WARP)])
-    order: str = field(default="random", validator=in_(ORDERS))
-    loads: int = field(default=256, validator=[ge(1), le(1 << 24)])
-    lead: int = field(default=4096, validator=[ge(0), le(1 << 20)])
-    warm: int = field(default=1 << 19, validator=[ge(0), le(1 << 26)])
-    cut: int = field(default=0, validator=ge(0))
-    warmers: int = field(default=0, validator=[ge(0), le(4096)])
-    page: int = field(default=1 << 21, validator=ge(1024))
-    sms: int = field(default=1, validator=[ge(1), le(4096)])
+    footprint: int = gpu.number(1 << 20, NODE, 1 << 37)
+    stride: int = gpu.number(128, NODE, lambda footprint: min(footprint, 1 << 30), multiple=NODE)
+    skew: int = gpu.number(0, 0, multiple=NODE)
+    lanes: int = gpu.number(1, 1, WARP)
+    order: str = gpu.choice("random", ORDERS)
+    loads: int = gpu.number(256, 1, 1 << 24)
+    lead: int = gpu.number(4096, 0, 1 << 20)
+    warm: int = gpu.number(1 << 19, 0, 1 << 26)
+    cut: int = gpu.number(0, 0, lambda footprint, stride: footprint // stride - 1)
+    warmers: int = gpu.number(0, 0, 4096)
+    page: int = gpu.number(1 << 21, 1024)
+    sms: int = gpu.number(1, 1, 4096)
 
     @property
     def count(self) -> int:
@@ -113,27 +103,9 @@ class ChaseParameters:
         """Loads of a lead: a lap warms all that it can; of a longer chain nothing stays anyhow."""
         return self.count if self.count <= self.lead else 0
 
-    @stride.validator
-    def _divides(self, _: object, stride: int) -> None:
-        if stride % NODE or self.footprint < stride:
-            raise ValueError(
-                f"'stride' must be a multiple of {NODE} up to footprint = {self.footprint}: "
-                f"{stride}"
-            )
 
-    @cut.validator
-    def _inside(self, _: object, cut: int) -> None:
-        if cut >= self.footprint // self.stride:
-            raise ValueError(f"'cut' must be less than the nodes of a lap: {cut}")
-
-    @skew.validator
-    def _aligned(self, _: object, skew: int) -> None:
-        if skew % NODE:
-            raise ValueError(f"'skew' must be a multiple of {NODE}: {skew}")
-
-
-@program("chase", ChaseParameters)
-def chase(memory: AddressSpace, parameters: ChaseParameters, seed: int) -> Launches:
+@gpu.program("chase", ChaseParameters)
+def chase(memory: gpu.AddressSpace, parameters: ChaseParameters, seed: int) -> gpu.Launches:
     """Pointers through an array, as all published latency tests chase them.
 
     Launches: ``pages`` and ``warm`` make everything warm that lasts; ``lead`` chases through the

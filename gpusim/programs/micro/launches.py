@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 
-from gpusim.programs.writing import AddressSpace, BlockTracer, Launches, kernel, program
+from gpusim.programs import writing as gpu
 
 
-@kernel("empty", registers=8, in_step=True)
-def do_nothing(k: BlockTracer) -> None:
+@gpu.kernel("empty", registers=8, in_step=True)
+def do_nothing(k: gpu.BlockTracer) -> None:
     """Every thread ends with its first instruction."""
     k.compute(1)
 
 
-@frozen
-class LaunchesParameters:
-    """How many of what.
+@gpu.program("launches")
+def launches(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    count: int = gpu.number(8, 1, 1 << 20),
+    blocks: int = gpu.number(64, 1, 1 << 20),
+    threads: int = gpu.number(256, 1, 1024),
+) -> gpu.Launches:
+    """Equal launches of a kernel whose threads end with their first instruction.
 
-    Attributes:
+    Parameters:
         count: launches.
         blocks, threads: of each; threads a block.
     """
-
-    count: int = field(default=8, validator=[ge(1), le(1 << 20)])
-    blocks: int = field(default=64, validator=[ge(1), le(1 << 20)])
-    threads: int = field(default=256, validator=[ge(1), le(1024)])
-
-
-@program("launches", LaunchesParameters)
-def launches(memory: AddressSpace, parameters: LaunchesParameters, _seed: int) -> Launches:
-    """Equal launches of a kernel whose threads end with their first instruction."""
     memory.zeros("nothing", 4096, np.int8)
-    for _ in range(parameters.count):
-        yield do_nothing[parameters.blocks, parameters.threads]()
+    for _ in range(count):
+        yield do_nothing[blocks, threads]()

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_, le
+from attrs import frozen
 from numpy.typing import NDArray
 
+from gpusim.programs import writing as gpu
 from gpusim.programs.micro.bandwidth import WORDS
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Launches,
-    Steps,
-    Vectors,
-    kernel,
-    program,
-)
 
 OFFSETS = (0, 4, 8, 12, 20, 16, 24, 28)
 """Elements from a thread's first one to those that it loads, one after the other (gpu-strides)."""
@@ -27,8 +18,10 @@ _ROWS_APART = 32
 """Rows after which they do in a block of rows."""
 
 
-@kernel("strides", registers=32)
-def load_again(k: BlockTracer, array: Vectors, first: NDArray[np.int64], rounds: int) -> Steps:
+@gpu.kernel("strides", registers=32)
+def load_again(
+    k: gpu.BlockTracer, array: gpu.Vectors, first: NDArray[np.int64], rounds: int
+) -> gpu.Steps:
     """Each thread loads the same eight elements in each round.
 
     Takes `array`, `first` (of each thread, its first element), `rounds`.
@@ -54,12 +47,12 @@ class StridesParameters:
         rounds: times that each thread loads its eight elements.
     """
 
-    word: int = field(default=4, validator=in_(WORDS))
-    stride: int = field(default=1, validator=[ge(0), le(1 << 16)])
-    width: int = field(default=0, validator=[ge(0), le(1024)])
-    pitch: int = field(default=4098, validator=[ge(1), le(1 << 16)])
-    threads: int = field(default=1024, validator=[ge(32), le(1024)])
-    rounds: int = field(default=8, validator=[ge(1), le(1 << 16)])
+    word: int = gpu.choice(4, WORDS)
+    stride: int = gpu.number(1, 0, 1 << 16)
+    width: int = gpu.number(0, 0, 1024)
+    pitch: int = gpu.number(4098, 1, 1 << 16)
+    threads: int = gpu.number(1024, 32, 1024)
+    rounds: int = gpu.number(8, 1, 1 << 16)
 
     @property
     def first(self) -> NDArray[np.int64]:
@@ -71,8 +64,8 @@ class StridesParameters:
         return x % _THREADS_APART + (y % _ROWS_APART + 1) * self.pitch
 
 
-@program("strides", StridesParameters)
-def strides(memory: AddressSpace, parameters: StridesParameters, _seed: int) -> Launches:
+@gpu.program("strides", StridesParameters)
+def strides(memory: gpu.AddressSpace, parameters: StridesParameters, _seed: int) -> gpu.Launches:
     """One launch of one block."""
     first = parameters.first
     word = np.dtype((np.void, parameters.word))

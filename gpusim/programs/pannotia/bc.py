@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, optional
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import strides, threads_below
+from gpusim.programs import writing as gpu
 from gpusim.programs.pannotia.rows import Rows, transposed
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Ints,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
 
 
 @frozen
@@ -33,31 +21,36 @@ class Vertices:
         rho: numbers of shortest paths.
     """
 
-    bc: Floats
-    d: Ints
-    sigma: Floats
-    rho: Floats
+    bc: gpu.Floats
+    d: gpu.Ints
+    sigma: gpu.Floats
+    rho: gpu.Floats
 
 
-@kernel("clean_bc", registers=8, in_step=True)
-def clean(k: BlockTracer, v: Vertices, n: int) -> None:
+@gpu.kernel("clean_bc", registers=8, in_step=True)
+def clean(k: gpu.BlockTracer, v: Vertices, n: int) -> None:
     """Clears the centralities, once.  Registers are our choice."""
-    k.store(v.bc, k.t, 0.0, threads_below(k, n))
+    k.store(v.bc, k.t, 0.0, gpu.threads_below(k, n))
 
 
-@kernel("clean_1d_array", registers=8, in_step=True)
-def start(k: BlockTracer, v: Vertices, n: int, source: int) -> None:
+@gpu.kernel("clean_1d_array", registers=8, in_step=True)
+def start(k: gpu.BlockTracer, v: Vertices, n: int, source: int) -> None:
     """Only the source is reached, on one path.  Registers are our choice."""
-    inside = threads_below(k, n)
+    inside = gpu.threads_below(k, n)
     k.store(v.sigma, k.t, 0.0, inside)
     k.store(v.rho, k.t, (k.t == source).astype(np.float32), inside)
     k.store(v.d, k.t, np.where(k.t == source, 0, -1), inside)
 
 
-@kernel("bfs_kernel", registers=22, in_step=True)
+@gpu.kernel("bfs_kernel", registers=22, in_step=True)
 def forward(
-    k: BlockTracer, rows: Rows, v: Vertices, stop: Ints, level: int, before: NDArray[np.int32]
-) -> Steps:
+    k: gpu.BlockTracer,
+    rows: Rows,
+    v: Vertices,
+    stop: gpu.Ints,
+    level: int,
+    before: NDArray[np.int32],
+) -> gpu.Steps:
     """Vertices of the current level add their path counts to the next level.
 
     In the suite, whether a neighbour is still unreached depends on the order of blocks.  Here a
@@ -67,19 +60,16 @@ def forward(
 
     Takes `stop` ((1,) whether there is a next level), `level` (the current level).
     """
-    inside = threads_below(k, rows.vertices)
-    active = inside & (k.load(v.d, k.t, inside) == level)
-    k.wait(0, inside)
+    inside = gpu.threads_below(k, rows.vertices)
+    active = inside & (k.fetch(v.d, k.t, inside) == level)
     if not active.any():
         return
     reached = np.zeros(k.blocks * rows.vertices, dtype=bool)
     first, end = rows.known_end(k, active)
-    for edge, where in strides(first, end):
-        target = k.load(rows.col, edge, where)
-        k.wait(0, where)
+    for edge, where in gpu.strides(first, end):
+        target = k.fetch(rows.col, edge, where)
         k.compute(2, where)
-        k.load(v.d, target, where)
-        k.wait(0, where)
+        k.fetch(v.d, target, where)
         k.compute(9, where)
         safe = np.where(where, target, 0)
         own = k.which * rows.vertices + safe
@@ -88,40 +78,34 @@ def forward(
         k.store(v.d, target, level + 1, fresh)
         reached[own[fresh]] = True
         below = where & reached[own]
-        rho = k.load(v.rho, k.t, below)
-        k.wait(0, below)
+        rho = k.fetch(v.rho, k.t, below)
         k.compute(3, below)
         k.reduce_add(v.rho, target, rho, below)
         yield
 
 
-@kernel("backtrack_kernel", registers=29, in_step=True)
-def backward(k: BlockTracer, rows: Rows, v: Vertices, level: int, source: int) -> Steps:
+@gpu.kernel("backtrack_kernel", registers=29, in_step=True)
+def backward(k: gpu.BlockTracer, rows: Rows, v: Vertices, level: int, source: int) -> gpu.Steps:
     """Vertices of one level add their dependencies to the level above, along reversed arcs.
 
     The order in which blocks add changes the last bits of the sums, and no address.
 
     Takes `level` (of the vertices), `source` (it has no centrality of its own).
     """
-    inside = threads_below(k, rows.vertices)
-    active = inside & (k.load(v.d, k.t, inside) == level)
-    k.wait(0, inside)
+    inside = gpu.threads_below(k, rows.vertices)
+    active = inside & (k.fetch(v.d, k.t, inside) == level)
     if not active.any():
         return
     first, end = rows.known_end(k, active)
-    for edge, where in strides(first, end):
-        target = k.load(rows.col, edge, where)
-        k.wait(0, where)
+    for edge, where in gpu.strides(first, end):
+        target = k.fetch(rows.col, edge, where)
         k.compute(2, where)
-        above = where & (k.load(v.d, target, where) == level - 1)
-        k.wait(0, where)
+        above = where & (k.fetch(v.d, target, where) == level - 1)
         paths = k.load(v.rho, k.t, above)
         k.compute(5, above)
-        paths_above = k.load(v.rho, target, above)
-        k.wait(0, above)
+        paths_above = k.fetch(v.rho, target, above)
         k.compute(10, above)
-        sigma = k.load(v.sigma, k.t, above)
-        k.wait(0, above)
+        sigma = k.fetch(v.sigma, k.t, above)
         share = np.divide(paths_above, paths, out=np.zeros_like(paths), where=above)
         k.reduce_add(v.sigma, target, share * (1 + sigma), above)
         yield
@@ -132,24 +116,21 @@ def backward(k: BlockTracer, rows: Rows, v: Vertices, level: int, source: int) -
     k.store(v.bc, k.t, bc + sigma, other)
 
 
-@frozen
-class BcParameters:
-    """Parameters of bc.
-
-    Attributes:
-        sources: vertices 0, 1, ... from which shortest paths are counted; None: all (the suite).
-    """
-
-    sources: int | None = field(default=None, validator=optional(ge(1)))
-
-
-@program("bc", BcParameters, uses_graph=True)
-def bc(memory: AddressSpace, parameters: BcParameters, graph: Graph, _seed: int) -> Launches:
+@gpu.program("bc")
+def bc(
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    _seed: int,
+    sources: int | None = gpu.number(None),
+) -> gpu.Launches:
     """Betweenness centrality, not normalised: forward levels, then backward levels, a source.
 
     Arrays in the order bc, d, sigma, rho, stop, row, col, row_t, col_t; the last two are the graph
     with its arcs reversed.  The suite's kernel back_sum is never launched: backtrack_kernel adds
     the dependencies itself.  The deepest backward launches find no vertex, as in the suite.
+
+    Parameters:
+        sources: vertices 0, 1, ... from which shortest paths are counted; None: all (the suite).
     """
     n = graph.vertices
     bc, d, sigma, rho = (
@@ -163,7 +144,7 @@ def bc(memory: AddressSpace, parameters: BcParameters, graph: Graph, _seed: int)
     rows = Rows.place(memory, graph)
     reverse = Rows.place(memory, transposed(graph), "_t")
     yield clean[n](v, n)
-    for source in range(min(parameters.sources or n, n)):
+    for source in range(min(sources or n, n)):
         yield start[n](v, n, source)
         depth = 0
         stop.data[0] = 1

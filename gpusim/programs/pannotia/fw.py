@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, optional
 from numpy.typing import NDArray
 
-from gpusim.programs.graphs.graph import Graph
+from gpusim.programs import writing as gpu
 from gpusim.programs.pannotia.rows import FAR, whole_weights
-from gpusim.programs.writing import AddressSpace, BlockTracer, Ints, Launches, kernel, program
 
 TILE = 16
 """A thread block is TILE x TILE."""
@@ -18,7 +15,7 @@ MOST_VERTICES = 16384
 """A matrix of 1 GiB."""
 
 
-def distances(graph: Graph, seed: int) -> NDArray[np.int32]:
+def distances(graph: gpu.Graph, seed: int) -> NDArray[np.int32]:
     """(vertices, vertices) lengths of the arcs; 0 on the diagonal, FAR where there is no arc.
 
     Of double arcs the last one counts.
@@ -37,8 +34,8 @@ def distances(graph: Graph, seed: int) -> NDArray[np.int32]:
     return matrix
 
 
-@kernel("floydwarshall", registers=12, in_step=True)
-def relax(k: BlockTracer, dist: Ints, via: Ints, n: int, middle: int) -> None:
+@gpu.kernel("floydwarshall", registers=12, in_step=True)
+def relax(k: gpu.BlockTracer, dist: gpu.Ints, via: gpu.Ints, n: int, middle: int) -> None:
     """Paths over one middle vertex: one pair (i, j) a thread.
 
     Lanes run along the rows i: neighbouring ones are 4 n bytes apart.  Row and column of the middle
@@ -62,24 +59,22 @@ def relax(k: BlockTracer, dist: Ints, via: Ints, n: int, middle: int) -> None:
     k.store(via, i * n + j, middle, shorter)
 
 
-@frozen
-class FwParameters:
-    """Parameters of fw.
+@gpu.program("fw")
+def fw(
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    seed: int,
+    iterations: int | None = gpu.number(None),
+) -> gpu.Launches:
+    """All shortest paths.  Arrays in the order dist, next.
 
-    Attributes:
+    Parameters:
         iterations: middle vertices 1, 2, ...; None: all n - 1 of the suite, which leaves out 0.
     """
-
-    iterations: int | None = field(default=None, validator=optional(ge(1)))
-
-
-@program("fw", FwParameters, uses_graph=True)
-def fw(memory: AddressSpace, parameters: FwParameters, graph: Graph, seed: int) -> Launches:
-    """All shortest paths.  Arrays in the order dist, next."""
     n = graph.vertices
     matrix = distances(graph, seed)
     dist = memory.allocate("dist", matrix)
     via = memory.allocate("next", np.zeros_like(matrix))
     tiles = n // TILE
-    for middle in range(1, 1 + min(parameters.iterations or n - 1, n - 1)):
+    for middle in range(1, 1 + min(iterations or n - 1, n - 1)):
         yield relax[(tiles, tiles), (TILE, TILE)](dist, via, n, middle)

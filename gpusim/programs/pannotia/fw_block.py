@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, optional
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.graphs.graph import Graph
+from gpusim.programs import writing as gpu
 from gpusim.programs.pannotia.fw import TILE, distances
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Ints,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
 
 TILE_BYTES = 4 * TILE * TILE
 PROLOGUE = 17
@@ -27,7 +15,7 @@ PROLOGUE = 17
 Tiles = NDArray[np.int32]
 """(blocks, TILE, TILE), [block, y, x]: what each block has in a place of its shared memory."""
 
-Place = Lanes | int
+Place = gpu.Lanes | int
 """A row or a column of tiles; of blocks in step, that of each thread's."""
 
 
@@ -45,39 +33,40 @@ class Matrix:
         n: vertices.
     """
 
-    dist: Ints
+    dist: gpu.Ints
     n: int
 
-    def index(self, k: BlockTracer, row: Place, column: Place) -> Lanes:
+    def index(self, k: gpu.BlockTracer, row: Place, column: Place) -> gpu.Lanes:
         """(threads,) elements of the tile in a row and a column of tiles."""
         return (TILE * row + k.ty) * self.n + TILE * column + k.tx
 
-    def fetch(self, k: BlockTracer, row: Place, column: Place, where: Mask | None = None) -> Tiles:
+    def fetch(
+        self, k: gpu.BlockTracer, row: Place, column: Place, where: gpu.Mask | None = None
+    ) -> Tiles:
         """Copy a tile into shared memory."""
         k.compute(9, where)
-        values = k.load(self.dist, self.index(k, row, column), where)
-        k.wait(0, where)
+        values = k.fetch(self.dist, self.index(k, row, column), where)
         k.shared(1, where)
         k.barrier(where)
         return values.reshape(k.blocks, TILE, TILE)
 
     def store(
-        self, k: BlockTracer, row: Place, column: Place, tile: Tiles, where: Mask | None
+        self, k: gpu.BlockTracer, row: Place, column: Place, tile: Tiles, where: gpu.Mask | None
     ) -> None:
         """Copy a tile from shared memory."""
         k.shared(1, where)
         k.store(self.dist, self.index(k, row, column), tile.ravel(), where)
 
 
-def _threads(k: BlockTracer, of_blocks: Mask | bool) -> Mask | None:
+def _threads(k: gpu.BlockTracer, of_blocks: gpu.Mask | bool) -> gpu.Mask | None:
     """The threads of some of the blocks; None: of all."""
     where = np.full(k.threads, of_blocks)
     return None if where.all() else where
 
 
 def _relax(
-    k: BlockTracer, tile: Tiles, first: Tiles, second: Tiles, where: Mask | None = None
-) -> Steps:
+    k: gpu.BlockTracer, tile: Tiles, first: Tiles, second: Tiles, where: gpu.Mask | None = None
+) -> gpu.Steps:
     """tile[y, x] = min(tile[y, x], first[y, m] + second[m, x]) for each m.
 
     `first` or `second` may be `tile` itself: the row and the column of a middle vertex do not
@@ -96,8 +85,8 @@ def _relax(
         yield
 
 
-@kernel("floydwarshall_dia_block", registers=14, shared=TILE_BYTES)
-def diagonal_tile(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
+@gpu.kernel("floydwarshall_dia_block", registers=14, shared=TILE_BYTES)
+def diagonal_tile(k: gpu.BlockTracer, matrix: Matrix, step: int) -> gpu.Steps:
     """The tile of the middle vertices themselves; one block."""
     k.compute(PROLOGUE)
     tile = matrix.fetch(k, step, step)
@@ -105,8 +94,8 @@ def diagonal_tile(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
     matrix.store(k, step, step, tile, None)
 
 
-@kernel("floydwarshall_strip_blocks_x", registers=16, shared=2 * TILE_BYTES, in_step=True)
-def row_of_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
+@gpu.kernel("floydwarshall_strip_blocks_x", registers=16, shared=2 * TILE_BYTES, in_step=True)
+def row_of_tiles(k: gpu.BlockTracer, matrix: Matrix, step: int) -> gpu.Steps:
     """The tiles beside the diagonal one, in its row; a block each."""
     k.compute(PROLOGUE)
     where = _threads(k, k.bx != step)
@@ -117,8 +106,8 @@ def row_of_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
         matrix.store(k, step, k.bx, tile, where)
 
 
-@kernel("floydwarshall_strip_blocks_y", registers=16, shared=2 * TILE_BYTES, in_step=True)
-def column_of_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
+@gpu.kernel("floydwarshall_strip_blocks_y", registers=16, shared=2 * TILE_BYTES, in_step=True)
+def column_of_tiles(k: gpu.BlockTracer, matrix: Matrix, step: int) -> gpu.Steps:
     """The tiles above and below the diagonal one; a block each."""
     k.compute(PROLOGUE)
     where = _threads(k, k.by != step)
@@ -129,8 +118,8 @@ def column_of_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
         matrix.store(k, k.by, step, tile, where)
 
 
-@kernel("floydwarshall_remaining_blocks", registers=18, shared=3 * TILE_BYTES, in_step=True)
-def remaining_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
+@gpu.kernel("floydwarshall_remaining_blocks", registers=18, shared=3 * TILE_BYTES, in_step=True)
+def remaining_tiles(k: gpu.BlockTracer, matrix: Matrix, step: int) -> gpu.Steps:
     """All other tiles; a block each."""
     k.compute(PROLOGUE)
     where = _threads(k, (k.bx != step) & (k.by != step))
@@ -142,30 +131,25 @@ def remaining_tiles(k: BlockTracer, matrix: Matrix, step: int) -> Steps:
         matrix.store(k, k.by, k.bx, tile, where)
 
 
-@frozen
-class FwBlockParameters:
-    """Parameters of fw_block.
-
-    Attributes:
-        steps: tiles of the diagonal to go through, of four launches each; None: all n / 16.
-    """
-
-    steps: int | None = field(default=None, validator=optional(ge(1)))
-
-
-@program("fw_block", FwBlockParameters, uses_graph=True)
+@gpu.program("fw_block")
 def fw_block(
-    memory: AddressSpace, parameters: FwBlockParameters, graph: Graph, seed: int
-) -> Launches:
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    seed: int,
+    steps: int | None = gpu.number(None),
+) -> gpu.Launches:
     """All shortest paths.  The only array is dist.
 
     Launches have 1, n / 16, n / 16 and (n / 16) ** 2 blocks, as in the OpenCL original; the CUDA
     port launches the first three with more blocks, which repeat each other's work (our choice).
+
+    Parameters:
+        steps: tiles of the diagonal to go through, of four launches each; None: all n / 16.
     """
     n = graph.vertices
     matrix = Matrix(memory.allocate("dist", distances(graph, seed)), n)
     tiles, block = n // TILE, (TILE, TILE)
-    for step in range(min(parameters.steps or tiles, tiles)):
+    for step in range(min(steps or tiles, tiles)):
         yield diagonal_tile[1, block](matrix, step)
         yield row_of_tiles[tiles, block](matrix, step)
         yield column_of_tiles[(1, tiles), block](matrix, step)

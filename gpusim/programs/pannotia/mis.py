@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, optional
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import strides, threads_below
+from gpusim.programs import writing as gpu
 from gpusim.programs.pannotia.rows import FAR, Rows, unrolled, vertex_values
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Ints,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
 
 OPEN, CLOSED, MEMBER = -1, -2, 2
 """Marks of vertices: undecided and decided (in `c` and `cu`), in the set (in `s`)."""
@@ -35,32 +24,31 @@ class Vertices:
         value: random values.
     """
 
-    smallest: Ints
-    c: Ints
-    cu: Ints
-    s: Ints
-    value: Ints
+    smallest: gpu.Ints
+    c: gpu.Ints
+    cu: gpu.Ints
+    s: gpu.Ints
+    value: gpu.Ints
 
 
-@kernel("init", registers=12, in_step=True)
-def start(k: BlockTracer, v: Vertices, n: int) -> None:
+@gpu.kernel("init", registers=12, in_step=True)
+def start(k: gpu.BlockTracer, v: Vertices, n: int) -> None:
     """Every vertex is undecided."""
-    inside = threads_below(k, n)
+    inside = gpu.threads_below(k, n)
     k.store(v.c, k.t, OPEN, inside)
     k.store(v.cu, k.t, OPEN, inside)
     k.store(v.s, k.t, 0, inside)
 
 
-@kernel("mis1", registers=28, in_step=True)
-def find_smallest(k: BlockTracer, rows: Rows, v: Vertices, stop: Ints) -> Steps:
+@gpu.kernel("mis1", registers=28, in_step=True)
+def find_smallest(k: gpu.BlockTracer, rows: Rows, v: Vertices, stop: gpu.Ints) -> gpu.Steps:
     """The smallest value among the undecided neighbours of each undecided vertex.
 
     There is no store in the loop: four arcs at a time load `col`, then `c`, then `value`.  Five
     instructions an arc, three more for a rival, five for the loop of four: PTX of nvcc 11.8, sm_35.
     """
-    inside = threads_below(k, rows.vertices)
-    active = inside & (k.load(v.c, k.t, inside) == OPEN)
-    k.wait(0, inside)
+    inside = gpu.threads_below(k, rows.vertices)
+    active = inside & (k.fetch(v.c, k.t, inside) == OPEN)
     if not active.any():
         return
     k.store(stop, 0, 1, active)
@@ -86,8 +74,8 @@ def find_smallest(k: BlockTracer, rows: Rows, v: Vertices, stop: Ints) -> Steps:
     k.store(v.smallest, k.t, smallest, active)
 
 
-@kernel("mis2", registers=22, in_step=True)
-def join(k: BlockTracer, rows: Rows, v: Vertices, before: NDArray[np.int32]) -> Steps:
+@gpu.kernel("mis2", registers=22, in_step=True)
+def join(k: gpu.BlockTracer, rows: Rows, v: Vertices, before: NDArray[np.int32]) -> gpu.Steps:
     """Vertices that no neighbour undercuts join the set and rule out their neighbours.
 
     Neighbours with equal values both join: a flaw of the suite, kept.  In the suite a vertex may or
@@ -95,24 +83,21 @@ def join(k: BlockTracer, rows: Rows, v: Vertices, before: NDArray[np.int32]) -> 
     at the launch, so that the result and the addresses do not depend on the order of blocks.  Six
     instructions an arc, three more if it rules its target out, as in PTX of nvcc 11.8 for sm_35.
     """
-    inside = threads_below(k, rows.vertices)
+    inside = gpu.threads_below(k, rows.vertices)
     value = k.load(v.value, k.t, inside)
     smallest = k.load(v.smallest, k.t, inside)
     k.wait(0, inside)
     candidate = inside & (value <= smallest)
-    joins = candidate & (k.load(v.c, k.t, candidate) == OPEN)
-    k.wait(0, candidate)
+    joins = candidate & (k.fetch(v.c, k.t, candidate) == OPEN)
     if not joins.any():
         return
     k.store(v.s, k.t, MEMBER, joins)
     first, end = rows.known_end(k, joins)
     k.store(v.c, k.t, CLOSED, joins)
-    for edge, where in strides(first, end):
-        target = k.load(rows.col, edge, where)
-        k.wait(0, where)
+    for edge, where in gpu.strides(first, end):
+        target = k.fetch(rows.col, edge, where)
         k.compute(2, where)
-        k.load(v.c, target, where)
-        k.wait(0, where)
+        k.fetch(v.c, target, where)
         k.compute(4, where)
         rival = where & (before[np.where(where, target, 0)] == OPEN)
         k.compute(3, rival)
@@ -120,31 +105,27 @@ def join(k: BlockTracer, rows: Rows, v: Vertices, before: NDArray[np.int32]) -> 
         yield
 
 
-@kernel("mis3", registers=8, in_step=True)
-def update(k: BlockTracer, c: Ints, cu: Ints, n: int) -> None:
+@gpu.kernel("mis3", registers=8, in_step=True)
+def update(k: gpu.BlockTracer, c: gpu.Ints, cu: gpu.Ints, n: int) -> None:
     """Vertices that were ruled out are decided."""
-    inside = threads_below(k, n)
-    closed = inside & (k.load(cu, k.t, inside) == CLOSED)
-    k.wait(0, inside)
+    inside = gpu.threads_below(k, n)
+    closed = inside & (k.fetch(cu, k.t, inside) == CLOSED)
     k.store(c, k.t, CLOSED, closed)
 
 
-@frozen
-class MisParameters:
-    """Parameters of mis.
-
-    Attributes:
-        rounds: most rounds, of three launches each; None: until all vertices are decided.
-    """
-
-    rounds: int | None = field(default=None, validator=optional(ge(1)))
-
-
-@program("mis", MisParameters, uses_graph=True)
-def mis(memory: AddressSpace, parameters: MisParameters, graph: Graph, seed: int) -> Launches:
+@gpu.program("mis")
+def mis(
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    seed: int,
+    rounds: int | None = gpu.number(None),
+) -> gpu.Launches:
     """A maximal independent set: init, then {stop = 0; mis1; mis2; mis3} until stop stays 0.
 
     Arrays in the order row, col, stop, min, c, cu, s, value.
+
+    Parameters:
+        rounds: most rounds, of three launches each; None: until all vertices are decided.
     """
     n = graph.vertices
     rows = Rows.place_starts(memory, graph)
@@ -154,7 +135,7 @@ def mis(memory: AddressSpace, parameters: MisParameters, graph: Graph, seed: int
     v = Vertices(smallest, c, cu, s, value)
     yield start[n](v, n)
     number = 0
-    while parameters.rounds is None or number < parameters.rounds:
+    while rounds is None or number < rounds:
         stop.data[0] = 0
         yield find_smallest[n](rows, v, stop)
         yield join[n](rows, v, c.data.copy())

@@ -4,47 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import strides, threads_below
-from gpusim.programs.pannotia.pagerank import PagerankParameters, start, update
+from gpusim.programs import writing as gpu
+from gpusim.programs.pannotia.pagerank import start, update
 from gpusim.programs.pannotia.rows import Rows, transposed, unrolled
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Ints,
-    Launches,
-    Shape,
-    Steps,
-    kernel,
-    program,
-)
 
 BLOCK = 64
 
 
-@kernel("inicsr", registers=20, block=BLOCK, in_step=True)
-def weigh(k: BlockTracer, rows: Rows, data: Floats, degrees: Ints) -> Steps:
+@gpu.kernel("inicsr", registers=20, block=BLOCK, in_step=True)
+def weigh(k: gpu.BlockTracer, rows: Rows, data: gpu.Floats, degrees: gpu.Ints) -> gpu.Steps:
     """Each arc gets 1 / degree of the vertex where it comes from.  Registers are our choice.
 
     Takes `data` ((arcs,) the result), `degrees` ((vertices,) arcs that leave each, `colcnt`).
     """
-    inside = threads_below(k, rows.vertices)
+    inside = gpu.threads_below(k, rows.vertices)
     first, end = rows.loaded_end(k, inside)
     k.wait(0, inside)
-    for edge, where in strides(first, end):
-        origin = k.load(rows.col, edge, where)
-        k.wait(0, where)
+    for edge, where in gpu.strides(first, end):
+        origin = k.fetch(rows.col, edge, where)
         k.compute(2, where)
-        degree = k.load(degrees, origin, where)
-        k.wait(0, where)
+        degree = k.fetch(degrees, origin, where)
         k.compute(10, where)
         k.store(data, edge, (1 / np.maximum(degree, 1)).astype(np.float32), where)
         yield
 
 
-@kernel("spmv_csr_scalar_kernel", registers=32, block=BLOCK, in_step=True)
-def pull(k: BlockTracer, rows: Rows, data: Floats, ranks: Floats, incoming: Floats) -> Steps:
+@gpu.kernel("spmv_csr_scalar_kernel", registers=32, block=BLOCK, in_step=True)
+def pull(
+    k: gpu.BlockTracer, rows: Rows, data: gpu.Floats, ranks: gpu.Floats, incoming: gpu.Floats
+) -> gpu.Steps:
     """One sum per thread, over a row of the matrix.
 
     There is no store in the loop: four arcs at a time load `col` and `data`, then the ranks (the
@@ -53,7 +41,7 @@ def pull(k: BlockTracer, rows: Rows, data: Floats, ranks: Floats, incoming: Floa
 
     Takes `data` ((arcs,) the matrix), `ranks`, `incoming` (`pr1` and `pr2`).
     """
-    inside = threads_below(k, rows.vertices)
+    inside = gpu.threads_below(k, rows.vertices)
     start, end = rows.loaded_end(k, inside)
     k.wait(0, inside)
     total = np.zeros(k.threads, dtype=np.float32)
@@ -71,28 +59,30 @@ def pull(k: BlockTracer, rows: Rows, data: Floats, ranks: Floats, incoming: Floa
             total = np.where(where, total + factor * rank, total)
         k.compute(5, first)
         yield
-    before = k.load(incoming, k.t, inside)
-    k.wait(0, inside)
+    before = k.fetch(incoming, k.t, inside)
     k.store(incoming, k.t, before + total, inside)
 
 
-@program("pagerank_spmv", PagerankParameters, uses_graph=True)
+@gpu.program("pagerank_spmv")
 def pagerank_spmv(
-    memory: AddressSpace, parameters: PagerankParameters, graph: Graph, _seed: int
-) -> Launches:
+    memory: gpu.AddressSpace, graph: gpu.Graph, _seed: int, iterations: int = gpu.number(20)
+) -> gpu.Launches:
     """The same ranks as pagerank's, pulled instead of pushed.
 
     Arrays in the order row, col, data, pr1, pr2, colcnt; row and col are the graph with its arcs
     reversed.  The kernels before and after the product are those of pagerank.
+
+    Parameters:
+        iterations: as pagerank's.
     """
     n = graph.vertices
     rows = Rows.place(memory, transposed(graph))
     data = memory.zeros("data", graph.arcs, np.float32)
     ranks, incoming = (memory.zeros(name, n, np.float32) for name in ("pr1", "pr2"))
     degrees = memory.allocate("colcnt", graph.degrees)
-    shape = Shape.linear(n, BLOCK)
+    shape = gpu.Shape.linear(n, BLOCK)
     yield start[shape](ranks, incoming, n)
     yield weigh[n](rows, data, degrees)
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         yield pull[n](rows, data, ranks, incoming)
         yield update[shape](ranks, incoming, n)

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from gpusim.programs import writing as gpu
 from gpusim.programs.graphs.graph import Graph, graph_from_arcs
-from gpusim.programs.writing import AddressSpace, BlockTracer, Ints, Mask
 
 UNROLL = 4
 """Arcs a pass of a loop without stores: their loads are issued together."""
@@ -33,12 +33,12 @@ class Rows:
         vertices: their number.
     """
 
-    row: Ints
-    col: Ints
+    row: gpu.Ints
+    col: gpu.Ints
     vertices: int
 
     @classmethod
-    def place(cls, memory: AddressSpace, graph: Graph, suffix: str = "") -> Rows:
+    def place(cls, memory: gpu.AddressSpace, graph: Graph, suffix: str = "") -> Rows:
         """Allocate ``row`` and ``col``, with the end of the last row.
 
         Args:
@@ -50,12 +50,12 @@ class Rows:
         return cls(row, memory.allocate(f"col{suffix}", graph.col), graph.vertices)
 
     @classmethod
-    def place_starts(cls, memory: AddressSpace, graph: Graph) -> Rows:
+    def place_starts(cls, memory: gpu.AddressSpace, graph: Graph) -> Rows:
         """Allocate ``row`` and ``col``, without the end of the last row."""
         row = memory.allocate("row", graph.row[:-1])
         return cls(row, memory.allocate("col", graph.col), graph.vertices)
 
-    def known_end(self, k: BlockTracer, where: Mask) -> tuple[Arcs, Arcs]:
+    def known_end(self, k: gpu.BlockTracer, where: gpu.Mask) -> tuple[Arcs, Arcs]:
         """Each thread's first arc, and the one after its last.
 
         L row[t + 1], then L row[t]; the end of the last vertex is known to the kernel.
@@ -66,13 +66,13 @@ class Rows:
         k.wait(0, where)
         return start, np.where(where, end, start)
 
-    def loaded_end(self, k: BlockTracer, where: Mask) -> tuple[Arcs, Arcs]:
+    def loaded_end(self, k: gpu.BlockTracer, where: gpu.Mask) -> tuple[Arcs, Arcs]:
         """Each thread's first arc, and the one after its last: L row[t], L row[t + 1]; no wait."""
         start = k.load(self.row, k.t, where)
         return start, np.where(where, k.load(self.row, k.t + 1, where), start)
 
 
-def unrolled(start: Arcs, end: Arcs) -> Iterator[list[tuple[Arcs, Mask]]]:
+def unrolled(start: Arcs, end: Arcs) -> Iterator[list[tuple[Arcs, gpu.Mask]]]:
     """The arcs of all threads, `UNROLL` at a time: (threads,) arcs, and which threads have one."""
     while (start < end).any():
         group = [(start + i, start + i < end) for i in range(UNROLL)]

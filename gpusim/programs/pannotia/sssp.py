@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, optional
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import threads_below
+from gpusim.programs import writing as gpu
 from gpusim.programs.pannotia.rows import UNROLL, Rows, transposed, unrolled, whole_weights
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Ints,
-    Launch,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
 
 BLOCK = 64
 
@@ -41,32 +29,31 @@ class Distances:
         old, new: (vertices,) `vector1` and `vector2`.
     """
 
-    old: Ints
-    new: Ints
+    old: gpu.Ints
+    new: gpu.Ints
 
 
-@kernel("vector_init", registers=10, block=BLOCK, in_step=True)
-def start(k: BlockTracer, distances: Distances, n: int, source: int) -> None:
+@gpu.kernel("vector_init", registers=10, block=BLOCK, in_step=True)
+def start(k: gpu.BlockTracer, distances: Distances, n: int, source: int) -> None:
     """Only the source is reached.  Registers are our choice."""
-    inside = threads_below(k, n)
+    inside = gpu.threads_below(k, n)
     distance = np.where(k.t == source, 0, UNREACHED)
     k.store(distances.old, k.t, distance, inside)
     k.store(distances.new, k.t, distance, inside)
 
 
-@kernel("vector_assign", registers=10, block=BLOCK, in_step=True)
-def assign(k: BlockTracer, distances: Distances, n: int) -> None:
+@gpu.kernel("vector_assign", registers=10, block=BLOCK, in_step=True)
+def assign(k: gpu.BlockTracer, distances: Distances, n: int) -> None:
     """The new distances become the old ones.  Registers are our choice."""
-    inside = threads_below(k, n)
-    new = k.load(distances.new, k.t, inside)
-    k.wait(0, inside)
+    inside = gpu.threads_below(k, n)
+    new = k.fetch(distances.new, k.t, inside)
     k.store(distances.old, k.t, new, inside)
 
 
-@kernel("vector_diff", registers=10, block=BLOCK, in_step=True)
-def compare(k: BlockTracer, distances: Distances, n: int, stop: Ints) -> None:
+@gpu.kernel("vector_diff", registers=10, block=BLOCK, in_step=True)
+def compare(k: gpu.BlockTracer, distances: Distances, n: int, stop: gpu.Ints) -> None:
     """Has a distance changed?  `stop` (1,) has the answer.  Registers are our choice."""
-    inside = threads_below(k, n)
+    inside = gpu.threads_below(k, n)
     new = k.load(distances.new, k.t, inside)
     old = k.load(distances.old, k.t, inside)
     k.wait(0, inside)
@@ -82,14 +69,14 @@ class Arcs:
         data: their weights.
     """
 
-    col: Ints
-    data: Ints
+    col: gpu.Ints
+    data: gpu.Ints
 
     def relax(
         self,
-        k: BlockTracer,
-        old: Ints,
-        slots: Sequence[tuple[NDArray[np.int32] | NDArray[np.int64], Mask]],
+        k: gpu.BlockTracer,
+        old: gpu.Ints,
+        slots: Sequence[tuple[NDArray[np.int32] | NDArray[np.int64], gpu.Mask]],
         least: NDArray[np.int32],
     ) -> NDArray[np.int32]:
         """The least distances, now over some arcs more.
@@ -118,33 +105,33 @@ class Arcs:
         return least
 
 
-@kernel("spmv_min_dot_plus_kernel", registers=24, block=BLOCK, in_step=True)
-def rows_product(k: BlockTracer, rows: Rows, data: Ints, distances: Distances) -> Steps:
+@gpu.kernel("spmv_min_dot_plus_kernel", registers=24, block=BLOCK, in_step=True)
+def rows_product(k: gpu.BlockTracer, rows: Rows, data: gpu.Ints, distances: Distances) -> gpu.Steps:
     """The least distance over all arcs into a vertex, from compressed sparse rows.
 
     There is no store in the loop: the loads of four arcs are issued together.  Registers are our
     choice.  `data` (arcs,) are their weights.
     """
-    inside = threads_below(k, rows.vertices)
+    inside = gpu.threads_below(k, rows.vertices)
     first, end = rows.loaded_end(k, inside)
-    least = k.load(distances.old, k.t, inside)
-    k.wait(0, inside)
+    least = k.fetch(distances.old, k.t, inside)
     for slots in unrolled(first, end):
         least = Arcs(rows.col, data).relax(k, distances.old, slots, least)
         yield
     k.store(distances.new, k.t, least, inside)
 
 
-@kernel("ell_min_dot_plus_kernel", registers=24, block=BLOCK, in_step=True)
-def slots_product(k: BlockTracer, arcs: Arcs, count: int, n: int, distances: Distances) -> Steps:
+@gpu.kernel("ell_min_dot_plus_kernel", registers=24, block=BLOCK, in_step=True)
+def slots_product(
+    k: gpu.BlockTracer, arcs: Arcs, count: int, n: int, distances: Distances
+) -> gpu.Steps:
     """The same from the ELL format: slot i of vertex t at ``t + i * vertices``, coalesced.
 
     All vertices go through as many slots as the largest in-degree, `count`; empty ones lead from
     vertex 0 and are too long (our choice).  Registers are our choice, too.
     """
-    inside = threads_below(k, n)
-    least = k.load(distances.old, k.t, inside)
-    k.wait(0, inside)
+    inside = gpu.threads_below(k, n)
+    least = k.fetch(distances.old, k.t, inside)
     for first in range(0, count, UNROLL):
         group = range(first, min(first + UNROLL, count))
         slots = [(k.t + slot * n, inside) for slot in group]
@@ -153,44 +140,46 @@ def slots_product(k: BlockTracer, arcs: Arcs, count: int, n: int, distances: Dis
     k.store(distances.new, k.t, least, inside)
 
 
-@frozen
-class SsspParameters:
-    """Parameters of sssp and sssp_ell.
+@gpu.program("sssp")
+def sssp(
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    seed: int,
+    source: int = gpu.number(0, 0),
+    rounds: int | None = gpu.number(None),
+) -> gpu.Launches:
+    """Shortest paths on compressed sparse rows, of the graph with its arcs reversed.
 
-    Attributes:
+    Arrays in the order row, col, data, stop, vector1, vector2.
+
+    Parameters:
         source: where the paths start (the suite: 0).
         rounds: most rounds, of three launches each; None: until no distance changes, at most
             vertices - 1 (the suite).
     """
-
-    source: int = field(default=0, validator=ge(0))
-    rounds: int | None = field(default=None, validator=optional(ge(1)))
-
-
-@program("sssp", SsspParameters, uses_graph=True)
-def sssp(memory: AddressSpace, parameters: SsspParameters, graph: Graph, seed: int) -> Launches:
-    """Shortest paths on compressed sparse rows, of the graph with its arcs reversed.
-
-    Arrays in the order row, col, data, stop, vector1, vector2.
-    """
-    _check_source(parameters, graph)
     reverse = transposed(graph)
     rows = Rows.place(memory, reverse)
     data = memory.allocate("data", whole_weights(reverse, seed))
 
-    def product(distances: Distances) -> Launch:
-        return rows_product[graph.vertices](rows, data, distances)
-
-    yield from _rounds(memory, parameters, graph.vertices, product)
+    product = partial(rows_product[graph.vertices], rows, data)
+    yield from _rounds(memory, graph, source, rounds, product)
 
 
-@program("sssp_ell", SsspParameters, uses_graph=True)
-def sssp_ell(memory: AddressSpace, parameters: SsspParameters, graph: Graph, seed: int) -> Launches:
+@gpu.program("sssp_ell")
+def sssp_ell(
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    seed: int,
+    source: int = gpu.number(0, 0),
+    rounds: int | None = gpu.number(None),
+) -> gpu.Launches:
     """Shortest paths on the ELL format, of the graph with its arcs reversed.
 
     Arrays in the order col, data, stop, vector1, vector2.
+
+    Parameters:
+        source, rounds: as those of sssp.
     """
-    _check_source(parameters, graph)
     n, reverse = graph.vertices, transposed(graph)
     count = int(reverse.degrees.max())
     if count * n > MOST_SLOTS:
@@ -206,29 +195,27 @@ def sssp_ell(memory: AddressSpace, parameters: SsspParameters, graph: Graph, see
     data[slot, vertex] = whole_weights(reverse, seed)
     arcs = Arcs(memory.allocate("col", col), memory.allocate("data", data))
 
-    def product(distances: Distances) -> Launch:
-        return slots_product[n](arcs, count, n, distances)
-
-    yield from _rounds(memory, parameters, n, product)
-
-
-def _check_source(parameters: SsspParameters, graph: Graph) -> None:
-    if parameters.source >= graph.vertices:
-        raise ValueError(
-            f"source = {parameters.source}: {graph.name} has {graph.vertices} vertices"
-        )
+    product = partial(slots_product[n], arcs, count, n)
+    yield from _rounds(memory, graph, source, rounds, product)
 
 
 def _rounds(
-    memory: AddressSpace, parameters: SsspParameters, n: int, product: Callable[[Distances], Launch]
-) -> Launches:
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    source: int,
+    rounds: int | None,
+    product: Callable[[Distances], gpu.Launch],
+) -> gpu.Launches:
     """{stop = 0; assign; min-plus product; compare} until no distance changes."""
+    n = graph.vertices
+    if source >= n:
+        raise ValueError(f"source = {source}: {graph.name} has {n} vertices")
     stop = memory.zeros("stop", 1, np.int32)
     distances = Distances(
         memory.zeros("vector1", n, np.int32), memory.zeros("vector2", n, np.int32)
     )
-    yield start[n](distances, n, parameters.source)
-    for _ in range(min(parameters.rounds or n, n - 1)):
+    yield start[n](distances, n, source)
+    for _ in range(min(rounds or n, n - 1)):
         stop.data[0] = 0
         yield assign[n](distances, n)
         yield product(distances)

@@ -3,24 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import rounds, strides, tree
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    DeviceArray,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    Words,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BINS = 256 * 4096
 RANGE_BINS = 24576
@@ -39,12 +24,12 @@ DEVIATION = 600.0
 OUTLIERS = 2e-5
 """The image's values: normal around the middle bin, and a few anywhere (our choices)."""
 
-Pairs = DeviceArray[np.uint64]
+Pairs = gpu.DeviceArray[np.uint64]
 """Two words of 32 bits each."""
 
 
-@kernel("histo_prescan_kernel", registers=24, shared=8 * PRESCAN_THREADS, in_step=True)
-def find_common(k: BlockTracer, pixels: Words, bounds: Words) -> Steps:
+@gpu.kernel("histo_prescan_kernel", registers=24, shared=8 * PRESCAN_THREADS, in_step=True)
+def find_common(k: gpu.BlockTracer, pixels: gpu.Words, bounds: gpu.Words) -> gpu.Steps:
     """Which bins are common: an eighth of each 64th of the image, twice (mean, then deviation).
 
     L image, stride 512, coalesced, 8 instructions with its address and the loop; trees in shared
@@ -60,11 +45,10 @@ def find_common(k: BlockTracer, pixels: Words, bounds: Words) -> Steps:
     for _ in range(2):
         for first in range(0, count, PRESCAN_THREADS):
             where = first + k.tid < count
-            k.load(pixels, start + first + k.tid, where)
-            k.wait(0, where)
+            k.fetch(pixels, start + first + k.tid, where)
             k.compute(8, where)
             yield
-        for adding in tree(k, PRESCAN_THREADS // 2):
+        for adding in gpu.tree(k, PRESCAN_THREADS // 2):
             k.shared(1, adding, times=2)
             k.compute(1, adding)
     mean, reach = sample.mean(axis=1), MANY * sample.std(axis=1)
@@ -74,8 +58,10 @@ def find_common(k: BlockTracer, pixels: Words, bounds: Words) -> Steps:
         k.reduce_max(bounds, np.full(k.threads, index), value[k.which], k.tid == 0)
 
 
-@kernel("histo_intermediates_kernel", registers=20, in_step=True)
-def find_places(k: BlockTracer, pairs: Pairs, places: Words, width: int, height: int) -> Steps:
+@gpu.kernel("histo_intermediates_kernel", registers=20, in_step=True)
+def find_places(
+    k: gpu.BlockTracer, pairs: Pairs, places: gpu.Words, width: int, height: int
+) -> gpu.Steps:
     """The range and the place in it of every pixel: 16 rows a block, two pixels a thread.
 
     16 x {L.64 image, 16 instructions with two addresses and the loop, S, S half a row further}.
@@ -84,9 +70,8 @@ def find_places(k: BlockTracer, pairs: Pairs, places: Words, width: int, height:
     half = width // 2
     k.compute(10)
     first = ROWS * k.bx
-    for row, where in rounds(first, np.minimum(first + ROWS, height), 1):
-        pair = k.load(pairs, row * half + k.tid, where)
-        k.wait(0, where)
+    for row, where in gpu.rounds(first, np.minimum(first + ROWS, height), 1):
+        pair = k.fetch(pairs, row * half + k.tid, where)
         k.compute(16, where)
         for part, pixel in enumerate((pair & np.uint64(0xFFFFFFFF), pair >> np.uint64(32))):
             place = (pixel // RANGE_BINS << np.uint64(24)) | (pixel % RANGE_BINS)
@@ -94,8 +79,10 @@ def find_places(k: BlockTracer, pairs: Pairs, places: Words, width: int, height:
         yield
 
 
-@kernel("histo_main_kernel", registers=20, shared=RANGE_BINS, in_step=True)
-def count(k: BlockTracer, places: Words, counts: Words, overflow: Pairs, first_range: int) -> Steps:
+@gpu.kernel("histo_main_kernel", registers=20, shared=RANGE_BINS, in_step=True)
+def count(
+    k: gpu.BlockTracer, places: gpu.Words, counts: gpu.Words, overflow: Pairs, first_range: int
+) -> gpu.Steps:
     """Counts: each row of 14 blocks reads all places and counts those of its range.
 
     L place (p += 14 blocks), 11 instructions with its address and the loop, atomic in shared
@@ -107,9 +94,8 @@ def count(k: BlockTracer, places: Words, counts: Words, overflow: Pairs, first_r
     k.compute(10)
     k.shared(1, times=words // threads)
     k.barrier()
-    for place, where in strides(k.t, places.length, MAIN_BLOCKS * threads):
-        word = k.load(places, place, where)
-        k.wait(0, where)
+    for place, where in gpu.strides(k.t, places.length, MAIN_BLOCKS * threads):
+        word = k.fetch(places, place, where)
         k.compute(11, where)
         found, offset = (word >> 24).astype(np.int64), (word & 0xFFFFFF).astype(np.int64)
         here = where & (found == mine)
@@ -123,28 +109,27 @@ def count(k: BlockTracer, places: Words, counts: Words, overflow: Pairs, first_r
     k.barrier()
     packed = np.minimum(total, LIMIT).astype(np.uint8).view(np.uint32)
     start = k.bx * WORDS + mine * words
-    for slot, where in strides(k.tid, np.minimum(words, WORDS - mine * words), threads):
+    for slot, where in gpu.strides(k.tid, np.minimum(words, WORDS - mine * words), threads):
         k.shared(1, where)
         values = packed[k.which * words + np.where(where, slot, 0)]
         k.store(counts, start + slot, values, where)
         yield
 
 
-def _count_outside(k: BlockTracer, overflow: Pairs, bins: Lanes, where: Mask) -> None:
-    k.load(overflow, bins // 2, where)
-    k.wait(0, where)
+def _count_outside(k: gpu.BlockTracer, overflow: Pairs, bins: gpu.Lanes, where: gpu.Mask) -> None:
+    k.fetch(overflow, bins // 2, where)
     amount = np.where(bins % 2 == 0, 1, 1 << 32).astype(np.uint64)
     k.atomic_add(overflow, bins // 2, amount, where)
     k.wait(0, where)
 
 
-@kernel("histo_final_kernel", registers=24, in_step=True)
-def add_up(k: BlockTracer, counts: Words, overflow: Pairs, result: Words) -> Steps:
+@gpu.kernel("histo_final_kernel", registers=24, in_step=True)
+def add_up(k: gpu.BlockTracer, counts: gpu.Words, overflow: Pairs, result: gpu.Words) -> gpu.Steps:
     """The 14 counts of each bin and its overflow, added up and cut at 255: four bins a thread.
 
     14 x L counts (1 MiB apart), L overflow of two pairs of bins, S of zeros there, S result.
     """
-    for word, where in strides(k.t, WORDS, FINAL_BLOCKS * FINAL_THREADS):
+    for word, where in gpu.strides(k.t, WORDS, FINAL_BLOCKS * FINAL_THREADS):
         total = np.zeros((k.threads, 4), dtype=np.int64)
         for block in range(MAIN_BLOCKS):
             total += _bytes(k.load(counts, word + block * WORDS, where))
@@ -165,28 +150,23 @@ def _bytes(words: NDArray[np.uint32]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(words).view(np.uint8).reshape(-1, 4)
 
 
-@frozen
-class HistoParameters:
-    """Parameters of histo.
-
-    Attributes:
-        width, height: of the image; an even width of at most 2048 (the suite: 996 x 1040).
-        repetitions: of all four kernels (the suite: 20).
-    """
-
-    width: int = field(default=996, validator=[ge(2), le(2048), multiple_of(2)])
-    height: int = field(default=1040, validator=[ge(1), le(8192)])
-    repetitions: int = field(default=20, validator=ge(1))
-
-
-@program("histo", HistoParameters)
-def histo(memory: AddressSpace, parameters: HistoParameters, seed: int) -> Launches:
+@gpu.program("histo")
+def histo(
+    memory: gpu.AddressSpace,
+    seed: int,
+    width: int = gpu.number(996, 2, 2048, multiple=2),
+    height: int = gpu.number(1040, 1, 8192),
+    repetitions: int = gpu.number(20),
+) -> gpu.Launches:
     """Four launches a repetition; the host reads the common bins after the first.
 
     Arrays in the order image, places, bounds, counts, overflow, result.  Registers and instruction
     counts are our choice.
+
+    Parameters:
+        width, height: of the image; an even width of at most 2048 (the suite: 996 x 1040).
+        repetitions: of all four kernels (the suite: 20).
     """
-    width, height = parameters.width, parameters.height
     pixels = memory.allocate("image", _image(width * height, np.random.default_rng(seed)))
     places = memory.zeros("places", width * height, np.uint32)
     bounds = memory.zeros("bounds", 2, np.uint32)
@@ -194,7 +174,7 @@ def histo(memory: AddressSpace, parameters: HistoParameters, seed: int) -> Launc
     overflow = memory.zeros("overflow", BINS // 2, np.uint64)
     result = memory.zeros("result", WORDS, np.uint32)
     pairs = pixels.view(np.uint64)
-    for _ in range(parameters.repetitions):
+    for _ in range(repetitions):
         bounds.data[:] = 0
         yield find_common[PRESCAN_BLOCKS, PRESCAN_THREADS](pixels, bounds)
         high, low = int(bounds.data[0]), BINS - 1 - int(bounds.data[1])

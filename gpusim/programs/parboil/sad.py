@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs import frozen
 
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    DeviceArray,
-    Lanes,
-    Launches,
-    Steps,
-    Words,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 RANGE = 16
 WINDOW = 2 * RANGE + 1
@@ -32,7 +20,7 @@ BEFORE = {"16x16": 0, "16x8": 1, "8x16": 3, "8x8": 5, "8x4": 9, "4x8": 17, "4x4"
 """Blocks of a macroblock that lie in the results before those of a shape."""
 COUNT = {"16x16": 1, "16x8": 2, "8x16": 2, "8x8": 4, "8x4": 8, "4x8": 8, "4x4": 16}
 
-Pixels = DeviceArray[np.uint16]
+Pixels = gpu.DeviceArray[np.uint16]
 
 
 @frozen
@@ -43,25 +31,25 @@ class SadParameters:
         width, height: of the frames, multiples of 16 (the suite: 176 x 144, and 1920 x 1072).
     """
 
-    width: int = field(default=176, validator=[ge(16), le(8192), multiple_of(MACROBLOCK)])
-    height: int = field(default=144, validator=[ge(16), le(8192), multiple_of(MACROBLOCK)])
+    width: int = gpu.number(176, 16, 8192, multiple=MACROBLOCK)
+    height: int = gpu.number(144, 16, 8192, multiple=MACROBLOCK)
 
     @property
     def macroblocks(self) -> tuple[int, int]:
         """Macroblocks of the frame, across and down."""
         return self.width // MACROBLOCK, self.height // MACROBLOCK
 
-    def row(self, shape: str, macroblock: int, index: Lanes | int) -> Lanes | int:
+    def row(self, shape: str, macroblock: int, index: gpu.Lanes | int) -> gpu.Lanes | int:
         """Where the sums of a block begin, among `PADDED` of each shape, macroblock and block."""
         across, down = self.macroblocks
         before = BEFORE[shape] * across * down
         return (before + macroblock * COUNT[shape] + index) * PADDED
 
 
-@kernel("mb_sad_calc", registers=24, in_step=True)
+@gpu.kernel("mb_sad_calc", registers=24, in_step=True)
 def compare(
-    k: BlockTracer, frame: Pixels, reference: Pixels, sums: Pixels, sizes: SadParameters
-) -> Steps:
+    k: gpu.BlockTracer, frame: Pixels, reference: Pixels, sums: Pixels, sizes: SadParameters
+) -> gpu.Steps:
     """The 1089 sums of one 4 x 4 block: 18 positions a thread, 61 threads.
 
     For each position, four times {4 x (texture L of the reference, L of the frame, the same for
@@ -105,7 +93,7 @@ class Shapes:
     large: str
 
 
-def join(k: BlockTracer, words: Words, shapes: Shapes, sizes: SadParameters) -> Steps:
+def join(k: gpu.BlockTracer, words: gpu.Words, shapes: Shapes, sizes: SadParameters) -> gpu.Steps:
     """Sums of larger blocks from four smaller ones, two sums a word: 17 words a thread.
 
     An 18th turn with 4 lanes joins the last position's.  In each turn, 4 x L, 26 instructions (5
@@ -139,12 +127,12 @@ def join(k: BlockTracer, words: Words, shapes: Shapes, sizes: SadParameters) -> 
         yield
 
 
-join_8 = kernel("larger_sad_calc_8", registers=20, in_step=True)(join)
-join_16 = kernel("larger_sad_calc_16", registers=20, in_step=True)(join)
+join_8 = gpu.kernel("larger_sad_calc_8", registers=20, in_step=True)(join)
+join_16 = gpu.kernel("larger_sad_calc_16", registers=20, in_step=True)(join)
 
 
-@program("sad", SadParameters)
-def sad(memory: AddressSpace, parameters: SadParameters, seed: int) -> Launches:
+@gpu.program("sad", SadParameters)
+def sad(memory: gpu.AddressSpace, parameters: SadParameters, seed: int) -> gpu.Launches:
     """One frame against another: 4 x 4 blocks, then 8 x 8 and smaller, then 16 x 16 and smaller.
 
     Arrays in the order frame, reference, sums.  The frames are noise of 8 bits, the second shifted

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 
+from gpusim.programs import writing as gpu
 from gpusim.programs.polybench.grid import grid_of, row_and_column
-from gpusim.programs.writing import AddressSpace, BlockTracer, Floats, Launches, kernel, program
 
 WEIGHTS = ((0.2, 0.5, -0.8), (-0.3, 0.6, -0.9), (0.4, 0.7, 0.1))
 """Factors of the neighbours above, beside and below, each from left to right."""
 
 
-@kernel("Convolution2D_kernel", registers=24, in_step=True)
-def convolve2d(k: BlockTracer, source: Floats, result: Floats, n: int) -> None:
+@gpu.kernel("Convolution2D_kernel", registers=24, in_step=True)
+def convolve2d(k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, n: int) -> None:
     """An inner element a thread: nine loads, row by row, before the first use, and a store.
 
     26 instructions for addresses and bounds, 9 for the sum, as in PTX of nvcc 11.8 for sm_35.
@@ -36,21 +34,17 @@ def convolve2d(k: BlockTracer, source: Floats, result: Floats, n: int) -> None:
     k.store(result, element, np.sum(values, axis=0, dtype=np.float32), inner)
 
 
-@frozen
-class Conv2dParameters:
-    """Size of 2dconv.
+@gpu.program("2dconv")
+def conv2d(
+    memory: gpu.AddressSpace,
+    seed: int,
+    n: int = gpu.number(4096, 3, 32768),
+) -> gpu.Launches:
+    """A 3 x 3 convolution.  Arrays in the order A (random in 0..1), B; one launch.
 
-    Attributes:
+    Parameters:
         n: rows and columns (the suite: 4096).
     """
-
-    n: int = field(default=4096, validator=[ge(3), le(32768)])
-
-
-@program("2dconv", Conv2dParameters)
-def conv2d(memory: AddressSpace, parameters: Conv2dParameters, seed: int) -> Launches:
-    """A 3 x 3 convolution.  Arrays in the order A (random in 0..1), B; one launch."""
-    n = parameters.n
     values = np.random.default_rng(seed).random(n * n, dtype=np.float32)
     source = memory.read_only("A", values)
     result = memory.zeros("B", n * n, np.float32)

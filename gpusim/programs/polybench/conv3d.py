@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 
+from gpusim.programs import writing as gpu
 from gpusim.programs.polybench.grid import grid_of, row_and_column
-from gpusim.programs.writing import AddressSpace, BlockTracer, Floats, Launches, kernel, program
 
 TERMS = (
     ((-1, -1, -1), 2 + 5 - 8),
@@ -26,8 +24,10 @@ TERMS = (
 the same element."""
 
 
-@kernel("convolution3D_kernel", registers=26, in_step=True)
-def convolve3d(k: BlockTracer, source: Floats, result: Floats, n: int, plane: int) -> None:
+@gpu.kernel("convolution3D_kernel", registers=26, in_step=True)
+def convolve3d(
+    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, n: int, plane: int
+) -> None:
     """An inner element of one plane a thread: eleven loads before the first use, and a store.
 
     36 instructions for addresses and bounds, 16 for the sum, as in PTX of nvcc 11.8 for sm_35.
@@ -48,33 +48,23 @@ def convolve3d(k: BlockTracer, source: Floats, result: Floats, n: int, plane: in
     k.store(result, element, np.sum(values, axis=0, dtype=np.float32), inner)
 
 
-@frozen
-class Conv3dParameters:
-    """Size and length of 3dconv.
+@gpu.program("3dconv")
+def conv3d(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    n: int = gpu.number(256, 3, 1024),
+    planes: int | None = gpu.number(None, most=lambda n: n - 2),
+) -> gpu.Launches:
+    """A convolution of a volume: the host launches the kernel for each inner plane in turn.
 
-    Attributes:
+    Arrays in the order A, B; A[i][j][k] = i mod 12 + 2 (j mod 7) + 3 (k mod 13).
+
+    Parameters:
         n: planes, rows and columns (the suite: 256).
         planes: planes that are computed, from the first inner one on; a launch each.  None: all
             n - 2.
     """
-
-    n: int = field(default=256, validator=[ge(3), le(1024)])
-    planes: int | None = field(default=None)
-
-    @planes.validator
-    def _fits(self, _: object, planes: int | None) -> None:
-        if planes is not None and not 1 <= planes <= self.n - 2:
-            raise ValueError(f"'planes' must be from 1 to n - 2 = {self.n - 2}: {planes}")
-
-
-@program("3dconv", Conv3dParameters)
-def conv3d(memory: AddressSpace, parameters: Conv3dParameters, _seed: int) -> Launches:
-    """A convolution of a volume: the host launches the kernel for each inner plane in turn.
-
-    Arrays in the order A, B; A[i][j][k] = i mod 12 + 2 (j mod 7) + 3 (k mod 13).
-    """
-    n = parameters.n
-    planes = parameters.planes or n - 2
+    planes = planes or n - 2
     i = np.arange(n, dtype=np.float32)
     values = (i % 12)[:, None, None] + (2 * (i % 7))[:, None] + 3 * (i % 13)
     source = memory.read_only("A", values)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from gpusim.programs.lane_record import Lanes
-from gpusim.programs.tracer import BlockTracer, Shape
+from gpusim.programs import writing as gpu
 
 COLUMNS = 32
 ROWS = 8
 
 
-def grid_of(rows: int, columns: int) -> Shape:
+def grid_of(rows: int, columns: int) -> gpu.Shape:
     """Blocks of 32 x 8 threads for a matrix: a warp of 32 is a piece of one row."""
-    return Shape((-(-columns // COLUMNS), -(-rows // ROWS), 1), (COLUMNS, ROWS, 1))
+    return gpu.Shape((-(-columns // COLUMNS), -(-rows // ROWS), 1), (COLUMNS, ROWS, 1))
 
 
-def row_and_column(k: BlockTracer) -> tuple[Lanes, Lanes]:
+def row_and_column(k: gpu.BlockTracer) -> tuple[gpu.Lanes, gpu.Lanes]:
     """(threads,) row and column of each thread's element."""
     return ROWS * k.by + k.ty, k.t

@@ -5,20 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_, le, optional
+from attrs import frozen
 
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    KernelLaunch,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = 256
 
@@ -72,9 +61,9 @@ class Sums:
         clear: start by storing 0 instead of loading the result.
     """
 
-    matrix: Floats
-    vector: Floats
-    result: Floats
+    matrix: gpu.Floats
+    vector: gpu.Floats
+    result: gpu.Floats
     threads: int
     iterations: int
     lane_step: int
@@ -83,7 +72,7 @@ class Sums:
     clear: bool
 
 
-def sum_up(k: BlockTracer, of: Sums) -> Steps:
+def sum_up(k: gpu.BlockTracer, of: Sums) -> gpu.Steps:
     """The kernel of all three programs.
 
     L result[t] (or S result[t] = 0), then for each j: L matrix[t * lane_step + j * loop_step],
@@ -116,10 +105,10 @@ def sum_up(k: BlockTracer, of: Sums) -> Steps:
     _some(k, code.end, where)
 
 
-_kernel = partial(kernel, block=BLOCK, in_step=True)
+_kernel = partial(gpu.kernel, block=BLOCK, in_step=True)
 
 
-def _some(k: BlockTracer, instructions: int, where: Mask | None) -> None:
+def _some(k: gpu.BlockTracer, instructions: int, where: gpu.Mask | None) -> None:
     """Arithmetic of any number of instructions, also of none."""
     if instructions:
         k.compute(instructions, where)
@@ -140,12 +129,12 @@ class MatrixParameters:
             AMD's compiler as MGPUSim has it, whose bicg begins with the rows.
     """
 
-    n: int = field(default=4096, validator=[ge(1), le(32768)])
-    rows: int | None = field(default=None, validator=optional([ge(1), le(32768)]))
-    iterations: int | None = field(default=None)
-    column_iterations: int | None = field(default=None)
-    kernels: str = field(default="both", validator=in_(("both", "rows", "columns")))
-    compiled_for: str = field(default="ptx", validator=in_(("ptx", "gcn3")))
+    n: int = gpu.number(4096, 1, 32768)
+    rows: int | None = gpu.number(None, 1, 32768)
+    iterations: int | None = gpu.number(None)
+    column_iterations: int | None = gpu.number(None)
+    kernels: str = gpu.choice("both", ("both", "rows", "columns"))
+    compiled_for: str = gpu.choice("ptx", ("ptx", "gcn3"))
 
     def __attrs_post_init__(self) -> None:
         across, down = (self.n, "n"), (self.height, "rows")
@@ -183,11 +172,11 @@ class Matrix:
         parameters: of the program.
     """
 
-    array: Floats
+    array: gpu.Floats
     parameters: MatrixParameters
 
     @classmethod
-    def place(cls, memory: AddressSpace, name: str, parameters: MatrixParameters) -> Matrix:
+    def place(cls, memory: gpu.AddressSpace, name: str, parameters: MatrixParameters) -> Matrix:
         """Allocate it."""
         rows, n = parameters.height, parameters.n
         across, down = parameters.across, parameters.down
@@ -198,8 +187,8 @@ class Matrix:
         return cls(memory.read_only(name, values), parameters)
 
     def row_sums(
-        self, name: str, vector: Floats, result: Floats, clear: bool = False
-    ) -> KernelLaunch:
+        self, name: str, vector: gpu.Floats, result: gpu.Floats, clear: bool = False
+    ) -> gpu.KernelLaunch:
         """A thread per row: neighbouring lanes are 4 n bytes apart."""
         of = self.parameters
         rows, code = of.height, ROWS[of.compiled_for]
@@ -207,8 +196,8 @@ class Matrix:
         return _kernel(name, registers=16)(sum_up)[rows](sums)
 
     def column_sums(
-        self, name: str, vector: Floats, result: Floats, clear: bool = False
-    ) -> KernelLaunch:
+        self, name: str, vector: gpu.Floats, result: gpu.Floats, clear: bool = False
+    ) -> gpu.KernelLaunch:
         """A thread per column: coalesced."""
         of = self.parameters
         n, code = of.n, COLUMNS[of.compiled_for]
@@ -216,16 +205,16 @@ class Matrix:
         return _kernel(name, registers=20)(sum_up)[n](sums)
 
     def chosen(
-        self, rows: KernelLaunch, columns: KernelLaunch, columns_first: bool = False
-    ) -> Launches:
+        self, rows: gpu.KernelLaunch, columns: gpu.KernelLaunch, columns_first: bool = False
+    ) -> gpu.Launches:
         """The launches that are asked for."""
         ordered = (columns, rows) if columns_first else (rows, columns)
         left_out = {"both": None, "rows": columns, "columns": rows}[self.parameters.kernels]
         return (launch for launch in ordered if launch is not left_out)
 
 
-@program("atax", MatrixParameters)
-def atax(memory: AddressSpace, parameters: MatrixParameters, _seed: int) -> Launches:
+@gpu.program("atax", MatrixParameters)
+def atax(memory: gpu.AddressSpace, parameters: MatrixParameters, _seed: int) -> gpu.Launches:
     """The product y = A^T (A x).  Arrays in the order A, x, y, tmp; x[i] = pi * i (our choices)."""
     matrix = Matrix.place(memory, "A", parameters)
     x = memory.allocate("x", (np.arange(parameters.n) * np.pi).astype(np.float32))
@@ -236,8 +225,8 @@ def atax(memory: AddressSpace, parameters: MatrixParameters, _seed: int) -> Laun
     )
 
 
-@program("bicg", MatrixParameters)
-def bicg(memory: AddressSpace, parameters: MatrixParameters, _seed: int) -> Launches:
+@gpu.program("bicg", MatrixParameters)
+def bicg(memory: gpu.AddressSpace, parameters: MatrixParameters, _seed: int) -> gpu.Launches:
     """The products s = A^T r, q = A p.  Arrays in the order A, r, s, p, q; r[i] = p[i] = pi * i."""
     n, rows = parameters.n, parameters.height
     matrix = Matrix.place(memory, "A", parameters)
@@ -254,8 +243,8 @@ def bicg(memory: AddressSpace, parameters: MatrixParameters, _seed: int) -> Laun
     )
 
 
-@program("mvt", MatrixParameters)
-def mvt(memory: AddressSpace, parameters: MatrixParameters, _seed: int) -> Launches:
+@gpu.program("mvt", MatrixParameters)
+def mvt(memory: gpu.AddressSpace, parameters: MatrixParameters, _seed: int) -> gpu.Launches:
     """The sums x1 += a y1 and x2 += a^T y2.
 
     Arrays in the order a, x1, x2, y1, y2, with (i, i + 1, i + 3, i + 4) / n (our choices); y1

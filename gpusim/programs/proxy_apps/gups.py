@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le, optional
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    DeviceArray,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = 128
 POLYNOMIAL = np.uint64(7)
@@ -25,7 +13,7 @@ POLYNOMIAL = np.uint64(7)
 TOP = np.uint64(63)
 ONE = np.uint64(1)
 
-Longs = DeviceArray[np.uint64]
+Longs = gpu.DeviceArray[np.uint64]
 
 
 def next_numbers(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -33,8 +21,8 @@ def next_numbers(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return (numbers << ONE) ^ (POLYNOMIAL * (numbers >> TOP))
 
 
-@kernel("update", registers=16, block=BLOCK, in_step=True)
-def update(k: BlockTracer, table: Longs, stream: Longs, updates: int) -> Steps:
+@gpu.kernel("update", registers=16, block=BLOCK, in_step=True)
+def update(k: gpu.BlockTracer, table: Longs, stream: Longs, updates: int) -> gpu.Steps:
     """Each thread follows a stream of random numbers and updates a word for each.
 
     L stream[t]; then for each update: 12 instructions (6 for the next number of 64 bits, 3 for the
@@ -44,9 +32,8 @@ def update(k: BlockTracer, table: Longs, stream: Longs, updates: int) -> Steps:
     benchmark has no official GPU version.
     """
     mask = np.uint64(table.length - 1)
-    k.compute(PROLOGUE)
-    number = k.load(stream, k.t)
-    k.wait()
+    k.compute(gpu.PROLOGUE)
+    number = k.fetch(stream, k.t)
     for _ in range(updates):
         number = next_numbers(number)
         place = (number & mask).astype(np.int64)
@@ -55,27 +42,24 @@ def update(k: BlockTracer, table: Longs, stream: Longs, updates: int) -> Steps:
         yield
 
 
-@frozen
-class GupsParameters:
-    """Parameters of gups.
+@gpu.program("gups")
+def gups(
+    memory: gpu.AddressSpace,
+    seed: int,
+    log2_words: int = gpu.number(22, 8, 30),
+    threads: int = gpu.number(65536, BLOCK, multiple=BLOCK),
+    updates: int | None = gpu.number(None),
+) -> gpu.Launches:
+    """One launch.  Arrays in the order table (word i holds i), stream.
 
-    Attributes:
+    Parameters:
         log2_words: logarithm of the table's words of 8 bytes (our choice: 22, 32 MiB).
         threads: a multiple of 128.
         updates: of each thread; None: four for each word of the table in all, as the benchmark
             asks for.
     """
-
-    log2_words: int = field(default=22, validator=[ge(8), le(30)])
-    threads: int = field(default=65536, validator=[ge(BLOCK), multiple_of(BLOCK)])
-    updates: int | None = field(default=None, validator=optional(ge(1)))
-
-
-@program("gups", GupsParameters)
-def gups(memory: AddressSpace, parameters: GupsParameters, seed: int) -> Launches:
-    """One launch.  Arrays in the order table (word i holds i), stream."""
-    words, threads = 1 << parameters.log2_words, parameters.threads
+    words = 1 << log2_words
     starts = np.random.default_rng(seed).integers(1, 1 << 63, threads, dtype=np.uint64)
     table = memory.allocate("table", np.arange(words, dtype=np.uint64))
     stream = memory.allocate("stream", starts)
-    yield update[threads](table, stream, parameters.updates or -(-4 * words // threads))
+    yield update[threads](table, stream, updates or -(-4 * words // threads))

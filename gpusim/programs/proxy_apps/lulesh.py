@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
 from numpy.typing import NDArray
 
+from gpusim.programs import writing as gpu
 from gpusim.programs.proxy_apps import lulesh_streams as streams
 from gpusim.programs.proxy_apps.hexahedra import SIDES, Reals, volume
 from gpusim.programs.proxy_apps.lulesh_elements import (
@@ -27,7 +26,6 @@ from gpusim.programs.proxy_apps.lulesh_forces import (
     sum_stress,
 )
 from gpusim.programs.proxy_apps.lulesh_kernel import BLOCK, CORNERS, Domain, Stream
-from gpusim.programs.writing import AddressSpace, Doubles, Launches, program
 
 SIDE = 1.125
 """Length of the cube."""
@@ -52,32 +50,28 @@ EOS_REALS = (
 MINIMA = ("mindtcourant", "mindthydro")
 
 
-@frozen
-class LuleshParameters:
-    """Parameters of lulesh.
-
-    Attributes:
-        edge: elements along a side of the cube (the suite: 45).
-        steps: most time steps, of 28 launches each (the suite: until time 0.01, about 1500).
-    """
-
-    edge: int = field(default=45, validator=ge(2))
-    steps: int = field(default=1_000_000, validator=ge(1))
-
-
-@program("lulesh", LuleshParameters)
-def lulesh(memory: AddressSpace, parameters: LuleshParameters, _seed: int) -> Launches:
+@gpu.program("lulesh")
+def lulesh(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    edge: int = gpu.number(45, 2),
+    steps: int = gpu.number(1_000_000),
+) -> gpu.Launches:
     """Time steps of 28 launches: forces, motion, kinematics, viscosity, material, constraints.
 
     The loops of the kernels are as in the public CUDA port of LULESH 1.0: one thread a node or
     element, eight threads an element in the two hourglass kernels; all reals are doubles.  Arrays
     in the order in which it copies them to the device; what it allocates and frees in each time
     step comes last and stays allocated (our choice).
+
+    Parameters:
+        edge: elements along a side of the cube (the suite: 45).
+        steps: most time steps, of 28 launches each (the suite: until time 0.01, about 1500).
     """
-    yield from time_steps(place(memory, parameters.edge), parameters.steps, FIRST_STEP)
+    yield from time_steps(place(memory, edge), steps, FIRST_STEP)
 
 
-def time_steps(domain: Domain, steps: int, dt: float) -> Launches:
+def time_steps(domain: Domain, steps: int, dt: float) -> gpu.Launches:
     """The launches of `steps` time steps at most, the first one `dt` long in LULESH's units."""
     time, courant, hydro = 0.0, HUGE, HUGE
     for step in range(steps):
@@ -114,7 +108,7 @@ def _next_step(dt: float, courant: float, hydro: float) -> float:
     return min(allowed, 1.2 * dt, LONGEST_STEP)
 
 
-def _forces_and_motion(domain: Domain, dt: float) -> Launches:
+def _forces_and_motion(domain: Domain, dt: float) -> gpu.Launches:
     corners = CORNERS * domain.elements
     yield Stream("InitStressTermsForElems", streams.INIT_STRESS).on(domain)
     yield integrate_stress[domain.elements](domain)
@@ -128,7 +122,7 @@ def _forces_and_motion(domain: Domain, dt: float) -> Launches:
     yield Stream("CalcPositionForNodes", streams.position_steps(dt), nodes=True).on(domain)
 
 
-def _elements(domain: Domain, dt: float) -> Launches:
+def _elements(domain: Domain, dt: float) -> gpu.Launches:
     yield find_kinematics[domain.elements](domain, dt)
     yield Stream("CalcLagrangeElementsPart2", streams.STRAINS).on(domain)
     yield find_gradients[domain.elements](domain)
@@ -140,7 +134,7 @@ def _elements(domain: Domain, dt: float) -> Launches:
     yield Stream("UpdateVolumesForElems", streams.VOLUMES).on(domain)
 
 
-def place(memory: AddressSpace, edge: int) -> Domain:
+def place(memory: gpu.AddressSpace, edge: int) -> Domain:
     """The arrays of a cube at rest, with the blast's energy in the element at the origin."""
     elements = edge**3
     nodelist = _nodelist(edge)
@@ -154,7 +148,7 @@ def place(memory: AddressSpace, edge: int) -> Domain:
     moving = {"x": x, "y": y, "z": z, "nodalMass": mass, "e": blast, "v": np.ones(elements)}
     known = moving | {"volo": volumes, "elemMass": volumes} | minima
 
-    def reals(names: tuple[str, ...], count: int) -> dict[str, Doubles]:
+    def reals(names: tuple[str, ...], count: int) -> dict[str, gpu.Doubles]:
         return {name: memory.allocate(name, known.get(name, np.zeros(count))) for name in names}
 
     of_nodes = reals(NODE_REALS, len(mass))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusim.programs.idioms import threads_below, tree
+from gpusim.programs import writing as gpu
 from gpusim.programs.proxy_apps.hexahedra import (
     Reals,
     axes,
@@ -22,7 +22,6 @@ from gpusim.programs.proxy_apps.lulesh_kernel import (
     Domain,
     lulesh_kernel,
 )
-from gpusim.programs.writing import BlockTracer, Doubles, Lanes, Mask
 
 TINY = 1e-36
 HUGE = 1e20
@@ -42,13 +41,13 @@ BOUNDARIES = {
 
 
 @lulesh_kernel("CalcKinematicsForElems")
-def find_kinematics(k: BlockTracer, domain: Domain, dt: float) -> None:
+def find_kinematics(k: gpu.BlockTracer, domain: Domain, dt: float) -> None:
     """Volumes and velocity gradients: one element a thread.
 
     L nodelist at 8 corners, L x, y, z at each; L volo; S vnew; L v; S delv; S arealg; since the
     stores may alias it, L nodelist again; L xd, yd, zd at each corner; S dxx, dyy, dzz.
     """
-    inside = threads_below(k, domain.elements)
+    inside = gpu.threads_below(k, domain.elements)
     corners = domain.gather(k, XYZ, domain.corners(k, k.t, inside), inside)
     k.compute(100, inside)
     volumes = volume(corners)
@@ -71,13 +70,13 @@ def find_kinematics(k: BlockTracer, domain: Domain, dt: float) -> None:
 
 
 @lulesh_kernel("CalcMonotonicQGradientsForElems")
-def find_gradients(k: BlockTracer, domain: Domain) -> None:
+def find_gradients(k: gpu.BlockTracer, domain: Domain) -> None:
     """Gradients of place and velocity along the element's axes: one element a thread.
 
     L nodelist at 8 corners; L x of all corners, then y, z, xd, yd, zd; L volo, vnew; S delx and
     delv along zeta, xi, eta.
     """
-    inside = threads_below(k, domain.elements)
+    inside = gpu.threads_below(k, domain.elements)
     nodes = domain.corners(k, k.t, inside)
     loads = [
         [domain.load(k, (name,), node, inside)[0] for node in nodes] for name in XYZ + VELOCITY
@@ -101,17 +100,16 @@ def find_gradients(k: BlockTracer, domain: Domain) -> None:
 
 
 @lulesh_kernel("CalcMonotonicQRegionForElems", registers=40)
-def find_viscosity(k: BlockTracer, domain: Domain) -> None:
+def find_viscosity(k: gpu.BlockTracer, domain: Domain) -> None:
     """The artificial viscosity from the gradients of an element and its neighbours.
 
     L matElemlist; L elemBC; for each axis: L delv, then on both sides, where the element has a
     neighbour, L its number, L its delv; L vdov; where it is compressed: L delv, delx of three
     axes, elemMass, volo, vnew; S qq, ql.
     """
-    inside = threads_below(k, domain.elements)
+    inside = gpu.threads_below(k, domain.elements)
     i = domain.listed(k, inside)
-    flags = k.load(domain.indices["elemBC"], i, inside)
-    k.wait(0, inside)
+    flags = k.fetch(domain.indices["elemBC"], i, inside)
     slopes = []
     for axis, (low_symmetric, low_free, high_symmetric, high_free) in BOUNDARIES.items():
         name = f"delv_{axis}"
@@ -122,8 +120,7 @@ def find_viscosity(k: BlockTracer, domain: Domain) -> None:
             ("p", high_symmetric, high_free),
         ):
             inner = inside & (flags & (symmetric | free) == 0)
-            neighbour = k.load(domain.indices[f"l{axis}{side}"], i, inner).astype(np.int64)
-            k.wait(0, inner)
+            neighbour = k.fetch(domain.indices[f"l{axis}{side}"], i, inner).astype(np.int64)
             (beyond,) = domain.read(k, (name,), neighbour, inner)
             mirrored = np.where(flags & symmetric, own, 0.0)
             sides.append(np.where(inner, beyond, mirrored))
@@ -134,7 +131,9 @@ def find_viscosity(k: BlockTracer, domain: Domain) -> None:
     domain.store(k, ("qq", "ql"), i, q, inside)
 
 
-def _viscosity(k: BlockTracer, domain: Domain, slopes: Reals, i: Lanes, compressed: Mask) -> Reals:
+def _viscosity(
+    k: gpu.BlockTracer, domain: Domain, slopes: Reals, i: gpu.Lanes, compressed: gpu.Mask
+) -> Reals:
     """(2, threads) the quadratic and the linear term; 0 where an element is not compressed."""
     delv = domain.load(k, tuple(f"delv_{axis}" for axis in BOUNDARIES), i, compressed)
     delx = domain.load(k, tuple(f"delx_{axis}" for axis in BOUNDARIES), i, compressed)
@@ -158,12 +157,12 @@ def _limited(own: Reals, low: Reals, high: Reals) -> Reals:
 
 
 @lulesh_kernel("CalcCourantConstraintForElems", registers=20, shared=BLOCK * 8)
-def constrain_courant(k: BlockTracer, domain: Domain) -> None:
+def constrain_courant(k: gpu.BlockTracer, domain: Domain) -> None:
     """The smallest time step that sound allows in the elements of a block.
 
     L matElemlist; L vdov, ss, arealg; then `_store_smallest` in mindtcourant.
     """
-    inside = threads_below(k, domain.elements)
+    inside = gpu.threads_below(k, domain.elements)
     i = domain.listed(k, inside)
     vdov, ss, length = domain.read(k, ("vdov", "ss", "arealg"), i, inside)
     k.compute(40, inside)
@@ -174,12 +173,12 @@ def constrain_courant(k: BlockTracer, domain: Domain) -> None:
 
 
 @lulesh_kernel("CalcHydroConstraintForElems", registers=20, shared=BLOCK * 8)
-def constrain_hydro(k: BlockTracer, domain: Domain) -> None:
+def constrain_hydro(k: gpu.BlockTracer, domain: Domain) -> None:
     """The smallest time step that changes of volume allow in the elements of a block.
 
     L matElemlist; L vdov; then `_store_smallest` in mindthydro.
     """
-    inside = threads_below(k, domain.elements)
+    inside = gpu.threads_below(k, domain.elements)
     i = domain.listed(k, inside)
     (vdov,) = domain.read(k, ("vdov",), i, inside)
     k.compute(15, inside)
@@ -187,14 +186,16 @@ def constrain_hydro(k: BlockTracer, domain: Domain) -> None:
     _store_smallest(k, domain.reals["mindthydro"], allowed, inside & (vdov != 0))
 
 
-def _store_smallest(k: BlockTracer, minima: Doubles, allowed: Reals, moving: Mask) -> None:
+def _store_smallest(
+    k: gpu.BlockTracer, minima: gpu.Doubles, allowed: Reals, moving: gpu.Mask
+) -> None:
     """The smallest time step of the moving elements of a block: a tree in shared memory.
 
     STS; {barrier; two LDS, STS} by 128, 64 and 32 threads, then five times by the same 32 without a
     barrier, since they are one warp; the first thread stores the block's.
     """
     k.shared(DOUBLE_PASSES)
-    for adding in tree(k, BLOCK // 2, alone=WARP):
+    for adding in gpu.tree(k, BLOCK // 2, alone=WARP):
         k.shared(DOUBLE_PASSES, adding, times=3)
         k.compute(1, adding)
     k.barrier()

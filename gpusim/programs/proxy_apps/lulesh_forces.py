@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusim.programs.idioms import PROLOGUE, threads_below, tree
+from gpusim.programs import writing as gpu
 from gpusim.programs.proxy_apps.hexahedra import (
     VOLUME_NEIGHBOURS,
     Reals,
@@ -22,7 +22,6 @@ from gpusim.programs.proxy_apps.lulesh_kernel import (
     Domain,
     lulesh_kernel,
 )
-from gpusim.programs.writing import BlockTracer, Lanes, Steps
 
 GROUP = BLOCK // CORNERS
 """Elements of a block with eight threads each: 32, one warp a corner where warps have 32 lanes."""
@@ -47,7 +46,7 @@ MODES = np.array(
 
 
 @lulesh_kernel("IntegrateStressForElems")
-def integrate_stress(k: BlockTracer, domain: Domain) -> None:
+def integrate_stress(k: gpu.BlockTracer, domain: Domain) -> None:
     """Forces of each element on its corners by its stress: one element a thread.
 
     L nodelist at 8 corners, L x, y, z at each of them (the loop is unrolled and has no store);
@@ -55,7 +54,7 @@ def integrate_stress(k: BlockTracer, domain: Domain) -> None:
     each `elements` apart.
     """
     n = domain.elements
-    inside = threads_below(k, n)
+    inside = gpu.threads_below(k, n)
     corners = domain.gather(k, XYZ, domain.corners(k, k.t, inside), inside)
     k.compute(400, inside)
     _, volume = shape_derivatives(corners)
@@ -69,7 +68,7 @@ def integrate_stress(k: BlockTracer, domain: Domain) -> None:
             k.store(domain.reals[name], k.t + corner * n, force, inside)
 
 
-def sum_corners(k: BlockTracer, domain: Domain, add: bool) -> Steps:
+def sum_corners(k: gpu.BlockTracer, domain: Domain, add: bool) -> gpu.Steps:
     """Each node adds up what its elements' corners exert on it: one node a thread.
 
     L count; for each corner, four at a time: L cornerList[t + j * nodes], then L fx, fy, fz of
@@ -77,9 +76,8 @@ def sum_corners(k: BlockTracer, domain: Domain, add: bool) -> Steps:
     three times {L force, S force}.
     """
     n = domain.nodes
-    inside = threads_below(k, n)
-    count = k.load(domain.indices["nodeElemCount"], k.t, inside)
-    k.wait(0, inside)
+    inside = gpu.threads_below(k, n)
+    count = k.fetch(domain.indices["nodeElemCount"], k.t, inside)
     total = np.zeros((3, k.threads))
     corner_list = domain.indices["nodeElemCornerList"]
     for first in range(0, CORNERS, UNROLL):
@@ -114,27 +112,25 @@ sum_stress = lulesh_kernel("AddNodeForcesFromElems", registers=32)(sum_corners)
 add_hourglass = lulesh_kernel("AddNodeForcesFromElems2", registers=32)(sum_corners)
 
 
-def _place(k: BlockTracer, domain: Domain) -> tuple[Lanes, Lanes]:
+def _place(k: gpu.BlockTracer, domain: Domain) -> tuple[gpu.Lanes, gpu.Lanes]:
     """Each thread's element, and its place in arrays with `elements` values a corner.
 
     Eight threads have an element: thread `tid` works on corner ``tid // 32``.  Threads beyond the
     last element repeat it.
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     n = domain.elements
     element = np.minimum(k.bx * GROUP + k.tid % GROUP, n - 1)
     return element, element + n * (k.tid // GROUP)
 
 
-def _nodes(k: BlockTracer, domain: Domain, place: Lanes) -> Lanes:
+def _nodes(k: gpu.BlockTracer, domain: Domain, place: gpu.Lanes) -> gpu.Lanes:
     """L nodelist, and a wait."""
-    node = k.load(domain.indices["nodelist"], place).astype(np.int64)
-    k.wait()
-    return node
+    return k.fetch(domain.indices["nodelist"], place).astype(np.int64)
 
 
 @lulesh_kernel("CalcHourglassControlForElems", shared=2 * BLOCK * 8)
-def control_hourglass(k: BlockTracer, domain: Domain) -> None:
+def control_hourglass(k: gpu.BlockTracer, domain: Domain) -> None:
     """What the hourglass force needs: corners' places, and the volume's derivatives by them.
 
     L nodelist; L x, y, z; three times {STS; barrier; 12 LDS}, barriers between; S dvdx, dvdy,
@@ -161,7 +157,7 @@ def control_hourglass(k: BlockTracer, domain: Domain) -> None:
 
 
 @lulesh_kernel("CalcFBHourglassForceForElems", shared=BLOCK * 8)
-def resist_hourglass(k: BlockTracer, domain: Domain) -> Steps:
+def resist_hourglass(k: gpu.BlockTracer, domain: Domain) -> gpu.Steps:
     """The Flanagan-Belytschko force against hourglass modes.
 
     L determ; L x8n, y8n, z8n, dvdx, dvdy, dvdz; 12 sums over the corners in shared memory; L ss,
@@ -194,11 +190,11 @@ def resist_hourglass(k: BlockTracer, domain: Domain) -> Steps:
     domain.store(k, ELEMENT_FORCE, place, np.stack(forces))
 
 
-def _over_corners(k: BlockTracer, value: Reals) -> Reals:
+def _over_corners(k: gpu.BlockTracer, value: Reals) -> Reals:
     """Sums over the eight threads of an element, for all of them: a tree in shared memory."""
     k.barrier()
     k.shared(DOUBLE_PASSES)
-    for adding in tree(k, BLOCK // 2, last=GROUP):
+    for adding in gpu.tree(k, BLOCK // 2, last=GROUP):
         k.shared(DOUBLE_PASSES, adding, times=3)
         k.compute(1, adding)
     k.barrier()
@@ -208,10 +204,9 @@ def _over_corners(k: BlockTracer, value: Reals) -> Reals:
 
 
 @lulesh_kernel("ApplyAccelerationBoundaryConditionsForNodes", registers=16)
-def hold_planes(k: BlockTracer, domain: Domain) -> None:
+def hold_planes(k: gpu.BlockTracer, domain: Domain) -> None:
     """Nodes on the symmetry planes are not accelerated across them: three times {L symm; S 0}."""
-    inside = threads_below(k, (domain.edge + 1) ** 2)
+    inside = gpu.threads_below(k, (domain.edge + 1) ** 2)
     for plane, name in (("symmX", "xdd"), ("symmY", "ydd"), ("symmZ", "zdd")):
-        node = k.load(domain.indices[plane], k.t, inside).astype(np.int64)
-        k.wait(0, inside)
+        node = k.fetch(domain.indices[plane], k.t, inside).astype(np.int64)
         k.store(domain.reals[name], node, 0.0, inside)

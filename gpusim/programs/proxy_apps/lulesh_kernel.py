@@ -8,19 +8,9 @@ from typing import ParamSpec
 import numpy as np
 from attrs import frozen
 
-from gpusim.programs.idioms import threads_below
+from gpusim.programs import writing as gpu
 from gpusim.programs.kernel_function import Body
 from gpusim.programs.proxy_apps.hexahedra import Reals
-from gpusim.programs.writing import (
-    BlockTracer,
-    Doubles,
-    Ints,
-    KernelFunction,
-    KernelLaunch,
-    Lanes,
-    Mask,
-    kernel,
-)
 
 P = ParamSpec("P")
 
@@ -48,8 +38,8 @@ class Domain:
         edge: elements along each side of the cube.
     """
 
-    reals: Mapping[str, Doubles]
-    indices: Mapping[str, Ints]
+    reals: Mapping[str, gpu.Doubles]
+    indices: Mapping[str, gpu.Ints]
     edge: int
 
     @property
@@ -63,13 +53,21 @@ class Domain:
         return (self.edge + 1) ** 3
 
     def load(
-        self, k: BlockTracer, names: tuple[str, ...], index: Lanes, where: Mask | None = None
+        self,
+        k: gpu.BlockTracer,
+        names: tuple[str, ...],
+        index: gpu.Lanes,
+        where: gpu.Mask | None = None,
     ) -> Reals:
         """(len(names), threads) one element of each array; no wait."""
         return np.stack([k.load(self.reals[name], index, where) for name in names])
 
     def read(
-        self, k: BlockTracer, names: tuple[str, ...], index: Lanes, where: Mask | None = None
+        self,
+        k: gpu.BlockTracer,
+        names: tuple[str, ...],
+        index: gpu.Lanes,
+        where: gpu.Mask | None = None,
     ) -> Reals:
         """(len(names), threads) one element of each array, and a wait."""
         values = self.load(k, names, index, where)
@@ -78,44 +76,46 @@ class Domain:
 
     def store(
         self,
-        k: BlockTracer,
+        k: gpu.BlockTracer,
         names: tuple[str, ...],
-        index: Lanes,
+        index: gpu.Lanes,
         values: Reals,
-        where: Mask | None = None,
+        where: gpu.Mask | None = None,
     ) -> None:
         """Write one element of each array."""
         for name, value in zip(names, values, strict=True):
             k.store(self.reals[name], index, value, where)
 
-    def corners(self, k: BlockTracer, element: Lanes, where: Mask) -> Lanes:
+    def corners(self, k: gpu.BlockTracer, element: gpu.Lanes, where: gpu.Mask) -> gpu.Lanes:
         """(CORNERS, threads) the element's nodes: 8 loads, `elements` apart, then a wait."""
         nodelist = self.indices["nodelist"]
         loads = [k.load(nodelist, element + c * self.elements, where) for c in range(CORNERS)]
         k.wait(0, where)
         return np.stack(loads).astype(np.int64)
 
-    def gather(self, k: BlockTracer, names: tuple[str, ...], corners: Lanes, where: Mask) -> Reals:
+    def gather(
+        self, k: gpu.BlockTracer, names: tuple[str, ...], corners: gpu.Lanes, where: gpu.Mask
+    ) -> Reals:
         """(len(names), CORNERS, threads) values at corners, corner by corner, then a wait."""
         values = np.stack([self.load(k, names, corner, where) for corner in corners], axis=1)
         k.wait(0, where)
         return values
 
-    def listed(self, k: BlockTracer, inside: Mask) -> Lanes:
+    def listed(self, k: gpu.BlockTracer, inside: gpu.Mask) -> gpu.Lanes:
         """(threads,) the elements of the material: L matElemlist, and a wait."""
-        element = k.load(self.indices["matElemlist"], k.t, inside).astype(np.int64)
-        k.wait(0, inside)
-        return element
+        return k.fetch(self.indices["matElemlist"], k.t, inside).astype(np.int64)
 
 
 def lulesh_kernel(
     name: str, registers: int = 63, shared: int = 0
-) -> Callable[[Body[P]], KernelFunction[P]]:
+) -> Callable[[Body[P]], gpu.KernelFunction[P]]:
     """Decorator: a kernel over elements or nodes; its name is LULESH's, with ``_kernel``.
 
     Kernels with corners have 63 registers, the most that older devices allow (our choice).
     """
-    return kernel(f"{name}_kernel", registers=registers, block=BLOCK, shared=shared, in_step=True)
+    return gpu.kernel(
+        f"{name}_kernel", registers=registers, block=BLOCK, shared=shared, in_step=True
+    )
 
 
 Registers = dict[str, Reals]
@@ -138,7 +138,7 @@ class Step:
     outputs: tuple[str, ...] = ()
     formula: Callable[[Registers], Reals] | None = None
     instructions: int = 1
-    where: Callable[[Registers], Mask] | None = None
+    where: Callable[[Registers], gpu.Mask] | None = None
 
 
 @frozen
@@ -161,14 +161,14 @@ class Stream:
     renamed: Mapping[str, str] = {}
     nodes: bool = False
 
-    def on(self, domain: Domain) -> KernelLaunch:
+    def on(self, domain: Domain) -> gpu.KernelLaunch:
         """A launch for all elements or nodes."""
         count = domain.nodes if self.nodes else domain.elements
         return lulesh_kernel(self.name, registers=24)(_stream)[count](domain, self)
 
 
-def _stream(k: BlockTracer, domain: Domain, of: Stream) -> None:
-    inside = threads_below(k, domain.nodes if of.nodes else domain.elements)
+def _stream(k: gpu.BlockTracer, domain: Domain, of: Stream) -> None:
+    inside = gpu.threads_below(k, domain.nodes if of.nodes else domain.elements)
     index = domain.listed(k, inside) if of.by_material else k.t
     values: Registers = {}
     for step in of.steps:

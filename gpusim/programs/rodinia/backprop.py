@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
 from numpy.typing import NDArray
 
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Mask,
-    Shape,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 SIDE = 16
 """Hidden units, and input units of a thread block."""
@@ -30,14 +17,16 @@ LEARNING_RATE = 0.3
 MOMENTUM = 0.3
 
 
-def _weight(k: BlockTracer) -> Lanes:
+def _weight(k: gpu.BlockTracer) -> gpu.Lanes:
     """Each thread's weight: its input unit's row, its hidden unit's column."""
-    weight: Lanes = PITCH * (SIDE * k.by + k.ty + 1) + k.tx + 1
+    weight: gpu.Lanes = PITCH * (SIDE * k.by + k.ty + 1) + k.tx + 1
     return weight
 
 
-@kernel("bpnn_layerforward_CUDA", registers=20, shared=1088, in_step=True)
-def layer_forward(k: BlockTracer, units: Floats, weights: Floats, partial: Floats) -> None:
+@gpu.kernel("bpnn_layerforward_CUDA", registers=20, shared=1088, in_step=True)
+def layer_forward(
+    k: gpu.BlockTracer, units: gpu.Floats, weights: gpu.Floats, partial: gpu.Floats
+) -> None:
     """Each block multiplies 16 inputs with their weights and adds them up for each hidden unit.
 
     The input unit runs along y, the hidden unit along x.  L input[16 by + ty + 1] by the threads
@@ -52,12 +41,10 @@ def layer_forward(k: BlockTracer, units: Floats, weights: Floats, partial: Float
     """
     first = k.tx == 0
     k.compute(12)
-    unit = k.load(units, SIDE * k.by + k.ty + 1, first)
-    k.wait(0, first)
+    unit = k.fetch(units, SIDE * k.by + k.ty + 1, first)
     k.shared(1, first)
     k.barrier()
-    weight = k.load(weights, _weight(k))
-    k.wait()
+    weight = k.fetch(weights, _weight(k))
     k.shared(1)
     k.barrier()
     k.shared(1)
@@ -84,7 +71,11 @@ def layer_forward(k: BlockTracer, units: Floats, weights: Floats, partial: Float
 
 
 def _adjust_bias(
-    k: BlockTracer, weights: Floats, changes: Floats, error: NDArray[np.float32], first: Mask
+    k: gpu.BlockTracer,
+    weights: gpu.Floats,
+    changes: gpu.Floats,
+    error: NDArray[np.float32],
+    first: gpu.Mask,
 ) -> None:
     q = k.tx + 1
     weight = k.load(weights, q, first)
@@ -96,9 +87,13 @@ def _adjust_bias(
     k.store(changes, q, change, first)
 
 
-@kernel("bpnn_adjust_weights_cuda", registers=27, in_step=True)
+@gpu.kernel("bpnn_adjust_weights_cuda", registers=27, in_step=True)
 def adjust_weights(
-    k: BlockTracer, units: Floats, weights: Floats, changes: Floats, delta: Floats
+    k: gpu.BlockTracer,
+    units: gpu.Floats,
+    weights: gpu.Floats,
+    changes: gpu.Floats,
+    delta: gpu.Floats,
 ) -> None:
     """New weights from the error of the hidden units.
 
@@ -131,25 +126,20 @@ def adjust_weights(
         _adjust_bias(k, weights, changes, error, first)
 
 
-@frozen
-class BackpropParameters:
-    """Parameters of backprop.
-
-    Attributes:
-        inputs: input units, a multiple of 16 (the suite's run: 65,536).
-    """
-
-    inputs: int = field(default=65536, validator=[ge(SIDE), multiple_of(SIDE)])
-
-
-@program("backprop", BackpropParameters)
-def backprop(memory: AddressSpace, parameters: BackpropParameters, seed: int) -> Launches:
+@gpu.program("backprop")
+def backprop(
+    memory: gpu.AddressSpace,
+    seed: int,
+    inputs: int = gpu.number(65536, SIDE, multiple=SIDE),
+) -> gpu.Launches:
     """Forward through the first layer; the rest of the network on the host; then new weights.
 
     Arrays in the order input, weights, partial, delta, old.  Inputs and weights are uniform random
     numbers (weights up to 0.01, so that the units do not saturate: our choice).
+
+    Parameters:
+        inputs: input units, a multiple of 16 (the suite's run: 65,536).
     """
-    inputs = parameters.inputs
     rng = np.random.default_rng(seed)
     values = rng.random(inputs + 1, dtype=np.float32)
     values[0] = 1.0
@@ -161,7 +151,7 @@ def backprop(memory: AddressSpace, parameters: BackpropParameters, seed: int) ->
     partial = memory.zeros("partial", inputs, np.float32)
     delta = memory.zeros("delta", PITCH, np.float32)
     old = memory.zeros("old", start_weights.size, np.float32)
-    shape = Shape((1, inputs // SIDE, 1), (SIDE, SIDE, 1))
+    shape = gpu.Shape((1, inputs // SIDE, 1), (SIDE, SIDE, 1))
     yield layer_forward[shape](units, weights, partial)
     weights.data[:] = start_weights
     sums = partial.data.reshape(-1, SIDE).sum(axis=0, dtype=np.float64)

@@ -5,28 +5,14 @@ from __future__ import annotations
 from itertools import count
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, optional
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import strides
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    DeviceArray,
-    Ints,
-    Launches,
-    Mask,
-    Shape,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = 512
 
-Flags = DeviceArray[np.bool_]
+Flags = gpu.DeviceArray[np.bool_]
 
 
 @frozen
@@ -41,19 +27,18 @@ class Search:
         vertices: their number.
     """
 
-    nodes: Ints
-    edges: Ints
+    nodes: gpu.Ints
+    edges: gpu.Ints
     mask: Flags
     updating: Flags
     visited: Flags
-    cost: Ints
+    cost: gpu.Ints
     vertices: int
 
 
-def _reach(k: BlockTracer, of: Search, target: NDArray[np.int32], fresh: Mask) -> None:
+def _reach(k: gpu.BlockTracer, of: Search, target: NDArray[np.int32], fresh: gpu.Mask) -> None:
     """Targets that were not visited are in the next level."""
-    cost = k.load(of.cost, k.t, fresh)
-    k.wait(0, fresh)
+    cost = k.fetch(of.cost, k.t, fresh)
     k.compute(7, fresh)
     k.store(of.cost, target, cost + 1, fresh)
     k.store(of.updating, target, True, fresh)
@@ -62,8 +47,8 @@ def _reach(k: BlockTracer, of: Search, target: NDArray[np.int32], fresh: Mask) -
     k.wait(0, fresh)
 
 
-@kernel("bfs_kernel1", registers=22, in_step=True)
-def visit(k: BlockTracer, of: Search) -> Steps:
+@gpu.kernel("bfs_kernel1", registers=22, in_step=True)
+def visit(k: gpu.BlockTracer, of: Search) -> gpu.Steps:
     """Vertices of the current level visit their neighbours: one vertex a thread.
 
     The words of a node are loaded again after each visit, since the stores may alias them; the
@@ -71,8 +56,7 @@ def visit(k: BlockTracer, of: Search) -> Steps:
     """
     inside = k.t < of.vertices
     k.compute(9, inside)
-    active = k.load(of.mask, k.t, inside) & inside
-    k.wait(0, inside)
+    active = k.fetch(of.mask, k.t, inside) & inside
     if not active.any():
         return
     k.store(of.mask, k.t, False, active)
@@ -80,26 +64,23 @@ def visit(k: BlockTracer, of: Search) -> Steps:
     start = k.load(of.nodes, 2 * k.t, active)
     k.wait(0, active)
     end = np.where(active, start + degree, start)
-    for edge, where in strides(start, end):
+    for edge, where in gpu.strides(start, end):
         k.compute(1, where)
-        target = k.load(of.edges, edge, where)
-        k.wait(0, where)
+        target = k.fetch(of.edges, edge, where)
         k.compute(3, where)
-        fresh = where & ~k.load(of.visited, target, where)
-        k.wait(0, where)
+        fresh = where & ~k.fetch(of.visited, target, where)
         if fresh.any():
             _reach(k, of, target, fresh)
         k.compute(5, where)
         yield
 
 
-@kernel("bfs_kernel2", registers=12, in_step=True)
-def advance(k: BlockTracer, of: Search, over: Flags) -> None:
+@gpu.kernel("bfs_kernel2", registers=12, in_step=True)
+def advance(k: gpu.BlockTracer, of: Search, over: Flags) -> None:
     """The visited vertices become the next level.  `over` (1,): is there one?"""
     inside = k.t < of.vertices
     k.compute(9, inside)
-    reached = k.load(of.updating, k.t, inside) & inside
-    k.wait(0, inside)
+    reached = k.fetch(of.updating, k.t, inside) & inside
     if not reached.any():
         return
     k.store(of.mask, k.t, True, reached)
@@ -108,29 +89,26 @@ def advance(k: BlockTracer, of: Search, over: Flags) -> None:
     k.store(of.updating, k.t, False, reached)
 
 
-@frozen
-class BfsParameters:
-    """Parameters of bfs.
-
-    Attributes:
-        source: where the search starts; None: what the graph's file says, else the first vertex
-            that has neighbours (vertex 0 in the suite).
-        levels: most levels; None: until all that can be reached are.
-    """
-
-    source: int | None = field(default=None, validator=optional(ge(0)))
-    levels: int | None = field(default=None, validator=optional(ge(1)))
-
-
-@program("bfs", BfsParameters, uses_graph=True)
-def bfs(memory: AddressSpace, parameters: BfsParameters, graph: Graph, _seed: int) -> Launches:
+@gpu.program("bfs")
+def bfs(
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    _seed: int,
+    source: int | None = gpu.number(None, 0),
+    levels: int | None = gpu.number(None),
+) -> gpu.Launches:
     """Breadth-first search by levels.
 
     Arrays in the order nodes, edges, mask, updating, visited, cost, over; the flags take 1 byte
     each.  The host loop: clear `over`, launch both kernels, read `over`, until it stays clear or
     there have been enough levels.
+
+    Parameters:
+        source: where the search starts; None: what the graph's file says, else the first vertex
+            that has neighbours (vertex 0 in the suite).
+        levels: most levels; None: until all that can be reached are.
     """
-    source = graph.source if parameters.source is None else parameters.source
+    source = graph.source if source is None else source
     if source is None:
         source = int(np.argmax(graph.degrees > 0))
     if source >= graph.vertices:
@@ -147,8 +125,8 @@ def bfs(memory: AddressSpace, parameters: BfsParameters, graph: Graph, _seed: in
         vertices=vertices,
     )
     over = memory.allocate("over", np.zeros(1, dtype=bool), 1)
-    shape = Shape.linear(vertices, min(BLOCK, vertices))
-    for _ in count() if parameters.levels is None else range(parameters.levels):
+    shape = gpu.Shape.linear(vertices, min(BLOCK, vertices))
+    for _ in count() if levels is None else range(levels):
         over.data[0] = False
         yield visit[shape](search)
         yield advance[shape](search, over)

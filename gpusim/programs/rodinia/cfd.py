@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import define, field, frozen
-from attrs.validators import ge
+from attrs import define, frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE
+from gpusim.programs import writing as gpu
 from gpusim.programs.rodinia.tetrahedra import FACES, FAR_FIELD, WALL, make_mesh
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Ints,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
 
 BLOCK = 192
 VARIABLES = 5
@@ -84,26 +72,28 @@ class Elements:
         count: their number, a multiple of the block.
     """
 
-    variables: Floats
+    variables: gpu.Floats
     count: int
 
-    def load(self, k: BlockTracer, element: NDArray[np.int64], where: Mask | None = None) -> Values:
+    def load(
+        self, k: gpu.BlockTracer, element: NDArray[np.int64], where: gpu.Mask | None = None
+    ) -> Values:
         """(VARIABLES, threads) the five variables of an element a thread; no wait."""
         rows = range(VARIABLES)
         return np.stack([k.load(self.variables, element + j * self.count, where) for j in rows])
 
 
-@kernel("cuda_initialize_variables", registers=8, block=BLOCK, in_step=True)
-def initialize_variables(k: BlockTracer, variables: Floats, elements: int) -> None:
+@gpu.kernel("cuda_initialize_variables", registers=8, block=BLOCK, in_step=True)
+def initialize_variables(k: gpu.BlockTracer, variables: gpu.Floats, elements: int) -> None:
     """Every element gets the far field, which is in constant memory; 8 registers (our choice)."""
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     for j, value in enumerate(far_field()):
         k.store(variables, k.t + j * elements, float(value))
 
 
-@kernel("cuda_compute_step_factor", registers=18, block=BLOCK, in_step=True)
+@gpu.kernel("cuda_compute_step_factor", registers=18, block=BLOCK, in_step=True)
 def compute_step_factor(
-    k: BlockTracer, elements: Elements, areas: Floats, step_factors: Floats
+    k: gpu.BlockTracer, elements: Elements, areas: gpu.Floats, step_factors: gpu.Floats
 ) -> None:
     """The time step of each element, divided by its volume; 18 registers (our choice).
 
@@ -111,19 +101,22 @@ def compute_step_factor(
 
     Takes `areas`, `step_factors` ((elements,)).
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     flow = Flow.of(elements.load(k, k.t))
-    area = k.load(areas, k.t)
-    k.wait()
+    area = k.fetch(areas, k.t)
     k.compute(40)
     factor = np.float32(0.5) / (np.sqrt(area) * (flow.speed + flow.sound))
     k.store(step_factors, k.t, factor)
 
 
-@kernel("cuda_compute_flux", registers=64, block=BLOCK, in_step=True)
+@gpu.kernel("cuda_compute_flux", registers=64, block=BLOCK, in_step=True)
 def compute_flux(
-    k: BlockTracer, elements: Elements, neighbours: Ints, normals: Floats, fluxes: Floats
-) -> Steps:
+    k: gpu.BlockTracer,
+    elements: Elements,
+    neighbours: gpu.Ints,
+    normals: gpu.Floats,
+    fluxes: gpu.Floats,
+) -> gpu.Steps:
     """What flows into each element through its four faces.
 
     L the five variables; for each face: L neighbour[t + j * elements], L normal x, y, z, then,
@@ -137,7 +130,7 @@ def compute_flux(
     `fluxes` ((VARIABLES * elements,)).
     """
     n = elements.count
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     own = Flow.of(elements.load(k, k.t))
     k.wait()
     k.compute(60)
@@ -170,13 +163,13 @@ def compute_flux(
         k.store(fluxes, k.t + j * n, total[j])
 
 
-@kernel("cuda_time_step", registers=16, block=BLOCK, in_step=True)
+@gpu.kernel("cuda_time_step", registers=16, block=BLOCK, in_step=True)
 def time_step(
-    k: BlockTracer,
+    k: gpu.BlockTracer,
     elements: Elements,
-    old: Floats,
-    step_factors: Floats,
-    fluxes: Floats,
+    old: gpu.Floats,
+    step_factors: gpu.Floats,
+    fluxes: gpu.Floats,
     stage: int,
 ) -> None:
     """A stage of the time step: L step_factors[t], then five times {L old, L flux, S variable}.
@@ -187,7 +180,7 @@ def time_step(
 
     Takes `old` ((VARIABLES * elements,) the variables before the time step), `stage` (0, 1 or 2).
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     factor = k.load(step_factors, k.t) / np.float32(STAGES + 1 - stage)
     for j in (0, ENERGY, 1, 2, 3):
         index = k.t + j * elements.count
@@ -198,24 +191,14 @@ def time_step(
         k.store(elements.variables, index, before + factor * flux)
 
 
-@frozen
-class CfdParameters:
-    """Parameters of cfd.
-
-    Attributes:
-        elements: tetrahedra (the suite's fvcorr.domn.097K: 97046).
-        disorder: how far the numbering is from that of a grid, in elements (our choice): standard
-            deviation of an element's displacement; the suite's mesh files are not reproduced.
-        iterations: time steps (the suite: 2000).
-    """
-
-    elements: int = field(default=97_046, validator=ge(1))
-    disorder: float = field(default=16.0, validator=ge(0.0))
-    iterations: int = field(default=2000, validator=ge(1))
-
-
-@program("cfd", CfdParameters)
-def cfd(memory: AddressSpace, parameters: CfdParameters, seed: int) -> Launches:
+@gpu.program("cfd")
+def cfd(
+    memory: gpu.AddressSpace,
+    seed: int,
+    elements: int = gpu.number(97_046),
+    disorder: float = gpu.number(16.0, 0.0),
+    iterations: int = gpu.number(2000),
+) -> gpu.Launches:
     """euler3d: {step factors; three times {fluxes; time step}}, again and again.
 
     Arrays in the order areas, neighbours, normals, variables, old_variables, fluxes,
@@ -225,10 +208,16 @@ def cfd(memory: AddressSpace, parameters: CfdParameters, seed: int) -> Launches:
     of the faces lie at the wall and 2 % at the far field; half of all neighbours are less than
     26 elements away, but one in six is a layer of the grid away; a warp's 32 neighbours through a
     face lie on 7.0 lines of 128 bytes.  At the start all elements hold the far field already.
+
+    Parameters:
+        elements: tetrahedra (the suite's fvcorr.domn.097K: 97046).
+        disorder: how far the numbering is from that of a grid, in elements (our choice): standard
+            deviation of an element's displacement; the suite's mesh files are not reproduced.
+        iterations: time steps (the suite: 2000).
     """
-    mesh = make_mesh(parameters.elements, parameters.disorder, np.random.default_rng(seed))
-    padded = -(-parameters.elements // BLOCK) * BLOCK
-    source = np.minimum(np.arange(padded), parameters.elements - 1)
+    mesh = make_mesh(elements, disorder, np.random.default_rng(seed))
+    padded = -(-elements // BLOCK) * BLOCK
+    source = np.minimum(np.arange(padded), elements - 1)
     start = far_field().repeat(padded)
     areas = memory.allocate("areas", np.full(padded, mesh.volume, dtype=np.float32))
     neighbours = memory.allocate("elements_surrounding_elements", mesh.neighbours[:, source])
@@ -237,12 +226,12 @@ def cfd(memory: AddressSpace, parameters: CfdParameters, seed: int) -> Launches:
     old = memory.allocate("old_variables", start)
     fluxes = memory.allocate("fluxes", start)
     step_factors = memory.zeros("step_factors", padded, np.float32)
-    elements = Elements(variables, padded)
+    of = Elements(variables, padded)
     for array in (variables, old, fluxes):
         yield initialize_variables[padded](array, padded)
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         old.data[:] = variables.data
-        yield compute_step_factor[padded](elements, areas, step_factors)
+        yield compute_step_factor[padded](of, areas, step_factors)
         for stage in range(STAGES):
-            yield compute_flux[padded](elements, neighbours, normals, fluxes)
-            yield time_step[padded](elements, old, step_factors, fluxes, stage)
+            yield compute_flux[padded](of, neighbours, normals, fluxes)
+            yield time_step[padded](of, old, step_factors, fluxes, stage)

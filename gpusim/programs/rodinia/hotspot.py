@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs import frozen
 from numpy.typing import NDArray
 
+from gpusim.programs import writing as gpu
 from gpusim.programs.rodinia.pyramid import Pyramid, PyramidAxis
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
 
 TILE = 16
 AMBIENT = 80.0
@@ -70,10 +61,15 @@ class Heat:
         return warmer
 
 
-@kernel("calculate_temp", registers=32, shared=3 * 4 * TILE * TILE, in_step=True)
+@gpu.kernel("calculate_temp", registers=32, shared=3 * 4 * TILE * TILE, in_step=True)
 def calculate_temp(
-    k: BlockTracer, power: Floats, source: Floats, result: Floats, pyramid: Pyramid, heat: Heat
-) -> Steps:
+    k: gpu.BlockTracer,
+    power: gpu.Floats,
+    source: gpu.Floats,
+    result: gpu.Floats,
+    pyramid: Pyramid,
+    heat: Heat,
+) -> gpu.Steps:
     """Several steps in one launch: 16 x 16 threads, a tile of 16 - 2 * steps cells a side is kept.
 
     L temperature, L power; barrier; for each step { 6 LDS, 19 instructions, STS; barrier;
@@ -120,29 +116,24 @@ def calculate_temp(
     k.store(result, cell, own, computed)
 
 
-@frozen
-class HotspotParameters:
-    """Parameters of hotspot.
-
-    Attributes:
-        n: rows and columns of the grid (the suite: 512; it also has files of 64 and 1024).
-        height: steps of a launch (the suite: 2).
-        iterations: steps in all (the suite: 2).
-    """
-
-    n: int = field(default=512, validator=[ge(1), le(16384)])
-    height: int = field(default=2, validator=[ge(1), le(TILE // 2 - 1)])
-    iterations: int = field(default=2, validator=ge(1))
-
-
-@program("hotspot", HotspotParameters)
-def hotspot(memory: AddressSpace, parameters: HotspotParameters, seed: int) -> Launches:
+@gpu.program("hotspot")
+def hotspot(
+    memory: gpu.AddressSpace,
+    seed: int,
+    n: int = gpu.number(512, 1, 16384),
+    height: int = gpu.number(2, 1, TILE // 2 - 1),
+    iterations: int = gpu.number(2),
+) -> gpu.Launches:
     """Heat flows between the cells of a chip, and from it to the surroundings.
 
     Arrays in the order temperature 0, temperature 1, power.  Temperatures are random from 320 to
     340, powers from 0 to 0.01 (our choices, after the suite's files).
+
+    Parameters:
+        n: rows and columns of the grid (the suite: 512; it also has files of 64 and 1024).
+        height: steps of a launch (the suite: 2).
+        iterations: steps in all (the suite: 2).
     """
-    n, height = parameters.n, parameters.height
     rng = np.random.default_rng(seed)
     start = 320 + 20 * rng.random(n * n, dtype=np.float32)
     source = memory.allocate("temperature 0", start)
@@ -150,8 +141,8 @@ def hotspot(memory: AddressSpace, parameters: HotspotParameters, seed: int) -> L
     watts = rng.random(n * n, dtype=np.float32) * np.float32(0.01)
     power = memory.allocate("power", watts)
     side = -(-n // (TILE - 2 * height))
-    for done in range(0, parameters.iterations, height):
-        pyramid = Pyramid(min(height, parameters.iterations - done), height, n)
+    for done in range(0, iterations, height):
+        pyramid = Pyramid(min(height, iterations - done), height, n)
         yield calculate_temp[(side, side), (TILE, TILE)](
             power, source, result, pyramid, Heat.of_grid(n)
         )

@@ -5,21 +5,9 @@ from __future__ import annotations
 from math import isqrt
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE, threads_below
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Ints,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = 256
 UNROLL = 4
@@ -33,10 +21,10 @@ CONSTANT_FLOATS = 16384
 Matrix = NDArray[np.float32]
 
 
-@kernel("invert_mapping", registers=10, in_step=True)
+@gpu.kernel("invert_mapping", registers=10, in_step=True)
 def invert_mapping(
-    k: BlockTracer, source: Floats, output: Floats, points: int, features: int
-) -> Steps:
+    k: gpu.BlockTracer, source: gpu.Floats, output: gpu.Floats, points: int, features: int
+) -> gpu.Steps:
     """Transposes the points: one point a thread.
 
     Features x { L input[t * features + i], S output[t + points * i] }; the store may alias the
@@ -46,19 +34,18 @@ def invert_mapping(
     Takes `source` ((points * features,) point by point), `output` ((features * points,) feature by
     feature).
     """
-    inside = threads_below(k, points)
+    inside = gpu.threads_below(k, points)
     for i in range(features):
-        value = k.load(source, k.t * features + i, inside)
-        k.wait(0, inside)
+        value = k.fetch(source, k.t * features + i, inside)
         k.store(output, k.t + points * i, value, inside)
         k.compute(6 if i % UNROLL == UNROLL - 1 else 1, inside)
         yield
 
 
-@kernel("kmeansPoint", registers=16, in_step=True)
+@gpu.kernel("kmeansPoint", registers=16, in_step=True)
 def kmeans_point(
-    k: BlockTracer, feature: Floats, membership: Ints, centers: Matrix, points: int
-) -> Steps:
+    k: gpu.BlockTracer, feature: gpu.Floats, membership: gpu.Ints, centers: Matrix, points: int
+) -> gpu.Steps:
     """The nearest centre of every point: one point a thread.
 
     Clusters x features x { texture load feature[t + j * points], sub, FMA }, four features at a
@@ -72,7 +59,7 @@ def kmeans_point(
     """
     t = (k.shape.grid[0] * k.by + k.bx) * BLOCK + k.tx
     inside = t < points
-    k.compute(PROLOGUE, inside)
+    k.compute(gpu.PROLOGUE, inside)
     nearest = np.full(k.threads, -1, dtype=np.int32)
     smallest = np.full(k.threads, np.inf, dtype=np.float32)
     features = centers.shape[1]
@@ -93,32 +80,6 @@ def kmeans_point(
     k.store(membership, t, nearest, inside)
 
 
-@frozen
-class KmeansParameters:
-    """Parameters of kmeans.
-
-    Attributes:
-        points: their number (the suite's kdd_cup: 494020).
-        features: coordinates of a point (kdd_cup: 34).
-        clusters: centres (the suite: 5).
-        iterations: most launches of kmeansPoint (the suite: 500).
-    """
-
-    points: int = field(default=494_020, validator=ge(1))
-    features: int = field(default=34, validator=[ge(1), le(CONSTANT_FLOATS)])
-    clusters: int = field(default=5, validator=ge(1))
-    iterations: int = field(default=500, validator=ge(1))
-
-    @clusters.validator
-    def _fits(self, _: object, clusters: int) -> None:
-        most = min(self.points, CONSTANT_FLOATS // self.features)
-        if clusters > most:
-            raise ValueError(
-                f"'clusters' must be at most {most}, the points that there are and the centres of "
-                f"{self.features} features that fit 64 KiB of constant memory: {clusters}"
-            )
-
-
 def _moved(centers: Matrix, points: Matrix, membership: NDArray[np.int32]) -> Matrix:
     """Every centre at the mean of its points; one without points stays where it is."""
     moved = centers.copy()
@@ -129,32 +90,46 @@ def _moved(centers: Matrix, points: Matrix, membership: NDArray[np.int32]) -> Ma
     return moved
 
 
-@program("kmeans", KmeansParameters)
-def kmeans(memory: AddressSpace, parameters: KmeansParameters, seed: int) -> Launches:
+@gpu.program("kmeans")
+def kmeans(
+    memory: gpu.AddressSpace,
+    seed: int,
+    points: int = gpu.number(494_020),
+    features: int = gpu.number(34, 1, CONSTANT_FLOATS),
+    clusters: int = gpu.number(
+        5, most=lambda points, features: min(points, CONSTANT_FLOATS // features)
+    ),
+    iterations: int = gpu.number(500),
+) -> gpu.Launches:
     """invert_mapping once, then kmeansPoint until hardly a point changes its centre.
 
     The first points are the first centres; after each launch the host moves every centre to the
     mean of its points.  Arrays in the order feature_flipped, feature, membership, clusters (never
     read: its copy in constant memory is).  Points lie around as many random places as there are
     clusters, uniform from 0 to 1, with a deviation of 0.2 (our choice).
+
+    Parameters:
+        points: their number (the suite's kdd_cup: 494020).
+        features: coordinates of a point (kdd_cup: 34).
+        clusters: centres (the suite: 5).
+        iterations: most launches of kmeansPoint (the suite: 500).
     """
-    n, features, clusters = parameters.points, parameters.features, parameters.clusters
     rng = np.random.default_rng(seed)
-    places = rng.random((clusters, features), dtype=np.float32)
-    points = rng.standard_normal((n, features), dtype=np.float32)
-    points *= 0.2
-    points += places[rng.integers(0, clusters, n)]
-    centers = points[:clusters].copy()
-    flipped = memory.allocate("feature_flipped", points)
-    feature = memory.zeros("feature", n * features, np.float32)
-    membership = memory.allocate("membership", np.full(n, -1, dtype=np.int32))
+    middles = rng.random((clusters, features), dtype=np.float32)
+    places = rng.standard_normal((points, features), dtype=np.float32)
+    places *= 0.2
+    places += middles[rng.integers(0, clusters, points)]
+    centers = places[:clusters].copy()
+    flipped = memory.allocate("feature_flipped", places)
+    feature = memory.zeros("feature", points * features, np.float32)
+    membership = memory.allocate("membership", np.full(points, -1, dtype=np.int32))
     copy = memory.allocate("clusters", centers)
-    side = isqrt(-(-n // BLOCK) - 1) + 1
-    yield invert_mapping[side * side, BLOCK](flipped, feature, n, features)
-    for _ in range(parameters.iterations):
+    side = isqrt(-(-points // BLOCK) - 1) + 1
+    yield invert_mapping[side * side, BLOCK](flipped, feature, points, features)
+    for _ in range(iterations):
         before = membership.data.copy()
-        yield kmeans_point[(side, side), BLOCK](feature, membership, centers, n)
-        centers = _moved(centers, points, membership.data)
+        yield kmeans_point[(side, side), BLOCK](feature, membership, centers, points)
+        centers = _moved(centers, places, membership.data)
         copy.data[:] = centers.ravel()
-        if np.count_nonzero(membership.data != before) <= THRESHOLD * n:
+        if np.count_nonzero(membership.data != before) <= THRESHOLD * points:
             return

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE, strided_passes
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 TILE = 16
 ADDRESS = 2
@@ -44,11 +31,11 @@ class Matrix:
         n: its rows and columns.
     """
 
-    m: Floats
+    m: gpu.Floats
     n: int
 
     def load_rows(
-        self, k: BlockTracer, first: Lanes, rows: range, where: Mask | None = None
+        self, k: gpu.BlockTracer, first: gpu.Lanes, rows: range, where: gpu.Mask | None = None
     ) -> Tile:
         """Load rows of a tile at once, then put them into shared memory, conflict-free.
 
@@ -70,7 +57,12 @@ class Matrix:
         return elements.reshape(len(rows), k.blocks, TILE).swapaxes(0, 1)
 
     def store_rows(
-        self, k: BlockTracer, first: Lanes, tile: Tile, rows: range, where: Mask | None = None
+        self,
+        k: gpu.BlockTracer,
+        first: gpu.Lanes,
+        tile: Tile,
+        rows: range,
+        where: gpu.Mask | None = None,
     ) -> None:
         """Store rows of a tile from shared memory."""
         column = k.tx % TILE
@@ -80,7 +72,7 @@ class Matrix:
             k.store(self.m, first + row * self.n, tile[k.which, row, column], where)
 
 
-def _subtract(k: BlockTracer, terms: int, own: int, sum_passes: int, where: Mask) -> None:
+def _subtract(k: gpu.BlockTracer, terms: int, own: int, sum_passes: int, where: gpu.Mask) -> None:
     """Record a sum of products: LDS sum, then per term 2 LDS, 4 instructions, STS sum.
 
     Args:
@@ -99,28 +91,28 @@ def _subtract(k: BlockTracer, terms: int, own: int, sum_passes: int, where: Mask
         k.shared(sum_passes, where)
 
 
-def _divide(k: BlockTracer, passes: int, where: Mask) -> None:
+def _divide(k: gpu.BlockTracer, passes: int, where: gpu.Mask) -> None:
     """Record the division of sums by a pivot: LDS pivot, division, STS."""
     k.shared(1, where)
     k.compute(DIVISION, where)
     k.shared(passes, where)
 
 
-@kernel("lud_diagonal", registers=30, shared=4 * TILE * TILE)
-def decompose_diagonal(k: BlockTracer, of: Matrix, offset: int) -> Steps:
+@gpu.kernel("lud_diagonal", registers=30, shared=4 * TILE * TILE)
+def decompose_diagonal(k: gpu.BlockTracer, of: Matrix, offset: int) -> gpu.Steps:
     """Decomposes the diagonal tile: one block of 16 threads.
 
     16 L rows; barrier; 15 times { a column of L by the threads below, barrier, a row of U by the
     threads to the right, barrier }; S rows 1 to 15.  Columns of a tile lie in two banks.
     """
     first = offset * (of.n + 1) + k.tx
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     (tile,) = of.load_rows(k, first, range(TILE))
     k.barrier()
     yield
     for i in range(TILE - 1):
         below = k.tx > i
-        column = strided_passes(TILE - 1 - i, TILE)
+        column = gpu.strided_passes(TILE - 1 - i, TILE)
         tile[i + 1 :, i] -= tile[i + 1 :, :i] @ tile[:i, i]
         tile[i + 1 :, i] /= tile[i, i]
         _subtract(k, i, column, column, below)
@@ -133,8 +125,8 @@ def decompose_diagonal(k: BlockTracer, of: Matrix, offset: int) -> Steps:
     of.store_rows(k, first, tile[None], range(1, TILE))
 
 
-@kernel("lud_perimeter", registers=32, shared=3 * 4 * TILE * TILE, in_step=True)
-def solve_perimeter(k: BlockTracer, of: Matrix, offset: int) -> Steps:
+@gpu.kernel("lud_perimeter", registers=32, shared=3 * 4 * TILE * TILE, in_step=True)
+def solve_perimeter(k: gpu.BlockTracer, of: Matrix, offset: int) -> gpu.Steps:
     """Solves a tile right of the diagonal one and one below it: a block of 32 threads for each.
 
     Threads 0 to 15: 8 L rows 0 to 7 of the diagonal tile, 16 L rows of the tile to the right;
@@ -147,7 +139,7 @@ def solve_perimeter(k: BlockTracer, of: Matrix, offset: int) -> Steps:
     diagonal = offset * (of.n + 1) + k.tx % TILE
     beside = diagonal + TILE * (k.bx + 1)
     under = diagonal + TILE * (k.bx + 1) * of.n
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     upper = of.load_rows(k, diagonal, range(TILE // 2), right)
     row_tile = of.load_rows(k, beside, range(TILE), right)
     yield
@@ -160,7 +152,7 @@ def solve_perimeter(k: BlockTracer, of: Matrix, offset: int) -> Steps:
         row_tile[:, i] -= pivot[i, :i] @ row_tile[:, :i]
         _subtract(k, i, 1, 1, right)
         yield
-    column = strided_passes(TILE, TILE)
+    column = gpu.strided_passes(TILE, TILE)
     for i in range(TILE):
         column_tile[:, :, i] -= column_tile[:, :, :i] @ pivot[:i, i]
         column_tile[:, :, i] /= pivot[i, i]
@@ -173,8 +165,8 @@ def solve_perimeter(k: BlockTracer, of: Matrix, offset: int) -> Steps:
     of.store_rows(k, under, column_tile, range(TILE), below)
 
 
-@kernel("lud_internal", registers=30, shared=2 * 4 * TILE * TILE, in_step=True)
-def subtract_internal(k: BlockTracer, of: Matrix, offset: int) -> Steps:
+@gpu.kernel("lud_internal", registers=30, shared=2 * 4 * TILE * TILE, in_step=True)
+def subtract_internal(k: gpu.BlockTracer, of: Matrix, offset: int) -> gpu.Steps:
     """Subtracts the product of two solved tiles from a tile of the rest: 16 x 16 threads.
 
     L the element of the row tile, L that of the column tile; barrier; 16 times { 2 LDS, FMA }; L
@@ -194,45 +186,34 @@ def subtract_internal(k: BlockTracer, of: Matrix, offset: int) -> Steps:
         yield
     product = left.reshape(-1, TILE, TILE) @ above.reshape(-1, TILE, TILE)
     own = row * of.n + column
-    value = k.load(of.m, own)
-    k.wait()
+    value = k.fetch(of.m, own)
     k.compute(1)
     k.store(of.m, own, value - product.reshape(-1))
 
 
-@frozen
-class LudParameters:
-    """Size and length of lud.
-
-    Attributes:
-        n: rows and columns, a multiple of 16 and at least 32 (the suite: 256; it also has files of
-            512 and 2048).
-        steps: diagonal tiles that are eliminated; None: all n / 16.
-    """
-
-    n: int = field(default=256, validator=[ge(2 * TILE), le(16384), multiple_of(TILE)])
-    steps: int | None = field(default=None)
-
-    @steps.validator
-    def _fits(self, _: object, steps: int | None) -> None:
-        if steps is not None and not 1 <= steps <= self.n // TILE:
-            raise ValueError(f"'steps' must be from 1 to n / {TILE} = {self.n // TILE}: {steps}")
-
-
-@program("lud", LudParameters)
-def lud(memory: AddressSpace, parameters: LudParameters, seed: int) -> Launches:
+@gpu.program("lud")
+def lud(
+    memory: gpu.AddressSpace,
+    seed: int,
+    n: int = gpu.number(256, 2 * TILE, 16384, multiple=TILE),
+    steps: int | None = gpu.number(None, most=lambda n: n // TILE),
+) -> gpu.Launches:
     """The factors m = L U in place; the diagonal of L is 1 and not stored.
 
     One array.  Elements are e^(-|i - j| / 100) plus random 0 to 1 on the diagonal (our choice: it
     needs no pivoting).
+
+    Parameters:
+        n: rows and columns, a multiple of 16 and at least 32 (the suite: 256; it also has files of
+            512 and 2048).
+        steps: diagonal tiles that are eliminated; None: all n / 16.
     """
-    n = parameters.n
     i = np.arange(n)
     decay = np.exp(np.arange(n) / np.float32(-100))
     matrix = decay[np.abs(i[:, None] - i)].astype(np.float32)
     matrix[i, i] += np.random.default_rng(seed).random(n, dtype=np.float32)
     of = Matrix(memory.allocate("m", matrix), n)
-    for offset in range(0, (parameters.steps or n // TILE) * TILE, TILE):
+    for offset in range(0, (steps or n // TILE) * TILE, TILE):
         yield decompose_diagonal[1, TILE](of, offset)
         rest = (n - offset) // TILE - 1
         if rest:

@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
-from attrs import define, field, frozen
-from attrs.validators import and_, ge, le
+from attrs import define, frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import threads_below
+from gpusim.programs import writing as gpu
 from gpusim.programs.rodinia.suffix_tree import NOWHERE, ROOT, SuffixTree, suffix_tree
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Bytes,
-    Ints,
-    Launches,
-    Mask,
-    Steps,
-    Vectors,
-    kernel,
-    program,
-)
 
 BLOCK = 256
 
@@ -84,21 +71,19 @@ class Search:
         min_match: shortest match to report.
     """
 
-    reference: Bytes
-    nodes: Vectors
-    children: Vectors
-    queries: Bytes
-    matches: Vectors
+    reference: gpu.Bytes
+    nodes: gpu.Vectors
+    children: gpu.Vectors
+    queries: gpu.Bytes
+    matches: gpu.Vectors
     min_match: int
 
-    def letter(self, k: BlockTracer, place: Values, where: Mask) -> NDArray[np.uint8]:
+    def letter(self, k: gpu.BlockTracer, place: Values, where: gpu.Mask) -> NDArray[np.uint8]:
         """L a letter of each query, 0 outside `where`."""
-        letter = np.where(where, k.load(self.queries, place, where), np.uint8(0))
-        k.wait(0, where)
-        return letter
+        return np.where(where, k.fetch(self.queries, place, where), np.uint8(0))
 
     def report(
-        self, k: BlockTracer, walk: _Walk, node: Values, edge: Values | int, where: Mask
+        self, k: gpu.BlockTracer, walk: _Walk, node: Values, edge: Values | int, where: gpu.Mask
     ) -> None:
         """S the match if it is long enough."""
         k.compute(6, where)
@@ -108,16 +93,15 @@ class Search:
 
 
 def _descend(
-    k: BlockTracer, of: Search, walk: _Walk, query: Values, active: Mask
-) -> Generator[None, None, Mask]:
+    k: gpu.BlockTracer, of: Search, walk: _Walk, query: Values, active: gpu.Mask
+) -> Generator[None, None, gpu.Mask]:
     """Down the tree as far as the query matches; returns who found no edge at all."""
     thread = np.arange(k.threads)
     stuck = np.zeros(k.threads, dtype=bool)
     walking = active
     letter = of.letter(k, query + walk.matched, walking)
     while walking.any():
-        children = k.load(of.children, texel(walk.node), walking)
-        k.wait(0, walking)
+        children = k.fetch(of.children, texel(walk.node), walking)
         k.compute(18, walking)
         walk.previous = np.where(walking, walk.node, walk.previous)
         links = children.view(np.int32).reshape(-1, 4)
@@ -129,16 +113,14 @@ def _descend(
         walk.must_match[none] = 0
         stuck |= none
         walking = walking & ~none
-        node = k.load(of.nodes, texel(walk.node), walking)
-        k.wait(0, walking)
+        node = k.fetch(of.nodes, texel(walk.node), walking)
         k.compute(36, walking)
         start, end = node["start"].astype(np.int64), node["end"].astype(np.int64)
         _enter(walk, start, end, walking)
         letter = of.letter(k, query + walk.matched, walking)
         comparing = walking & (walk.place <= end) & (letter != 0)
         while comparing.any():
-            base = k.load(of.reference, walk.place, comparing)
-            k.wait(0, comparing)
+            base = k.fetch(of.reference, walk.place, comparing)
             k.compute(12, comparing)
             walking = walking & ~(comparing & (base != letter))
             comparing = comparing & walking
@@ -152,7 +134,7 @@ def _descend(
     return stuck
 
 
-def _enter(walk: _Walk, start: Values, end: Values, where: Mask) -> None:
+def _enter(walk: _Walk, start: Values, end: Values, where: gpu.Mask) -> None:
     """Enter an edge; letters that must match are skipped, else the first one matches."""
     must = where & (walk.must_match > 0)
     free = where & ~must
@@ -165,8 +147,10 @@ def _enter(walk: _Walk, start: Values, end: Values, where: Mask) -> None:
     walk.place[free] = start[free] + 1
 
 
-@kernel("mummergpuKernel", registers=32, block=BLOCK, in_step=True)
-def match_queries(k: BlockTracer, of: Search, addresses: Ints, lengths: Ints, count: int) -> Steps:
+@gpu.kernel("mummergpuKernel", registers=32, block=BLOCK, in_step=True)
+def match_queries(
+    k: gpu.BlockTracer, of: Search, addresses: gpu.Ints, lengths: gpu.Ints, count: int
+) -> gpu.Steps:
     """The longest match from each place of a query on: one query a thread.
 
     For each place: L query letter; down the tree {texture L children[node]; texture L node[child];
@@ -181,7 +165,7 @@ def match_queries(k: BlockTracer, of: Search, addresses: Ints, lengths: Ints, co
     Takes `addresses`, `lengths` ((count,) the queries' places and lengths).
     """
     t = k.t
-    inside = threads_below(k, count)
+    inside = gpu.threads_below(k, count)
     length = k.load(lengths, t, inside)
     address = k.load(addresses, t, inside).astype(np.int64)
     k.wait(0, inside)
@@ -201,8 +185,7 @@ def match_queries(k: BlockTracer, of: Search, addresses: Ints, lengths: Ints, co
         of.report(k, walk, walk.node, edge, found)
         walk.must_match[found] = edge[found]
         walk.matched[found] -= edge[found] + 1
-        node = k.load(of.nodes, texel(walk.previous), active)
-        k.wait(0, active)
+        node = k.fetch(of.nodes, texel(walk.previous), active)
         k.compute(12, active)
         walk.node = np.where(active, node["suffix"], walk.node).astype(np.int64)
         position += 1
@@ -223,29 +206,15 @@ class MummerParameters:
             are random.
     """
 
-    reference: int = field(default=5_227_293, validator=ge(1))
-    queries: int = field(default=50_000, validator=ge(1))
-    query_length: int = field(default=100, validator=ge(1))
-    min_match: int = field(default=20, validator=ge(1))
-    matching: float = field(default=0.9, validator=and_(ge(0.0), le(1.0)))
-
-    @query_length.validator
-    def _fits(self, _: object, length: int) -> None:
-        if length > self.reference:
-            raise ValueError(
-                f"'query_length' must be at most reference = {self.reference}: {length}"
-            )
-
-    @min_match.validator
-    def _is_no_longer(self, _: object, shortest: int) -> None:
-        if shortest > self.query_length:
-            raise ValueError(
-                f"'min_match' must be at most query_length = {self.query_length}: {shortest}"
-            )
+    reference: int = gpu.number(5_227_293)
+    queries: int = gpu.number(50_000)
+    query_length: int = gpu.number(100, most="reference")
+    min_match: int = gpu.number(20, most="query_length")
+    matching: float = gpu.number(0.9, 0.0, 1.0)
 
 
-@program("mummer", MummerParameters)
-def mummer(memory: AddressSpace, parameters: MummerParameters, seed: int) -> Launches:
+@gpu.program("mummer", MummerParameters)
+def mummer(memory: gpu.AddressSpace, parameters: MummerParameters, seed: int) -> gpu.Launches:
     """One launch of mummergpuKernel; the printing of matches is left out.
 
     Arrays in the order reference, nodes, children, queries, query addresses, query lengths, match

@@ -5,20 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_, le, optional
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import strided_passes
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Ints,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 
 @frozen
@@ -48,7 +38,7 @@ def _step(side: int, number: int, blocks: int) -> Step:
     tile = np.arange(blocks)[:, None]
     return Step(
         active=np.tile(np.arange(side) < count, blocks),
-        passes=strided_passes(count, side),
+        passes=gpu.strided_passes(count, side),
         cells=((side + 1) ** 2 * tile + cells).reshape(-1),
         references=(side**2 * tile + side * row + column).reshape(-1),
     )
@@ -90,8 +80,8 @@ class Alignment:
         penalty: of a gap.
     """
 
-    reference: Ints
-    scores: Ints
+    reference: gpu.Ints
+    scores: gpu.Ints
     pitch: int
     side: int
     penalty: int
@@ -103,7 +93,11 @@ class Alignment:
 
 
 def _advance(
-    k: BlockTracer, of: Alignment, temp: NDArray[np.int32], reference: NDArray[np.int32], step: Step
+    k: gpu.BlockTracer,
+    of: Alignment,
+    temp: NDArray[np.int32],
+    reference: NDArray[np.int32],
+    step: Step,
 ) -> None:
     """The best of three ways into each cell of an anti-diagonal: 4 LDS, STS, barrier."""
     cells, above = step.cells, of.side + 1
@@ -117,7 +111,9 @@ def _advance(
     k.barrier()
 
 
-def _tiles(k: BlockTracer, of: Alignment, left: int, bottom: int, corner_first: bool) -> Steps:
+def _tiles(
+    k: gpu.BlockTracer, of: Alignment, left: int, bottom: int, corner_first: bool
+) -> gpu.Steps:
     """One anti-diagonal of tiles: a tile of 16 x 16 cells for a block of 16 threads, or 64 x 64.
 
     16 L reference, row by row; the corner of the scores by thread 0; barrier; L the column left of
@@ -172,14 +168,14 @@ def _tiles(k: BlockTracer, of: Alignment, left: int, bottom: int, corner_first: 
         k.store(scores, inner + row * pitch, temp[:, row + 1, 1:].reshape(-1))
 
 
-@kernel("needle_cuda_shared_1", registers=32, shared=lambda of: of.shared_bytes, in_step=True)
-def grow(k: BlockTracer, of: Alignment, left: int, bottom: int) -> Steps:
+@gpu.kernel("needle_cuda_shared_1", registers=32, shared=lambda of: of.shared_bytes, in_step=True)
+def grow(k: gpu.BlockTracer, of: Alignment, left: int, bottom: int) -> gpu.Steps:
     """A diagonal of tiles, each longer than the one before."""
     return _tiles(k, of, left, bottom, corner_first=True)
 
 
-@kernel("needle_cuda_shared_2", registers=32, shared=lambda of: of.shared_bytes, in_step=True)
-def shrink(k: BlockTracer, of: Alignment, left: int, bottom: int) -> Steps:
+@gpu.kernel("needle_cuda_shared_2", registers=32, shared=lambda of: of.shared_bytes, in_step=True)
+def shrink(k: gpu.BlockTracer, of: Alignment, left: int, bottom: int) -> gpu.Steps:
     """A diagonal of tiles, each shorter than the one before."""
     return _tiles(k, of, left, bottom, corner_first=False)
 
@@ -197,24 +193,15 @@ class NwParameters:
             the pages of an instruction that all of them have.
     """
 
-    n: int = field(default=2048, validator=[ge(16), le(32768)])
-    penalty: int = field(default=10, validator=[ge(0), le(1000)])
-    diagonals: int | None = field(default=None)
-    tile: int = field(default=16, validator=in_(tuple(MIXES)))
-    pitch: int | None = field(default=None, validator=optional(le(32769)))
-
-    def __attrs_post_init__(self) -> None:
-        if self.n % self.tile:
-            raise ValueError(f"'n' must be a multiple of {self.tile}: {self.n}")
-        most = 2 * (self.n // self.tile) - 1
-        if self.diagonals is not None and not 1 <= self.diagonals <= most:
-            raise ValueError(f"'diagonals' must be from 1 to {most}: {self.diagonals}")
-        if self.pitch is not None and self.pitch <= self.n:
-            raise ValueError(f"'pitch' must be at least n + 1 = {self.n + 1}: {self.pitch}")
+    n: int = gpu.number(2048, 16, 32768, multiple="tile")
+    penalty: int = gpu.number(10, 0, 1000)
+    diagonals: int | None = gpu.number(None, most=lambda n, tile: 2 * (n // tile) - 1)
+    tile: int = gpu.choice(16, MIXES)
+    pitch: int | None = gpu.number(None, lambda n: n + 1, 32769)
 
 
-@program("nw", NwParameters)
-def nw(memory: AddressSpace, parameters: NwParameters, seed: int) -> Launches:
+@gpu.program("nw", NwParameters)
+def nw(memory: gpu.AddressSpace, parameters: NwParameters, seed: int) -> gpu.Launches:
     """The scores of the best alignments of all beginnings of two sequences.
 
     Arrays in the order reference, scores.  The sequences are random letters out of 10, as in the

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from gpusim.programs.lane_record import Lanes, Mask
+from gpusim.programs import writing as gpu
 
 
 @frozen
@@ -38,15 +38,15 @@ class PyramidAxis:
         size: cells of the block.
     """
 
-    lane: Lanes
-    position: Lanes
-    below: Lanes
-    above: Lanes
-    inside: Mask
+    lane: gpu.Lanes
+    position: gpu.Lanes
+    below: gpu.Lanes
+    above: gpu.Lanes
+    inside: gpu.Mask
     size: int
 
     @classmethod
-    def of_block(cls, lane: Lanes, block: Any, size: int, pyramid: Pyramid) -> PyramidAxis:
+    def of_block(cls, lane: gpu.Lanes, block: Any, size: int, pyramid: Pyramid) -> PyramidAxis:
         """Where the cells of a block lie.
 
         Args:
@@ -62,6 +62,6 @@ class PyramidAxis:
         above = np.minimum(lane + 1, np.maximum(0, np.minimum(size, length - first) - 1))
         return cls(lane, position, below, above, (position >= 0) & (position < length), size)
 
-    def computed(self, step: int) -> Mask:
+    def computed(self, step: int) -> gpu.Mask:
         """(threads,) cells that step 0, 1, ... can compute."""
         return self.inside & (self.lane > step) & (self.lane < self.size - 1 - step)

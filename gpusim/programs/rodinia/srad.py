@@ -5,21 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Shape,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 TILE = 16
 SPECKLE = 128
@@ -43,8 +32,8 @@ class Side:
         at_border: whether the image ends here; of blocks in step (threads,).
     """
 
-    index: Lanes
-    within: Lanes
+    index: gpu.Lanes
+    within: gpu.Lanes
     at_border: Any
 
 
@@ -73,49 +62,48 @@ class Image:
         columns: of the image.
     """
 
-    image: Floats
-    diffusion: Floats
-    north: Floats
-    south: Floats
-    west: Floats
-    east: Floats
+    image: gpu.Floats
+    diffusion: gpu.Floats
+    north: gpu.Floats
+    south: gpu.Floats
+    west: gpu.Floats
+    east: gpu.Floats
     columns: int
 
-    def pixel(self, k: BlockTracer) -> Lanes:
+    def pixel(self, k: gpu.BlockTracer) -> gpu.Lanes:
         """(threads,) the threads' pixels."""
-        found: Lanes = self.columns * (TILE * k.by + k.ty) + TILE * k.bx + k.tx
+        found: gpu.Lanes = self.columns * (TILE * k.by + k.ty) + TILE * k.bx + k.tx
         return found
 
-    def own(self, k: BlockTracer, array: Floats) -> Values:
+    def own(self, k: gpu.BlockTracer, array: gpu.Floats) -> Values:
         """L the tile's pixels; STS; barrier."""
-        value = k.load(array, self.pixel(k))
-        k.wait()
+        value = k.fetch(array, self.pixel(k))
         k.shared(1)
         k.barrier()
         return value
 
-    def above(self, k: BlockTracer) -> Side:
+    def above(self, k: gpu.BlockTracer) -> Side:
         """Above the tile, the same for all rows of threads."""
         index = self.columns * (TILE * k.by - 1) + TILE * k.bx + k.tx
         return Side(index, index + self.columns, k.by == 0)
 
-    def below(self, k: BlockTracer) -> Side:
+    def below(self, k: gpu.BlockTracer) -> Side:
         """Below the tile, the same for all rows of threads."""
         index = self.columns * TILE * (k.by + 1) + TILE * k.bx + k.tx
         return Side(index, index - self.columns, k.by == k.shape.grid[1] - 1)
 
-    def left(self, k: BlockTracer) -> Side:
+    def left(self, k: gpu.BlockTracer) -> Side:
         """Left of the tile, the same for all columns of threads."""
         index = self.columns * (TILE * k.by + k.ty) + TILE * k.bx - 1
         return Side(index, index + 1, k.bx == 0)
 
-    def right(self, k: BlockTracer) -> Side:
+    def right(self, k: gpu.BlockTracer) -> Side:
         """Right of the tile, the same for all columns of threads."""
         index = self.columns * (TILE * k.by + k.ty) + TILE * (k.bx + 1)
         return Side(index, index - 1, k.bx == k.shape.grid[0] - 1)
 
 
-def _beside(k: BlockTracer, array: Floats, *sides: Side) -> list[Values]:
+def _beside(k: gpu.BlockTracer, array: gpu.Floats, *sides: Side) -> list[Values]:
     """L the pixels of all sides; STS; L and STS the border's own pixels; barrier.
 
     The first loads may leave the array, which those of the real kernel do: ours then take the
@@ -131,8 +119,7 @@ def _beside(k: BlockTracer, array: Floats, *sides: Side) -> list[Values]:
     for number, side in enumerate(sides):
         where = np.full(k.threads, side.at_border)
         if where.any():
-            values[number] = np.where(where, k.load(array, side.within, where), values[number])
-            k.wait(0, where)
+            values[number] = np.where(where, k.fetch(array, side.within, where), values[number])
             k.shared(1, where)
     k.barrier()
     return values
@@ -151,8 +138,8 @@ def _coefficient(
     return coefficient
 
 
-@kernel("srad_cuda_1", registers=22, shared=6 * 4 * TILE * TILE, in_step=True)
-def differentiate(k: BlockTracer, of: Image, noise: np.float32) -> None:
+@gpu.kernel("srad_cuda_1", registers=22, shared=6 * 4 * TILE * TILE, in_step=True)
+def differentiate(k: gpu.BlockTracer, of: Image, noise: np.float32) -> None:
     """Differences to the neighbours, and the diffusion coefficient of each pixel.
 
     `ADDRESSES` instructions; L J north and south of the tile; barrier; L J west and east of it;
@@ -180,8 +167,8 @@ def differentiate(k: BlockTracer, of: Image, noise: np.float32) -> None:
         k.store(array, pixel, difference)
 
 
-@kernel("srad_cuda_2", registers=28, shared=5 * 4 * TILE * TILE, in_step=True)
-def diffuse(k: BlockTracer, of: Image) -> None:
+@gpu.kernel("srad_cuda_2", registers=28, shared=5 * 4 * TILE * TILE, in_step=True)
+def diffuse(k: gpu.BlockTracer, of: Image) -> None:
     """Every pixel takes a step towards its neighbours.
 
     `ADDRESSES` instructions; L J; barrier; L C south of the tile; barrier; L C east of it; barrier;
@@ -209,39 +196,34 @@ def diffuse(k: BlockTracer, of: Image) -> None:
     k.store(of.image, pixel, image)
 
 
-@frozen
-class SradParameters:
-    """Size and length of srad.
-
-    Attributes:
-        rows: of the image, a multiple of 16 and at least 32 (the suite: 2048).
-        columns: of the image, like the rows.
-        iterations: pairs of launches (the suite: 2).
-    """
-
-    rows: int = field(default=2048, validator=[ge(2 * TILE), le(16384), multiple_of(TILE)])
-    columns: int = field(default=2048, validator=[ge(2 * TILE), le(16384), multiple_of(TILE)])
-    iterations: int = field(default=2, validator=ge(1))
-
-
-@program("srad", SradParameters)
-def srad(memory: AddressSpace, parameters: SradParameters, seed: int) -> Launches:
+@gpu.program("srad")
+def srad(
+    memory: gpu.AddressSpace,
+    seed: int,
+    rows: int = gpu.number(2048, 2 * TILE, 16384, multiple=TILE),
+    columns: int = gpu.number(2048, 2 * TILE, 16384, multiple=TILE),
+    iterations: int = gpu.number(2),
+) -> gpu.Launches:
     """Speckle-reducing anisotropic diffusion; srad_v2 of the suite.
 
     Arrays in the order J, C, E, W, S, N.  J is e to the power of random numbers in 0..1, as in the
     suite.  Before each iteration the host measures the noise of J in a corner of 128 x 128 pixels,
     or what the image has of it.
+
+    Parameters:
+        rows: of the image, a multiple of 16 and at least 32 (the suite: 2048).
+        columns: of the image, like the rows.
+        iterations: pairs of launches (the suite: 2).
     """
-    rows, columns = parameters.rows, parameters.columns
     pixels = np.exp(np.random.default_rng(seed).random(rows * columns, dtype=np.float32))
     image = memory.allocate("J", pixels)
     diffusion, east, west, south, north = (
         memory.zeros(name, rows * columns, np.float32) for name in "CEWSN"
     )
     of = Image(image, diffusion, north, south, west, east, columns)
-    shape = Shape((columns // TILE, rows // TILE, 1), (TILE, TILE, 1))
+    shape = gpu.Shape((columns // TILE, rows // TILE, 1), (TILE, TILE, 1))
     speckle = image.data.reshape(rows, columns)[:SPECKLE, :SPECKLE]
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         noise = np.float32(speckle.var(dtype=np.float64) / speckle.mean(dtype=np.float64) ** 2)
         yield differentiate[shape](of, noise)
         yield diffuse[shape](of)

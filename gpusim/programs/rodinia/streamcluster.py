@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import threads_below
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    DeviceArray,
-    Floats,
-    Ints,
-    Launches,
-    Longs,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = 512
 UNROLL = 4
@@ -50,18 +37,18 @@ class Stream:
         count, dimensions: points, and their dimensions.
     """
 
-    words: Floats
-    assign: Longs
-    coord: Floats
-    work: Floats
-    table: Ints
-    switch: DeviceArray[np.bool_]
+    words: gpu.Floats
+    assign: gpu.Longs
+    coord: gpu.Floats
+    work: gpu.Floats
+    table: gpu.Ints
+    switch: gpu.DeviceArray[np.bool_]
     count: int
     dimensions: int
 
 
-@kernel("kernel_compute_cost", registers=24, block=BLOCK, in_step=True)
-def compute_cost(k: BlockTracer, of: Stream, centers: int, x: int) -> Steps:
+@gpu.kernel("kernel_compute_cost", registers=24, block=BLOCK, in_step=True)
+def compute_cost(k: gpu.BlockTracer, of: Stream, centers: int, x: int) -> gpu.Steps:
     """What every point would save if point x were a centre: one point a thread.
 
     Dimensions x { L coord[i * points + t], L coord[i * points + x] }, four at a time, with 2
@@ -72,7 +59,7 @@ def compute_cost(k: BlockTracer, of: Stream, centers: int, x: int) -> Steps:
     Takes `centers` (their number), `x` (the candidate).
     """
     t = k.t
-    inside = threads_below(k, of.count)
+    inside = gpu.threads_below(k, of.count)
     distance = np.zeros(k.threads, dtype=np.float32)
     for first in range(0, of.dimensions, UNROLL):
         rows = range(first, min(first + UNROLL, of.dimensions))
@@ -97,14 +84,11 @@ def compute_cost(k: BlockTracer, of: Stream, centers: int, x: int) -> Steps:
     k.store(of.switch, t, True, cheaper)
     column = np.full(k.threads, centers)
     stays = inside & ~cheaper
-    assign = k.load(of.assign, 4 * t + 2, stays)
-    k.wait(0, stays)
-    column[stays] = k.load(of.table, assign, stays)[stays]
-    k.wait(0, stays)
+    assign = k.fetch(of.assign, 4 * t + 2, stays)
+    column[stays] = k.fetch(of.table, assign, stays)[stays]
     cell = t * (centers + 1) + column
     for where, change in ((cheaper, saving), (stays, -saving)):
-        before = k.load(of.work, cell, where)
-        k.wait(0, where)
+        before = k.fetch(of.work, cell, where)
         k.compute(1, where)
         k.store(of.work, cell, before + change, where)
 
@@ -121,23 +105,17 @@ class StreamclusterParameters:
         candidates: points that are tried as a centre, one a launch (the suite: thousands).
     """
 
-    points: int = field(default=65536, validator=ge(1))
-    dimensions: int = field(default=256, validator=ge(1))
-    fewest_centers: int = field(default=10, validator=ge(2))
-    most_centers: int = field(default=20)
-    candidates: int = field(default=1000, validator=ge(1))
-
-    @most_centers.validator
-    def _fits(self, _: object, most: int) -> None:
-        if not self.fewest_centers <= most <= self.points:
-            raise ValueError(
-                f"'most_centers' must be from fewest_centers = {self.fewest_centers} to "
-                f"points = {self.points}: {most}"
-            )
+    points: int = gpu.number(65536)
+    dimensions: int = gpu.number(256)
+    fewest_centers: int = gpu.number(10, 2)
+    most_centers: int = gpu.number(20, "fewest_centers", "points")
+    candidates: int = gpu.number(1000)
 
 
-@program("streamcluster", StreamclusterParameters)
-def streamcluster(memory: AddressSpace, parameters: StreamclusterParameters, seed: int) -> Launches:
+@gpu.program("streamcluster", StreamclusterParameters)
+def streamcluster(
+    memory: gpu.AddressSpace, parameters: StreamclusterParameters, seed: int
+) -> gpu.Launches:
     """The local search of streamcluster: one launch a candidate, then the host decides.
 
     The host opens the candidate if it saves more than the cost of a centre, closes the centres

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, optional
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.graphs.graph import Graph
-from gpusim.programs.idioms import strides
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Ints,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    Words,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BLOCK = 1024
 """Threads of a block: as many as the device allows, however few vertices there are."""
@@ -43,14 +29,16 @@ class Search:
         flag: (1,) whether there is a next level.
     """
 
-    levels: Words
-    row: Words
-    col: Words
-    flag: Ints
+    levels: gpu.Words
+    row: gpu.Words
+    col: gpu.Words
+    flag: gpu.Ints
 
 
-@kernel("BFS_kernel_warp", registers=20, block=BLOCK, in_step=True)
-def expand_level(k: BlockTracer, search: Search, level: int, before: NDArray[np.uint32]) -> Steps:
+@gpu.kernel("BFS_kernel_warp", registers=20, block=BLOCK, in_step=True)
+def expand_level(
+    k: gpu.BlockTracer, search: Search, level: int, before: NDArray[np.uint32]
+) -> gpu.Steps:
     """One level: each warp goes through 32 vertices, and through the arcs of the current ones.
 
     The level of a vertex, and its row, are the same for all lanes of a warp; arcs are coalesced;
@@ -68,8 +56,7 @@ def expand_level(k: BlockTracer, search: Search, level: int, before: NDArray[np.
         if not inside.any():
             return
         k.compute(4, inside)
-        current = inside & (k.load(search.levels, vertex, inside) == level)
-        k.wait(0, inside)
+        current = inside & (k.fetch(search.levels, vertex, inside) == level)
         k.compute(11, inside)
         if current.any():
             seen = before.copy() if seen is None else seen
@@ -78,24 +65,22 @@ def expand_level(k: BlockTracer, search: Search, level: int, before: NDArray[np.
 
 
 def _expand(
-    k: BlockTracer,
+    k: gpu.BlockTracer,
     search: Search,
     level: int,
-    vertex: Lanes,
-    current: Mask,
+    vertex: gpu.Lanes,
+    current: gpu.Mask,
     seen: NDArray[np.uint32],
-) -> Steps:
+) -> gpu.Steps:
     """Targets of the current vertices that are unseen have `level`."""
     end = k.load(search.row, vertex + 1, current).astype(np.int64)
     start = k.load(search.row, vertex, current).astype(np.int64)
     k.wait(0, current)
     k.compute(12, current)
-    for edge, where in strides(start + k.t % WARP, np.where(current, end, 0), WARP):
-        target = k.load(search.col, edge, where).astype(np.int64)
-        k.wait(0, where)
+    for edge, where in gpu.strides(start + k.t % WARP, np.where(current, end, 0), WARP):
+        target = k.fetch(search.col, edge, where).astype(np.int64)
         k.compute(6, where)
-        k.load(search.levels, target, where)
-        k.wait(0, where)
+        k.fetch(search.levels, target, where)
         k.compute(4, where)
         fresh = where & (seen[np.where(where, target, 0)] == UNSEEN)
         k.store(search.levels, target, level, fresh)
@@ -105,39 +90,34 @@ def _expand(
         yield
 
 
-@frozen
-class ShocBfsParameters:
-    """Parameters of shoc_bfs.
-
-    Attributes:
-        source: where the search starts (the suite: 0).
-        levels: most launches, one a level; None: until nothing new is found.
-    """
-
-    source: int = field(default=0, validator=ge(0))
-    levels: int | None = field(default=None, validator=optional(ge(1)))
-
-
-@program("shoc_bfs", ShocBfsParameters, uses_graph=True)
+@gpu.program("shoc_bfs")
 def shoc_bfs(
-    memory: AddressSpace, parameters: ShocBfsParameters, graph: Graph, _seed: int
-) -> Launches:
+    memory: gpu.AddressSpace,
+    graph: gpu.Graph,
+    _seed: int,
+    source: int = gpu.number(0, 0),
+    levels: int | None = gpu.number(None),
+) -> gpu.Launches:
     """Breadth-first search: {flag = 0; a level} until the flag stays 0.
 
     Arrays in the order levels, edgeArray, edgeArrayAux, flag.
+
+    Parameters:
+        source: where the search starts (the suite: 0).
+        levels: most launches, one a level; None: until nothing new is found.
     """
-    source, vertices = parameters.source, graph.vertices
+    vertices = graph.vertices
     if source >= vertices:
         raise ValueError(f"source = {source}: {graph.name} has {vertices} vertices")
-    levels = np.full(vertices, UNSEEN, dtype=np.uint32)
-    levels[source] = 0
+    found = np.full(vertices, UNSEEN, dtype=np.uint32)
+    found[source] = 0
     search = Search(
-        memory.allocate("levels", levels),
+        memory.allocate("levels", found),
         memory.allocate("edgeArray", graph.row.astype(np.uint32)),
         memory.allocate("edgeArrayAux", graph.col.astype(np.uint32)),
         memory.zeros("flag", 1, np.int32),
     )
-    for level in range(parameters.levels or vertices + 1):
+    for level in range(levels or vertices + 1):
         search.flag.data[0] = 0
         yield expand_level[vertices](search, level, search.levels.data.copy())
         if not search.flag.data[0]:

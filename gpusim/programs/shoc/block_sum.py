@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import tree
-from gpusim.programs.tracer import BlockTracer
+from gpusim.programs import writing as gpu
 
 BLOCK = 256
 LAST_WARP = 32
 """Threads that finish the tree, without barriers, since a warp is in step (the suite's choice)."""
 
 
-def block_sum(k: BlockTracer, values: NDArray[np.float32]) -> NDArray[np.float32]:
+def block_sum(k: gpu.BlockTracer, values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Sum of a block's `BLOCK` values that lie in shared memory, by a tree of halves.
 
     Half of the threads add what the other half has: two loads, an addition and a store, then a
@@ -24,7 +23,7 @@ def block_sum(k: BlockTracer, values: NDArray[np.float32]) -> NDArray[np.float32
         (threads,) the sum of each thread's block.
     """
     sums = values.reshape(k.blocks, BLOCK)
-    for adding in tree(k, BLOCK // 2, alone=LAST_WARP):
+    for adding in gpu.tree(k, BLOCK // 2, alone=LAST_WARP):
         k.shared(1, adding, times=2)
         k.compute(1, adding)
         k.shared(1, adding)

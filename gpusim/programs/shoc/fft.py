@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
+from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import PROLOGUE
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    DeviceArray,
-    Lanes,
-    Launches,
-    Shape,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 POINTS = 512
 THREADS = 64
@@ -32,7 +21,7 @@ START, LOADED, STORES = 32, 3, 47
 in the same trace."""
 MOST_BLOCKS_X = 65535
 
-Numbers = DeviceArray[np.complex64]
+Numbers = gpu.DeviceArray[np.complex64]
 Complex = NDArray[np.complex64]
 
 
@@ -48,29 +37,29 @@ FIRST_TWIDDLE = roots(POINTS, RADIX, THREADS)
 SECOND_TWIDDLE = roots(THREADS, RADIX, RADIX)
 
 
-def grid_of(blocks: int) -> Shape:
+def grid_of(blocks: int) -> gpu.Shape:
     """Blocks of 64 threads, in rows of at most 65,535."""
     rows = 1
     while blocks // rows > MOST_BLOCKS_X:
         rows *= 2
-    return Shape((blocks // rows, rows, 1), (THREADS, 1, 1))
+    return gpu.Shape((blocks // rows, rows, 1), (THREADS, 1, 1))
 
 
-def _first(k: BlockTracer) -> Lanes:
+def _first(k: gpu.BlockTracer) -> gpu.Lanes:
     """(threads,) the first number of each thread: thread t has the numbers t + 64 m, m = 0..7.
 
     There is a block of 64 threads for each transform.
     """
-    first: Lanes = POINTS * (k.by * k.shape.grid[0] + k.bx) + k.tid
+    first: gpu.Lanes = POINTS * (k.by * k.shape.grid[0] + k.bx) + k.tid
     return first
 
 
-def _loaded(k: BlockTracer, work: Numbers, first: Lanes) -> Complex:
+def _loaded(k: gpu.BlockTracer, work: Numbers, first: gpu.Lanes) -> Complex:
     """(8, threads) the numbers of all threads, on their way."""
     return np.stack([k.load(work, first + THREADS * m) for m in range(RADIX)])
 
 
-def transform(k: BlockTracer, work: Numbers, inverse: bool) -> None:
+def transform(k: gpu.BlockTracer, work: Numbers, inverse: bool) -> None:
     """A transform in three stages of radix 8, in place; backwards with a division by 512.
 
     8 coalesced loads of 8 bytes; stage, twiddle, exchange; stage, twiddle, exchange; stage; 8
@@ -95,12 +84,12 @@ def transform(k: BlockTracer, work: Numbers, inverse: bool) -> None:
 
 
 forward, backward = (
-    kernel(name, registers=32, shared=4 * RADIX * RADIX * (RADIX + 1), in_step=True)(transform)
+    gpu.kernel(name, registers=32, shared=4 * RADIX * RADIX * (RADIX + 1), in_step=True)(transform)
     for name in ("FFT512_device", "IFFT512_device")
 )
 
 
-def _exchange(k: BlockTracer, load_passes: int, last_barrier: bool) -> None:
+def _exchange(k: gpu.BlockTracer, load_passes: int, last_barrier: bool) -> None:
     for barrier_after in (True, last_barrier):
         k.shared(1, times=RADIX)
         k.barrier()
@@ -120,14 +109,16 @@ def _transformed(values: Complex, inverse: bool) -> Complex:
     return result.conj() / np.float32(POINTS) if inverse else result
 
 
-@kernel("chk512_device", registers=40, in_step=True)  # our estimate: 16 numbers and their address
-def check(k: BlockTracer, work: Numbers, fail: DeviceArray[np.int8], half: int) -> None:
+@gpu.kernel(
+    "chk512_device", registers=40, in_step=True
+)  # our estimate: 16 numbers and their address
+def check(k: gpu.BlockTracer, work: Numbers, fail: gpu.DeviceArray[np.int8], half: int) -> None:
     """Compares the transforms of the first half with those of the second: 16 loads, 16 comparisons.
 
     `half` numbers are of the first half; `fail` is set if a number differs.
     """
     first = _first(k)
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     one = _loaded(k, work, first)
     other = _loaded(k, work, first + half)
     k.wait()
@@ -146,8 +137,8 @@ class FftParameters:
         forward_only: neither backward nor a comparison, as in MGPUSim.
     """
 
-    transforms: int = field(default=256, validator=ge(2))
-    passes: int = field(default=10, validator=ge(1))
+    transforms: int = gpu.number(256, 2)
+    passes: int = gpu.number(10)
     forward_only: bool = False
 
     @transforms.validator
@@ -160,8 +151,8 @@ class FftParameters:
             )
 
 
-@program("fft", FftParameters)
-def fft(memory: AddressSpace, parameters: FftParameters, seed: int) -> Launches:
+@gpu.program("fft", FftParameters)
+def fft(memory: gpu.AddressSpace, parameters: FftParameters, seed: int) -> gpu.Launches:
     """Fourier transforms, forward and backward; the first and second half have equal input.
 
     Arrays in the order work, chk (our choice); real and imaginary parts are random in -1..1.

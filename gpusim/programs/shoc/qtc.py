@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, gt, optional
+from attrs import frozen
 
-from gpusim.programs.idioms import PROLOGUE, strides
+from gpusim.programs import writing as gpu
 from gpusim.programs.shoc.qtc_growing import (
     THREADS,
     Point,
@@ -22,16 +21,6 @@ from gpusim.programs.shoc.qtc_growing import (
     nearest,
 )
 from gpusim.programs.shoc.qtc_points import neighbourhood, random_points
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
 
 HELD = 12
 """Neighbours of a seed that each thread keeps in registers."""
@@ -39,18 +28,18 @@ HELD = 12
 UNROLL = 4
 
 
-@kernel("compute_degrees", registers=16, in_step=True)
-def compute_degrees(k: BlockTracer, of: Problem) -> Steps:
+@gpu.kernel("compute_degrees", registers=16, in_step=True)
+def compute_degrees(k: gpu.BlockTracer, of: Problem) -> gpu.Steps:
     """Neighbours of every point, counted: one point a thread, a stretch of points a block.
 
     L neighbours[(start + t) * most + j] for all j, four at a time (lanes 4 most bytes apart); S
     degrees.
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     stretch = -(-of.points // k.shape.blocks)
     first = k.bx * stretch
     last = np.minimum(first + stretch, of.points)
-    for point, inside in strides(first + k.tid, last, k.shape.threads):
+    for point, inside in gpu.strides(first + k.tid, last, k.shape.threads):
         count = np.zeros(k.threads, dtype=np.int32)
         for j in range(0, of.most, UNROLL):
             columns = range(j, min(j + UNROLL, of.most))
@@ -62,8 +51,8 @@ def compute_degrees(k: BlockTracer, of: Problem) -> Steps:
         k.store(of.degrees, point, count, inside)
 
 
-@kernel("QTC_device", registers=48, shared=2 * THREADS * 4, in_step=True)
-def try_seeds(k: BlockTracer, of: Problem, ungrouped: int, seeds: int | None) -> Steps:
+@gpu.kernel("QTC_device", registers=48, shared=2 * THREADS * 4, in_step=True)
+def try_seeds(k: gpu.BlockTracer, of: Problem, ungrouped: int, seeds: int | None) -> gpu.Steps:
     """Each block grows the clusters of its seeds, and keeps the size of its largest.
 
     For each seed, every `blocks`-th ungrouped point: L ungrouped, L degrees, the same for all
@@ -74,15 +63,13 @@ def try_seeds(k: BlockTracer, of: Problem, ungrouped: int, seeds: int | None) ->
 
     Takes `ungrouped` (points that are in no cluster yet), `seeds` (most of a block; None: all).
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     block = np.full(k.threads, k.bx)
     largest = winner = np.full(k.threads, -1)
     for first in range(0, ungrouped, k.shape.blocks)[:seeds]:
         trying = first + block < ungrouped
-        seed = k.load(of.ungrouped, first + block, trying).astype(np.int64)
-        k.wait(0, trying)
-        degree = k.load(of.degrees, seed, trying).astype(np.int64)
-        k.wait(0, trying)
+        seed = k.fetch(of.ungrouped, first + block, trying).astype(np.int64)
+        degree = k.fetch(of.degrees, seed, trying).astype(np.int64)
         k.compute(4, trying)
         growing = trying & (degree > largest)
         if growing.any():
@@ -95,8 +82,8 @@ def try_seeds(k: BlockTracer, of: Problem, ungrouped: int, seeds: int | None) ->
 
 
 def _grow(
-    k: BlockTracer, of: Problem, seeds: tuple[Lanes, Lanes], most: int, where: Mask
-) -> Generator[None, None, Lanes]:
+    k: gpu.BlockTracer, of: Problem, seeds: tuple[gpu.Lanes, gpu.Lanes], most: int, where: gpu.Mask
+) -> Generator[None, None, gpu.Lanes]:
     """Grow the clusters of the blocks' seeds, given with their degrees, up to `most` points.
 
     Returns:
@@ -112,7 +99,7 @@ def _grow(
         reach.append(np.zeros(k.threads, dtype=np.float32))
     k.wait(0, where)
     k.barrier(where)
-    size: Lanes = np.ones(k.threads, dtype=np.int64)
+    size: gpu.Lanes = np.ones(k.threads, dtype=np.int64)
     latest: Point = seed
     growing = where
     while (growing := growing & (size < most) & (latest >= 0)).any():
@@ -136,13 +123,13 @@ def _grow(
     return size
 
 
-@kernel("reduce_card_device", registers=16)
-def reduce_cardinalities(k: BlockTracer, of: Problem, clusters: int) -> Steps:
+@gpu.kernel("reduce_card_device", registers=16)
+def reduce_cardinalities(k: gpu.BlockTracer, of: Problem, clusters: int) -> gpu.Steps:
     """One thread finds the largest of the blocks' clusters: the first one of that size.
 
     L cardinalities[2 b], four at a time; where larger, L the seed beside it; S both in front.
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     largest, winner = -1, -1
     for first in range(0, clusters, UNROLL):
         blocks = range(first, min(first + UNROLL, clusters))
@@ -158,15 +145,15 @@ def reduce_cardinalities(k: BlockTracer, of: Problem, clusters: int) -> Steps:
     k.store(of.cardinalities, 1, winner)
 
 
-@kernel("trim_ungrouped_pnts_indr_array", registers=32, shared=3 * THREADS * 4 + 8)
-def trim_ungrouped(k: BlockTracer, of: Problem, ungrouped: int, seed: int) -> Steps:
+@gpu.kernel("trim_ungrouped_pnts_indr_array", registers=32, shared=3 * THREADS * 4 + 8)
+def trim_ungrouped(k: gpu.BlockTracer, of: Problem, ungrouped: int, seed: int) -> gpu.Steps:
     """One block grows the winning cluster of `seed` again, and takes its points off the list.
 
     All neighbours are gone through in memory (`from_memory`); S result for each member.  Then, 64
     points at a time: L ungrouped, STS, L members; S ungrouped of those that stay, barrier; if one
     left, the first thread stores all of them again, closed up; barrier.
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     leader, everyone = k.tid == 0, np.ones(k.threads, dtype=bool)
     yield from begin(k, of, seed, everyone)
     k.store(of.result, np.zeros(k.threads, dtype=np.int64), seed, leader)
@@ -183,17 +170,15 @@ def trim_ungrouped(k: BlockTracer, of: Problem, ungrouped: int, seed: int) -> St
     yield from _close_up(k, of, ungrouped, leader)
 
 
-def _close_up(k: BlockTracer, of: Problem, ungrouped: int, leader: Mask) -> Steps:
+def _close_up(k: gpu.BlockTracer, of: Problem, ungrouped: int, leader: gpu.Mask) -> gpu.Steps:
     kept = 0
     k.shared(1, leader)
     k.barrier()
     for first in range(0, ungrouped, k.threads):
         inside = first + k.tid < ungrouped
-        point = k.load(of.ungrouped, first + k.tid, inside)
-        k.wait(0, inside)
+        point = k.fetch(of.ungrouped, first + k.tid, inside)
         k.shared(1, inside)
-        member = inside & k.load(of.members, point, inside)
-        k.wait(0, inside)
+        member = inside & k.fetch(of.members, point, inside)
         stays = inside & ~member
         k.shared(1, member)
         k.shared(1, stays)
@@ -213,10 +198,10 @@ def _close_up(k: BlockTracer, of: Problem, ungrouped: int, leader: Mask) -> Step
         yield
 
 
-@kernel("update_clustered_pnts_mask", registers=16)
-def update_clustered(k: BlockTracer, of: Problem) -> Steps:
+@gpu.kernel("update_clustered_pnts_mask", registers=16)
+def update_clustered(k: gpu.BlockTracer, of: Problem) -> gpu.Steps:
     """One block marks the points of the winning cluster: {L clustered, L members, S clustered}."""
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     for first in range(0, of.points, k.threads):
         point = first + k.tid
         inside = point < of.points
@@ -241,15 +226,15 @@ class QtcParameters:
         clusters: clusters that are found, a round of four launches each; None: all (the suite).
     """
 
-    points: int = field(default=4096, validator=ge(60))
-    threshold: float = field(default=1.0, validator=gt(0.0))
-    blocks: int = field(default=256, validator=ge(1))
-    seeds: int | None = field(default=None, validator=optional(ge(1)))
-    clusters: int | None = field(default=None, validator=optional(ge(1)))
+    points: int = gpu.number(4096, 60)
+    threshold: float = gpu.number(1.0, 1e-12)
+    blocks: int = gpu.number(256)
+    seeds: int | None = gpu.number(None)
+    clusters: int | None = gpu.number(None)
 
 
-@program("qtc", QtcParameters)
-def qtc(memory: AddressSpace, parameters: QtcParameters, seed: int) -> Launches:
+@gpu.program("qtc", QtcParameters)
+def qtc(memory: gpu.AddressSpace, parameters: QtcParameters, seed: int) -> gpu.Launches:
     """compute_degrees, then a round of four launches for each cluster, until one has one point.
 
     Launch geometry, arrays and the order of accesses follow the public source with the full
@@ -274,7 +259,7 @@ def qtc(memory: AddressSpace, parameters: QtcParameters, seed: int) -> Launches:
 
 
 def _place(
-    memory: AddressSpace, parameters: QtcParameters, blocks: int, rng: np.random.Generator
+    memory: gpu.AddressSpace, parameters: QtcParameters, blocks: int, rng: np.random.Generator
 ) -> Problem:
     """The arrays, with random points that are in no cluster."""
     n = parameters.points

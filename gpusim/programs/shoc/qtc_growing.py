@@ -13,18 +13,17 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import strides
-from gpusim.programs.writing import BlockTracer, DeviceArray, Floats, Ints, Lanes, Mask, Steps
+from gpusim.programs import writing as gpu
 
 THREADS = 64
 
-Flags = DeviceArray[np.bool_]
+Flags = gpu.DeviceArray[np.bool_]
 Values = NDArray[np.float32]
 
-Point = Lanes | int
+Point = gpu.Lanes | int
 """A number that a block's threads have in common; of blocks in step, that of each thread's."""
 
-Best = tuple[Values, Lanes]
+Best = tuple[Values, gpu.Lanes]
 """Each thread's least diameter, and the candidate that has it."""
 
 
@@ -50,23 +49,23 @@ class Problem:
     points: int
     most: int
     threshold: float
-    distance: Floats
-    neighbours: Ints
-    degrees: Ints
-    ungrouped: Ints
+    distance: gpu.Floats
+    neighbours: gpu.Ints
+    degrees: gpu.Ints
+    ungrouped: gpu.Ints
     members: Flags
-    reach: Floats
+    reach: gpu.Floats
     clustered: Flags
-    cardinalities: Ints
-    result: Ints
+    cardinalities: gpu.Ints
+    result: gpu.Ints
 
-    def unknown(self, k: BlockTracer) -> Best:
+    def unknown(self, k: gpu.BlockTracer) -> Best:
         """What each thread knows before it has looked."""
         worst = np.full(k.threads, 2 * self.threshold, dtype=np.float32)
         return worst, np.full(k.threads, -1, dtype=np.int64)
 
 
-def begin(k: BlockTracer, of: Problem, seed: Point, where: Mask) -> Steps:
+def begin(k: gpu.BlockTracer, of: Problem, seed: Point, where: gpu.Mask) -> gpu.Steps:
     """S members 0 and reach 0 all along, S members[seed] 1; barrier."""
     for first in range(0, of.points, THREADS):
         point = first + k.tid
@@ -79,31 +78,31 @@ def begin(k: BlockTracer, of: Problem, seed: Point, where: Mask) -> Steps:
     join(k, of, seed, where)
 
 
-def join(k: BlockTracer, of: Problem, point: Point, where: Mask) -> None:
+def join(k: gpu.BlockTracer, of: Problem, point: Point, where: gpu.Mask) -> None:
     """The first thread marks a member, unless it is -1; barrier."""
     place = np.full(k.threads, k.bx * of.points + point)
     k.store(of.members, place, True, where & (k.tid == 0) & (point >= 0))
     k.barrier(where)
 
 
-def free(k: BlockTracer, of: Problem, candidate: Lanes, where: Mask) -> Mask:
+def free(k: gpu.BlockTracer, of: Problem, candidate: gpu.Lanes, where: gpu.Mask) -> gpu.Mask:
     """L members, then, of those that are not, L clustered: which candidates are in no cluster."""
-    member = k.load(of.members, k.bx * of.points + candidate, where)
-    k.wait(0, where)
+    member = k.fetch(of.members, k.bx * of.points + candidate, where)
     k.compute(2, where)
     outside = where & ~member
-    clustered = k.load(of.clustered, candidate, outside)
-    k.wait(0, outside)
+    clustered = k.fetch(of.clustered, candidate, outside)
     k.compute(2, outside)
     return outside & ~clustered
 
 
-def distances(k: BlockTracer, of: Problem, candidate: Lanes, latest: Point, where: Mask) -> Values:
+def distances(
+    k: gpu.BlockTracer, of: Problem, candidate: gpu.Lanes, latest: Point, where: gpu.Mask
+) -> Values:
     """L distance[candidate * points + latest]: 4 points bytes apart; no wait."""
     return k.load(of.distance, candidate * of.points + latest, where)
 
 
-def nearest(k: BlockTracer, of: Problem, best: Best, where: Mask) -> Point:
+def nearest(k: gpu.BlockTracer, of: Problem, best: Best, where: gpu.Mask) -> Point:
     """The block's nearest candidate, or -1: two STS, barrier, one thread goes through them."""
     least, candidate = best
     k.shared(1, where, times=2)
@@ -120,12 +119,12 @@ def nearest(k: BlockTracer, of: Problem, best: Best, where: Mask) -> Point:
 
 
 def from_memory(
-    k: BlockTracer,
+    k: gpu.BlockTracer,
     of: Problem,
     cluster: tuple[Point, Point],
     slots: tuple[int, Point],
     best: Best,
-    where: Mask,
+    where: gpu.Mask,
 ) -> Generator[None, None, Best]:
     """Neighbours of a stretch of slots: L neighbours; if free, L reach, L distance, S reach.
 
@@ -141,9 +140,8 @@ def from_memory(
         `best` or better.
     """
     (seed, latest), (first, end) = cluster, slots
-    for slot, inside in strides(first + k.tid, np.where(where, end, 0), THREADS):
-        row = k.load(of.neighbours, seed * of.most + slot, inside)
-        k.wait(0, inside)
+    for slot, inside in gpu.strides(first + k.tid, np.where(where, end, 0), THREADS):
+        row = k.fetch(of.neighbours, seed * of.most + slot, inside)
         k.compute(2, inside)
         candidate = row.astype(np.int64)
         fit = free(k, of, candidate, inside & (candidate >= 0))
@@ -158,13 +156,13 @@ def from_memory(
     return best
 
 
-def better(best: Best, diameter: Values, candidate: Lanes, where: Mask) -> Best:
+def better(best: Best, diameter: Values, candidate: gpu.Lanes, where: gpu.Mask) -> Best:
     """The smaller diameters, and the candidates that have them."""
     least, found = best
     smaller = where & (diameter < least)
     return np.where(smaller, diameter, least), np.where(smaller, candidate, found)
 
 
-def _of_block(k: BlockTracer, values: NDArray[Any]) -> Any:
+def _of_block(k: gpu.BlockTracer, values: NDArray[Any]) -> Any:
     """The least of the values of a block's threads; of blocks in step, for each thread."""
     return values.reshape(k.blocks, THREADS).min(axis=1)[k.which]

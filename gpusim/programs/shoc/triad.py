@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 
-from gpusim.programs.writing import AddressSpace, BlockTracer, Floats, Launches, kernel, program
+from gpusim.programs import writing as gpu
 
 BLOCK = 128
 FACTOR = 1.75
 
 
-@kernel("triad", registers=12, block=BLOCK, in_step=True)
-def add(k: BlockTracer, a: Floats, b: Floats, c: Floats) -> None:
+@gpu.kernel("triad", registers=12, block=BLOCK, in_step=True)
+def add(k: gpu.BlockTracer, a: gpu.Floats, b: gpu.Floats, c: gpu.Floats) -> None:
     """An element a thread, without a bound: L A, L B, a multiplication with addition, S C.
 
     20 instructions: those of a vector addition in SASS of compute capability 6.1, 23 with a bound.
@@ -26,36 +24,23 @@ def add(k: BlockTracer, a: Floats, b: Floats, c: Floats) -> None:
     k.store(c, k.t, one + np.float32(FACTOR) * other)
 
 
-@frozen
-class TriadParameters:
-    """Size of triad, and its pieces.
-
-    Attributes:
-        elements: of the whole vectors; every device array has room for all (the suite: 16 MiB).
-        chunk: elements of a launch; the suite goes through 16 Ki to 4 Mi, powers of two.
-    """
-
-    elements: int = field(default=1 << 22, validator=[ge(BLOCK), le(1 << 28)])
-    chunk: int = field(default=1 << 22, validator=ge(BLOCK))
-
-    @chunk.validator
-    def _fits(self, _: object, chunk: int) -> None:
-        if chunk % BLOCK or self.elements % chunk:
-            raise ValueError(
-                f"'chunk' must be a multiple of {BLOCK} that divides elements = {self.elements}: "
-                f"{chunk}"
-            )
-
-
-@program("triad", TriadParameters)
-def triad(memory: AddressSpace, parameters: TriadParameters, seed: int) -> Launches:
+@gpu.program("triad")
+def triad(
+    memory: gpu.AddressSpace,
+    seed: int,
+    elements: int = gpu.number(1 << 22, BLOCK, 1 << 28, multiple="chunk"),
+    chunk: int = gpu.number(1 << 22, BLOCK, multiple=BLOCK),
+) -> gpu.Launches:
     """STREAM's triad: the host copies a chunk into A and into B, and launches the kernel.
 
     Arrays in the order A0, B0, C0, A1, B1, C1; the launches take the two sets in turn.  The suite
     runs them in two streams, to copy one chunk while the other is computed; here they follow each
     other.  Values are random in 0..10.
+
+    Parameters:
+        elements: of the whole vectors; every device array has room for all (the suite: 16 MiB).
+        chunk: elements of a launch; the suite goes through 16 Ki to 4 Mi, powers of two.
     """
-    elements, chunk = parameters.elements, parameters.chunk
     host = 10 * np.random.default_rng(seed).random(elements, dtype=np.float32)
     sets = [
         [memory.zeros(f"{name}{number}", elements, np.float32) for name in "ABC"]

@@ -12,7 +12,7 @@ from gpusim.config.load import LoadedModel
 from gpusim.core.errors import is_own
 from gpusim.core.registry import Slot, find_policy, policy
 from gpusim.machine.check_policies import policies_of
-from gpusim.programs.catalog import ProgramKind, program
+from gpusim.programs.catalog import ProgramKind, register
 from gpusim.results.digest import encode
 from gpusim.workloads.builder import ProgramStart
 from gpusim.workloads.workload import Workload
@@ -69,7 +69,7 @@ def adopt(policies: list[OwnPolicy], programs: list[ProgramKind]) -> None:
         if ":" not in name:
             policy(slot, name)(cls)
     for kind in programs:
-        program(kind.name, kind.parameters, kind.uses_graph)(kind.make)
+        register(kind)
 
 
 def _module(source: str) -> str:

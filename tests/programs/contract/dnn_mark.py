@@ -131,4 +131,4 @@ WARPS = [
         operations=tiles_of_the_product,
     ),
 ]
-REFUSED = [Refused("conv", {"side": 4, "kernel": 5}, message="at most side = 4: 5")]
+REFUSED = [Refused("conv", {"side": 4, "kernel": 5}, message="from 1 to side = 4: 5")]

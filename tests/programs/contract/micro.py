@@ -179,7 +179,7 @@ REFUSED = [
     for program, key, value, message in (
         ("chase", "stride", 12, "'stride' must be a multiple of 8"),
         ("chase", "order", "randm", "'order' must be in"),
-        ("chase", "cut", 1 << 20, "'cut' must be less than the nodes of a lap"),
+        ("chase", "cut", 1 << 20, "'cut' must be from 0 to 8191"),
         ("chase", "skew", 4, "'skew' must be a multiple of 8: 4"),
         ("bandwidth", "operation", "copy", "'operation' must be in"),
         ("bandwidth", "stride", 4, "'stride' must be a multiple of word = 8: 4"),

@@ -341,6 +341,6 @@ WARPS = [
 ]
 
 REFUSED = [
-    Refused("3dconv", {"n": 8, "planes": 7}, message="from 1 to n - 2 = 6: 7"),
+    Refused("3dconv", {"n": 8, "planes": 7}, message=r"from 1 to 6 \(n = 8\): 7"),
     Refused("gemm", {"n": 64, "iterations": 65}, message="from 1 to n = 64: 65"),
 ]

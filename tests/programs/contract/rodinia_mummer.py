@@ -133,10 +133,10 @@ WARPS = [
 ]
 
 REFUSED = [
+    Refused("mummer", {"reference": 50}, message="from 1 to reference = 50: 100"),
     Refused(
-        "mummer", {"reference": 50}, message="'query_length' must be at most reference = 50: 100"
-    ),
-    Refused(
-        "mummer", {"query_length": 10}, message="'min_match' must be at most query_length = 10: 20"
+        "mummer",
+        {"query_length": 10},
+        message="from 1 to query_length = 10: 20",
     ),
 ]

@@ -267,7 +267,7 @@ REFUSED = [
         Refused(
             "kmeans",
             {"points": points, "features": features, "clusters": clusters},
-            message=f"'clusters' must be at most {clusters - 1}",
+            message=f"'clusters' must be from 1 to {clusters - 1}",
         )
         for points, features, clusters in ((4, 3, 5), (10_000, 34, 482))
     ),

@@ -257,14 +257,14 @@ RUNS = [*NW_RUNS, *(lud(n) for n in (32, 48, 112)), lud(64, steps=2)]
 WARPS = [*NW_WARPS, *LUD_WARPS]
 REFUSED = [
     *(Refused("nw", {"n": 64, "diagonals": number}, message="from 1 to 7") for number in (0, 8)),
-    Refused("nw", {"n": 40}, message="'n' must be a multiple of 16: 40"),
-    Refused("nw", {"n": 48, "pitch": 48}, message=r"must be at least n \+ 1 = 49: 48"),
+    Refused("nw", {"n": 40}, message="'n' must be a multiple of tile = 16: 40"),
+    Refused("nw", {"n": 48, "pitch": 48}, message=r"must be from 49 \(n = 48\) to 32769: 48"),
     Refused("lud", {"n": 40}, message="'n' must be a multiple of 16: 40"),
     *(
         Refused(
             "lud",
             {"n": 64, "steps": steps},
-            message=f"'steps' must be from 1 to n / 16 = 4: {steps}",
+            message=rf"'steps' must be from 1 to 4 \(n = 64\): {steps}",
         )
         for steps in (5, 0)
     ),
