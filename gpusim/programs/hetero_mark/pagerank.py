@@ -61,10 +61,7 @@ def multiply_row(
 
 @gpu.program("hetero_mark_pagerank")
 def hetero_mark_pagerank(
-    memory: gpu.AddressSpace,
-    graph: gpu.Graph,
-    _seed: int,
-    iterations: int = gpu.number(16),
+    memory: gpu.AddressSpace, graph: gpu.Graph, _seed: int, iterations: int = gpu.number(16)
 ) -> gpu.Launches:
     """The power method without damping: x and y change places after every launch.
 

@@ -118,10 +118,7 @@ def backward(k: gpu.BlockTracer, rows: Rows, v: Vertices, level: int, source: in
 
 @gpu.program("bc")
 def bc(
-    memory: gpu.AddressSpace,
-    graph: gpu.Graph,
-    _seed: int,
-    sources: int | None = gpu.number(None),
+    memory: gpu.AddressSpace, graph: gpu.Graph, _seed: int, sources: int | None = gpu.number(None)
 ) -> gpu.Launches:
     """Betweenness centrality, not normalised: forward levels, then backward levels, a source.
 

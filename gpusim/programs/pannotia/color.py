@@ -98,10 +98,7 @@ def color_extremes(k: gpu.BlockTracer, v: Vertices, n: int, color: int) -> None:
 
 @gpu.program("color_max")
 def color_max(
-    memory: gpu.AddressSpace,
-    graph: gpu.Graph,
-    seed: int,
-    rounds: int | None = gpu.number(None),
+    memory: gpu.AddressSpace, graph: gpu.Graph, seed: int, rounds: int | None = gpu.number(None)
 ) -> gpu.Launches:
     """One color a round.  Arrays in the order row, col, stop, color, value, max.
 
@@ -115,10 +112,7 @@ def color_max(
 
 @gpu.program("color_maxmin")
 def color_maxmin(
-    memory: gpu.AddressSpace,
-    graph: gpu.Graph,
-    seed: int,
-    rounds: int | None = gpu.number(None),
+    memory: gpu.AddressSpace, graph: gpu.Graph, seed: int, rounds: int | None = gpu.number(None)
 ) -> gpu.Launches:
     """Two colors a round, for the largest and the smallest vertices; arrays as color_max, then min.
 

@@ -61,10 +61,7 @@ def relax(k: gpu.BlockTracer, dist: gpu.Ints, via: gpu.Ints, n: int, middle: int
 
 @gpu.program("fw")
 def fw(
-    memory: gpu.AddressSpace,
-    graph: gpu.Graph,
-    seed: int,
-    iterations: int | None = gpu.number(None),
+    memory: gpu.AddressSpace, graph: gpu.Graph, seed: int, iterations: int | None = gpu.number(None)
 ) -> gpu.Launches:
     """All shortest paths.  Arrays in the order dist, next.
 

@@ -133,10 +133,7 @@ def remaining_tiles(k: gpu.BlockTracer, matrix: Matrix, step: int) -> gpu.Steps:
 
 @gpu.program("fw_block")
 def fw_block(
-    memory: gpu.AddressSpace,
-    graph: gpu.Graph,
-    seed: int,
-    steps: int | None = gpu.number(None),
+    memory: gpu.AddressSpace, graph: gpu.Graph, seed: int, steps: int | None = gpu.number(None)
 ) -> gpu.Launches:
     """All shortest paths.  The only array is dist.
 

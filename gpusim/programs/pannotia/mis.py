@@ -115,10 +115,7 @@ def update(k: gpu.BlockTracer, c: gpu.Ints, cu: gpu.Ints, n: int) -> None:
 
 @gpu.program("mis")
 def mis(
-    memory: gpu.AddressSpace,
-    graph: gpu.Graph,
-    seed: int,
-    rounds: int | None = gpu.number(None),
+    memory: gpu.AddressSpace, graph: gpu.Graph, seed: int, rounds: int | None = gpu.number(None)
 ) -> gpu.Launches:
     """A maximal independent set: init, then {stop = 0; mis1; mis2; mis3} until stop stays 0.
 

@@ -36,9 +36,7 @@ def convolve2d(k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, n: in
 
 @gpu.program("2dconv")
 def conv2d(
-    memory: gpu.AddressSpace,
-    seed: int,
-    n: int = gpu.number(4096, 3, 32768),
+    memory: gpu.AddressSpace, seed: int, n: int = gpu.number(4096, 3, 32768)
 ) -> gpu.Launches:
     """A 3 x 3 convolution.  Arrays in the order A (random in 0..1), B; one launch.
 

@@ -128,9 +128,7 @@ def adjust_weights(
 
 @gpu.program("backprop")
 def backprop(
-    memory: gpu.AddressSpace,
-    seed: int,
-    inputs: int = gpu.number(65536, SIDE, multiple=SIDE),
+    memory: gpu.AddressSpace, seed: int, inputs: int = gpu.number(65536, SIDE, multiple=SIDE)
 ) -> gpu.Launches:
     """Forward through the first layer; the rest of the network on the host; then new weights.
 
