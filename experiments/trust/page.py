@@ -31,22 +31,17 @@ EXACT = """\
 """
 
 SMALL = """\
-Runs have no noise: the same run gives the same number, to the last cycle. But a run is one history.
-A latency shifted by a cycle or two, of which nothing should depend, reorders requests, and other
-rows, sets and walks follow; so a difference between two designs is what the design does *and* what
-the reordering does. `gpusim reproduce PAPER --choices` makes runs with such shifts, on the few
-programs of `[study]` in the claims file, and gives the 95 % interval of their mean (Student's t) on
-the paper's page. Half-widths are in the unit of each result, mostly per cent:
+The same run gives the same number, to the last cycle. But a run is one history: a latency shifted
+by a cycle or two, which should not matter, reorders requests, and other rows, sets and walks
+follow. `gpusim reproduce PAPER --choices` makes runs with such shifts, on few programs, and gives
+the 95 % interval of their mean (Student's t). Half-widths, mostly in per cent:
 """
 
 ADVICE = """\
-- A difference smaller than these half-widths says nothing, whatever its digits; one program or pair
-  varies more than a mean over many.
-- Before you believe a few percent of your own, sweep a latency that should not matter over a few
-  values ([sweeps.md](sweeps.md)), and random inputs over seeds; compare the difference with the
-  spread.
-- Readings of what a paper leaves open mostly move main results farther than the shifts do: the last
-  column of the same table on each paper's page.
+- A difference smaller than these says nothing; one program or pair varies more than a mean.
+- Before you believe a few percent of your own, sweep a latency that should not matter
+  ([sweeps.md](sweeps.md)), and random inputs over seeds.
+- Readings of what a paper leaves open mostly move main results farther than the shifts do.
 - Ratios of cycles on one machine are what gpusim is for; cycles by themselves predict no stopwatch.
 """
 
@@ -68,13 +63,12 @@ The numbers are those of a memory system, not of a whole GPU. Not modelled:
 Inputs of papers are often smaller here than there; what that changes, their pages say."""
 
 HEAD = """\
-Made by `gpusim study trust --doc docs/trust.md --readme README.md` from the claims files
-and the pages that it names; run it again when they change."""
+Made by `gpusim study trust --doc docs/trust.md --readme README.md` from the pages that it names."""
 
 ROLES = """\
-*Calibration* claims are what papers print of their programs and baselines, and what silent choices
-may be made by; *outcome* claims, what mechanisms do, are looked at only after that. What verdicts
-mean: [reproduction.md](reproduction.md#verdicts)."""
+*Calibration* claims are what papers print of their programs and baselines, by which silent choices
+may be made; *outcome* claims, what mechanisms do, are looked at only after that. Verdicts:
+[reproduction.md](reproduction.md#verdicts). What came out and why: each page's first screen."""
 
 
 @frozen
@@ -150,25 +144,23 @@ def _total(judgements: Iterable[Judgement], role: Role) -> Counter[str]:
 
 
 def _claims(judgements: Sequence[Judgement]) -> Iterator[str]:
-    """Counts, main results, and why."""
+    """Counts by role, and of main results."""
     yield from (ROLES, "")
-    rows = [_counted(_link(one), role, one.count(role)) for one in judgements for role in Role]
-    rows += [_counted("**all**", role, _total(judgements, role)) for role in Role]
+    rows = []
+    for one in judgements:
+        rows += [_counted(_link(one), str(role), one.count(role)) for role in Role]
+        main = Counter(verdict for _, verdict in one.headlines())
+        rows.append(_counted(_link(one), "of these, main results", main))
+    rows += [_counted("**all**", str(role), _total(judgements, role)) for role in Role]
     yield from markdown(("paper", "role", *OUTCOMES), rows)
-    main = [
-        (_link(one), claim.statement, verdict)
-        for one in judgements
-        for claim, verdict in one.headlines()
-    ]
-    yield from markdown(("paper", "main result", "verdict"), main)
 
 
 def _link(one: Judgement) -> str:
     return f"[{one.paper.paper}](reproduction/{one.paper.name}.md)"
 
 
-def _counted(paper: str, role: Role, counts: Counter[str]) -> tuple[str, ...]:
-    return paper, str(role), *(str(counts[verdict]) for verdict in OUTCOMES)
+def _counted(paper: str, role: str, counts: Counter[str]) -> tuple[str, ...]:
+    return paper, role, *(str(counts[verdict]) for verdict in OUTCOMES)
 
 
 def _intervals(judgements: Iterable[Judgement]) -> Iterator[str]:

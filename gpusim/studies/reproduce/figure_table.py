@@ -27,14 +27,16 @@ def write_table(found: Outcome, folder: Path) -> None:
     write_rows([header, *cells_of(found.table, found.figure.cell)], folder, found.figure.id)
 
 
-def write_rows(rows: Iterable[tuple[str, ...]], folder: Path, name: str) -> None:
-    """Write a table to ``TABLES/NAME.csv`` in the folder of the pages."""
+def write_rows(rows: Iterable[tuple[str, ...]], folder: Path, name: str) -> Path:
+    """Write a table to ``TABLES/NAME.csv`` in the folder of the pages; which file that is."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(rows)
     tables = folder / TABLES
     tables.mkdir(exist_ok=True)
-    with whole_file(tables / f"{name}.csv") as file:
+    path = tables / f"{name}.csv"
+    with whole_file(path) as file:
         file.write(stream.getvalue().encode())
+    return path
 
 
 def cells_of(table: pd.DataFrame, cell: str) -> Iterator[tuple[str, ...]]:

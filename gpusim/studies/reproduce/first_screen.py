@@ -10,7 +10,7 @@ from gpusim.studies.reproduce.claims import Claim, Paper, Role
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.verdict import Verdict
 
-_HERE = re.compile(r"^\| (\S+) \| .* \| \*\*(.+?)\*\* \(.* \|$", re.MULTILINE)
+_HERE = re.compile(r"^\| (\S+) \| .* \| \*\*(.+)\*\* \| [^|]* \|$", re.MULTILINE)
 """A row of a table of claims: its id and the numbers measured here."""
 
 

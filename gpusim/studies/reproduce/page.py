@@ -36,6 +36,11 @@ def choices_id(paper: Paper) -> str:
     return f"{paper.paper}.choices"
 
 
+def claims_id(paper: Paper) -> str:
+    """The name of the table that says how the claims of a paper are measured."""
+    return f"{paper.paper}.claims"
+
+
 def write_page(
     paper: Paper,
     found: Iterable[Outcome],
@@ -61,6 +66,7 @@ def write_page(
         parts = parts_of(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise WriteError(f"cannot read {path}: {error}") from error
+    write_rows(claims_rows(paper), folder, claims_id(paper))
     for one in found:
         write_table(one, folder)
     parts |= {one.figure.id: "\n".join(_part(one, kind)) for one in found if one.table is not None}
@@ -140,8 +146,8 @@ def _marked(name: str, text: str, more: Iterable[str]) -> list[str]:
 def _measured(paper: Paper) -> Iterator[str]:
     yield from ("## How it was measured", "")
     yield (
-        f"By `gpusim reproduce {paper.paper}`, on `{paper.model}`{_machines(paper)}. Claims and "
-        f"remarks: `experiments/claims/{paper.name}.toml`; figures: `experiments/{paper.folder}/`; "
+        f"By `gpusim reproduce {paper.paper}`, on `{paper.model}`{_machines(paper)}. [Where the "
+        f"paper says each claim, and how it is measured]({TABLES}/{claims_id(paper)}.csv); "
         f"programs with their sizes: `gpusim list workloads --paper {paper.programs}`."
     )
     yield from ("", paper.intro.strip(), "")
@@ -167,7 +173,7 @@ def _part(found: Outcome, kind: str) -> Iterator[str]:
 def claims_table(claims: Iterable[Judged]) -> Iterator[str]:
     """Claims with the paper's numbers and ours."""
     rows = [
-        (one.claim.id, statement_of(one.claim), ours(one.claim, one.measured), str(one.verdict))
+        (one.claim.id, one.claim.statement, here(one.claim, one.measured), str(one.verdict))
         for one in claims
     ]
     yield from markdown(("claim", "the paper", "here", "verdict"), rows)
@@ -187,11 +193,22 @@ def statement_of(claim: Claim) -> str:
 
 def ours(claim: Claim, measured: Measured | None) -> str:
     """What is set beside it, and how it was measured."""
+    return claim.reason or f"{here(claim, measured)} ({claim.measured})"
+
+
+def here(claim: Claim, measured: Measured | None) -> str:
+    """What is set beside it: numbers in bold; or why nothing is."""
     if claim.reason:
         return claim.reason
     if measured is None:
-        return f"– ({claim.measured})"
+        return "–"
     values = ", ".join("–" if isnan(value) else f"{value:.3g}" for value in measured.values)
     numbers = f"{values} {claim.unit}".strip() if values else ""
-    text = "; ".join(filter(None, (numbers, measured.text)))
-    return f"**{text}** ({claim.measured})"
+    return f"**{'; '.join(filter(None, (numbers, measured.text)))}**"
+
+
+def claims_rows(paper: Paper) -> list[tuple[str, ...]]:
+    """Where the paper says each claim, and how it is measured: a table beside the page."""
+    head = ("claim", "role", "where", "statement", "measured here")
+    rows = ((c.id, c.role, c.where, c.statement, c.measured or c.reason) for c in paper.claim)
+    return [head, *rows]

@@ -2,6 +2,7 @@
 
 import re
 
+from gpusim.files.columns import Column
 from gpusim.studies.characterize import intensity, locality, run
 from gpusim.studies.characterize.datasets import FORMAT, SCHEMA_VERSION, TABLES
 from tests import ROOT
@@ -10,12 +11,22 @@ PAGE = (ROOT / "docs" / "characterize.md").read_text()
 
 
 def test_the_schema_is_on_the_page():
-    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.*) \| (.+) \|$", PAGE, re.MULTILINE)
-    tables = [table for name, table in TABLES.items() if name != "provenance"]
-    assert rows == [(c.name, c.type, c.unit, c.description) for t in tables for c in t.columns]
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
+    expected = []
     for name, table in TABLES.items():
-        assert name == "provenance" or f"### `/{name}`\n\n{table.description}\n" in PAGE
+        if name.startswith("distributions/"):
+            unit = next(column.unit for column in table.columns if column.name == "value")
+            expected.append((name.partition("/")[2], unit, table.description))
+        elif name != "provenance":
+            expected += [column_row(column) for column in table.columns]
+            assert f"### `/{name}`\n\n{table.description}\n" in PAGE
+    assert rows == expected
     assert f"format `{FORMAT}`, schema {SCHEMA_VERSION}" in PAGE.replace("\n", " ")
+
+
+def column_row(column: Column) -> tuple[str, str, str]:
+    unit = f", {column.unit}" if column.unit not in ("", "1") else ""
+    return column.name, f"{column.type}{unit}", column.description
 
 
 def test_the_limits_are_on_the_page():

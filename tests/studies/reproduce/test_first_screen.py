@@ -7,7 +7,14 @@ import re
 import pytest
 
 from gpusim.studies.reproduce.claims import papers
-from gpusim.studies.reproduce.page import page_text, parts_of, verdicts_on
+from gpusim.studies.reproduce.figure_table import write_rows
+from gpusim.studies.reproduce.page import (
+    claims_id,
+    claims_rows,
+    page_text,
+    parts_of,
+    verdicts_on,
+)
 from tests import ROOT
 
 FOLDER = ROOT / "docs" / "reproduction"
@@ -17,6 +24,13 @@ FOLDER = ROOT / "docs" / "reproduction"
 def test_a_page_is_what_its_parts_and_claims_make(paper):
     text = (FOLDER / f"{paper.name}.md").read_text(encoding="utf-8")
     assert page_text(paper, parts_of(text)) == text
+
+
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.paper)
+def test_the_table_beside_a_page_says_how_its_claims_are_measured(paper, tmp_path):
+    written = write_rows(claims_rows(paper), tmp_path, claims_id(paper))
+    beside = FOLDER / "tables" / f"{claims_id(paper)}.csv"
+    assert beside.read_bytes() == written.read_bytes()
 
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.paper)
