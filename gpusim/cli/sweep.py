@@ -24,6 +24,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.user_code import Imports, permit
 
 if TYPE_CHECKING:
+    from gpusim.studies.sweep.results import SweepResults
     from gpusim.studies.sweep.spec import Sweep
     from gpusim.studies.sweep.worker import Limits
 
@@ -71,33 +72,26 @@ def sweep(
     """Run all combinations that a sweep names; what is there already is not run again."""
     if allow_code:
         permit(Imports.ALL)
-    from gpusim.cli.sweep_tables import (
-        print_look_ahead,
-        print_refusals,
-        print_results,
-        print_status,
-    )
-    from gpusim.cli.sweep_view import WatchedSweep, sweep_progress
-    from gpusim.studies.sweep.picture import draw_sweep
-    from gpusim.studies.sweep.run import run_sweep
-    from gpusim.studies.sweep.spec import read_sweep
-    from gpusim.studies.sweep.status import look_ahead, sweep_status
-
     if status is not None:
         if spec is not None or output is not None:
             raise UserError("--status DIR tells of all sweeps in a folder: without SPEC and -o")
-        print_status(sweep_status(status), as_json)
+        _show_status(status, as_json)
         return
     if spec is None or output is None:
         raise UserError("needs a sweep and a folder: gpusim sweep SPEC -o DIR, or --status DIR")
     if dry_run and not allow_code:
         permit(Imports.NOTHING)
+    from gpusim.studies.sweep.spec import read_sweep
+
     wanted = _repeated(read_sweep(spec, scale), seeds, shift)
     if dry_run:
-        print_look_ahead(look_ahead(wanted, output, retry_failed), jobs, as_json)
+        _show_plan(wanted, output, retry_failed, jobs, as_json)
         return
     signal.signal(signal.SIGTERM, terminate)
     title = wanted.title or wanted.name
+    from gpusim.cli.sweep_view import WatchedSweep, sweep_progress
+    from gpusim.studies.sweep.run import run_sweep
+
     watched = WatchedSweep(title)
     with (
         serving(serve, serve_address, watched.state, watched.brake.command),
@@ -113,10 +107,41 @@ def sweep(
             progress=watched.also(progress),
             brake=watched.brake,
         )
-    if len(wanted.seeds) > 1:
+    _show_results(results, wanted, kind, as_json)
+
+
+def _show_status(folder: Path, as_json: bool) -> None:
+    """How far all sweeps in a folder are."""
+    from gpusim.cli.sweep_tables import print_status
+    from gpusim.studies.sweep.status import sweep_status
+
+    print_status(sweep_status(folder), as_json)
+
+
+def _show_plan(
+    sweep: Sweep, output: Path, retry_failed: bool, jobs: int | None, as_json: bool
+) -> None:
+    """What would be run, and how long it would take."""
+    from gpusim.cli.sweep_tables import print_look_ahead
+    from gpusim.studies.sweep.status import look_ahead
+
+    print_look_ahead(look_ahead(sweep, output, retry_failed), jobs, as_json)
+
+
+def _show_results(results: SweepResults, sweep: Sweep, kind: PictureKind, as_json: bool) -> None:
+    """The table of a sweep that has ended, and its picture.
+
+    Raises:
+        Exit: with status 1, where runs have failed.
+        UserError: its picture cannot be drawn; the table has been printed.
+    """
+    from gpusim.cli.sweep_tables import print_refusals, print_results
+    from gpusim.studies.sweep.picture import draw_sweep
+
+    if len(sweep.seeds) > 1:
         results.write_bands()
     try:
-        picture = draw_sweep(results, wanted, kind) if wanted.plot else None
+        picture = draw_sweep(results, sweep, kind) if sweep.plot else None
     except UserError:
         print_results(results, None, as_json)
         raise

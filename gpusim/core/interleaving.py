@@ -23,7 +23,9 @@ from operator import xor
 from random import Random
 from typing import Final
 
+import numpy as np
 from mypy_extensions import mypyc_attr
+from numpy.typing import NDArray
 
 XOR: Final = "xor"
 IPOLY: Final = "ipoly"
@@ -161,3 +163,21 @@ def _bit(name: str, width: int, place: int) -> int:
         if power >> width:
             power ^= polynomial
     return power
+
+
+def folded(blocks: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
+    """The part of each block by `XOR`, of a power of two of parts: all at once, block by block.
+
+    Groups of bits as wide as a part number are XORed pair by pair, pairs of pairs, and on.
+    """
+    bits = parts.bit_length() - 1
+    if not bits:
+        return np.zeros_like(blocks)
+    found = blocks.copy()
+    shift = bits
+    while shift < 4 * _BYTES:
+        shift *= 2
+    while shift >= bits:
+        found ^= found >> shift
+        shift //= 2
+    return found & parts - 1

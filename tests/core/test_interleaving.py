@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from math import exp
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from gpusim.core.interleaving import (
     HASHES,
     POLYNOMIALS,
+    XOR,
     HashedInterleaving,
     RandomInterleaving,
+    folded,
     hash_refusal,
 )
 
@@ -110,3 +113,11 @@ def test_random_parts_are_even_in_the_mean_and_no_permutation() -> None:
     assert all(abs(count / turns - 1) < 0.1 for count in counts)
     assert alone / turns == pytest.approx(exp(-1), abs=0.05)
     assert [RandomInterleaving(32).part(n) for n in range(64)] == [part(n) for n in range(64)]
+
+
+@given(st.integers(0, 10), st.lists(st.integers(0, (1 << 62) - 1), min_size=1, max_size=20))
+def test_many_blocks_at_once_are_where_each_is_alone(bits: int, blocks: list[int]) -> None:
+    parts = 1 << bits
+    alone = HashedInterleaving(XOR, parts)
+    found = folded(np.array(blocks, dtype=np.int64), parts)
+    assert found.tolist() == [alone.part(block) for block in blocks]

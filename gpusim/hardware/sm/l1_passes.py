@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from gpusim.config.schema import L1Config
 from gpusim.core.bank_conflicts import WORD_BYTES, bank_passes
+from gpusim.core.interleaving import folded
 from gpusim.core.warp_program import INACTIVE, LEAST_SHIFT, PASSES, LaneChunk
-
-_NUMBER_BITS = 64
 
 
 @frozen
@@ -71,22 +70,7 @@ class L1Passes:
     def _by_tags(self, counts: NDArray[np.int64], lines: NDArray[np.int64]) -> NDArray[np.int64]:
         """The most lines of each operation that lie in one tag bank."""
         operation = np.repeat(np.arange(counts.size), counts.ravel())
-        bank = operation * self.tag_banks + _folded(lines, self.tag_banks)
+        bank = operation * self.tag_banks + folded(lines, self.tag_banks)
         asked = np.bincount(bank, minlength=counts.size * self.tag_banks)
         most: NDArray[np.int64] = asked.reshape(*counts.shape, self.tag_banks).max(axis=2)
         return most
-
-
-def _folded(lines: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
-    """Line numbers, cut into groups of bits as wide as a part number, which are XORed."""
-    bits = parts.bit_length() - 1
-    if not bits:
-        return np.zeros_like(lines)
-    folded = lines.copy()
-    shift = bits
-    while shift < _NUMBER_BITS // 2:
-        shift *= 2
-    while shift >= bits:
-        folded ^= folded >> shift
-        shift //= 2
-    return folded & parts - 1

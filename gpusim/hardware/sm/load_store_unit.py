@@ -45,6 +45,7 @@ class LoadStoreUnit(Answerable):
         done: instructions whose last transaction hit, when they have their data.
         stall: what the unit waits for before it goes on.
         history: what it was stalled by while others waited in its queue.
+        coalescing: what its transactions are like.
     """
 
     def __init__(self, site: LsuSite, sm: Owner, name: str | None = None) -> None:
@@ -72,7 +73,7 @@ class LoadStoreUnit(Answerable):
         self._wake = self.process.wake
         self.stall = RecordedStall(env, self._wake, _LSU)
         self.history = self.stall.history
-        self._coalescing = Coalescing.of(config)
+        self.coalescing = Coalescing.of(config)
         self._grain = SECTOR_BYTES if config.knows_sectors else int(config.l1.line)
         self._stores_late = config.stores_late
         self.point = TRANSLATION_POINTS[config.l1.translation](
@@ -192,12 +193,12 @@ class LoadStoreUnit(Answerable):
 
     def touched(self, chunk: LaneChunk, blocks: int) -> Touched:
         """What `blocks` blocks of equal size access, side by side, in a piece."""
-        coalescing = self._coalescing
+        coalescing = self.coalescing
         return touched_by(chunk, coalescing.line_bytes, self._grain, coalescing.covered, blocks)
 
     def coalesced(self, chunk: LaneChunk) -> list[Segment]:
         """A piece of a block by warps, as a block that is timed has it."""
-        return coalesce(chunk, self._coalescing)
+        return coalesce(chunk, self.coalescing)
 
     # -- reports ---------------------------------------------------------------------------------
 

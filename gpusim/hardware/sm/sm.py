@@ -26,7 +26,7 @@ from gpusim.core.warp_program import (
     Segment,
 )
 from gpusim.hardware.sm.auxiliary_unit import SideUnit
-from gpusim.hardware.sm.coalescer import KIND_OF_OP, Coalescing
+from gpusim.hardware.sm.coalescer import KIND_OF_OP
 from gpusim.hardware.sm.counters import LAWS, SmCounters
 from gpusim.hardware.sm.issue_port import IssuePort
 from gpusim.hardware.sm.ledger import WAITING, Ledger
@@ -105,7 +105,6 @@ class Sm(Component, Home):
         self.resident = 0
         self._config = config.sm
         self._max_loads = config.sm.max_loads
-        self._coalescing = Coalescing.of(config)
         self._posts = config.sm.block_end == "sent"
         self._keeps_lines = config.l1.at_launch == "keep"
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
@@ -178,7 +177,7 @@ class Sm(Component, Home):
 
     def _open(self, block: Block, now: int) -> None:
         """A block arrives: its warps are ready in this cycle."""
-        block.open(self._config.warp_size, self._coalescing, self.asked())
+        block.open(self._config.warp_size, self.lsu.coalescing, self.asked())
         if self.on_block.listeners:
             self.on_block(self.index, block.slot, block.app, now)
         for index, slot in enumerate(block.warp_slots):

@@ -1,4 +1,4 @@
-"""How faults become batches, and what a batch costs, by hand."""
+"""How faults become batches: interrupts, µTLBs, blocks that are filled, pages that leave."""
 
 from __future__ import annotations
 

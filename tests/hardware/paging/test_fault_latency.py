@@ -1,4 +1,4 @@
-"""What a fault costs, by hand."""
+"""When the loads of faults end, cycle by cycle: lookups, walks, driver, link."""
 
 from __future__ import annotations
 
