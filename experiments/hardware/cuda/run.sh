@@ -16,12 +16,12 @@ figures() { # NAME LIMIT PROGRAM ARGUMENTS..
     timeout "$limit" "$@" >"$out/more/$name.csv" 2>"$out/more/$name.log" || said "$name ended with $?"
     said "$name: $(wc -l <"$out/more/$name.csv") rows"
 }
-[ -n "$ONLY" ] || ONLY="state arithmetic lanes atomics launch streams chase kernels counters triton uvm"
+[ -n "$ONLY" ] || ONLY="state arithmetic lanes atomics launch streams chase walks kernels counters triton uvm"
 for what in $ONLY; do
     case $what in
     state) nvidia-smi -q >"$out/more/state.log" 2>&1 ;;
     arithmetic | lanes | atomics | launch | streams) figures $what 40 "$programs/$what" ;;
-    chase) figures chase 80 "$programs/chase" ;;
+    chase | walks) figures $what 80 "$programs/$what" ;;
     kernels) figures kernels 70 "$programs/kernels" ;;
     counters)
         known=$(ncu --query-metrics --chip gh100 2>/dev/null | awk '{print $1}')

@@ -9,9 +9,10 @@ import csv
 import io
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
-PLAIN = ("arithmetic", "lanes", "atomics", "launch", "streams", "chase")
+PLAIN = ("arithmetic", "lanes", "atomics", "launch", "streams", "chase", "walks")
 COUNTERS = {
     "cycles": "gpc__cycles_elapsed.max",
     "sm_active": "sm__cycles_active.avg",
@@ -31,6 +32,9 @@ COUNTERS = {
 }
 """Columns of a kernel's counters, by the names that Nsight Compute has for them."""
 
+UNITS = ("alu", "fma", "fp64", "lsu", "xu", "uniform", "cbu")
+"""Functional units, whose instructions are counted."""
+
 
 def counted(path: Path, kernels: bool = True) -> tuple[list[tuple[str, str]], list[dict[str, str]]]:
     """Names and sizes that a program printed as it launched, and the counters of its launches."""
@@ -46,9 +50,9 @@ def counted(path: Path, kernels: bool = True) -> tuple[list[tuple[str, str]], li
     return [(name[0], name[1]) for name in names], rows
 
 
-def counters(row: dict[str, str]) -> list[str]:
-    """The columns of `COUNTERS`."""
-    return [f"{float(row[name].replace(',', '')):.10g}" for name in COUNTERS.values()]
+def counters(row: dict[str, str], names: Iterable[str] = COUNTERS.values()) -> list[str]:
+    """The columns of `COUNTERS`, or others."""
+    return [f"{float(row[name].replace(',', '')):.10g}" for name in names]
 
 
 def write(path: Path, head: list[str], rows: list[list[str]]) -> None:
@@ -101,6 +105,9 @@ def main() -> None:
         ]
         for (name, size), row in zip(names, rows, strict=True)
     ]
+    units = [f"smsp__inst_executed_pipe_{unit}.sum" for unit in UNITS]
+    executed = [[*one, *counters(row, units)] for one, row in zip(names, rows, strict=True)]
+    write(tables / "instructions.csv", ["kernel", "size", *UNITS], executed)
     write(tables / "kernels.csv", ["kernel", "size", *COUNTERS, *times], made)
 
     names, rows = counted(figures / "triton_counters.csv", kernels=False)
